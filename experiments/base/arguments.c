@@ -81,18 +81,7 @@ static void arguments_print_help(const perp_cli *cli)
     snprintf(head, sizeof head, "  %s--%s%s%s", letter, f->name, f->arg ? " " : "",
              f->arg ? f->arg : "");
     if (strlen(head) < 28) {
-      /* wrap the help beside the head: print it indented, then lay the head over the first blanks */
-      perp_text t = { 0 };
-      char *wrapped = NULL;
-      size_t n = 0;
-      FILE *m = open_memstream(&wrapped, &n);
-      if (m == NULL) return;
-      perp_wrap(m, 28, f->help);
-      fclose(m);
-      perp_text_add(&t, "%-28s%s", head, wrapped + 28);
-      fputs(t.s, stdout);
-      perp_text_free(&t);
-      free(wrapped);
+      perp_wrap_after(stdout, head, 28, f->help);
     } else {
       printf("%s\n", head);
       perp_wrap(stdout, 28, f->help);
@@ -125,10 +114,9 @@ static int unknown_flag(const perp_args *args, const char *word)
   char name[64];
   snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
   const char *close = strncmp(name, "--", 2) == 0 ? perp_closest(name + 2, names, n) : NULL;
-  if (close != NULL)
-    return perp_usage_error(args, "%s has no option '%s'; did you mean '--%s'?", args->cli->name,
-                            name, close);
-  return perp_usage_error(args, "%s has no option '%s'", args->cli->name, name);
+  return perp_usage_error(
+      args, close != NULL ? "%s has no option '%s'; did you mean '--%s'?" : "%s has no option '%s'",
+      args->cli->name, name, close);
 }
 
 int perp_args_read(const perp_cli *cli, int argc, char **argv, perp_args *args)

@@ -49,46 +49,31 @@ static void field_of(const char *path, const char *key, char *buf, size_t size)
 
 char *perp_env_json(bool indent)
 {
-  char *text = NULL, buf[512];
+  char *text = NULL, cholmod[32], yaml[32], system[512], cpu[512], memory[512];
   size_t n = 0;
   FILE *m = open_memstream(&text, &n);
   if (m == NULL) return perp_xstrdup("{}");
   perp_json j = { .out = m, .indent = indent };
   struct utsname u = { 0 };
   uname(&u);
-  perp_json_open(&j, NULL, '{');
-  perp_json_text(&j, "perp", PERP_VERSION);
-  perp_json_text(&j, "commit", PERP_COMMIT);
-  perp_json_text(&j, "compiler", PERP_COMPILER);
-  perp_json_text(&j, "buildtype", PERP_BUILDTYPE);
-  perp_json_text(&j, "flags", PERP_FLAGS);
+  const struct fy_version *version = fy_version_default();
+  snprintf(yaml, sizeof yaml, "YAML %d.%d", version->major, version->minor);
+  snprintf(cholmod, sizeof cholmod, "%d.%d.%d", CHOLMOD_MAIN_VERSION, CHOLMOD_SUB_VERSION,
+           CHOLMOD_SUBSUB_VERSION);
+  field_of("/etc/os-release", "PRETTY_NAME", system, sizeof system);
+  field_of("/proc/cpuinfo", "model name", cpu, sizeof cpu);
+  field_of("/proc/meminfo", "MemTotal", memory, sizeof memory);
+  perp_json_put(&j, "{ perp:s commit:s compiler:s buildtype:s flags:s", PERP_VERSION, PERP_COMMIT,
+                PERP_COMPILER, PERP_BUILDTYPE, PERP_FLAGS);
 #ifdef PERP_SANITIZED
   perp_json_bool(&j, "sanitizers", true);
 #endif
-  perp_json_open(&j, "libraries", '{');
-  perp_json_text(&j, "openblas", openblas_get_config());
-  perp_json_text(&j, "openblas_core", openblas_get_corename());
-  perp_json_int(&j, "openblas_threads", openblas_get_num_threads());
-  perp_json_text(&j, "gsl", gsl_version);
-  snprintf(buf, sizeof buf, "%d.%d.%d", CHOLMOD_MAIN_VERSION, CHOLMOD_SUB_VERSION,
-           CHOLMOD_SUBSUB_VERSION);
-  perp_json_text(&j, "cholmod", buf);
-  perp_json_text(&j, "jansson", JANSSON_VERSION);
-  const struct fy_version *yaml = fy_version_default();
-  snprintf(buf, sizeof buf, "YAML %d.%d", yaml->major, yaml->minor);
-  perp_json_text(&j, "libfyaml", buf);
-  perp_json_close(&j, '}');
-  perp_json_text(&j, "host", u.nodename);
-  perp_json_text(&j, "kernel", u.release);
-  perp_json_text(&j, "machine", u.machine);
-  field_of("/etc/os-release", "PRETTY_NAME", buf, sizeof buf);
-  perp_json_text(&j, "system", buf);
-  field_of("/proc/cpuinfo", "model name", buf, sizeof buf);
-  perp_json_text(&j, "cpu", buf);
-  perp_json_int(&j, "cores", perp_cores());
-  field_of("/proc/meminfo", "MemTotal", buf, sizeof buf);
-  perp_json_text(&j, "memory", buf);
-  perp_json_close(&j, '}');
+  perp_json_put(&j, "libraries:{ openblas:s openblas_core:s openblas_threads:i gsl:s",
+                openblas_get_config(), openblas_get_corename(), openblas_get_num_threads(),
+                gsl_version);
+  perp_json_put(&j, "cholmod:s jansson:s libfyaml:s }", cholmod, JANSSON_VERSION, yaml);
+  perp_json_put(&j, "host:s kernel:s machine:s system:s cpu:s cores:i memory:s }", u.nodename,
+                u.release, u.machine, system, cpu, perp_cores(), memory);
   fclose(m);
   return text;
 }

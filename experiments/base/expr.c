@@ -2,6 +2,8 @@
 /* Expressions over the cells of a study, evaluated. */
 #include "experiments/base/expr_tree.h"
 
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,26 +22,16 @@ static perp_value expr_truth(bool v)
 
 static perp_value expr_option_value(const perp_expr *e, const perp_scope *s, const char *text)
 {
-  perp_ctx ctx = *s->ctx;
-  perp_spec spec;
-  if (text[0] == '\0' || perp_spec_parse(&ctx, s->columns[e->column].kind, text, &spec) != PERP_OK)
-    return missing;
-  perp_value v = missing;
-  for (const perp_opt *o = spec.d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
-    if (strcmp(o->key, e->key) != 0) continue;
-    char buf[PERP_TEXT_MAX + 2];
-    perp_opt_format(o, spec.opts, buf, sizeof buf);
-    if (e->type == T_NUMBER)
-      v = expr_number(strtod(buf, NULL));
-    else if (o->type == PERP_OPT_BOOL)
-      v = (perp_value){ PERP_VALUE_TEXT, 0, strcmp(buf, "true") == 0 ? "true" : "false" };
-    else if (o->type == PERP_OPT_ENUM) {
-      for (int i = 0; o->choices[i] != NULL; i++)
-        if (strcmp(o->choices[i], buf) == 0) v = (perp_value){ PERP_VALUE_TEXT, 0, o->choices[i] };
-    }
-  }
-  perp_spec_free(&spec);
-  return v;
+  char buf[PERP_TEXT_MAX + 2];
+  const perp_opt *o = perp_option_text(s->ctx, s->columns[e->column].kind, text, e->key, buf,
+                                       sizeof buf);
+  if (o == NULL) return missing;
+  if (e->type == T_NUMBER) return expr_number(strtod(buf, NULL));
+  if (o->type == PERP_OPT_BOOL)
+    return (perp_value){ PERP_VALUE_TEXT, 0, strcmp(buf, "true") == 0 ? "true" : "false" };
+  for (int i = 0; o->type == PERP_OPT_ENUM && o->choices[i] != NULL; i++)
+    if (strcmp(o->choices[i], buf) == 0) return (perp_value){ PERP_VALUE_TEXT, 0, o->choices[i] };
+  return missing;
 }
 
 /* Same name, and every option written in the pattern has the same value. */
@@ -82,16 +74,10 @@ static bool expr_equal(const perp_expr *a, const perp_expr *b, const perp_scope 
   return strcmp(x.text, y.text) == 0;
 }
 
-static int expr_by_size(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static double expr_median(double *v, int n)
 {
-  qsort(v, (size_t)n, sizeof *v, expr_by_size);
-  return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
+  gsl_sort(v, 1, (size_t)n);
+  return gsl_stats_median_from_sorted_data(v, 1, (size_t)n);
 }
 
 double perp_log_slope(const double *x, const double *y, int n)
@@ -148,25 +134,36 @@ static perp_value expr_aggregate(const perp_expr *e, const perp_scope *s)
   return result;
 }
 
-static perp_value expr_arithmetic(enum op op, perp_value a, perp_value b)
+static perp_value expr_of_numbers(enum op op, double a, double b)
 {
-  if (a.type != PERP_VALUE_NUMBER || b.type != PERP_VALUE_NUMBER) return missing;
   switch (op) {
+  case OP_NEGATE:
+    return expr_number(-a);
   case OP_ADD:
-    return expr_number(a.number + b.number);
+    return expr_number(a + b);
   case OP_SUB:
-    return expr_number(a.number - b.number);
+    return expr_number(a - b);
   case OP_MUL:
-    return expr_number(a.number * b.number);
+    return expr_number(a * b);
   case OP_DIV:
-    return expr_number(a.number / b.number);
+    return expr_number(a / b);
+  case OP_POW:
+    return expr_number(pow(a, b));
+  case OP_LT:
+    return expr_truth(a < b);
+  case OP_LE:
+    return expr_truth(a <= b);
+  case OP_GT:
+    return expr_truth(a > b);
   default:
-    return expr_number(pow(a.number, b.number));
+    return expr_truth(a >= b);
   }
 }
 
 perp_value perp_expr_eval(const perp_expr *e, const perp_scope *s, int row)
 {
+  perp_expr *const *arg = e->arg;
+  if (e->op >= OP_MAX) return expr_aggregate(e, s);
   switch (e->op) {
   case OP_NUMBER:
     return expr_number(e->number);
@@ -178,52 +175,28 @@ perp_value perp_expr_eval(const perp_expr *e, const perp_scope *s, int row)
     if (v.type == PERP_VALUE_NUMBER) return expr_number(v.number);
     return e->key != NULL && v.type == PERP_VALUE_TEXT ? expr_option_value(e, s, v.text) : v;
   }
-  case OP_NEGATE: {
-    perp_value v = perp_expr_eval(e->arg[0], s, row);
-    return v.type == PERP_VALUE_NUMBER ? expr_number(-v.number) : v;
-  }
-  case OP_ADD:
-  case OP_SUB:
-  case OP_MUL:
-  case OP_DIV:
-  case OP_POW:
-    return expr_arithmetic(e->op, perp_expr_eval(e->arg[0], s, row),
-                           perp_expr_eval(e->arg[1], s, row));
   case OP_EQ:
-    return expr_truth(expr_equal(e->arg[0], e->arg[1], s, row));
+    return expr_truth(expr_equal(arg[0], arg[1], s, row));
   case OP_NE:
-    return expr_truth(!expr_equal(e->arg[0], e->arg[1], s, row));
-  case OP_LT:
-  case OP_LE:
-  case OP_GT:
-  case OP_GE: {
-    perp_value a = perp_expr_eval(e->arg[0], s, row), b = perp_expr_eval(e->arg[1], s, row);
-    if (a.type != PERP_VALUE_NUMBER || b.type != PERP_VALUE_NUMBER) return expr_truth(false);
-    return expr_truth(e->op == OP_LT   ? a.number < b.number
-                      : e->op == OP_LE ? a.number <= b.number
-                      : e->op == OP_GT ? a.number > b.number
-                                       : a.number >= b.number);
-  }
+    return expr_truth(!expr_equal(arg[0], arg[1], s, row));
   case OP_IN:
     for (int i = 0; i < e->n_items; i++)
-      if (expr_equal(e->arg[0], e->item[i], s, row)) return expr_truth(true);
+      if (expr_equal(arg[0], e->item[i], s, row)) return expr_truth(true);
     return expr_truth(false);
   case OP_AND:
-    return expr_truth(perp_expr_true(e->arg[0], s, row) && perp_expr_true(e->arg[1], s, row));
+    return expr_truth(perp_expr_true(arg[0], s, row) && perp_expr_true(arg[1], s, row));
   case OP_OR:
-    return expr_truth(perp_expr_true(e->arg[0], s, row) || perp_expr_true(e->arg[1], s, row));
+    return expr_truth(perp_expr_true(arg[0], s, row) || perp_expr_true(arg[1], s, row));
   case OP_NOT:
-    return expr_truth(!perp_expr_true(e->arg[0], s, row));
-  case OP_MAX:
-  case OP_MIN:
-  case OP_MEDIAN:
-  case OP_MEAN:
-  case OP_SUM:
-  case OP_COUNT:
-  case OP_SLOPE:
-    return expr_aggregate(e, s);
+    return expr_truth(!perp_expr_true(arg[0], s, row));
+  default:
+    break;
   }
-  return missing;
+  perp_value a = perp_expr_eval(arg[0], s, row);
+  perp_value b = arg[1] != NULL ? perp_expr_eval(arg[1], s, row) : a;
+  if (a.type == PERP_VALUE_NUMBER && b.type == PERP_VALUE_NUMBER)
+    return expr_of_numbers(e->op, a.number, b.number);
+  return e->type == T_BOOL ? expr_truth(false) : missing;
 }
 
 bool perp_expr_true(const perp_expr *e, const perp_scope *scope, int row)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Recursive descent into a tree whose nodes carry their type: everything that can be wrong with an
+/* Precedence climbing into a tree whose nodes carry their type: everything that can be wrong with an
  * expression is found when it is read, with its place, and evaluation cannot fail. */
 #include "experiments/base/expr_tree.h"
+#include "experiments/base/messages.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -9,6 +10,22 @@
 #include <string.h>
 
 enum { DEEPEST = 60, MOST_ITEMS = 64 };
+
+/* What binds more loosely comes first. */
+enum level { LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_SUM, LEVEL_TERM, LEVEL_MINUS };
+
+static const struct binary {
+  const char *sign;
+  enum level level;
+  enum op op;
+} binaries[] = { { "or", LEVEL_OR, OP_OR },   { "and", LEVEL_AND, OP_AND },
+                 { "+", LEVEL_SUM, OP_ADD },  { "-", LEVEL_SUM, OP_SUB },
+                 { "*", LEVEL_TERM, OP_MUL }, { "/", LEVEL_TERM, OP_DIV } };
+
+/* In the order of their operations, from OP_EQ and from OP_MAX. */
+static const char *const comparisons[] = { "==", "!=", "<", "<=", ">", ">=" };
+static const char *const functions[] = { "max", "min", "median", "mean", "sum", "count", "slope" };
+enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
 
 /* ---- words ---------------------------------------------------------------------------------------------- */
 
@@ -24,7 +41,6 @@ struct parser {
   /* current token */
   enum token token;
   int at, end;
-  char sign[3];
 };
 
 static perp_expr *expr_parse_complain(struct parser *p, int offset, const char *hint,
@@ -77,10 +93,7 @@ static void expr_parse_advance(struct parser *p)
     while (i == p->at || word_part(s, i)) i++;
   } else if (strchr("()<>=!,+-*/^", c) != NULL) {
     p->token = SIGN;
-    p->sign[0] = (char)c;
-    p->sign[1] = p->sign[2] = '\0';
-    i++;
-    if (strchr("<>=!", c) != NULL && s[i] == '=') p->sign[1] = s[i++];
+    i += strchr("<>=!", c) != NULL && s[i + 1] == '=' ? 2 : 1;
   } else {
     p->token = BAD;
     expr_parse_complain(p, i, NULL, "unexpected character '%c'", c);
@@ -88,15 +101,18 @@ static void expr_parse_advance(struct parser *p)
   p->end = i;
 }
 
-static bool is_word(const struct parser *p, const char *word)
+/* Is this the current token?  (a word or a sign: texts have quotes) */
+static bool expr_parse_is(const struct parser *p, const char *token)
 {
-  return p->token == WORD && strlen(word) == (size_t)(p->end - p->at) &&
-         strncmp(p->text + p->at, word, strlen(word)) == 0;
+  size_t n = strlen(token);
+  return n == (size_t)(p->end - p->at) && strncmp(p->text + p->at, token, n) == 0;
 }
 
-static bool is_sign(const struct parser *p, const char *sign)
+static bool expr_parse_accept(struct parser *p, const char *token)
 {
-  return p->token == SIGN && strcmp(p->sign, sign) == 0;
+  bool is = expr_parse_is(p, token);
+  if (is) expr_parse_advance(p);
+  return is;
 }
 
 static bool expr_parse_keyword(const char *s, size_t n)
@@ -107,26 +123,46 @@ static bool expr_parse_keyword(const char *s, size_t n)
   return false;
 }
 
-static perp_expr *expr_parse_node(struct parser *p, enum op op, enum type type, int offset)
+static perp_expr *expr_parse_node(struct parser *p, enum op op, enum type type, int offset,
+                                  perp_expr *left, perp_expr *right)
 {
   perp_expr *e = perp_pool_alloc(p->pool, 1, sizeof *e);
-  e->op = op;
-  e->type = type;
-  e->offset = offset;
+  *e = (perp_expr){ .op = op, .type = type, .offset = offset, .arg = { left, right } };
   return e;
+}
+
+static perp_expr *expr_parse_need(struct parser *p, enum type type, perp_expr *e)
+{
+  if (e == NULL || e->type == type) return e;
+  return expr_parse_complain(p, e->offset, NULL,
+                             type == T_NUMBER ? "a number is needed here"
+                                              : "a condition is needed here, like h <= 1 ms");
+}
+
+static const char *did_you_mean(struct parser *p, const char *word, const char *const *names, int n)
+{
+  const char *close = perp_closest(word, names, n);
+  return close != NULL ? perp_pool_printf(p->pool, "did you mean '%s'?", close) : NULL;
+}
+
+/* Behind an item in parentheses: does another one follow?  false also after an error. */
+static bool list_goes_on(struct parser *p)
+{
+  if (expr_parse_accept(p, ",")) return true;
+  if (!expr_parse_accept(p, ")")) expr_parse_complain(p, p->at, NULL, "expected ',' or ')'");
+  return false;
 }
 
 /* ---- atoms ----------------------------------------------------------------------------------------------- */
 
-static perp_expr *read_or(struct parser *p);
-static perp_expr *read_sum(struct parser *p, const perp_expr *left);
+static perp_expr *read_level(struct parser *p, enum level level, const perp_expr *left);
 
 /* The unit behind a number belongs to it: 1 ms, 50 deg. */
 static perp_expr *expr_parse_read_number(struct parser *p)
 {
   static const char *const dimensions[] = { "s",   "m", "kg", "rad", "rad/s", "m/s",    "m/s^2",
                                             "1/s", "N", "Nm", "N/m", "Ns/m",  "kg/m^3", "J" };
-  perp_expr *e = expr_parse_node(p, OP_NUMBER, T_NUMBER, p->at);
+  perp_expr *e = expr_parse_node(p, OP_NUMBER, T_NUMBER, p->at, NULL, NULL);
   e->number = strtod(p->text + p->at, NULL);
   const char *s = p->text + p->end;
   int skip = (int)strspn(s, " \t"), n = 0;
@@ -164,81 +200,63 @@ static int find_column(const perp_scope *scope, const char *name, size_t n)
 static const perp_opt *find_option(const perp_ctx *ctx, perp_kind kind, const char *key)
 {
   const perp_desc *d;
-  for (int i = 0; (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
-    for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
-      if (strcmp(o->key, key) == 0) return o;
-  return NULL;
+  const perp_opt *o = NULL;
+  for (int i = 0; o == NULL && (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
+    o = perp_option(d, key);
+  return o;
 }
 
 static perp_expr *unknown_column(struct parser *p, const char *word)
 {
-  enum { MOST = 256 };
-  const char *names[MOST] = { NULL };
-  int n = 0;
-  for (int i = 0; i < p->scope->n_columns && n < MOST; i++) names[n++] = p->scope->columns[i].name;
-  const char *close = perp_closest(word, names, n);
-  char hint[200];
-  if (close != NULL)
-    snprintf(hint, sizeof hint, "did you mean '%s'?", close);
-  else {
-    size_t used = (size_t)snprintf(hint, sizeof hint, "known: ");
-    for (int i = 0; i < n && used < 120; i++)
-      used += (size_t)snprintf(hint + used, sizeof hint - used, "%s%.40s", i ? ", " : "", names[i]);
-    if (used >= 120) snprintf(hint + used, sizeof hint - used, ", ...");
-  }
-  return expr_parse_complain(p, p->at, hint, "unknown column '%s'", word);
+  enum { LONG = 120 };
+  int n = p->scope->n_columns;
+  const char **names = perp_pool_alloc(p->pool, (size_t)n + 1, sizeof *names);
+  for (int i = 0; i < n; i++) names[i] = p->scope->columns[i].name;
+  const char *hint = did_you_mean(p, word, names, n);
+  perp_text known = { 0 };
+  perp_text_add(&known, "known: ");
+  for (int i = 0; i < n && known.n < LONG; i++)
+    perp_text_add(&known, "%s%.40s", i ? ", " : "", names[i]);
+  if (known.n >= LONG) perp_text_add(&known, ", ...");
+  expr_parse_complain(p, p->at, hint != NULL ? hint : known.s, "unknown column '%s'", word);
+  perp_text_free(&known);
+  return NULL;
 }
-
-static const struct {
-  const char *name;
-  enum op op;
-} functions[] = { { "max", OP_MAX },    { "min", OP_MIN }, { "median", OP_MEDIAN },
-                  { "mean", OP_MEAN },  { "sum", OP_SUM }, { "count", OP_COUNT },
-                  { "slope", OP_SLOPE } };
 
 static perp_expr *read_call(struct parser *p, const char *name, int offset)
 {
-  int f = -1, n_functions = (int)(sizeof functions / sizeof *functions);
-  const char *names[8];
-  for (int i = 0; i < n_functions; i++) {
-    names[i] = functions[i].name;
-    if (strcmp(functions[i].name, name) == 0) f = i;
-  }
-  if (f < 0) {
-    const char *close = perp_closest(name, names, n_functions);
-    char hint[64] = "known: max, min, median, mean, sum, count, slope";
-    if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
-    return expr_parse_complain(p, offset, hint, "unknown function '%s'", name);
+  int f = 0;
+  while (f < N_FUNCTIONS && strcmp(functions[f], name) != 0) f++;
+  if (f == N_FUNCTIONS) {
+    const char *hint = did_you_mean(p, name, functions, N_FUNCTIONS);
+    return expr_parse_complain(
+        p, offset, hint != NULL ? hint : "known: max, min, median, mean, sum, count, slope",
+        "unknown function '%s'", name);
   }
   if (!p->scope->aggregates)
     return expr_parse_complain(
         p, offset, NULL, "%s(...) works in claims only: here each cell is looked at alone", name);
   if (p->inside) return expr_parse_complain(p, offset, NULL, "%s(...) inside of another one", name);
   p->inside = true;
-  perp_expr *e = expr_parse_node(p, functions[f].op, T_NUMBER, offset);
+  perp_expr *e = expr_parse_node(p, OP_MAX + (enum op)f, T_NUMBER, offset, NULL, NULL);
   /* values first (none for count, two for slope), then the condition */
-  int values = e->op == OP_COUNT ? 0 : e->op == OP_SLOPE ? 2 : 1;
+  int values = e->op == OP_COUNT ? 0 : e->op == OP_SLOPE ? 2 : 1, n = 0, end;
   expr_parse_advance(p); /* the parenthesis */
-  for (int i = 0;; i++) {
+  do {
     int at = p->at;
-    if (i > values) return expr_parse_complain(p, at, NULL, "%s: one argument too many", name);
-    perp_expr *a = read_or(p);
+    if (n > values) return expr_parse_complain(p, at, NULL, "%s: one argument too many", name);
+    perp_expr *a = read_level(p, LEVEL_OR, NULL);
     if (a == NULL) return NULL;
-    if (i < values && a->type != T_NUMBER)
-      return expr_parse_complain(p, at, NULL, "%s: argument %d must be a number", name, i + 1);
-    if (i == values && a->type != T_BOOL)
+    if (n < values && a->type != T_NUMBER)
+      return expr_parse_complain(p, at, NULL, "%s: argument %d must be a number", name, n + 1);
+    if (n == values && a->type != T_BOOL)
       return expr_parse_complain(p, at, NULL, "%s: the last argument must be a condition", name);
-    e->arg[i == values ? 2 : i] = a;
-    if (i < values && values == 1) e->unit = a->unit;
-    if (is_sign(p, ")")) {
-      if (i + 1 < values)
-        return expr_parse_complain(p, p->at, NULL, "%s: an argument is missing", name);
-      break;
-    }
-    if (!is_sign(p, ",")) return expr_parse_complain(p, p->at, NULL, "expected ',' or ')'");
-    expr_parse_advance(p);
-  }
-  expr_parse_advance(p);
+    e->arg[n == values ? 2 : n] = a;
+    if (n < values && values == 1) e->unit = a->unit;
+    n++;
+    end = p->at;
+  } while (list_goes_on(p));
+  if (n < values) return expr_parse_complain(p, end, NULL, "%s: an argument is missing", name);
   p->inside = false;
   return e;
 }
@@ -278,51 +296,46 @@ static perp_expr *read_word(struct parser *p, const perp_expr *left)
     enum type type = is_number                                         ? T_NUMBER
                      : o == NULL && column->type == PERP_COLUMN_PLUGIN ? T_PLUGIN
                                                                        : T_TEXT;
-    perp_expr *e = expr_parse_node(p, OP_COLUMN, type, offset);
+    perp_expr *e = expr_parse_node(p, OP_COLUMN, type, offset, NULL, NULL);
     e->column = c;
     e->key = key;
     if (is_number) e->unit = o != NULL ? o->unit : column->unit;
     expr_parse_advance(p);
     return e;
   }
-  if (strcmp(word, "inf") == 0) {
-    perp_expr *e = expr_parse_node(p, OP_NUMBER, T_NUMBER, offset);
-    e->number = HUGE_VAL;
-    expr_parse_advance(p);
-    return e;
-  }
+  bool infinite = strcmp(word, "inf") == 0;
   /* a bare text, where one is compared with */
-  if (left != NULL && left->type != T_NUMBER) {
-    perp_expr *e = expr_parse_node(p, OP_TEXT, T_TEXT, offset);
-    e->text = word;
-    expr_parse_advance(p);
-    return e;
-  }
-  return unknown_column(p, word);
+  if (!infinite && (left == NULL || left->type == T_NUMBER)) return unknown_column(p, word);
+  perp_expr *e = expr_parse_node(p, infinite ? OP_NUMBER : OP_TEXT, infinite ? T_NUMBER : T_TEXT,
+                                 offset, NULL, NULL);
+  e->number = HUGE_VAL;
+  e->text = word;
+  expr_parse_advance(p);
+  return e;
 }
 
 static perp_expr *read_atom(struct parser *p, const perp_expr *left)
 {
+  perp_expr *e = NULL;
   switch (p->token) {
   case NUMBER:
     return expr_parse_read_number(p);
-  case TEXT: {
-    perp_expr *e = expr_parse_node(p, OP_TEXT, T_TEXT, p->at);
+  case TEXT:
+    e = expr_parse_node(p, OP_TEXT, T_TEXT, p->at, NULL, NULL);
     e->text = perp_pool_strndup(p->pool, p->text + p->at + 1, (size_t)(p->end - p->at - 2));
     expr_parse_advance(p);
     return e;
-  }
   case WORD:
     return read_word(p, left);
   case SIGN:
-    if (is_sign(p, "(")) {
-      expr_parse_advance(p);
-      perp_expr *e = read_or(p);
-      if (e != NULL && !is_sign(p, ")")) return expr_parse_complain(p, p->at, NULL, "expected ')'");
-      expr_parse_advance(p);
-      return e;
-    }
-    return expr_parse_complain(p, p->at, NULL, "'%s' is out of place", p->sign);
+    if (!expr_parse_is(p, "("))
+      return expr_parse_complain(p, p->at, NULL, "'%.*s' is out of place", p->end - p->at,
+                                 p->text + p->at);
+    expr_parse_advance(p);
+    e = read_level(p, LEVEL_OR, NULL);
+    if (e != NULL && !expr_parse_accept(p, ")"))
+      return expr_parse_complain(p, p->at, NULL, "expected ')'");
+    return e;
   case END:
     return expr_parse_complain(p, p->at, NULL, "the expression ends too early");
   case BAD:
@@ -331,80 +344,14 @@ static perp_expr *read_atom(struct parser *p, const perp_expr *left)
   return NULL;
 }
 
-/* ---- arithmetic -------------------------------------------------------------------------------------------- */
-
-static perp_expr *need_number(struct parser *p, perp_expr *e)
-{
-  if (e != NULL && e->type != T_NUMBER)
-    return expr_parse_complain(p, e->offset, NULL, "a number is needed here");
-  return e;
-}
-
-static perp_expr *expr_parse_pair(struct parser *p, enum op op, enum type type, perp_expr *a,
-                                  perp_expr *b)
-{
-  if (a == NULL || b == NULL) return NULL;
-  perp_expr *e = expr_parse_node(p, op, type, a->offset);
-  e->arg[0] = a;
-  e->arg[1] = b;
-  return e;
-}
-
-static perp_expr *read_unary(struct parser *p, const perp_expr *left)
-{
-  if (++p->depth > DEEPEST) return expr_parse_complain(p, p->at, NULL, "nested too deeply");
-  perp_expr *e;
-  if (is_sign(p, "-")) {
-    int offset = p->at;
-    expr_parse_advance(p);
-    perp_expr *a = need_number(p, read_unary(p, NULL));
-    if (a == NULL) return NULL;
-    e = expr_parse_node(p, OP_NEGATE, T_NUMBER, offset);
-    e->arg[0] = a;
-    e->unit = a->unit;
-  } else {
-    e = read_atom(p, left);
-    if (e != NULL && is_sign(p, "^")) {
-      expr_parse_advance(p);
-      e = expr_parse_pair(p, OP_POW, T_NUMBER, need_number(p, e),
-                          need_number(p, read_unary(p, NULL)));
-    }
-  }
-  p->depth--;
-  return e;
-}
-
-static perp_expr *read_term(struct parser *p, const perp_expr *left)
-{
-  perp_expr *e = read_unary(p, left);
-  while (e != NULL && (is_sign(p, "*") || is_sign(p, "/"))) {
-    enum op op = is_sign(p, "*") ? OP_MUL : OP_DIV;
-    expr_parse_advance(p);
-    e = expr_parse_pair(p, op, T_NUMBER, need_number(p, e), need_number(p, read_unary(p, NULL)));
-  }
-  return e;
-}
-
-static perp_expr *read_sum(struct parser *p, const perp_expr *left)
-{
-  perp_expr *e = read_term(p, left);
-  while (e != NULL && (is_sign(p, "+") || is_sign(p, "-"))) {
-    enum op op = is_sign(p, "+") ? OP_ADD : OP_SUB;
-    expr_parse_advance(p);
-    e = expr_parse_pair(p, op, T_NUMBER, need_number(p, e), need_number(p, read_term(p, NULL)));
-  }
-  return e;
-}
-
 /* ---- comparisons --------------------------------------------------------------------------------------------- */
 
 static perp_expr *from_ctx(struct parser *p, int offset, const perp_ctx *ctx)
 {
   char message[sizeof ctx->msg];
   snprintf(message, sizeof message, "%s", ctx->msg);
-  char *hint = strstr(message, "; did you mean");
-  if (hint != NULL) *hint = '\0';
-  return expr_parse_complain(p, offset, hint != NULL ? hint + 2 : NULL, "%.200s", message);
+  const char *hint = perp_cut_hint(message);
+  return expr_parse_complain(p, offset, hint, "%.200s", message);
 }
 
 /* Can these two be compared?  Texts that stand for plug-ins and choices must exist. */
@@ -433,114 +380,100 @@ static perp_expr *check_pair(struct parser *p, const perp_expr *a, perp_expr *b,
   } else if (a->op == OP_COLUMN && a->key == NULL) {
     const char *const *choices = p->scope->columns[a->column].choices;
     int n = 0;
-    bool found = choices == NULL;
-    for (; choices != NULL && choices[n] != NULL; n++)
-      found = found || strcmp(choices[n], b->text) == 0;
-    if (!found) {
-      const char *close = perp_closest(b->text, choices, n);
-      char hint[100] = "";
-      if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
-      return expr_parse_complain(p, b->offset, hint, "%s is never '%s'",
-                                 p->scope->columns[a->column].name, b->text);
-    }
+    while (choices != NULL && choices[n] != NULL && strcmp(choices[n], b->text) != 0) n++;
+    if (choices != NULL && choices[n] == NULL)
+      return expr_parse_complain(p, b->offset, did_you_mean(p, b->text, choices, n),
+                                 "%s is never '%s'", p->scope->columns[a->column].name, b->text);
   }
   return b;
 }
 
 static perp_expr *read_in(struct parser *p, perp_expr *a, int offset)
 {
-  if (!is_sign(p, "(")) return expr_parse_complain(p, p->at, NULL, "expected '(' after in");
-  expr_parse_advance(p);
-  perp_expr *e = expr_parse_node(p, OP_IN, T_BOOL, offset);
-  e->arg[0] = a;
+  if (!expr_parse_accept(p, "("))
+    return expr_parse_complain(p, p->at, NULL, "expected '(' after in");
+  perp_expr *e = expr_parse_node(p, OP_IN, T_BOOL, offset, a, NULL);
   e->item = perp_pool_alloc(p->pool, MOST_ITEMS, sizeof *e->item);
-  for (;;) {
-    perp_expr *b = read_sum(p, a);
+  do {
+    perp_expr *b = read_level(p, LEVEL_SUM, a);
     if (b == NULL || check_pair(p, a, b, false) == NULL) return NULL;
     if (e->n_items == MOST_ITEMS) return expr_parse_complain(p, b->offset, NULL, "too many items");
     e->item[e->n_items++] = b;
-    if (is_sign(p, ")")) break;
-    if (!is_sign(p, ",")) return expr_parse_complain(p, p->at, NULL, "expected ',' or ')'");
-    expr_parse_advance(p);
-  }
-  expr_parse_advance(p);
+  } while (list_goes_on(p));
   return e;
 }
 
 static perp_expr *read_comparison(struct parser *p)
 {
-  static const struct {
-    const char *sign;
-    enum op op;
-  } signs[] = { { "==", OP_EQ }, { "!=", OP_NE }, { "<", OP_LT },
-                { "<=", OP_LE }, { ">", OP_GT },  { ">=", OP_GE } };
-  perp_expr *a = read_sum(p, NULL);
+  perp_expr *a = read_level(p, LEVEL_SUM, NULL);
   if (a == NULL) return NULL;
   int offset = p->at;
-  if (is_word(p, "not")) {
-    expr_parse_advance(p);
-    if (!is_word(p, "in")) return expr_parse_complain(p, p->at, NULL, "expected 'in' after not");
-    expr_parse_advance(p);
-    perp_expr *in = read_in(p, a, offset), *e = expr_parse_node(p, OP_NOT, T_BOOL, offset);
-    e->arg[0] = in;
-    return in != NULL ? e : NULL;
+  if (expr_parse_accept(p, "not")) {
+    if (!expr_parse_accept(p, "in"))
+      return expr_parse_complain(p, p->at, NULL, "expected 'in' after not");
+    perp_expr *in = read_in(p, a, offset);
+    return in != NULL ? expr_parse_node(p, OP_NOT, T_BOOL, offset, in, NULL) : NULL;
   }
-  if (is_word(p, "in")) {
-    expr_parse_advance(p);
-    return read_in(p, a, offset);
-  }
-  if (is_sign(p, "="))
+  if (expr_parse_accept(p, "in")) return read_in(p, a, offset);
+  if (expr_parse_is(p, "="))
     return expr_parse_complain(p, offset, "did you mean '=='?", "'=' compares nothing");
-  for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
-    if (!is_sign(p, signs[i].sign)) continue;
-    expr_parse_advance(p);
-    perp_expr *b = read_sum(p, a);
-    if (b == NULL || check_pair(p, a, b, signs[i].op > OP_NE) == NULL) return NULL;
-    return expr_parse_pair(p, signs[i].op, T_BOOL, a, b);
+  for (int i = 0; i < (int)(sizeof comparisons / sizeof *comparisons); i++) {
+    if (!expr_parse_accept(p, comparisons[i])) continue;
+    enum op op = OP_EQ + (enum op)i;
+    perp_expr *b = read_level(p, LEVEL_SUM, a);
+    if (b == NULL || check_pair(p, a, b, op > OP_NE) == NULL) return NULL;
+    return expr_parse_node(p, op, T_BOOL, a->offset, a, b);
   }
   return a;
 }
 
-static perp_expr *need_condition(struct parser *p, perp_expr *e)
-{
-  if (e != NULL && e->type != T_BOOL)
-    return expr_parse_complain(p, e->offset, NULL, "a condition is needed here, like h <= 1 ms");
-  return e;
-}
+/* ---- levels -------------------------------------------------------------------------------------------------- */
 
-static perp_expr *read_not(struct parser *p)
+/* "not" before a comparison, "-" before an atom and its power. */
+static perp_expr *read_prefixed(struct parser *p, bool logic, const perp_expr *left)
 {
-  if (++p->depth > DEEPEST) return expr_parse_complain(p, p->at, NULL, "nested too deeply");
+  enum type type = logic ? T_BOOL : T_NUMBER;
+  int offset = p->at;
   perp_expr *e;
-  if (is_word(p, "not")) {
-    int offset = p->at;
-    expr_parse_advance(p);
-    perp_expr *a = need_condition(p, read_not(p));
+  if (++p->depth > DEEPEST) return expr_parse_complain(p, p->at, NULL, "nested too deeply");
+  if (expr_parse_accept(p, logic ? "not" : "-")) {
+    perp_expr *a = expr_parse_need(p, type, read_prefixed(p, logic, NULL));
     if (a == NULL) return NULL;
-    e = expr_parse_node(p, OP_NOT, T_BOOL, offset);
-    e->arg[0] = a;
-  } else
+    e = expr_parse_node(p, logic ? OP_NOT : OP_NEGATE, type, offset, a, NULL);
+    e->unit = a->unit;
+  } else if (logic) {
     e = read_comparison(p);
+  } else {
+    e = read_atom(p, left);
+    if (e != NULL && expr_parse_accept(p, "^")) {
+      perp_expr *power = expr_parse_need(p, T_NUMBER, read_prefixed(p, false, NULL));
+      e = expr_parse_need(p, T_NUMBER, e);
+      if (e == NULL || power == NULL) return NULL;
+      e = expr_parse_node(p, OP_POW, T_NUMBER, e->offset, e, power);
+    }
+  }
   p->depth--;
   return e;
 }
 
-static perp_expr *read_and(struct parser *p)
+static const struct binary *binary_at(const struct parser *p, enum level level)
 {
-  perp_expr *e = read_not(p);
-  while (e != NULL && is_word(p, "and")) {
-    expr_parse_advance(p);
-    e = expr_parse_pair(p, OP_AND, T_BOOL, need_condition(p, e), need_condition(p, read_not(p)));
-  }
-  return e;
+  for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
+    if (binaries[i].level == level && expr_parse_is(p, binaries[i].sign)) return &binaries[i];
+  return NULL;
 }
 
-static perp_expr *read_or(struct parser *p)
+static perp_expr *read_level(struct parser *p, enum level level, const perp_expr *left)
 {
-  perp_expr *e = read_and(p);
-  while (e != NULL && is_word(p, "or")) {
+  if (level == LEVEL_NOT || level == LEVEL_MINUS) return read_prefixed(p, level == LEVEL_NOT, left);
+  enum type type = level < LEVEL_NOT ? T_BOOL : T_NUMBER;
+  perp_expr *e = read_level(p, level + 1, left);
+  for (const struct binary *b; e != NULL && (b = binary_at(p, level)) != NULL;) {
     expr_parse_advance(p);
-    e = expr_parse_pair(p, OP_OR, T_BOOL, need_condition(p, e), need_condition(p, read_and(p)));
+    perp_expr *right = expr_parse_need(p, type, read_level(p, level + 1, NULL));
+    e = expr_parse_need(p, type, e);
+    if (e == NULL || right == NULL) return NULL;
+    e = expr_parse_node(p, b->op, type, e->offset, e, right);
   }
   return e;
 }
@@ -551,7 +484,7 @@ perp_expr *perp_expr_parse(perp_pool *pool, const perp_scope *scope, const char 
   *error = (perp_expr_error){ 0 };
   struct parser p = { .pool = pool, .scope = scope, .text = text, .error = error };
   expr_parse_advance(&p);
-  perp_expr *e = need_condition(&p, read_or(&p));
+  perp_expr *e = expr_parse_need(&p, T_BOOL, read_level(&p, LEVEL_OR, NULL));
   if (e != NULL && p.token != END)
     e = expr_parse_complain(&p, p.at, NULL, "'%.*s' is out of place", p.end - p.at, text + p.at);
   return p.failed ? NULL : e;

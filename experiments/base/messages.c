@@ -15,6 +15,14 @@ void perp_say(const char *fmt, ...)
   va_end(ap);
 }
 
+char *perp_cut_hint(char *message)
+{
+  char *hint = strstr(message, "; did you mean");
+  if (hint == NULL) return NULL;
+  *hint = '\0';
+  return hint + 2;
+}
+
 void perp_say_error(const char *message)
 {
   bool colour = perp_colour(stderr);

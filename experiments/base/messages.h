@@ -22,6 +22,8 @@ enum {
 
 /* "perp: error: ..." on stderr; a message "x; did you mean y" is split into two lines. */
 void perp_say_error(const char *message);
+/* Cuts such a hint off and returns it ("did you mean y"); NULL when there is none. */
+char *perp_cut_hint(char *message);
 /* The same with the message of ctx. */
 void perp_print_error(const perp_ctx *ctx);
 /* One line on stderr: "perp: ...". */

@@ -44,14 +44,8 @@ static void progress_show(perp_progress *p, const char *what)
   p->shown = now;
   if (p->json) {
     perp_json j = { .out = p->out };
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "phase", p->phase);
-    perp_json_int(&j, "done", p->done);
-    perp_json_int(&j, "total", p->total);
-    perp_json_int(&j, "failed", p->failed);
-    perp_json_real(&j, "elapsed_s", now - p->begun);
-    perp_json_real(&j, "left_s", perp_progress_left(p));
-    perp_json_close(&j, '}');
+    perp_json_put(&j, "{ phase:s done:i total:i failed:i elapsed_s:r left_s:r }", p->phase, p->done,
+                  p->total, p->failed, now - p->begun, perp_progress_left(p));
     fflush(p->out);
     return;
   }

@@ -2,12 +2,14 @@
 /* Read with libfyaml's event parser: its tokens carry the places that the messages need. */
 #include "experiments/base/tree.h"
 
+#include "experiments/base/messages.h"
+
 #include <ctype.h>
 #include <libfyaml.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ERRORS = 20, DEEPEST = 64, MOST_NODES = 200000 };
+enum { MOST_ERRORS = 20, DEEPEST = 64, MOST_NODES = 200000, MOST_ANCHORS = 64 };
 
 /* ---- messages --------------------------------------------------------------------------------------- */
 
@@ -54,10 +56,9 @@ void perp_diag_error(perp_diag *diag, const perp_node *at, int offset, const cha
   perp_text t = { 0 };
   perp_text_vadd(&t, fmt, ap);
   va_end(ap);
-  if (at != NULL)
-    add_error(diag, at->src, at->line, at->column + offset, hint, t.s);
-  else
-    add_error(diag, NULL, 0, 0, hint, t.s);
+  const perp_node nowhere = { 0 };
+  if (at == NULL) at = &nowhere;
+  add_error(diag, at->src, at->line, at->column + offset, hint, t.s);
   perp_text_free(&t);
 }
 
@@ -65,14 +66,10 @@ void perp_diag_ctx(perp_diag *diag, const perp_node *at, int offset, const perp_
 {
   char message[sizeof ctx->msg];
   snprintf(message, sizeof message, "%s", ctx->msg);
-  char *hint = strstr(message, "; did you mean");
-  if (hint != NULL) {
-    *hint = '\0';
-    hint += 2;
-  } else if ((hint = strstr(message, " (perp list")) != NULL ||
-             (hint = strstr(message, " (valid:")) != NULL) {
+  char *hint = perp_cut_hint(message);
+  if (hint == NULL && ((hint = strstr(message, " (perp list")) != NULL ||
+                       (hint = strstr(message, " (valid:")) != NULL))
     *hint++ = '\0';
-  }
   perp_diag_error(diag, at, offset, hint, "%s", message);
 }
 
@@ -89,11 +86,9 @@ struct reader {
   const perp_source *src;
   struct fy_parser *fyp;
   struct fy_event *event; /* current */
-  int n_nodes, n_anchors;
-  struct {
-    const char *name;
-    perp_node *node;
-  } anchor[64];
+  int n_nodes;
+  perp_names anchors;
+  perp_node *anchor[MOST_ANCHORS]; /* what they name */
 };
 
 static bool tree_next(struct reader *r)
@@ -141,87 +136,97 @@ static void tree_grow(perp_node *node, perp_pool *pool, perp_node *key, perp_nod
   node->item[node->n++] = value;
 }
 
-/* The name before "&" of the current event; NULL when it has none. */
-static const char *anchor_name(struct reader *r)
+/* Which member has the key; -1: none. */
+static int tree_place(const perp_node *map, const char *key)
 {
-  struct fy_token *token = fy_event_get_anchor_token(r->event);
-  size_t n = 0;
-  const char *name = token != NULL ? fy_token_get_text(token, &n) : NULL;
-  return name != NULL ? perp_pool_strndup(r->pool, name, n) : NULL;
+  for (int i = 0; i < map->n; i++)
+    if (strcmp(map->key[i]->text, key) == 0) return i;
+  return -1;
 }
 
+/* NULL: the token has none. */
+static const char *tree_text(struct reader *r, struct fy_token *token, size_t *n)
+{
+  const char *text = token != NULL ? fy_token_get_text(token, n) : NULL;
+  return text != NULL ? perp_pool_strndup(r->pool, text, *n) : NULL;
+}
+
+/* name: that stood before the node behind an "&"; NULL: none. */
 static perp_node *tree_remember(struct reader *r, const char *name, perp_node *node)
 {
-  enum { MOST = sizeof r->anchor / sizeof *r->anchor };
-  if (name == NULL) return node;
-  if (r->n_anchors == MOST) return tree_fail(r, node, "too many anchors");
-  r->anchor[r->n_anchors].name = name;
-  r->anchor[r->n_anchors++].node = node;
-  return node;
+  if (name == NULL || node == NULL) return node;
+  int i = perp_names_index(r->pool, &r->anchors, name, MOST_ANCHORS);
+  if (i < 0) return tree_fail(r, node, "too many anchors");
+  return r->anchor[i] = node;
+}
+
+static perp_node *read_node(struct reader *r, int depth);
+
+/* A key of the map, which does not have it yet. */
+static perp_node *read_key(struct reader *r, const perp_node *map, int depth)
+{
+  perp_node *key = read_node(r, depth);
+  if (key == NULL) return NULL;
+  if (key->type != PERP_NODE_SCALAR) return tree_fail(r, key, "a key must be a plain word");
+  int first = tree_place(map, key->text);
+  if (first < 0) return key;
+  perp_diag_error(r->diag, key, 0, NULL,
+                  "the key '%s' stands here for the second time (first in line %d)", key->text,
+                  map->key[first]->line + 1);
+  return NULL;
+}
+
+/* A list or a map up to its end. */
+static perp_node *read_members(struct reader *r, perp_node_type type, struct fy_token *token,
+                               int depth)
+{
+  const bool map = type == PERP_NODE_MAP, placed = token != NULL;
+  perp_node *node = new_node(r, type, token), *key = NULL;
+  if (depth > DEEPEST) return tree_fail(r, node, "nested too deeply");
+  while (tree_next(r) && r->event->type != (map ? FYET_MAPPING_END : FYET_SEQUENCE_END)) {
+    if (map && ((key = read_key(r, node, depth + 1)) == NULL || !tree_next(r))) return NULL;
+    perp_node *value = read_node(r, depth + 1);
+    if (value == NULL) return NULL;
+    if (map && node->n == 0 && !placed) {
+      node->line = key->line;
+      node->column = key->column;
+    }
+    tree_grow(node, r->pool, key, value);
+  }
+  return r->event != NULL ? node : NULL;
 }
 
 /* The node at the current event; leaves the event at its end. */
 static perp_node *read_node(struct reader *r, int depth)
 {
   struct fy_token *token = fy_event_get_token(r->event);
-  const char *anchor = r->event->type != FYET_ALIAS ? anchor_name(r) : NULL;
+  size_t n = 0;
+  const char *anchor = r->event->type != FYET_ALIAS
+                           ? tree_text(r, fy_event_get_anchor_token(r->event), &n)
+                           : NULL;
   if (++r->n_nodes > MOST_NODES)
     return tree_fail(r, new_node(r, PERP_NODE_SCALAR, token), "the document is too large");
   switch (r->event->type) {
   case FYET_SCALAR: {
     perp_node *node = new_node(r, PERP_NODE_SCALAR, token);
-    size_t n = 0;
-    const char *text = token != NULL ? fy_token_get_text(token, &n) : NULL;
-    node->text = text != NULL ? perp_pool_strndup(r->pool, text, n) : "";
+    n = 0;
+    node->text = tree_text(r, token, &n);
+    if (node->text == NULL) node->text = "";
     if (strlen(node->text) != n) return tree_fail(r, node, "a text holds a zero byte");
     enum fy_scalar_style style = token != NULL ? fy_token_scalar_style(token) : FYSS_PLAIN;
     node->plain = style == FYSS_PLAIN;
     return tree_remember(r, anchor, node);
   }
   case FYET_ALIAS: {
-    size_t n = 0;
-    const char *name = fy_token_get_text(token, &n);
-    for (int i = r->n_anchors - 1; i >= 0; i--)
-      if (name != NULL && strlen(r->anchor[i].name) == n &&
-          strncmp(r->anchor[i].name, name, n) == 0)
-        return r->anchor[i].node;
+    const char *name = tree_text(r, token, &n);
+    int i = name != NULL ? perp_names_index(r->pool, &r->anchors, name, r->anchors.n) : -1;
+    if (i >= 0) return r->anchor[i];
     return tree_fail(r, new_node(r, PERP_NODE_SCALAR, token), "this alias has no anchor before it");
   }
-  case FYET_SEQUENCE_START: {
-    perp_node *node = new_node(r, PERP_NODE_LIST, token);
-    if (depth > DEEPEST) return tree_fail(r, node, "nested too deeply");
-    while (tree_next(r) && r->event->type != FYET_SEQUENCE_END) {
-      perp_node *item = read_node(r, depth + 1);
-      if (item == NULL) return NULL;
-      tree_grow(node, r->pool, NULL, item);
-    }
-    return r->event != NULL ? tree_remember(r, anchor, node) : NULL;
-  }
-  case FYET_MAPPING_START: {
-    perp_node *node = new_node(r, PERP_NODE_MAP, token);
-    if (depth > DEEPEST) return tree_fail(r, node, "nested too deeply");
-    while (tree_next(r) && r->event->type != FYET_MAPPING_END) {
-      perp_node *key = read_node(r, depth + 1);
-      if (key == NULL) return NULL;
-      if (key->type != PERP_NODE_SCALAR) return tree_fail(r, key, "a key must be a plain word");
-      if (!tree_next(r)) return NULL;
-      for (int i = 0; i < node->n; i++)
-        if (strcmp(node->key[i]->text, key->text) == 0) {
-          perp_diag_error(r->diag, key, 0, NULL,
-                          "the key '%s' stands here for the second time (first in line %d)",
-                          key->text, node->key[i]->line + 1);
-          return NULL;
-        }
-      perp_node *value = read_node(r, depth + 1);
-      if (value == NULL) return NULL;
-      if (node->n == 0 && token == NULL) {
-        node->line = key->line;
-        node->column = key->column;
-      }
-      tree_grow(node, r->pool, key, value);
-    }
-    return r->event != NULL ? tree_remember(r, anchor, node) : NULL;
-  }
+  case FYET_SEQUENCE_START:
+    return tree_remember(r, anchor, read_members(r, PERP_NODE_LIST, token, depth));
+  case FYET_MAPPING_START:
+    return tree_remember(r, anchor, read_members(r, PERP_NODE_MAP, token, depth));
   default:
     return tree_fail(r, new_node(r, PERP_NODE_SCALAR, token), "unexpected content");
   }
@@ -231,18 +236,13 @@ static perp_node *read_document(struct reader *r)
 {
   perp_node *root = NULL;
   while (tree_next(r) && r->event->type != FYET_STREAM_END) {
-    switch (r->event->type) {
-    case FYET_STREAM_START:
-    case FYET_DOCUMENT_START:
-    case FYET_DOCUMENT_END:
-      break;
-    default: {
-      perp_node *node = read_node(r, 0);
-      if (node == NULL) return NULL;
-      if (root != NULL) return tree_fail(r, node, "a second document begins here");
-      root = node;
-    }
-    }
+    enum fy_event_type type = r->event->type;
+    if (type == FYET_STREAM_START || type == FYET_DOCUMENT_START || type == FYET_DOCUMENT_END)
+      continue;
+    perp_node *node = read_node(r, 0);
+    if (node == NULL) return NULL;
+    if (root != NULL) return tree_fail(r, node, "a second document begins here");
+    root = node;
   }
   return r->event != NULL ? root : NULL;
 }
@@ -331,37 +331,36 @@ perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, co
 
 perp_node *perp_tree_get(const perp_node *map, const char *key)
 {
-  if (map == NULL || map->type != PERP_NODE_MAP) return NULL;
-  for (int i = 0; i < map->n; i++)
-    if (strcmp(map->key[i]->text, key) == 0) return map->item[i];
-  return NULL;
+  int i = map != NULL && map->type == PERP_NODE_MAP ? tree_place(map, key) : -1;
+  return i >= 0 ? map->item[i] : NULL;
 }
 
-static perp_node *copy_map(perp_pool *pool, const perp_node *from)
+perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char *key)
 {
   perp_node *node = perp_pool_alloc(pool, 1, sizeof *node);
-  *node = *from;
+  *node = *base;
   node->n = 0;
   node->item = node->key = NULL;
-  for (int i = 0; i < from->n; i++) tree_grow(node, pool, from->key[i], from->item[i]);
+  for (int i = 0; i < base->n; i++)
+    if (key == NULL || strcmp(base->key[i]->text, key) != 0)
+      tree_grow(node, pool, base->key[i], base->item[i]);
   return node;
 }
 
 static void tree_put(perp_node *map, perp_pool *pool, perp_node *key, perp_node *value)
 {
-  for (int i = 0; i < map->n; i++)
-    if (strcmp(map->key[i]->text, key->text) == 0) {
-      map->item[i] = value;
-      return;
-    }
-  tree_grow(map, pool, key, value);
+  int i = tree_place(map, key->text);
+  if (i >= 0)
+    map->item[i] = value;
+  else
+    tree_grow(map, pool, key, value);
 }
 
 perp_node *perp_tree_merge(perp_pool *pool, const perp_node *base, const perp_node *over)
 {
   if (base == NULL || base->type != PERP_NODE_MAP || over->type != PERP_NODE_MAP)
     return (perp_node *)(uintptr_t)over;
-  perp_node *node = copy_map(pool, base);
+  perp_node *node = perp_tree_without(pool, base, NULL);
   for (int i = 0; i < over->n; i++)
     tree_put(node, pool, over->key[i],
              perp_tree_merge(pool, perp_tree_get(base, over->key[i]->text), over->item[i]));
@@ -386,23 +385,12 @@ perp_node *perp_tree_set(perp_pool *pool, const perp_node *base, const char *pat
     *why = base;
     return NULL;
   } else
-    node = copy_map(pool, base);
+    node = perp_tree_without(pool, base, NULL);
   perp_node *child = (perp_node *)(uintptr_t)value;
   if (path[n] == '.')
     child = perp_tree_set(pool, perp_tree_get(node, key->text), path + n + 1, value, why);
   if (child == NULL) return NULL;
   tree_put(node, pool, key, child);
-  return node;
-}
-
-perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char *key)
-{
-  perp_node *node = perp_pool_alloc(pool, 1, sizeof *node);
-  *node = *base;
-  node->n = 0;
-  node->item = node->key = NULL;
-  for (int i = 0; i < base->n; i++)
-    if (strcmp(base->key[i]->text, key) != 0) tree_grow(node, pool, base->key[i], base->item[i]);
   return node;
 }
 
@@ -433,21 +421,7 @@ static void write_scalar(const perp_node *node, FILE *out)
     putc('\'', out);
     return;
   }
-  putc('"', out);
-  for (const char *s = node->text; *s != '\0'; s++) {
-    unsigned char c = (unsigned char)*s;
-    if (c == '"' || c == '\\')
-      fprintf(out, "\\%c", c);
-    else if (c == '\n')
-      fputs("\\n", out);
-    else if (c == '\t')
-      fputs("\\t", out);
-    else if (c < 0x20)
-      fprintf(out, "\\x%02x", c);
-    else
-      putc(c, out);
-  }
-  putc('"', out);
+  perp_write_quoted(out, node->text);
 }
 
 static void write_flow(const perp_node *node, FILE *out)

@@ -48,7 +48,7 @@ perp_node *perp_tree_merge(perp_pool *pool, const perp_node *base, const perp_no
  * something on the way is no map: *why points to it. */
 perp_node *perp_tree_set(perp_pool *pool, const perp_node *base, const char *path,
                          const perp_node *value, const perp_node **why);
-/* base without one member of the top level. */
+/* A copy of the map base without one member of its own (NULL: with all). */
 perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char *key);
 /* As YAML that reads back as the same tree. */
 void perp_tree_write(const perp_node *node, FILE *out);

@@ -35,14 +35,20 @@ char *perp_xstrdup(const char *s)
   return or_die(strdup(s));
 }
 
+static char *util_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+static char *util_vprintf(const char *fmt, va_list ap)
+{
+  char *s = NULL;
+  return or_die(vasprintf(&s, fmt, ap) < 0 ? NULL : s);
+}
+
 char *perp_xprintf(const char *fmt, ...)
 {
   va_list ap;
   va_start(ap, fmt);
-  char *s = NULL;
-  if (vasprintf(&s, fmt, ap) < 0) s = NULL;
+  char *s = util_vprintf(fmt, ap);
   va_end(ap);
-  return or_die(s);
+  return s;
 }
 
 struct perp_pool_block {
@@ -76,11 +82,9 @@ char *perp_pool_printf(perp_pool *pool, const char *fmt, ...)
 {
   va_list ap;
   va_start(ap, fmt);
-  perp_text t = { 0 };
-  perp_text_vadd(&t, fmt, ap);
+  char *s = util_vprintf(fmt, ap), *copy = perp_pool_strdup(pool, s);
   va_end(ap);
-  char *copy = perp_pool_strndup(pool, t.s != NULL ? t.s : "", t.n);
-  perp_text_free(&t);
+  free(s);
   return copy;
 }
 
@@ -93,16 +97,26 @@ void perp_pool_free(perp_pool *pool)
   }
 }
 
-static void text_room(perp_text *t, size_t more)
+int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int most)
 {
-  if (t->n + more + 1 <= t->size) return;
-  t->size = 2 * (t->n + more + 1) + 64;
-  t->s = perp_xrealloc(t->s, t->size, 1);
+  for (int i = names->n; i-- > 0;) /* neighbours are often equal */
+    if (strcmp(names->text[i], text) == 0) return i;
+  if (names->n == most) return -1;
+  if ((names->n & (names->n - 1)) == 0) { /* full at each power of two */
+    const char **longer = perp_pool_alloc(pool, 2 * (size_t)names->n + 1, sizeof *longer);
+    if (names->n > 0) memcpy(longer, names->text, (size_t)names->n * sizeof *longer);
+    names->text = longer;
+  }
+  names->text[names->n] = text;
+  return names->n++;
 }
 
 void perp_text_put(perp_text *t, const char *bytes, size_t n)
 {
-  text_room(t, n);
+  if (t->n + n + 1 > t->size) {
+    t->size = 2 * (t->n + n + 1) + 64;
+    t->s = perp_xrealloc(t->s, t->size, 1);
+  }
   memcpy(t->s + t->n, bytes, n);
   t->n += n;
   t->s[t->n] = '\0';
@@ -110,15 +124,9 @@ void perp_text_put(perp_text *t, const char *bytes, size_t n)
 
 void perp_text_vadd(perp_text *t, const char *fmt, va_list ap)
 {
-  va_list again;
-  va_copy(again, ap);
-  int n = vsnprintf(NULL, 0, fmt, ap);
-  if (n >= 0) {
-    text_room(t, (size_t)n);
-    vsnprintf(t->s + t->n, (size_t)n + 1, fmt, again);
-    t->n += (size_t)n;
-  }
-  va_end(again);
+  char *s = util_vprintf(fmt, ap);
+  perp_text_put(t, s, strlen(s));
+  free(s);
 }
 
 void perp_text_add(perp_text *t, const char *fmt, ...)
@@ -137,7 +145,7 @@ void perp_text_free(perp_text *t)
 
 /* ---- JSON out ------------------------------------------------------------------------------------------- */
 
-static void write_string(FILE *out, const char *s)
+void perp_write_quoted(FILE *out, const char *s)
 {
   putc('"', out);
   for (; *s != '\0'; s++) {
@@ -164,7 +172,7 @@ static void json_lead(perp_json *j, const char *key)
     if (j->indent) fprintf(j->out, "\n%*s", 2 * j->depth, "");
   }
   if (key != NULL) {
-    write_string(j->out, key);
+    perp_write_quoted(j->out, key);
     fputs(": ", j->out);
   }
 }
@@ -190,7 +198,7 @@ void perp_json_text(perp_json *j, const char *key, const char *value)
   if (value == NULL)
     fputs("null", j->out);
   else
-    write_string(j->out, value);
+    perp_write_quoted(j->out, value);
 }
 
 void perp_json_real(perp_json *j, const char *key, double value)
@@ -214,25 +222,50 @@ void perp_json_bool(perp_json *j, const char *key, bool value)
   fputs(value ? "true" : "false", j->out);
 }
 
+void perp_json_put(perp_json *j, const char *members, ...)
+{
+  va_list ap;
+  va_start(ap, members);
+  for (const char *s = members + strspn(members, " "); *s != '\0'; s += strspn(s, " ")) {
+    char name[64];
+    size_t n = strcspn(s, ":{}");
+    const char *key = n > 0 ? name : NULL;
+    snprintf(name, sizeof name, "%.*s", (int)n, s);
+    s += n + (s[n] == ':');
+    switch (*s++) {
+    case '{':
+      perp_json_open(j, key, '{');
+      break;
+    case '}':
+      perp_json_close(j, '}');
+      break;
+    case 's':
+      perp_json_text(j, key, va_arg(ap, const char *));
+      break;
+    case 'i':
+      perp_json_int(j, key, va_arg(ap, int));
+      break;
+    case 'r':
+      perp_json_real(j, key, va_arg(ap, double));
+      break;
+    default:
+      perp_json_bool(j, key, va_arg(ap, int));
+    }
+  }
+  va_end(ap);
+}
+
+void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n)
+{
+  perp_json_open(j, key, '[');
+  for (int i = 0; i < n; i++) perp_json_text(j, NULL, value[i]);
+  perp_json_close(j, ']');
+}
+
 void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n)
 {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const unsigned char *b = (const unsigned char *)
-      v; /* both supported processors are little endian */
-  size_t size = n * sizeof *v, at = 0;
-  char *text = perp_xalloc(size / 3 * 4 + 8, 1);
-  text[at++] = '"';
-  for (size_t i = 0; i < size; i += 3) {
-    unsigned left = (unsigned)(size - i), word = (unsigned)b[i] << 16;
-    if (left > 1) word |= (unsigned)b[i + 1] << 8;
-    if (left > 2) word |= (unsigned)b[i + 2];
-    text[at++] = digits[word >> 18];
-    text[at++] = digits[word >> 12 & 63];
-    text[at++] = left > 1 ? digits[word >> 6 & 63] : '=';
-    text[at++] = left > 2 ? digits[word & 63] : '=';
-  }
-  text[at] = '"';
-  perp_json_raw(j, key, text);
+  char *text = perp_base64(v, n * sizeof *v); /* both supported processors are little endian */
+  perp_json_text(j, key, text);
   free(text);
 }
 
@@ -260,13 +293,18 @@ void perp_table_init(perp_table *t, const char *align)
   for (int c = 0; c < t->columns; c++) t->right[c] = align[c] == 'r';
 }
 
+void perp_table_put(perp_table *t, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  t->cell = perp_xrealloc(t->cell, (size_t)t->n + 1, sizeof *t->cell);
+  t->cell[t->n++] = util_vprintf(fmt, ap);
+  va_end(ap);
+}
+
 void perp_table_row(perp_table *t, const char *const *text)
 {
-  size_t at = (size_t)t->rows * (size_t)t->columns;
-  t->cell = perp_xrealloc(t->cell, at + (size_t)t->columns, sizeof *t->cell);
-  for (int c = 0; c < t->columns; c++)
-    t->cell[at + (size_t)c] = perp_xstrdup(text[c] != NULL ? text[c] : "");
-  t->rows++;
+  for (int c = 0; c < t->columns; c++) perp_table_put(t, "%s", text[c] != NULL ? text[c] : "");
 }
 
 /* Columns of a terminal that a UTF-8 text takes (one each; no combining marks in our texts). */
@@ -279,13 +317,12 @@ static int width_of(const char *s)
 
 void perp_table_print(const perp_table *t, FILE *out)
 {
-  int width[PERP_TABLE_COLUMNS] = { 0 }, total = 0;
-  for (int r = 0; r < t->rows; r++)
-    for (int c = 0; c < t->columns; c++) {
-      int w = width_of(t->cell[r * t->columns + c]);
-      if (w > width[c]) width[c] = w;
-    }
-  for (int c = 0; c < t->columns; c++) total += width[c] + (c > 0 ? 2 : 0);
+  int width[PERP_TABLE_COLUMNS] = { 0 }, total = 2 * (t->columns - 1);
+  for (int i = 0; i < t->n; i++) {
+    int w = width_of(t->cell[i]), *most = &width[i % t->columns];
+    if (w > *most) *most = w;
+  }
+  for (int c = 0; c < t->columns; c++) total += width[c];
   while (total > PERP_TABLE_WIDTH) {
     int widest = 0;
     for (int c = 1; c < t->columns; c++)
@@ -294,33 +331,28 @@ void perp_table_print(const perp_table *t, FILE *out)
     width[widest]--;
     total--;
   }
-  for (int r = 0; r < t->rows; r++) {
-    for (int c = 0; c < t->columns; c++) {
-      const char *s = t->cell[r * t->columns + c];
-      int w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
-      bool last = c == t->columns - 1;
-      if (c > 0) fputs("  ", out);
-      if (w > width[c])
-        fprintf(out, "%.*s..", width[c] - 2, s);
-      else if (t->right[c])
-        fprintf(out, "%*s%s", pad, "", s);
-      else
-        fprintf(out, "%s%*s", s, last ? 0 : pad, "");
-    }
-    putc('\n', out);
-    if (r == 0) {
-      for (int c = 0; c < t->columns; c++) {
-        if (c > 0) fputs("  ", out);
-        for (int k = 0; k < width[c]; k++) putc('-', out);
-      }
-      putc('\n', out);
+  for (int i = 0; i < t->n; i++) {
+    const char *s = t->cell[i];
+    int c = i % t->columns, w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
+    bool last = c == t->columns - 1;
+    if (w > width[c])
+      fprintf(out, "%.*s..", width[c] - 2, s);
+    else if (t->right[c])
+      fprintf(out, "%*s%s", pad, "", s);
+    else
+      fprintf(out, "%s%*s", s, last ? 0 : pad, "");
+    fputs(last ? "\n" : "  ", out);
+    if (i != t->columns - 1) continue;
+    for (int k = 0; k < t->columns; k++) { /* a line below the head */
+      for (int dash = 0; dash < width[k]; dash++) putc('-', out);
+      fputs(k < c ? "  " : "\n", out);
     }
   }
 }
 
 void perp_table_free(perp_table *t)
 {
-  for (int i = 0; i < t->rows * t->columns; i++) free(t->cell[i]);
+  for (int i = 0; i < t->n; i++) free(t->cell[i]);
   free(t->cell);
   *t = (perp_table){ 0 };
 }
@@ -359,6 +391,16 @@ static void wrap_from(FILE *out, int column, int indent, const char *text)
 void perp_wrap(FILE *out, int indent, const char *text)
 {
   wrap_from(out, 0, indent, text);
+}
+
+void perp_wrapf(FILE *out, int indent, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  char *text = util_vprintf(fmt, ap);
+  va_end(ap);
+  wrap_from(out, 0, indent, text);
+  free(text);
 }
 
 void perp_wrap_after(FILE *out, const char *label, int indent, const char *text)
@@ -450,6 +492,26 @@ perp_status perp_parse_int(perp_ctx *ctx, const char *text, int64_t lo, int64_t 
   return PERP_OK;
 }
 
+const perp_opt *perp_option(const perp_desc *d, const char *key)
+{
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
+    if (strcmp(o->key, key) == 0) return o;
+  return NULL;
+}
+
+const perp_opt *perp_option_text(const perp_ctx *ctx, perp_kind kind, const char *plugin,
+                                 const char *key, char *buf, size_t size)
+{
+  perp_ctx quiet = *ctx;
+  perp_spec spec;
+  buf[0] = '\0';
+  if (plugin[0] == '\0' || perp_spec_parse(&quiet, kind, plugin, &spec) != PERP_OK) return NULL;
+  const perp_opt *o = perp_option(spec.d, key);
+  if (o != NULL) perp_opt_format(o, spec.opts, buf, size);
+  perp_spec_free(&spec);
+  return o;
+}
+
 bool perp_unit_is(const char *alternatives, const char *unit)
 {
   for (const char *s = alternatives;; s += 4) {
@@ -471,6 +533,21 @@ uint64_t perp_hash64(const void *bytes, size_t n, uint64_t seed)
   h ^= h >> 33;
   h *= 0xc4ceb9fe1a85ec53u;
   return h ^ h >> 33;
+}
+
+char *perp_base64(const void *bytes, size_t n)
+{
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const unsigned char *b = bytes;
+  char *text = perp_xalloc((n + 2) / 3 * 4 + 1, 1), *to = text;
+  for (size_t i = 0; i < n; i += 3) {
+    unsigned b1 = i + 1 < n ? b[i + 1] : 0, b2 = i + 2 < n ? b[i + 2] : 0;
+    *to++ = digits[b[i] >> 2];
+    *to++ = digits[(b[i] & 3u) << 4 | b1 >> 4];
+    *to++ = i + 1 < n ? digits[(b1 & 15) << 2 | b2 >> 6] : '=';
+    *to++ = i + 2 < n ? digits[b2 & 63] : '=';
+  }
+  return text;
 }
 
 bool perp_colour(FILE *stream)

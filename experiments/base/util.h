@@ -27,6 +27,14 @@ char *perp_pool_strndup(perp_pool *pool, const char *s, size_t n);
 char *perp_pool_printf(perp_pool *pool, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void perp_pool_free(perp_pool *pool);
 
+/* Different texts (borrowed), numbered in the order in which they come. */
+typedef struct perp_names {
+  int n;
+  const char **text;
+} perp_names;
+/* The number of a text, which is added when it is new; -1 when there are `most` others (-1: no limit). */
+int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int most);
+
 /* Growing text; s is NULL while empty, always terminated afterwards. */
 typedef struct perp_text {
   char *s;
@@ -54,8 +62,14 @@ void perp_json_text(perp_json *j, const char *key, const char *value); /* NULL g
 void perp_json_real(perp_json *j, const char *key, double value);
 void perp_json_int(perp_json *j, const char *key, int64_t value);
 void perp_json_bool(perp_json *j, const char *key, bool value);
+/* Several members, named with their types: "{ name:s rows:i share:r found:b }" is an object with a text, an int, a
+ * double and a bool, "name:s rows:i" two members of the one that is open. */
+void perp_json_put(perp_json *j, const char *members, ...);
+void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n);
 /* float32, little endian, as one base64 text: 5.4 bytes a number. */
 void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n);
+/* A text in quotes as JSON has it, which YAML reads, too. */
+void perp_write_quoted(FILE *out, const char *s);
 /* Text that is JSON already. */
 void perp_json_raw(perp_json *j, const char *key, const char *json);
 /* A value read back as a number: JSON number, or "nan", "inf", "-inf"; NaN when absent.  (Of jansson.) */
@@ -66,12 +80,14 @@ double perp_json_number(const struct json_t *value);
 
 enum { PERP_TABLE_COLUMNS = 16, PERP_TABLE_WIDTH = 80 };
 typedef struct perp_table {
-  int columns, rows;
+  int columns, n;
   bool right[PERP_TABLE_COLUMNS]; /* numbers */
-  char **cell;                    /* [rows * columns], owned */
+  char **cell;                    /* [n] row by row, owned */
 } perp_table;
 /* The first row is the head; columns whose letter in align is 'r' are flush right. */
 void perp_table_init(perp_table *t, const char *align);
+/* The next cell of the row, then of the next one. */
+void perp_table_put(perp_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One row: `columns` strings, copied. */
 void perp_table_row(perp_table *t, const char *const *text);
 /* Columns that do not fit in 80 are shortened with "..", the widest first. */
@@ -79,6 +95,7 @@ void perp_table_print(const perp_table *t, FILE *out);
 void perp_table_free(perp_table *t);
 /* Text wrapped at 80 columns, every line indented. */
 void perp_wrap(FILE *out, int indent, const char *text);
+void perp_wrapf(FILE *out, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same behind a label that is shorter than the indent. */
 void perp_wrap_after(FILE *out, const char *label, int indent, const char *text);
 
@@ -96,12 +113,22 @@ perp_status perp_parse_size(perp_ctx *ctx, const char *text, double *bytes);
 /* A whole number in [lo, hi], nothing behind it. */
 perp_status perp_parse_int(perp_ctx *ctx, const char *text, int64_t lo, int64_t hi, int64_t *value);
 
+/* An option of a plug-in; NULL when it has none of that name. */
+const perp_opt *perp_option(const perp_desc *d, const char *key);
+/* The same of the plug-in in a text ("psor:omega=1.3"), with its value there in buf; NULL, and an empty buf, also when
+ * the text is empty or no such plug-in. */
+const perp_opt *perp_option_text(const perp_ctx *ctx, perp_kind kind, const char *plugin,
+                                 const char *key, char *buf, size_t size);
+
 /* "m or rad": is `unit` one of the alternatives? */
 bool perp_unit_is(const char *alternatives, const char *unit);
 
 /* FNV-1a over the bytes, then a finalizer that spreads every bit: 64 bits, the same on every machine.
  * Collisions are not excluded; whoever builds a set of keys checks for them. */
 uint64_t perp_hash64(const void *bytes, size_t n, uint64_t seed);
+
+/* Bytes [n] as base64 text; free it. */
+char *perp_base64(const void *bytes, size_t n);
 
 /* May colours be used on this stream?  (a terminal, NO_COLOR unset, TERM not "dumb") */
 bool perp_colour(FILE *stream);

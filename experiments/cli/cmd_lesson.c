@@ -92,8 +92,7 @@ static void show_results(struct session *s, perp_results *r)
     perp_wrap(stdout, 2, t.s);
     perp_text_free(&t);
   }
-  perp_claim_result *claims = perp_xalloc((size_t)r->study->n_claims + 1, sizeof *claims);
-  perp_results_claims(s->ctx, r, claims);
+  const perp_claim_result *claims = perp_results_claims(s->ctx, r);
   for (int i = 0; i < r->study->n_claims; i++) {
     perp_text t = { 0 };
     perp_text_add(&t, "%s: %s [%.3g against %.3g]", perp_verdict_name(claims[i].verdict),
@@ -101,7 +100,6 @@ static void show_results(struct session *s, perp_results *r)
     perp_wrap(stdout, 2, t.s);
     perp_text_free(&t);
   }
-  free(claims);
   printf("\n");
 }
 

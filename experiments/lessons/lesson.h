@@ -132,11 +132,6 @@ void perp_lesson_say(perp_ctx *ctx, perp_results *results, const perp_lesson_num
  * it. */
 perp_status perp_lesson_step(perp_ctx *ctx, const char *scene, double h, FILE *out);
 
-/* Value of a number written in the language of claims over the results; NaN when it has none.  PERP_ERR_FORMAT
- * when it does not read. */
-perp_status perp_lesson_value(perp_ctx *ctx, perp_results *results, const char *expr,
-                              double *value);
-
 /* Is the answer to the exercise right?  *why: what came out.  PERP_ERR_OPTION when the answer is not valid. */
 perp_status perp_lesson_check(perp_ctx *ctx, const perp_lesson *lesson, const char *answer,
                               const char *dir, bool *right, perp_text *why);

@@ -6,6 +6,7 @@
 #include "experiments/pages/html.h"
 
 #include <ctype.h>
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,18 +96,14 @@ static void put_curves(perp_json *j, const perp_lesson_figure *f)
 
 static void put_head(perp_json *j, const perp_lesson_plot *plot, const perp_lesson_figure *f)
 {
-  perp_json_text(j, "title", plot->title);
-  perp_json_text(j, "x", f->x);
-  perp_json_text(j, "y", f->y);
-  perp_json_text(j, "log", plot->log);
-  perp_json_bool(j, "lines", plot->series);
+  perp_json_put(j, "title:s x:s y:s log:s lines:b", plot->title, f->x, f->y, plot->log,
+                plot->series);
 }
 
-static perp_status put_plots(struct page *p)
+static void put_plots(struct page *p)
 {
-  perp_status status = PERP_OK;
   perp_json_open(p->data, "plots", '[');
-  for (int i = 0; i < p->l->n_plots && status == PERP_OK; i++) {
+  for (int i = 0; i < p->l->n_plots; i++) {
     const perp_lesson_plot *plot = &p->l->plots[i];
     perp_lesson_figure f;
     perp_lesson_pick(p->ctx, &p->pool, p->results, plot, NULL, &f);
@@ -120,7 +117,6 @@ static perp_status put_plots(struct page *p)
     perp_html(p->out, "</noscript></figure>\n");
   }
   perp_json_close(p->data, ']');
-  return status;
 }
 
 /* ---- sliders over runs --------------------------------------------------------------------------------------------------- */
@@ -136,12 +132,6 @@ static bool lesson_page_near(double a, double b)
   return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
 
-static int lesson_page_ascending(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 static void read_slider(struct page *p, perp_results *r, const char *name, struct slider *s)
 {
   *s = (struct slider){ .name = name };
@@ -151,7 +141,7 @@ static void read_slider(struct page *p, perp_results *r, const char *name, struc
     for (int k = 0; k < s->n && !known; k++) known = lesson_page_near(v, s->value[k]);
     if (!known) s->value[s->n++] = v;
   }
-  qsort(s->value, (size_t)s->n, sizeof *s->value, lesson_page_ascending);
+  gsl_sort(s->value, 1, (size_t)s->n);
 }
 
 /* The cells at position at[k] of slider k, for the sliders from `first`. */
@@ -182,12 +172,9 @@ static void put_metrics(struct page *p, perp_results *r, const bool *chosen)
     perp_lesson_figure f;
     perp_lesson_pick(p->ctx, &p->pool, r, &plot, chosen, &f);
     perp_json_open(p->data, NULL, '[');
-    for (int i = 0; i < f.n; i++) {
-      perp_json_open(p->data, NULL, '{');
-      perp_json_text(p->data, "label", e->plot.by != NULL ? f.curve[i].label : "");
-      perp_json_real(p->data, "value", f.curve[i].y[0]);
-      perp_json_close(p->data, '}');
-    }
+    for (int i = 0; i < f.n; i++)
+      perp_json_put(p->data, "{ label:s value:r }", e->plot.by != NULL ? f.curve[i].label : "",
+                    f.curve[i].y[0]);
     perp_json_close(p->data, ']');
   }
   perp_json_close(p->data, ']');
@@ -196,7 +183,7 @@ static void put_metrics(struct page *p, perp_results *r, const bool *chosen)
 static void put_positions(struct page *p, perp_results *r, const struct slider *s)
 {
   const perp_lesson_explore *e = &p->l->explore;
-  bool *chosen = perp_xalloc((size_t)r->plan.n + 1, sizeof *chosen);
+  bool *chosen = perp_pool_alloc(&p->pool, (size_t)r->plan.n, sizeof *chosen);
   int second = e->n_slide > 1 ? s[1].n : 1, at[PERP_LESSON_SLIDERS];
   perp_lesson_figure f;
   perp_lesson_pick(p->ctx, &p->pool, r, &e->plot, NULL, &f);
@@ -226,7 +213,6 @@ static void put_positions(struct page *p, perp_results *r, const struct slider *
     }
     perp_json_close(p->data, ']');
   }
-  free(chosen);
 }
 
 static perp_status put_explore(struct page *p)
@@ -234,38 +220,35 @@ static perp_status put_explore(struct page *p)
   const perp_lesson_explore *e = &p->l->explore;
   struct slider s[PERP_LESSON_SLIDERS];
   perp_results r;
-  char *dir = perp_xprintf("%s/explore", p->dir);
-  perp_status status = perp_lesson_run(p->ctx, p->l, e->set, e->n_set, dir, &r);
-  if (status == PERP_OK) {
-    perp_json_open(p->data, "explore", '{');
-    perp_json_open(p->data, "sliders", '[');
-    for (int k = 0; k < e->n_slide; k++) {
-      read_slider(p, &r, e->slide[k].expr, &s[k]);
-      perp_json_open(p->data, NULL, '{');
-      perp_json_text(p->data, "name", e->slide[k].text);
-      put_numbers(p->data, "x", s[k].value, s[k].n);
-      perp_json_open(p->data, "values", '[');
-      for (int i = 0; i < s[k].n; i++)
-        perp_json_text(p->data, NULL, perp_lesson_quantity(&p->pool, s[k].value[i], s[k].unit));
-      perp_json_close(p->data, ']');
-      perp_json_close(p->data, '}');
-    }
-    perp_json_close(p->data, ']');
-    perp_json_open(p->data, "heads", '[');
-    for (int m = 0; m < e->n_numbers; m++) perp_json_text(p->data, NULL, e->numbers[m].text);
-    perp_json_close(p->data, ']');
-    put_positions(p, &r, s);
+  PERP_TRY(perp_lesson_run(p->ctx, p->l, e->set, e->n_set,
+                           perp_pool_printf(&p->pool, "%s/explore", p->dir), &r));
+  perp_json_open(p->data, "explore", '{');
+  perp_json_open(p->data, "sliders", '[');
+  for (int k = 0; k < e->n_slide; k++) {
+    read_slider(p, &r, e->slide[k].expr, &s[k]);
+    perp_json_open(p->data, NULL, '{');
+    perp_json_text(p->data, "name", e->slide[k].text);
+    put_numbers(p->data, "x", s[k].value, s[k].n);
+    const char *value[PERP_LESSON_VALUES];
+    for (int i = 0; i < s[k].n; i++)
+      value[i] = perp_lesson_quantity(&p->pool, s[k].value[i], s[k].unit);
+    perp_json_texts(p->data, "values", value, s[k].n);
     perp_json_close(p->data, '}');
-    perp_html(p->out, "<section class=\"explore\" hidden><h2>%s</h2>", e->title);
-    lesson_page_paragraph(p->out, e->text);
-    perp_html(
-        p->out,
-        "<p class=\"note\">%d runs are in this page; a slider chooses among them.</p></section>\n",
-        r.plan.n);
-    perp_results_free(&r);
   }
-  free(dir);
-  return status;
+  perp_json_close(p->data, ']');
+  perp_json_open(p->data, "heads", '[');
+  for (int m = 0; m < e->n_numbers; m++) perp_json_text(p->data, NULL, e->numbers[m].text);
+  perp_json_close(p->data, ']');
+  put_positions(p, &r, s);
+  perp_json_close(p->data, '}');
+  perp_html(p->out, "<section class=\"explore\" hidden><h2>%s</h2>", e->title);
+  lesson_page_paragraph(p->out, e->text);
+  perp_html(
+      p->out,
+      "<p class=\"note\">%d runs are in this page; a slider chooses among them.</p></section>\n",
+      r.plan.n);
+  perp_results_free(&r);
+  return PERP_OK;
 }
 
 /* ---- pivots ---------------------------------------------------------------------------------------------------------------- */
@@ -279,12 +262,8 @@ static void put_reals(perp_json *j, const char *key, const double *v, int n)
 
 static void put_variables(perp_json *j, const perp_lesson *l, const char *key, const int *v, int n)
 {
-  char name[16];
   perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) {
-    perp_variable_name(l, v[i], name);
-    perp_json_text(j, NULL, name);
-  }
+  for (int i = 0; i < n; i++) perp_json_text(j, NULL, perp_variable_name(l, v[i], (char[16]){ 0 }));
   perp_json_close(j, ']');
 }
 
@@ -299,9 +278,7 @@ static void lesson_page_put_tableau(perp_json *j, const perp_lesson *l, const pe
   perp_json_open(j, "T", '[');
   for (int i = 0; i < l->n; i++) put_reals(j, NULL, t->T[i], t->columns);
   perp_json_close(j, ']');
-  perp_json_int(j, "enters", f->enters);
-  perp_json_int(j, "leaves", f->leaves);
-  perp_json_real(j, "sign", f->sign);
+  perp_json_put(j, "enters:i leaves:i sign:r", f->enters, f->leaves, f->sign);
   put_reals(j, "ratio", f->ratio, l->n);
   perp_json_close(j, '}');
 }
@@ -312,10 +289,7 @@ static void lesson_page_put_frame(perp_json *j, const perp_pivots *r, int k)
   int n = r->lesson->n;
   perp_text said = { 0 };
   perp_pivot_describe(r, k, &said);
-  perp_json_open(j, NULL, '{');
-  perp_json_text(j, "what", f->what);
-  perp_json_text(j, "text", said.s);
-  perp_json_int(j, "row", f->row);
+  perp_json_put(j, "{ what:s text:s row:i", f->what, said.s, f->row);
   put_reals(j, "lambda", f->lambda, n);
   put_reals(j, "w", f->w, n);
   if (!isnan(f->t)) perp_json_real(j, "t", f->t);
@@ -329,14 +303,9 @@ static void lesson_page_put_frame(perp_json *j, const perp_pivots *r, int k)
 
 static void put_run(perp_json *j, const perp_pivots *r, int variant)
 {
-  perp_json_open(j, NULL, '{');
-  perp_json_text(j, "solver", r->solver);
-  perp_json_text(j, "method", r->method);
-  perp_json_int(j, "variant", variant);
-  perp_json_text(j, "reason", perp_reason_name(r->stats.reason));
-  perp_json_int(j, "events", r->n_events);
-  perp_json_int(j, "iterations", r->stats.iterations);
-  perp_json_bool(j, "proved", r->certified && r->proof == PERP_PROOF_INFEASIBLE);
+  perp_json_put(j, "{ solver:s method:s variant:i reason:s events:i iterations:i proved:b",
+                r->solver, r->method, variant, perp_reason_name(r->stats.reason), r->n_events,
+                r->stats.iterations, r->certified && r->proof == PERP_PROOF_INFEASIBLE);
   perp_json_open(j, "frames", '[');
   for (int k = 0; k < r->n_frames; k++) lesson_page_put_frame(j, r, k);
   perp_json_close(j, ']');
@@ -437,7 +406,7 @@ static void put_predict(struct page *p)
 static perp_status put_results(struct page *p)
 {
   perp_html(p->out, "<h2>What the run says</h2>\n");
-  PERP_TRY(put_plots(p));
+  put_plots(p);
   perp_html(p->out, "<ul>\n");
   for (int i = 0; i < p->l->n_show; i++) {
     perp_text t = { 0 };
@@ -471,28 +440,33 @@ static perp_status put_body(struct page *p)
 perp_status perp_lesson_page(perp_ctx *ctx, const perp_lesson *l, perp_results *results,
                              const char *dir, const char *path)
 {
-  char *text = NULL, *data = NULL;
-  size_t size = 0, n = 0;
+  char *data = NULL;
+  size_t n = 0;
   perp_json j = { .out = open_memstream(&data, &n) };
-  struct page p = { .ctx = ctx, .l = l, .results = results, .dir = dir, .data = &j };
-  p.out = open_memstream(&text, &size);
-  if (p.out == NULL || j.out == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the page");
-  char *style = lesson_lines("", page_style, ""), *script = lesson_lines("{\n", page_script, "}\n");
-  perp_html_begin(p.out, l->title, style, script);
-  perp_json_open(&j, NULL, '{');
-  perp_status status = put_body(&p);
-  perp_json_close(&j, '}');
+  if (j.out == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the page");
+  perp_out file;
+  perp_status status = perp_out_open(ctx, path, &file);
+  if (status == PERP_OK) {
+    struct page p = {
+      .ctx = ctx, .l = l, .results = results, .dir = dir, .out = file.f, .data = &j
+    };
+    char *style = lesson_lines("", page_style, ""),
+         *script = lesson_lines("{\n", page_script, "}\n");
+    perp_html_begin(p.out, l->title, style, script);
+    perp_json_open(&j, NULL, '{');
+    status = put_body(&p);
+    perp_json_close(&j, '}');
+    fflush(j.out);
+    perp_html_data(p.out, "lesson-data", data, n);
+    perp_html_script(p.out, script);
+    perp_html_end(p.out);
+    free(style);
+    free(script);
+    perp_pool_free(&p.pool);
+    perp_status closed = perp_out_close(ctx, &file, status == PERP_OK);
+    if (status == PERP_OK) status = closed;
+  }
   fclose(j.out);
-  perp_html_data(p.out, "lesson-data", data, n);
-  perp_html_script(p.out, script);
-  perp_html_end(p.out);
-  fclose(p.out);
-  if (status == PERP_OK) status = perp_write_file(ctx, path, text, size);
-  free(text);
   free(data);
-  free(style);
-  free(script);
-  perp_pool_free(&p.pool);
   return status;
 }

@@ -4,6 +4,7 @@
 #include "experiments/pages/csv.h"
 #include "experiments/pages/gnuplot.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,36 +13,6 @@ enum { MOST_CURVES = 64 };
 static const double DEGREE = 0.017453292519943295;
 
 /* ---- numbers and names ----------------------------------------------------------------------------------------- */
-
-/* Parameter and option of "scene.links"; -1 when the name has no dot or there is no such parameter. */
-static int option_of(const perp_study *s, const char *name, const char **option)
-{
-  char key[32];
-  size_t n = strcspn(name, ".");
-  if (n >= sizeof key || name[n] != '.') return -1;
-  memcpy(key, name, n);
-  key[n] = '\0';
-  *option = name + n + 1;
-  return perp_kind_param(s->kind, key);
-}
-
-/* The value of an option in one cell and its unit; NaN where the plug-in has none. */
-static double lesson_plot_option_value(perp_ctx *ctx, const perp_results *r, int cell, int param,
-                                       const char *option, const char **unit)
-{
-  perp_spec spec;
-  char text[64] = "";
-  if (perp_spec_parse(ctx, r->study->kind->params[param].plugin, r->plan.cells[cell].value[param],
-                      &spec) != PERP_OK)
-    return (double)NAN;
-  for (const perp_opt *o = spec.d->opts; o != NULL && o->type != PERP_OPT_END; o++)
-    if (strcmp(o->key, option) == 0) {
-      perp_opt_format(o, spec.opts, text, sizeof text);
-      *unit = o->unit;
-    }
-  perp_spec_free(&spec);
-  return text[0] != '\0' ? strtod(text, NULL) : (double)NAN;
-}
 
 static const char *lesson_plot_unit_of(const perp_results *r, const char *name)
 {
@@ -52,10 +23,11 @@ static const char *lesson_plot_unit_of(const perp_results *r, const char *name)
 
 double perp_lesson_at(perp_ctx *ctx, perp_results *r, const char *name, int cell, const char **unit)
 {
-  const char *option, *none;
+  const char *none;
+  char text[64];
   if (unit == NULL) unit = &none;
   *unit = lesson_plot_unit_of(r, name);
-  int param = option_of(r->study, name, &option), column = perp_study_column(r->study, name);
+  int column = perp_study_column(r->study, name);
   double v = (double)NAN;
   if (column >= 0) {
     perp_scope scope;
@@ -63,8 +35,10 @@ double perp_lesson_at(perp_ctx *ctx, perp_results *r, const char *name, int cell
     perp_results_scope(ctx, r, false, &scope);
     scope.value(scope.user, cell, column, &value);
     if (value.type == PERP_VALUE_NUMBER) v = value.number;
-  } else if (param >= 0) {
-    v = lesson_plot_option_value(ctx, r, cell, param, option, unit);
+  } else {
+    const perp_opt *o = perp_results_option(ctx, r, cell, name, text, sizeof text);
+    if (o != NULL) *unit = o->unit;
+    if (text[0] != '\0') v = strtod(text, NULL);
   }
   if (*unit != NULL && strcmp(*unit, "rad") == 0) {
     *unit = "deg";
@@ -181,38 +155,24 @@ struct picker {
   perp_lesson_figure *f;
 };
 
-struct point {
-  double x, y;
-};
-
 static bool lesson_plot_usable(double v, bool logarithmic)
 {
   return isfinite(v) && (!logarithmic || v > 0);
 }
 
-static int by_x(const void *a, const void *b)
-{
-  double x = ((const struct point *)a)->x, y = ((const struct point *)b)->x;
-  return (x > y) - (x < y);
-}
-
-static void put_curve(struct picker *p, const char *label, struct point *point, int n)
+/* Points [n] in the pool become a curve: those that the axes can show, by x. */
+static void put_curve(struct picker *p, const char *label, double *x, double *y, int n)
 {
   int kept = 0;
   for (int i = 0; i < n; i++)
-    if (lesson_plot_usable(point[i].x, strchr(p->plot->log, 'x') != NULL) &&
-        lesson_plot_usable(point[i].y, strchr(p->plot->log, 'y') != NULL))
-      point[kept++] = point[i];
+    if (lesson_plot_usable(x[i], strchr(p->plot->log, 'x') != NULL) &&
+        lesson_plot_usable(y[i], strchr(p->plot->log, 'y') != NULL)) {
+      x[kept] = x[i];
+      y[kept++] = y[i];
+    }
   if (kept == 0 || p->f->n == MOST_CURVES) return;
-  qsort(point, (size_t)kept, sizeof *point, by_x);
-  perp_lesson_curve *c = &p->f->curve[p->f->n++];
-  double *x = perp_pool_alloc(p->pool, (size_t)kept, sizeof *x),
-         *y = perp_pool_alloc(p->pool, (size_t)kept, sizeof *y);
-  for (int i = 0; i < kept; i++) {
-    x[i] = point[i].x;
-    y[i] = point[i].y;
-  }
-  *c = (perp_lesson_curve){ label, kept, x, y };
+  gsl_sort2(x, 1, y, 1, (size_t)kept);
+  p->f->curve[p->f->n++] = (perp_lesson_curve){ label, kept, x, y };
 }
 
 /* What the curve of a cell is called: the value of `by`, a parameter or the option of one. */
@@ -231,32 +191,24 @@ static const char *label_of(struct picker *p, int cell, const char *otherwise)
 static void pick_cells(struct picker *p, const bool *chosen)
 {
   int n = p->r->plan.n;
-  const char *unit = NULL, **label = perp_xalloc((size_t)n + 1, sizeof *label);
-  struct point *point = perp_xalloc((size_t)n + 1, sizeof *point);
+  const char *unit = NULL, **label = perp_pool_alloc(p->pool, (size_t)n, sizeof *label);
   for (int i = 0; i < n; i++)
     if (chosen[i]) label[i] = label_of(p, i, p->plot->y);
   for (int i = 0; i < n; i++) {
     int count = 0;
-    for (int k = i; k < n && label[i] != NULL; k++) {
+    if (label[i] == NULL) continue;
+    double *x = perp_pool_alloc(p->pool, (size_t)(n - i), sizeof *x),
+           *y = perp_pool_alloc(p->pool, (size_t)(n - i), sizeof *y);
+    for (int k = i; k < n; k++) {
       if (label[k] == NULL || (k > i && strcmp(label[k], label[i]) != 0)) continue;
-      point[count].x = perp_lesson_at(p->ctx, p->r, p->plot->x, k, &unit);
-      point[count++].y = perp_lesson_at(p->ctx, p->r, p->plot->y, k, NULL);
+      x[count] = perp_lesson_at(p->ctx, p->r, p->plot->x, k, &unit);
+      y[count++] = perp_lesson_at(p->ctx, p->r, p->plot->y, k, NULL);
       if (k > i) label[k] = NULL;
     }
-    put_curve(p, label[i], point, count);
+    put_curve(p, label[i], x, y, count);
   }
   p->f->x = lesson_plot_axis(p->pool, p->plot->x, unit);
   p->f->y = lesson_plot_axis(p->pool, p->plot->y, lesson_plot_unit_of(p->r, p->plot->y));
-  free(label);
-  free(point);
-}
-
-static int lesson_plot_column_of(const perp_csv *t, const char *field, size_t n)
-{
-  for (int c = 0; c < t->columns; c++)
-    if (strncmp(t->header[c], field, n) == 0 && (t->header[c][n] == '[' || t->header[c][n] == '\0'))
-      return c;
-  return -1;
 }
 
 /* "drift.pos[m]" as "drift.pos, m" */
@@ -271,35 +223,35 @@ static const char *header_axis(perp_pool *pool, const char *header)
 /* One field of one cell; its name is a part of the label where the figure shows several. */
 static void pick_field(struct picker *p, int cell, const perp_csv *t, const char *field, size_t n)
 {
-  int y = lesson_plot_column_of(t, field, n);
   bool several = p->plot->y[n] != '\0';
   const char *name = perp_pool_strndup(p->pool, field, n), *label = label_of(p, cell, name);
+  int y = perp_csv_field(t, name);
   if (y < 0) return;
   if (several && p->plot->by != NULL) label = perp_pool_printf(p->pool, "%s %s", name, label);
-  struct point *point = perp_xalloc((size_t)t->rows + 1, sizeof *point);
-  for (int r = 0; r < t->rows; r++)
-    point[r] = (struct point){ perp_csv_number(t, r, 0), perp_csv_number(t, r, y) };
-  put_curve(p, label, point, t->rows);
+  double *xs = perp_pool_alloc(p->pool, (size_t)t->rows, sizeof *xs),
+         *ys = perp_pool_alloc(p->pool, (size_t)t->rows, sizeof *ys);
+  for (int r = 0; r < t->rows; r++) {
+    xs[r] = perp_csv_number(t, r, 0);
+    ys[r] = perp_csv_number(t, r, y);
+  }
+  put_curve(p, label, xs, ys, t->rows);
   p->f->x = header_axis(p->pool, t->header[0]);
   p->f->y = several ? "" : header_axis(p->pool, t->header[y]);
-  free(point);
 }
 
 static void pick_series(struct picker *p, const bool *chosen)
 {
   for (int i = 0; i < p->r->plan.n; i++) {
     perp_csv t;
-    if (!chosen[i]) continue;
-    char *path = perp_xprintf("%s/series/%s.csv", p->r->dir, p->r->plan.cells[i].id);
-    if (perp_exists(path) && perp_csv_read(p->ctx, path, &t) == PERP_OK) {
-      for (const char *s = p->plot->y; *s != '\0'; s += strspn(s, ", ")) {
-        size_t n = strcspn(s, ",");
-        pick_field(p, i, &t, s, n);
-        s += n;
-      }
-      perp_csv_free(&t);
+    const char *path = perp_pool_printf(p->pool, "%s/series/%s.csv", p->r->dir,
+                                        p->r->plan.cells[i].id);
+    if (!chosen[i] || !perp_exists(path) || perp_csv_read(p->ctx, path, &t) != PERP_OK) continue;
+    for (const char *s = p->plot->y; *s != '\0'; s += strspn(s, ", ")) {
+      size_t n = strcspn(s, ",");
+      pick_field(p, i, &t, s, n);
+      s += n;
     }
-    free(path);
+    perp_csv_free(&t);
   }
 }
 
@@ -307,13 +259,12 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const per
                       const bool *only, perp_lesson_figure *out)
 {
   struct picker p = { ctx, pool, r, plot, out };
-  perp_pool local = { 0 };
   perp_scope scope;
   perp_expr_error error;
   perp_results_scope(ctx, r, false, &scope);
-  perp_expr *where = plot->where != NULL ? perp_expr_parse(&local, &scope, plot->where, &error)
+  perp_expr *where = plot->where != NULL ? perp_expr_parse(pool, &scope, plot->where, &error)
                                          : NULL;
-  bool *chosen = perp_xalloc((size_t)r->plan.n + 1, sizeof *chosen);
+  bool *chosen = perp_pool_alloc(pool, (size_t)r->plan.n, sizeof *chosen);
   *out = (perp_lesson_figure){ .x = "", .y = "" };
   out->curve = perp_pool_alloc(pool, MOST_CURVES, sizeof *out->curve);
   for (int i = 0; i < r->plan.n; i++)
@@ -321,8 +272,6 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const per
                 (where == NULL || perp_expr_true(where, &scope, i));
   (plot->series ? pick_series : pick_cells)(&p, chosen);
   lesson_plot_shorten(pool, out);
-  free(chosen);
-  perp_pool_free(&local);
 }
 
 /* ---- gnuplot --------------------------------------------------------------------------------------------------------- */

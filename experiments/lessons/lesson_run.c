@@ -61,20 +61,19 @@ perp_status perp_lesson_run(perp_ctx *ctx, const perp_lesson *l, const char *con
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
 
-perp_status perp_lesson_value(perp_ctx *ctx, perp_results *results, const char *expr, double *value)
+/* Value of a number written in the language of claims; NaN when it has none.  PERP_ERR_FORMAT: it does not read. */
+static perp_status lesson_run_value(perp_ctx *ctx, perp_results *r, const char *expr, double *value)
 {
-  perp_pool pool = { 0 };
   perp_scope scope;
   perp_expr_error error;
   double zero;
   /* the language knows conditions: the left side of one is the number */
-  const char *condition = perp_pool_printf(&pool, "(%s) >= 0", expr);
-  perp_results_scope(ctx, results, true, &scope);
-  perp_expr *e = perp_expr_parse(&pool, &scope, condition, &error);
-  *value = (double)NAN;
-  if (e != NULL) perp_expr_sides(e, &scope, value, &zero);
-  perp_pool_free(&pool);
-  return e != NULL ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s", expr, error.message);
+  const char *condition = perp_pool_printf(&r->pool, "(%s) >= 0", expr);
+  perp_results_scope(ctx, r, true, &scope);
+  const perp_expr *e = perp_expr_parse(&r->pool, &scope, condition, &error);
+  if (e == NULL) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s", expr, error.message);
+  perp_expr_sides(e, &scope, value, &zero);
+  return PERP_OK;
 }
 
 void perp_lesson_say(perp_ctx *ctx, perp_results *r, const perp_lesson_number *n, perp_text *out)
@@ -82,7 +81,7 @@ void perp_lesson_say(perp_ctx *ctx, perp_results *r, const perp_lesson_number *n
   char buf[32];
   double value;
   const char *at = strstr(n->text, "{}");
-  const char *number = perp_lesson_value(ctx, r, n->expr, &value) != PERP_OK
+  const char *number = lesson_run_value(ctx, r, n->expr, &value) != PERP_OK
                            ? ctx->msg
                            : perp_brief(value, buf);
   if (at != NULL)
@@ -100,7 +99,7 @@ static perp_status check_number(perp_ctx *ctx, const perp_lesson *l, perp_result
   double given = strtod(answer, &end), want;
   if (end == answer || *end != '\0')
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "a number is asked for: got '%s'", answer);
-  PERP_TRY(perp_lesson_value(ctx, r, l->exercise.expr, &want));
+  PERP_TRY(lesson_run_value(ctx, r, l->exercise.expr, &want));
   *right = fabs(given - want) <= l->exercise.within * fabs(want);
   if (*right)
     perp_text_add(why, "the run says %.3g", want);
@@ -112,15 +111,11 @@ static perp_status check_number(perp_ctx *ctx, const perp_lesson *l, perp_result
 static perp_status check_try(perp_ctx *ctx, const perp_lesson *l, perp_results *r, bool *right,
                              perp_text *why)
 {
-  perp_pool pool = { 0 };
   perp_scope scope;
   perp_expr_error error;
   perp_results_scope(ctx, r, true, &scope);
-  perp_expr *e = perp_expr_parse(&pool, &scope, l->exercise.check, &error);
-  if (e == NULL) {
-    perp_pool_free(&pool);
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "exercise.check: %s", error.message);
-  }
+  const perp_expr *e = perp_expr_parse(&r->pool, &scope, l->exercise.check, &error);
+  if (e == NULL) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "exercise.check: %s", error.message);
   double left, wanted;
   *right = perp_expr_true(e, &scope, -1);
   perp_expr_sides(e, &scope, &left, &wanted);
@@ -135,7 +130,6 @@ static perp_status check_try(perp_ctx *ctx, const perp_lesson *l, perp_results *
   else
     perp_text_add(why, isfinite(left) ? "%s [%.3g against %.3g]" : "%s", l->exercise.check, left,
                   wanted);
-  perp_pool_free(&pool);
   return PERP_OK;
 }
 

@@ -50,6 +50,17 @@ struct step {
   double *q, *v, *f, *p, *C, *rate, *J, *A, *b, *lambda, *next, *q1, *zero, *scratch;
 };
 
+static void lesson_step_layout(void *step, perp_arena *a)
+{
+  struct step *s = step;
+  PERP_DOUBLES(a, s->nq, &s->q, &s->q1);
+  PERP_DOUBLES(a, s->nv, &s->v, &s->f, &s->p, &s->next);
+  PERP_DOUBLES(a, s->m, &s->C, &s->rate, &s->b, &s->lambda, &s->zero);
+  PERP_DOUBLES(a, (size_t)s->m * (size_t)s->nv, &s->J);
+  PERP_DOUBLES(a, (size_t)s->m * (size_t)s->m, &s->A);
+  PERP_DOUBLES(a, 2 * s->nv, &s->scratch);
+}
+
 /* A = J M^-1 J' and J dense, b = J (v + h M^-1 f): the impulse lambda solves A lambda = -b. */
 static void lesson_step_fill(struct step *s, double h)
 {
@@ -136,17 +147,15 @@ perp_status perp_lesson_step(perp_ctx *ctx, const char *scene_name, double h, FI
   struct step s = { .nq = perp_model_nq(model),
                     .nv = perp_model_nv(model),
                     .m = perp_model_m(model) };
-  size_t nq = (size_t)s.nq, nv = (size_t)s.nv, m = (size_t)s.m;
-  double *block = perp_xalloc(2 * nq + 6 * nv + 5 * m + m * nv + m * m + 1, sizeof *block),
-         *at = block;
-#define TAKE(name, count) s.name = at, at += (count)
-  TAKE(q, nq), TAKE(q1, nq), TAKE(v, nv), TAKE(f, nv), TAKE(p, nv), TAKE(next, nv),
-      TAKE(scratch, 2 * nv);
-  TAKE(C, m), TAKE(rate, m), TAKE(b, m), TAKE(lambda, m), TAKE(zero, m), TAKE(J, m * nv),
-      TAKE(A, m * m);
-#undef TAKE
-  memcpy(s.q, perp_model_q0(model), nq * sizeof *s.q);
-  memcpy(s.v, perp_model_v0(model), nv * sizeof *s.v);
+  perp_arena room = { 0 };
+  status = perp_arena_layout(ctx, &room, lesson_step_layout, &s);
+  if (status != PERP_OK) {
+    perp_scene_destroy(&scene);
+    return status;
+  }
+  memset(s.zero, 0, (size_t)s.m * sizeof *s.zero);
+  memcpy(s.q, perp_model_q0(model), (size_t)s.nq * sizeof *s.q);
+  memcpy(s.v, perp_model_v0(model), (size_t)s.nv * sizeof *s.v);
   fprintf(
       out,
       "One step of %s with h = %g s: semi-implicit Euler, constraints on the velocity level\n\n",
@@ -155,7 +164,7 @@ perp_status perp_lesson_step(perp_ctx *ctx, const char *scene_name, double h, FI
   perp_model_forces(model, 0, s.q, s.v, s.f);
   perp_model_error(model, 0, s.q, s.C);
   status = lesson_step_tell(ctx, &s, model, h, out);
-  free(block);
+  perp_arena_free(&room);
   perp_scene_destroy(&scene);
   return status;
 }

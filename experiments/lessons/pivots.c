@@ -30,8 +30,10 @@ static void pivots_exchange(perp_tableau *t, int n, int p, int q)
   }
 }
 
-bool perp_tableau_make(const perp_lesson *l, const double *b, const double *c, const bool *basic,
-                       perp_tableau *out)
+/* w = A lambda + b (+ c t, where c is not NULL) solved for the variables with `basic` set; false (and no columns) when
+ * they are not n in number or their block is singular.  O(n^3). */
+static bool tableau_make(const perp_lesson *l, const double *b, const double *c, const bool *basic,
+                         perp_tableau *out)
 {
   int n = l->n, count = 0;
   perp_tableau t = { .columns = c != NULL ? n + 1 : n };
@@ -197,7 +199,7 @@ static void pivots_put_tableau(struct record *r, int k, const double *c)
   f->enters = f->leaves = -1;
   for (int i = 0; i < n; i++) f->ratio[i] = HUGE_VAL;
   if (!r->event[k].sets || !basis_of(r, k, pair, basic) ||
-      !perp_tableau_make(l, p->b, with_t || covers ? c : NULL, basic, &f->tableau))
+      !tableau_make(l, p->b, with_t || covers ? c : NULL, basic, &f->tableau))
     return;
   int columns = f->tableau.columns;
   if (covers) { /* t enters, and stops when the last w is no longer negative */
@@ -288,12 +290,13 @@ const char *perp_set_name(int set)
                                 : "open";
 }
 
-void perp_variable_name(const perp_lesson *l, int v, char buf[16])
+const char *perp_variable_name(const perp_lesson *l, int v, char buf[16])
 {
   if (v == 2 * l->n)
     snprintf(buf, 16, "t");
   else
     snprintf(buf, 16, "%s%c", v < l->n ? "lambda" : "w", '1' + v % l->n);
+  return buf;
 }
 
 /* an event before the first pivot */

@@ -18,11 +18,6 @@ typedef struct perp_tableau {
   double T[PERP_PIVOT_ROWS][PERP_PIVOT_ROWS + 1]; /* [row][column] */
 } perp_tableau;
 
-/* w = A lambda + b (+ c t, where c is not NULL) solved for the variables with `basic` set; false (and no columns) when
- * they are not n in number or their block is singular.  O(n^3). */
-bool perp_tableau_make(const perp_lesson *l, const double *b, const double *c, const bool *basic,
-                       perp_tableau *out);
-
 /* Where a row stands: PERP_ROW_LO, FREE (clamped: w = 0), HI; or on none of the three lines. */
 enum { PERP_ROW_OPEN = 2 };
 
@@ -62,6 +57,6 @@ perp_status perp_pivots_record(perp_ctx *ctx, const perp_lesson *l, const double
 void perp_pivot_describe(const perp_pivots *p, int frame, perp_text *out);
 const char *perp_set_name(int set); /* "at lo", "clamped", ... */
 /* "lambda1", "w3", "t" */
-void perp_variable_name(const perp_lesson *l, int variable, char buf[16]);
+const char *perp_variable_name(const perp_lesson *l, int variable, char buf[16]);
 
 #endif

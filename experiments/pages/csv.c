@@ -44,11 +44,7 @@ perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table)
   /* an upper bound of the number of fields: every delimiter ends one */
   size_t most = 1;
   for (const char *c = table->text; *c != '\0'; c++) most += *c == ',' || *c == '\n';
-  char **all = malloc(most * sizeof *all);
-  if (all == NULL) {
-    perp_csv_free(table);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the table %s", path);
-  }
+  char **all = perp_xalloc(most, sizeof *all);
   table->header = all;
   char *at = table->text, end = ',';
   int count = 0, line = 1, in_row = 0;
@@ -86,6 +82,16 @@ int perp_csv_column(const perp_csv *table, const char *name)
 {
   for (int i = 0; i < table->columns; i++)
     if (strcmp(table->header[i], name) == 0) return i;
+  return -1;
+}
+
+int perp_csv_field(const perp_csv *table, const char *name)
+{
+  size_t n = strlen(name);
+  for (int i = 0; i < table->columns; i++)
+    if (strncmp(table->header[i], name, n) == 0 &&
+        (table->header[i][n] == '[' || table->header[i][n] == '\0'))
+      return i;
   return -1;
 }
 

@@ -1,42 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/latex.h"
 
+#include "experiments/base/util.h"
+#include "experiments/pages/markup.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void perp_tex_text(FILE *out, const char *text)
+char *perp_tex_string(const char *text)
 {
-  for (; *text != '\0'; text++) switch (*text) {
-    case '&':
-    case '%':
-    case '$':
-    case '#':
-    case '_':
-    case '{':
-    case '}':
-      fprintf(out, "\\%c", *text);
-      break;
-    case '~':
-      fputs("\\textasciitilde{}", out);
-      break;
-    case '^':
-      fputs("\\textasciicircum{}", out);
-      break;
-    case '\\':
-      fputs("\\textbackslash{}", out);
-      break;
-    case '<':
-    case '>':
-    case '|':
-      fprintf(out, "$%c$", *text);
-      break;
-    default:
-      putc(*text, out);
-    }
+  perp_text t = { 0 };
+  perp_text_put(&t, "", 0);
+  for (; *text != '\0'; text++)
+    if (strchr("&%$#_{}", *text) != NULL)
+      perp_text_add(&t, "\\%c", *text);
+    else if (strchr("<>|", *text) != NULL)
+      perp_text_add(&t, "$%c$", *text);
+    else if (*text == '~' || *text == '^' || *text == '\\')
+      perp_text_add(&t, "\\text%s{}",
+                    *text == '~'   ? "asciitilde"
+                    : *text == '^' ? "asciicircum"
+                                   : "backslash");
+    else
+      perp_text_put(&t, text, 1);
+  return t.s;
 }
 
-void perp_tex_number(FILE *out, double v)
+static void tex_number(FILE *out, double v)
 {
   if (isnan(v)) {
     fputs("--", out);
@@ -51,4 +42,19 @@ void perp_tex_number(FILE *out, double v)
     *e = '\0';
     fprintf(out, "$%s\\times10^{%d}$", text, atoi(e + 1));
   }
+}
+
+static void tex_text(FILE *out, const char *text)
+{
+  char *tex = perp_tex_string(text);
+  fputs(tex, out);
+  free(tex);
+}
+
+void perp_tex(FILE *out, const char *format, ...)
+{
+  va_list ap;
+  va_start(ap, format);
+  perp_markup_print(out, &(perp_markup){ tex_text, tex_number }, format, ap);
+  va_end(ap);
 }

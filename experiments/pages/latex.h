@@ -5,9 +5,9 @@
 
 #include "solvers/core/core.h"
 
-/* text with the characters special to LaTeX written out */
-void perp_tex_text(FILE *out, const char *text);
-/* "$1.23\times10^{-6}$", three digits; "--" for NaN */
-void perp_tex_number(FILE *out, double v);
+/* text with the characters special to LaTeX written out; free it */
+char *perp_tex_string(const char *text);
+/* printf of markup.h: %s is such a text, %m "$1.23\times10^{-6}$", three digits; "--" for NaN */
+void perp_tex(FILE *out, const char *format, ...);
 
 #endif

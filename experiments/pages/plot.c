@@ -14,15 +14,21 @@ static const char *const palette[] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7
                                        "#E69F00", "#56B4E9", "#000000", "#8C6D1F" };
 enum { N_PALETTE = sizeof palette / sizeof *palette };
 
-const char *perp_palette(int i)
-{
-  return palette[i % N_PALETTE];
-}
-
 const char *const perp_figure_formats[] = { "svg", "pdf", "png", "tikz", NULL };
 
 static const int markers[] = { 7, 5, 9, 13, 11, 15, 4, 6, 8, 12 }; /* gnuplot point types */
 enum { N_MARKERS = sizeof markers / sizeof *markers };
+
+/* How gnuplot draws a curve of a colour; the number is of the marker or of the dashes. */
+static const char *const styles[] = {
+  [PERP_PLOT_POINTS_LINES] = "with linespoints lc '%s' lw 1.5 pt %d ps 0.7 ",
+  [PERP_PLOT_LINES] = "with lines lc '%s' lw 1.3 dt %d ",
+  [PERP_PLOT_POINTS] = "with points lc '%s' pt %d ps 0.8 ",
+  [PERP_PLOT_STEPS] = "with steps lc '%s' lw 1.5 dt %d ",
+  [PERP_PLOT_PUBLISHED] = "with points lc '%s' lw 1.5 pt %d ps 1.1 ",
+  [PERP_PLOT_MARK] = "with points lc '%s' lw 1.2 pt %d ps 1.7 ",
+  [PERP_PLOT_GUIDE] = "with lines lc '%s' lw 1 dt %d "
+};
 
 static bool plot_drawable(const perp_figure *f, const perp_curve *c, int i)
 {
@@ -40,15 +46,7 @@ static int drawable_points(const perp_figure *f, const perp_curve *c)
 /* As it is, and as LaTeX wants it. */
 static void plot_quote(FILE *out, const char *text)
 {
-  char *tex = NULL;
-  size_t size = 0;
-  FILE *to = open_memstream(&tex, &size);
-  if (to == NULL) {
-    perp_gnuplot_text(out, text);
-    return;
-  }
-  perp_tex_text(to, text);
-  fclose(to);
+  char *tex = perp_tex_string(text);
   if (strcmp(tex, text) == 0) {
     perp_gnuplot_text(out, text);
   } else {
@@ -171,31 +169,17 @@ static void plot_write_script(FILE *out, const perp_figure *f)
     const perp_curve *c = &f->curves[k];
     if (drawable_points(f, c) == 0) continue;
     fprintf(out, "  '%s.csv' index %d using 2:3 skip %d ", f->id, block, block == 0 ? 1 : 0);
-    const char *colour = perp_palette(c->colour);
-    int marker = markers[k % N_MARKERS];
-    switch (c->style) {
-    case PERP_PLOT_POINTS_LINES:
-      fprintf(out, "with linespoints lc '%s' lw 1.5 pt %d ps 0.7 ", colour, marker);
-      break;
-    case PERP_PLOT_LINES:
-      fprintf(out, "with lines lc '%s' lw 1.3 dt %d ", colour, 1 + c->colour / N_PALETTE);
-      break;
-    case PERP_PLOT_POINTS:
-      fprintf(out, "with points lc '%s' pt %d ps 0.8 ", colour, marker);
-      break;
-    case PERP_PLOT_STEPS:
-      fprintf(out, "with steps lc '%s' lw 1.5 dt %d ", colour, 1 + c->colour / N_PALETTE);
-      break;
-    case PERP_PLOT_PUBLISHED:
-      fprintf(out, "with points lc '#444444' lw 1.5 pt %d ps 1.1 ", 1 + published++ % 3);
-      break;
-    case PERP_PLOT_MARK:
-      fprintf(out, "with points lc '#000000' lw 1.2 pt %d ps 1.7 ", c->colour == 0 ? 6 : 4);
-      break;
-    case PERP_PLOT_GUIDE:
-      fprintf(out, "with lines lc '#aaaaaa' lw 1 dt 3 ");
-      break;
-    }
+    const char *colour = c->style == PERP_PLOT_PUBLISHED ? "#444444"
+                         : c->style == PERP_PLOT_MARK    ? "#000000"
+                         : c->style == PERP_PLOT_GUIDE   ? "#aaaaaa"
+                                                         : palette[c->colour % N_PALETTE];
+    bool dashed = c->style == PERP_PLOT_LINES || c->style == PERP_PLOT_STEPS;
+    int number = dashed                            ? 1 + c->colour / N_PALETTE
+                 : c->style == PERP_PLOT_PUBLISHED ? 1 + published++ % 3
+                 : c->style == PERP_PLOT_MARK      ? (c->colour == 0 ? 6 : 4)
+                 : c->style == PERP_PLOT_GUIDE     ? 3
+                                                   : markers[k % N_MARKERS];
+    fprintf(out, styles[c->style], colour, number);
     fprintf(out, "title ");
     plot_quote(out, c->label);
     fprintf(out, ++block < shown ? ", \\\n" : "\n");
@@ -231,42 +215,39 @@ static char *plot_write(perp_ctx *ctx, const perp_figure *f, const char *dir, co
 static perp_status plot_draw(perp_ctx *ctx, const perp_figure *f, const char *dir,
                              const char *format, const char *script, const char *data)
 {
-  char set_format[64];
-  snprintf(set_format, sizeof set_format, "format='%s'", format);
-  char *gp = perp_xprintf("%s.gp", f->id), *csv = perp_xprintf("%s.csv", f->id),
-       *name = perp_xprintf("%s.%s", f->id, strcmp(format, "tikz") == 0 ? "tex" : format),
-       *path = perp_xprintf("%s/%s", dir, name), *picture;
+  perp_pool pool = { 0 };
+  const char *name = perp_pool_printf(&pool, "%s.%s", f->id,
+                                      strcmp(format, "tikz") == 0 ? "tex" : format),
+             *path = perp_pool_printf(&pool, "%s/%s", dir, name);
+  char *picture;
   size_t n = 0;
   unlink(path); /* the one of an earlier report would be taken for this one's */
-  perp_gnuplot g = { set_format, gp, script, csv, data, name };
+  perp_gnuplot g = { .set = perp_pool_printf(&pool, "format='%s'", format),
+                     .script_name = perp_pool_printf(&pool, "%s.gp", f->id),
+                     .script = script,
+                     .data_name = perp_pool_printf(&pool, "%s.csv", f->id),
+                     .data = data,
+                     .picture_name = name };
   perp_status status = perp_gnuplot_draw(ctx, &g, &picture, &n);
   if (status == PERP_OK) status = perp_write_file(ctx, path, picture, n);
   free(picture);
-  free(gp);
-  free(csv);
-  free(name);
-  free(path);
+  perp_pool_free(&pool);
   return status;
 }
 
+/* In each format of a comma list. */
 static perp_status plot_draw_all(perp_ctx *ctx, const perp_figure *f, const char *dir,
                                  const char *formats, const char *script, const char *data)
 {
-  while (*formats != '\0') {
-    char format[16];
-    size_t n = strcspn(formats, ",");
-    if (n >= sizeof format)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "unknown figure format '%s'", formats);
-    memcpy(format, formats, n);
-    format[n] = '\0';
-    bool valid = false;
-    for (int i = 0; perp_figure_formats[i] != NULL; i++)
-      valid |= strcmp(perp_figure_formats[i], format) == 0;
-    if (!valid)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "unknown figure format '%s' (svg, pdf, png, tikz)",
-                       format);
-    PERP_TRY(plot_draw(ctx, f, dir, format, script, data));
-    formats += n + (formats[n] == ',');
+  for (const char *s = formats; *s != '\0';) {
+    size_t n = strcspn(s, ",");
+    const char *const *format = perp_figure_formats;
+    while (*format != NULL && (strlen(*format) != n || strncmp(*format, s, n) != 0)) format++;
+    if (*format == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "unknown figure format '%.*s' (svg, pdf, png, tikz)",
+                       (int)n, s);
+    PERP_TRY(plot_draw(ctx, f, dir, *format, script, data));
+    s += n + (s[n] == ',');
   }
   return PERP_OK;
 }

@@ -48,7 +48,4 @@ int perp_figure_points(const perp_figure *figure);
 perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *figure, const char *dir,
                              const char *formats);
 
-/* Okabe-Ito colour i (cyclic) as "#rrggbb". */
-const char *perp_palette(int i);
-
 #endif

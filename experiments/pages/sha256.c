@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/sha256.h"
 
+#include "experiments/base/util.h"
+
 #include <stdint.h>
 #include <string.h>
 
@@ -46,9 +48,8 @@ static void sha256_block(uint32_t h[8], const unsigned char *p)
   for (int i = 0; i < 8; i++) h[i] += v[i];
 }
 
-void perp_sha256_base64(const void *bytes, size_t n, char text[45])
+char *perp_sha256_base64(const void *bytes, size_t n)
 {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   uint32_t h[8] = { 0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19 };
   const unsigned char *p = bytes;
@@ -60,13 +61,7 @@ void perp_sha256_base64(const void *bytes, size_t n, char text[45])
   size_t size = left < 56 ? 64 : 128;
   for (int i = 0; i < 8; i++) end[size - 1 - (size_t)i] = (unsigned char)((uint64_t)n * 8 >> 8 * i);
   for (size_t i = 0; i < size; i += 64) sha256_block(h, end + i);
-  unsigned char d[33] = { 0 };
-  for (int i = 0; i < 32; i++) d[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
-  for (int i = 0; i < 33; i += 3) {
-    *text++ = digits[d[i] >> 2];
-    *text++ = digits[(d[i] & 3) << 4 | d[i + 1] >> 4];
-    *text++ = digits[(d[i + 1] & 15) << 2 | (i + 2 < 33 ? d[i + 2] >> 6 : 0)];
-    *text++ = i + 3 < 33 ? digits[d[i + 2] & 63] : '=';
-  }
-  *text = '\0';
+  unsigned char digest[32];
+  for (int i = 0; i < 32; i++) digest[i] = (unsigned char)(h[i / 4] >> (24 - 8 * (i % 4)));
+  return perp_base64(digest, sizeof digest);
 }

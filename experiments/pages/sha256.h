@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* The digest of n bytes in base64, 44 characters and a zero. */
-void perp_sha256_base64(const void *bytes, size_t n, char text[45]);
+/* The digest of n bytes in base64; free it. */
+char *perp_sha256_base64(const void *bytes, size_t n);
 
 #endif

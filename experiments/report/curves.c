@@ -33,24 +33,18 @@ static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *cur
   static const perp_cell_status marked[] = { PERP_CELL_UNSOLVED, PERP_CELL_FIXED_WORK };
   const perp_view *v = &page->view;
   for (int k = 0; k < 2 && n < MOST_CURVES; k++) {
-    double *x = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *x);
-    double *y = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *y);
-    int points = 0;
+    double *x, *y;
+    perp_curve marks = perp_page_curve(page, perp_cell_status_names[marked[k]], PERP_PLOT_MARK, k,
+                                       page->results->plan.n, &x, &y);
     for (int g = 0; g < v->n_groups; g++)
       for (int i = 0; i < v->group[g].n; i++) {
         const int cell = v->group[g].cell[i];
         if ((facet >= 0 && v->group[g].facet != facet) || !has_point(page, c, cell)) continue;
         if (page->results->record[cell].status != marked[k]) continue;
-        x[points] = curves_abscissa(page, c, cell);
-        y[points++] = perp_page_value(page, cell, c->y_metric);
+        x[marks.n] = curves_abscissa(page, c, cell);
+        y[marks.n++] = perp_page_value(page, cell, c->y_metric);
       }
-    if (points == 0) continue;
-    curves[n++] = (perp_curve){ .label = perp_cell_status_names[marked[k]],
-                                .style = PERP_PLOT_MARK,
-                                .colour = k,
-                                .n = points,
-                                .x = x,
-                                .y = y };
+    if (marks.n > 0) curves[n++] = marks;
   }
   return n;
 }
@@ -58,34 +52,27 @@ static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *cur
 /* The curve of a group. */
 static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
 {
-  double *x = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *x);
-  double *y = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *y);
-  int n = 0;
-  double rank = HUGE_VAL;
-  bool unsound = false;
+  double *x, *y;
+  perp_curve curve = perp_page_curve(page, g->label, PERP_PLOT_POINTS_LINES, g->colour, g->n, &x,
+                                     &y);
+  curve.rank = HUGE_VAL;
   for (int i = 0; i < g->n; i++) {
-    if (!has_point(page, c, g->cell[i])) continue;
-    x[n] = curves_abscissa(page, c, g->cell[i]);
-    y[n++] = perp_page_value(page, g->cell[i], c->y_metric);
-    if (perp_view_ok(&page->view, g->cell[i]))
-      rank = fmin(rank, y[n - 1]);
-    else
-      unsound = unsound || page->results->record[g->cell[i]].status == PERP_CELL_UNSOLVED;
+    const int cell = g->cell[i];
+    if (!has_point(page, c, cell)) continue;
+    x[curve.n] = curves_abscissa(page, c, cell);
+    y[curve.n] = perp_page_value(page, cell, c->y_metric);
+    if (perp_results_wins(page->results, cell)) curve.rank = fmin(curve.rank, y[curve.n]);
+    curve.unsound |= page->results->record[cell].status == PERP_CELL_UNSOLVED &&
+                     !perp_results_wins(page->results, cell);
+    curve.n++;
   }
-  return (perp_curve){ .label = g->label,
-                       .colour = g->colour,
-                       .n = n,
-                       .x = x,
-                       .y = y,
-                       .rank = rank,
-                       .unsound = unsound,
-                       .style = PERP_PLOT_POINTS_LINES };
+  return curve;
 }
 
 /* "facet, subject" as far as they say something */
 static const char *full_label(perp_page *page, const perp_group *g)
 {
-  const char *facet = page->view.facet[g->facet];
+  const char *facet = page->view.facet.text[g->facet];
   if (page->view.subject < 0) return "all";
   return facet[0] == '\0' ? g->label : perp_pool_printf(&page->pool, "%s, %s", facet, g->label);
 }
@@ -130,7 +117,7 @@ static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, i
   perp_curve best[OVERVIEW];
   int n_best = 0;
   *total = 0;
-  for (int facet = 0; facet < v->n_facets; facet++) {
+  for (int facet = 0; facet < v->facet.n; facet++) {
     perp_curve of_facet = { 0 };
     for (int g = 0; g < v->n_groups; g++) {
       if (v->group[g].facet != facet) continue;
@@ -168,25 +155,22 @@ static int add_published(perp_page *page, const chart *c, int facet, perp_curve 
   for (int i = 0; i < s->n_published && n < MOST_CURVES; i++) {
     if (c->x_metric != NULL || strcmp(s->published[i].metric, c->y_metric) != 0) continue;
     int cells = perp_page_published_cells(page, i, row);
-    double *at = perp_pool_alloc(&page->pool, 2, sizeof *at);
-    bool one = false, several = false, here = facet < 0;
+    double *x, *y;
+    perp_curve point = perp_page_curve(page, NULL, PERP_PLOT_PUBLISHED, 0, 1, &x, &y);
+    bool several = false, here = facet < 0;
     for (int k = 0; k < cells; k++) {
-      several = several || (one && v->x[row[k]] != at[0]);
-      at[0] = v->x[row[k]];
-      one = true;
+      several = several || (k > 0 && v->x[row[k]] != *x);
+      *x = v->x[row[k]];
       for (int g = 0; g < v->n_groups && !here; g++)
         for (int j = 0; j < v->group[g].n && v->group[g].facet == facet; j++)
           here = here || v->group[g].cell[j] == row[k];
     }
-    if (!one || several || !here) continue;
-    at[1] = s->published[i].value;
-    curves[n++] = (perp_curve){ .label = perp_pool_printf(&page->pool, "%s (%s)",
-                                                          s->published[i].source,
-                                                          s->published[i].where_text),
-                                .style = PERP_PLOT_PUBLISHED,
-                                .n = 1,
-                                .x = &at[0],
-                                .y = &at[1] };
+    if (cells == 0 || several || !here) continue;
+    *y = s->published[i].value;
+    point.n = 1;
+    point.label = perp_pool_printf(&page->pool, "%s (%s)", s->published[i].source,
+                                   s->published[i].where_text);
+    curves[n++] = point;
   }
   return n;
 }
@@ -210,7 +194,7 @@ static void chart_section(perp_page *page, const chart *c)
   if (n == total) return;
 
   perp_page_fold(page, "All %d curves, one figure for each choice of the other parts", total);
-  for (int facet = 0; facet < v->n_facets; facet++) {
+  for (int facet = 0; facet < v->facet.n; facet++) {
     int k = 0;
     for (int g = 0; g < v->n_groups && k < MOST_CURVES; g++) { /* in the order of the study */
       if (v->group[g].facet != facet) continue;
@@ -222,8 +206,8 @@ static void chart_section(perp_page *page, const chart *c)
     snprintf(suffix, sizeof suffix, "-%d", facet + 1);
     k = add_published(page, c, facet, shown, k);
     k = add_marks(page, c, facet, shown, k);
-    curves_draw(page, c, suffix, perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet[facet]),
-                shown, k);
+    curves_draw(page, c, suffix,
+                perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet.text[facet]), shown, k);
   }
   perp_page_unfold(page);
 }
@@ -240,6 +224,7 @@ void perp_page_curves(perp_page *page)
   const perp_study *study = page->study;
   const char *primary = study->metrics.primary;
   if (page->view.x_name == NULL) return;
+  const bool over_h = strcmp(page->view.x_name, "h [s]") == 0;
   perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
   if (primary != NULL && curves_wanted(study, "work-precision"))
     chart_section(page, &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
@@ -249,9 +234,7 @@ void perp_page_curves(perp_page *page)
   if (curves_wanted(study, "convergence")) {
     static const char *const errors[] = { "err.tip.max", "err.q.max", "drift.pos.max",
                                           "energy.rel.max" };
-    for (size_t i = 0; page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0 &&
-                       i < sizeof errors / sizeof *errors;
-         i++)
+    for (size_t i = 0; over_h && i < sizeof errors / sizeof *errors; i++)
       chart_section(
           page,
           &(chart){
@@ -261,8 +244,7 @@ void perp_page_curves(perp_page *page)
               "in which neighbouring slopes differ by less than 0.2; no number where there is "
               "no such window of three points." });
   }
-  if (curves_wanted(study, "time-vs-n") && page->view.x_name != NULL &&
-      strcmp(page->view.x_name, "h [s]") != 0)
+  if (curves_wanted(study, "time-vs-n") && !over_h)
     chart_section(
         page, &(chart){ "time", "Time against size", NULL, "time.step_us",
                         "Thread-CPU time of one step (median). Exponent: Theil-Sen slope of log "

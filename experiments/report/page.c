@@ -38,16 +38,24 @@ const char *perp_page_command(perp_page *page, int cell)
   return kept;
 }
 
-static void tex_caption(perp_text *to, const char *caption)
+const char *perp_page_file(perp_page *page, int cell, const char *folder, const char *suffix)
 {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  if (out == NULL) return;
-  perp_tex_text(out, caption);
-  fclose(out);
-  perp_text_put(to, text, size);
-  free(text);
+  return perp_pool_printf(&page->pool, "%s/%s/%s.%s", page->results->record[cell].dir, folder,
+                          page->results->plan.cells[cell].id, suffix);
+}
+
+bool perp_page_read_series(perp_page *page, int cell, perp_csv *csv)
+{
+  const char *path = perp_page_file(page, cell, "series", "csv");
+  return perp_exists(path) && perp_csv_read(page->ctx, path, csv) == PERP_OK;
+}
+
+perp_curve perp_page_curve(perp_page *page, const char *label, perp_plot_style style, int colour,
+                           int most, double **x, double **y)
+{
+  *x = perp_pool_alloc(&page->pool, (size_t)most, sizeof **x);
+  *y = perp_pool_alloc(&page->pool, (size_t)most, sizeof **y);
+  return (perp_curve){ .label = label, .style = style, .colour = colour, .x = *x, .y = *y };
 }
 
 void perp_page_say_failed(perp_page *page)
@@ -106,8 +114,9 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
                     ? "\\perpfit{\\input{\\perpfigs %s.tex}}\\caption{"
                     : "\\includegraphics[width=\\linewidth]{\\perpfigs %s.pdf}\\caption{",
                 f->id);
-  tex_caption(&page->drawn, caption);
-  perp_text_add(&page->drawn, "}\\label{fig:%s}}\n", f->id);
+  char *tex = perp_tex_string(caption);
+  perp_text_add(&page->drawn, "%s}\\label{fig:%s}}\n", tex, f->id);
+  free(tex);
   if (page->interactive && page->folded) return;
   perp_html(page->out, "<figure id=\"fig-%s\">\n", f->id);
   size_t n = 0;

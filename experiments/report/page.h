@@ -3,6 +3,7 @@
 #ifndef PERP_REPORT_PAGE_H
 #define PERP_REPORT_PAGE_H
 
+#include "experiments/pages/csv.h"
 #include "experiments/pages/html.h"
 #include "experiments/pages/plot.h"
 #include "experiments/report/view.h"
@@ -35,6 +36,16 @@ const char *perp_page_axis(perp_page *page, const char *metric);
 bool perp_page_has(const perp_page *page,
                    const char *metric); /* of some cell whose figures stand */
 
+/* "DIR/series/CELL.csv" of a cell, in the pool. */
+const char *perp_page_file(perp_page *page, int cell, const char *folder, const char *suffix);
+/* The series of a cell, if it has any. */
+bool perp_page_read_series(perp_page *page, int cell, perp_csv *csv);
+/* A curve without a point yet, in the pool, with room for `most` in x and y. */
+perp_curve perp_page_curve(perp_page *page, const char *label, perp_plot_style style, int colour,
+                           int most, double **x, double **y);
+/* One column of a series over another one; without a point when it lacks one of them. */
+perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const char *x,
+                                  const char *y, const char *label, int colour);
 /* Draw a figure and place it with its caption; what goes wrong becomes a warning of the page. */
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption);
 /* Name on stderr those that failed and are not named yet: when all is drawn. */

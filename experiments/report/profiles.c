@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Many problems, many solvers: who solves what, how fast, and why not.  For studies whose cells are problems. */
-#include "experiments/pages/csv.h"
 #include "experiments/report/page.h"
 
 #include <ctype.h>
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,24 +12,13 @@ enum { MOST_SOLVERS = 40, MOST_TARGETS = 8 };
 
 /* The cells as a box solver x problem x target. */
 typedef struct box {
-  int n_solvers, n_problems, n_targets;
-  const char *solver[MOST_SOLVERS], *target[MOST_TARGETS];
-  const char **problem;
-  int *cell; /* [(problem * n_targets + target) * n_solvers + solver], -1 none */
+  perp_names solver, problem, target;
+  int *cell; /* [(problem * targets + target) * solvers + solver], -1 none */
 } box;
-
-static int index_in(const char **list, int *n, int most, const char *text)
-{
-  for (int i = 0; i < *n; i++)
-    if (strcmp(list[i], text) == 0) return i;
-  if (*n == most) return -1;
-  list[*n] = text;
-  return (*n)++;
-}
 
 static int *profiles_slot(const box *b, int problem, int target, int solver)
 {
-  return &b->cell[((size_t)problem * (size_t)b->n_targets + (size_t)target) * (size_t)b->n_solvers +
+  return &b->cell[((size_t)problem * (size_t)b->target.n + (size_t)target) * (size_t)b->solver.n +
                   (size_t)solver];
 }
 
@@ -40,16 +29,18 @@ static bool profiles_build(perp_page *page, box *b)
       T = perp_kind_param(kind, "tol");
   int S = perp_kind_param(kind, "lcp");
   if (P < 0 || T < 0 || S < 0) return false;
-  *b = (box){ .problem = perp_pool_alloc(&page->pool, (size_t)n + 1, sizeof *b->problem) };
+  *b = (box){ 0 };
   for (int pass = 0; pass < 2; pass++) {
     for (int r = 0; r < n; r++) {
-      int p = index_in(b->problem, &b->n_problems, n, perp_view_text(&page->view, r, P));
-      int t = index_in(b->target, &b->n_targets, MOST_TARGETS, perp_view_text(&page->view, r, T));
-      int s = index_in(b->solver, &b->n_solvers, MOST_SOLVERS, perp_view_text(&page->view, r, S));
-      if (pass == 1 && p >= 0 && t >= 0 && s >= 0) *profiles_slot(b, p, t, s) = r;
+      int p = perp_names_index(&page->pool, &b->problem, perp_view_text(&page->view, r, P), -1);
+      int t = perp_names_index(&page->pool, &b->target, perp_view_text(&page->view, r, T),
+                               MOST_TARGETS);
+      int s = perp_names_index(&page->pool, &b->solver, perp_view_text(&page->view, r, S),
+                               MOST_SOLVERS);
+      if (pass == 1 && t >= 0 && s >= 0) *profiles_slot(b, p, t, s) = r;
     }
     if (pass == 1) break;
-    size_t size = (size_t)b->n_problems * (size_t)b->n_targets * (size_t)b->n_solvers;
+    size_t size = (size_t)b->problem.n * (size_t)b->target.n * (size_t)b->solver.n;
     b->cell = perp_pool_alloc(&page->pool, size + 1, sizeof *b->cell);
     for (size_t i = 0; i < size; i++) b->cell[i] = -1;
   }
@@ -59,37 +50,28 @@ static bool profiles_build(perp_page *page, box *b)
 /* Cost of a solved cell; infinite when it was not solved. */
 static double profiles_cost(const perp_page *page, int cell, const char *metric)
 {
-  if (cell < 0 || !perp_view_ok(&page->view, cell)) return HUGE_VAL;
+  if (cell < 0 || !perp_results_wins(page->results, cell)) return HUGE_VAL;
   double v = perp_page_value(page, cell, metric);
   return v > 0 ? v : HUGE_VAL;
 }
 
-static int profiles_ascending(const void *a, const void *b)
+/* Distribution of costs [n]: share of items within x.  The curve is made of the corners of the steps. */
+static perp_curve profiles_distribution(perp_page *page, double *costs, int n, const char *label,
+                                        int colour, double end)
 {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Distribution of costs: share of `of` items within x.  The curve is made of the corners of the steps. */
-static perp_curve profiles_distribution(perp_page *page, double *costs, int n, int of,
-                                        const char *label, int colour, double end)
-{
-  qsort(costs, (size_t)n, sizeof *costs, profiles_ascending);
-  double *x = perp_pool_alloc(&page->pool, (size_t)n + 2, sizeof *x);
-  double *y = perp_pool_alloc(&page->pool, (size_t)n + 2, sizeof *y);
-  int k = 0;
-  for (int i = 0; i < n && isfinite(costs[i]); i++) {
-    x[k] = costs[i];
-    y[k++] = (double)(i + 1) / of;
+  double *x, *y;
+  perp_curve c = perp_page_curve(page, label, PERP_PLOT_STEPS, colour, n + 2, &x, &y);
+  gsl_sort(costs, 1, (size_t)n);
+  for (; c.n < n && isfinite(costs[c.n]); c.n++) {
+    x[c.n] = costs[c.n];
+    y[c.n] = (double)(c.n + 1) / n;
   }
-  if (k > 0) {
-    x[k] = fmax(end, x[k - 1]);
-    y[k] = y[k - 1];
-    k++;
+  if (c.n > 0) {
+    x[c.n] = fmax(end, x[c.n - 1]);
+    y[c.n] = y[c.n - 1];
+    c.n++;
   }
-  return (perp_curve){
-    .label = label, .style = PERP_PLOT_STEPS, .colour = colour, .n = k, .x = x, .y = y
-  };
+  return c;
 }
 
 enum chart { PERFORMANCE, DATA, ECDF };
@@ -100,55 +82,55 @@ static void profiles_draw(perp_page *page, const box *b, enum chart chart, int f
                           const char *caption)
 {
   const char *metric = chart == DATA ? "work.products" : "time.cpu";
-  int items = b->n_problems * (last - first + 1);
+  int items = b->problem.n * (last - first + 1);
   double *costs[MOST_SOLVERS], end = 0;
-  for (int s = 0; s < b->n_solvers; s++)
+  for (int s = 0; s < b->solver.n; s++)
     costs[s] = perp_pool_alloc(&page->pool, (size_t)items, sizeof **costs);
   int at = 0;
-  for (int p = 0; p < b->n_problems; p++)
+  for (int p = 0; p < b->problem.n; p++)
     for (int t = first; t <= last; t++, at++) {
       double best = HUGE_VAL;
-      for (int s = 0; s < b->n_solvers; s++)
+      for (int s = 0; s < b->solver.n; s++)
         best = fmin(best, profiles_cost(page, *profiles_slot(b, p, t, s), metric));
-      for (int s = 0; s < b->n_solvers; s++) {
+      for (int s = 0; s < b->solver.n; s++) {
         double c = profiles_cost(page, *profiles_slot(b, p, t, s), metric);
         costs[s][at] = isinf(c) ? c : chart == PERFORMANCE ? c / best : c;
         if (isfinite(costs[s][at])) end = fmax(end, costs[s][at]);
       }
     }
   perp_curve curves[MOST_SOLVERS];
-  for (int s = 0; s < b->n_solvers; s++)
-    curves[s] = profiles_distribution(page, costs[s], items, items, b->solver[s], s, end * 1.2);
+  for (int s = 0; s < b->solver.n; s++)
+    curves[s] = profiles_distribution(page, costs[s], items, b->solver.text[s], s, end * 1.2);
   perp_figure f = { .id = id,
                     .title = title,
                     .xlabel = xlabel,
                     .ylabel = "share solved",
                     .alt = perp_pool_printf(&page->pool, "%s, %d solvers, %d items", title,
-                                            b->n_solvers, items),
+                                            b->solver.n, items),
                     .logx = true,
-                    .n = b->n_solvers,
+                    .n = b->solver.n,
                     .curves = curves };
   perp_page_figure(page, &f, caption);
 }
 
 static void profiles(perp_page *page, const box *b)
 {
-  for (int t = 0; t < b->n_targets; t++)
+  for (int t = 0; t < b->target.n; t++)
     profiles_draw(
         page, b, PERFORMANCE, t, t, perp_pool_printf(&page->pool, "profile-%d", t + 1),
-        perp_pool_printf(&page->pool, "Performance profile at rel <= %s", b->target[t]),
+        perp_pool_printf(&page->pool, "Performance profile at rel <= %s", b->target.text[t]),
         "time / time of the fastest solver of the problem",
         "Dolan and More: share of problems solved within a factor tau of the fastest. A failure "
         "never counts as "
         "solved, and a problem that all fail stays in the denominator.");
   profiles_draw(
-      page, b, DATA, b->n_targets - 1, b->n_targets - 1, "data-profile",
-      perp_pool_printf(&page->pool, "Data profile at rel <= %s", b->target[b->n_targets - 1]),
+      page, b, DATA, b->target.n - 1, b->target.n - 1, "data-profile",
+      perp_pool_printf(&page->pool, "Data profile at rel <= %s", b->target.text[b->target.n - 1]),
       "work, in products with A (the cost of a sweep)",
       "More and Wild: share of problems solved within a budget; the unit is the time of one "
       "product A lambda of the "
       "same problem.");
-  profiles_draw(page, b, ECDF, 0, b->n_targets - 1, "ecdf",
+  profiles_draw(page, b, ECDF, 0, b->target.n - 1, "ecdf",
                 "Share of (problem, target) pairs solved within a time", "thread-CPU time [s]",
                 "Does not depend on which other solvers are shown.");
 }
@@ -161,33 +143,34 @@ static const char *family_of(perp_page *page, const char *problem)
   return perp_pool_strndup(&page->pool, problem, strcspn(problem, ":"));
 }
 
-static int profiles_families(perp_page *page, const box *b, const char **family)
+static perp_names profiles_families(perp_page *page, const box *b)
 {
-  int n = 0;
-  for (int p = 0; p < b->n_problems; p++)
-    index_in(family, &n, b->n_problems, family_of(page, b->problem[p]));
-  return n;
+  perp_names family = { 0 };
+  for (int p = 0; p < b->problem.n; p++)
+    perp_names_index(&page->pool, &family, family_of(page, b->problem.text[p]), -1);
+  return family;
 }
 
 /* "12 / 15: 2 max-iter, 1 ray" */
 static void matrix_entry(perp_page *page, const box *b, int s, const char *family)
 {
-  const char *reason[16];
-  int count[16] = { 0 }, n_reasons = 0, solved = 0, all = 0;
-  for (int p = 0; p < b->n_problems; p++) {
-    if (strcmp(family_of(page, b->problem[p]), family) != 0) continue;
-    for (int t = 0; t < b->n_targets; t++) {
+  enum { MOST = 16 };
+  perp_names reason = { 0 };
+  int count[MOST] = { 0 }, solved = 0, all = 0;
+  for (int p = 0; p < b->problem.n; p++) {
+    if (strcmp(family_of(page, b->problem.text[p]), family) != 0) continue;
+    for (int t = 0; t < b->target.n; t++) {
       int cell = *profiles_slot(b, p, t, s);
       if (cell < 0) continue;
       all++;
-      if (perp_view_ok(&page->view, cell)) {
+      if (perp_results_wins(page->results, cell)) {
         solved++;
         continue;
       }
       const perp_record *record = &page->results->record[cell];
       const char *why = record->reason[0] != '\0' ? record->reason
                                                   : perp_cell_status_names[record->status];
-      int k = index_in(reason, &n_reasons, 16, why);
+      int k = perp_names_index(&page->pool, &reason, why, MOST);
       if (k >= 0) count[k]++;
     }
   }
@@ -196,15 +179,14 @@ static void matrix_entry(perp_page *page, const box *b, int s, const char *famil
     return;
   }
   perp_html(page->out, "<td class=\"%s\">%d/%d", solved == all ? "good" : "bad", solved, all);
-  for (int k = 0; k < n_reasons; k++)
-    perp_html(page->out, "<br><small>%d %s</small>", count[k], reason[k]);
+  for (int k = 0; k < reason.n; k++)
+    perp_html(page->out, "<br><small>%d %s</small>", count[k], reason.text[k]);
   perp_html(page->out, "</td>");
 }
 
 static void failure_matrix(perp_page *page, const box *b)
 {
-  const char **family = perp_pool_alloc(&page->pool, (size_t)b->n_problems + 1, sizeof *family);
-  int n = profiles_families(page, b, family);
+  const perp_names family = profiles_families(page, b);
   perp_html(
       page->out,
       "<h3 id=\"failure-matrix\">Who solves what, and why not</h3>\n<p class=\"note\">Solved / all "
@@ -212,11 +194,11 @@ static void failure_matrix(perp_page *page, const box *b)
       "the "
       "judge gave it. An unsolvable problem is answered best by <em>infeasible</em>.</p>\n"
       "<div class=\"scroll\"><table><tr><th>solver</th>");
-  for (int f = 0; f < n; f++) perp_html(page->out, "<th>%s</th>", family[f]);
+  for (int f = 0; f < family.n; f++) perp_html(page->out, "<th>%s</th>", family.text[f]);
   perp_html(page->out, "</tr>\n");
-  for (int s = 0; s < b->n_solvers; s++) {
-    perp_html(page->out, "<tr><td><code>%s</code></td>", b->solver[s]);
-    for (int f = 0; f < n; f++) matrix_entry(page, b, s, family[f]);
+  for (int s = 0; s < b->solver.n; s++) {
+    perp_html(page->out, "<tr><td><code>%s</code></td>", b->solver.text[s]);
+    for (int f = 0; f < family.n; f++) matrix_entry(page, b, s, family.text[f]);
     perp_html(page->out, "</tr>\n");
   }
   perp_html(page->out, "</table></div>\n");
@@ -235,50 +217,48 @@ static char *profiles_id(perp_page *page, const char *family)
 
 static void time_against_size(perp_page *page, const box *b)
 {
-  const char **family = perp_pool_alloc(&page->pool, (size_t)b->n_problems + 1, sizeof *family);
-  int n = profiles_families(page, b, family), t = b->n_targets - 1;
+  const perp_names family = profiles_families(page, b);
+  const int t = b->target.n - 1;
   perp_html(page->out, "<h3 id=\"time-vs-n\">Time against size</h3>\n");
-  perp_page_fold(page, "%d families", n);
-  for (int f = 0; f < n; f++) {
+  perp_page_fold(page, "%d families", family.n);
+  for (int f = 0; f < family.n; f++) {
     perp_curve curves[MOST_SOLVERS];
     int n_curves = 0;
-    for (int s = 0; s < b->n_solvers; s++) {
-      double *x = perp_pool_alloc(&page->pool, (size_t)b->n_problems, sizeof *x);
-      double *y = perp_pool_alloc(&page->pool, (size_t)b->n_problems, sizeof *y);
-      int k = 0;
-      for (int p = 0; p < b->n_problems; p++) {
-        double c = profiles_cost(page, *profiles_slot(b, p, t, s), "time.cpu");
-        if (isinf(c) || strcmp(family_of(page, b->problem[p]), family[f]) != 0) continue;
+    for (int s = 0; s < b->solver.n; s++) {
+      double *x, *y;
+      perp_curve c = perp_page_curve(page, b->solver.text[s], PERP_PLOT_POINTS_LINES, s,
+                                     b->problem.n, &x, &y);
+      for (int p = 0; p < b->problem.n; p++) {
+        double cost = profiles_cost(page, *profiles_slot(b, p, t, s), "time.cpu");
+        if (isinf(cost) || strcmp(family_of(page, b->problem.text[p]), family.text[f]) != 0)
+          continue;
         double rows = perp_page_value(page, *profiles_slot(b, p, t, s), "rows");
-        int at = k++; /* by size */
+        int at = c.n++; /* by size */
         for (; at > 0 && x[at - 1] > rows; at--) {
           x[at] = x[at - 1];
           y[at] = y[at - 1];
         }
         x[at] = rows;
-        y[at] = c;
+        y[at] = cost;
       }
-      if (k == 0) continue;
-      double exponent = perp_log_slope(x, y, k);
-      const char *label = isnan(exponent) ? b->solver[s]
-                                          : perp_pool_printf(&page->pool, "%s (n^%.2f)",
-                                                             b->solver[s], exponent);
-      curves[n_curves++] = (perp_curve){
-        .label = label, .style = PERP_PLOT_POINTS_LINES, .colour = s, .n = k, .x = x, .y = y
-      };
+      if (c.n == 0) continue;
+      double exponent = perp_log_slope(x, y, c.n);
+      if (!isnan(exponent))
+        c.label = perp_pool_printf(&page->pool, "%s (n^%.2f)", c.label, exponent);
+      curves[n_curves++] = c;
     }
     if (n_curves == 0) continue;
-    perp_figure figure = {
-      .id = profiles_id(page, family[f]),
-      .title = perp_pool_printf(&page->pool, "%s: time at rel <= %s", family[f], b->target[t]),
-      .xlabel = "rows n",
-      .ylabel = "thread-CPU time [s]",
-      .alt = perp_pool_printf(&page->pool, "time against n for the family %s", family[f]),
-      .logx = true,
-      .logy = true,
-      .n = n_curves,
-      .curves = curves
-    };
+    perp_figure figure = { .id = profiles_id(page, family.text[f]),
+                           .title = perp_pool_printf(&page->pool, "%s: time at rel <= %s",
+                                                     family.text[f], b->target.text[t]),
+                           .xlabel = "rows n",
+                           .ylabel = "thread-CPU time [s]",
+                           .alt = perp_pool_printf(&page->pool, "time against n for the family %s",
+                                                   family.text[f]),
+                           .logx = true,
+                           .logy = true,
+                           .n = n_curves,
+                           .curves = curves };
     perp_page_figure(page, &figure,
                      "Solved problems only. Exponent: Theil-Sen slope of log time over log n.");
   }
@@ -290,10 +270,10 @@ static void time_against_size(perp_page *page, const box *b)
 static void profiles_histories(perp_page *page, const box *b)
 {
   /* the problem on which most solvers tell their residuals */
-  int best = -1, most = 0, t = b->n_targets - 1;
-  for (int p = 0; p < b->n_problems; p++) {
+  int best = -1, most = 0, t = b->target.n - 1;
+  for (int p = 0; p < b->problem.n; p++) {
     int told = 0;
-    for (int s = 0; s < b->n_solvers; s++) {
+    for (int s = 0; s < b->solver.n; s++) {
       int cell = *profiles_slot(b, p, t, s);
       if (cell >= 0) told += perp_page_value(page, cell, "iterations") > 3;
     }
@@ -305,35 +285,20 @@ static void profiles_histories(perp_page *page, const box *b)
   if (best < 0) return;
   perp_curve curves[MOST_SOLVERS];
   int n = 0;
-  for (int s = 0; s < b->n_solvers; s++) {
+  for (int s = 0; s < b->solver.n; s++) {
     int cell = *profiles_slot(b, best, t, s);
     if (cell < 0) continue;
-    char path[1200];
-    snprintf(path, sizeof path, "%s/series/%s.csv", page->results->record[cell].dir,
-             page->results->plan.cells[cell].id);
     perp_csv series;
-    if (!perp_exists(path) || perp_csv_read(page->ctx, path, &series) != PERP_OK) continue;
-    if (series.rows > 1) {
-      double *x = perp_pool_alloc(&page->pool, (size_t)series.rows, sizeof *x);
-      double *y = perp_pool_alloc(&page->pool, (size_t)series.rows, sizeof *y);
-      for (int i = 0; i < series.rows; i++) {
-        x[i] = perp_csv_number(&series, i, perp_csv_column(&series, "iteration"));
-        y[i] = perp_csv_number(&series, i, perp_csv_column(&series, "rel"));
-      }
-      curves[n++] = (perp_curve){ .label = b->solver[s],
-                                  .style = PERP_PLOT_LINES,
-                                  .colour = s,
-                                  .n = series.rows,
-                                  .x = x,
-                                  .y = y };
-    }
+    if (!perp_page_read_series(page, cell, &series)) continue;
+    if (series.rows > 1)
+      curves[n++] = perp_page_series_curve(page, &series, "iteration", "rel", b->solver.text[s], s);
     perp_csv_free(&series);
   }
   if (n == 0) return;
   perp_html(page->out, "<h3 id=\"residual-history\">Residual per iteration</h3>\n");
   perp_figure f = { .id = "residual-history",
                     .title = perp_pool_printf(&page->pool, "Residual per iteration: %s",
-                                              b->problem[best]),
+                                              b->problem.text[best]),
                     .xlabel = "iteration",
                     .ylabel = "rel, as the method tells",
                     .alt = "residual histories",
@@ -357,11 +322,11 @@ void perp_page_solver_answers(perp_page *page)
   box b;
   if (!profiles_build(page, &b)) return;
   int solved[MOST_SOLVERS] = { 0 }, wins[MOST_SOLVERS] = { 0 }, robust = 0, fast = 0,
-      all = b.n_problems * b.n_targets;
-  for (int p = 0; p < b.n_problems; p++)
-    for (int t = 0; t < b.n_targets; t++) {
+      all = b.problem.n * b.target.n;
+  for (int p = 0; p < b.problem.n; p++)
+    for (int t = 0; t < b.target.n; t++) {
       int winner = -1;
-      for (int s = 0; s < b.n_solvers; s++) {
+      for (int s = 0; s < b.solver.n; s++) {
         double c = profiles_cost(page, *profiles_slot(&b, p, t, s), "time.cpu");
         solved[s] += isfinite(c);
         if (isfinite(c) &&
@@ -370,21 +335,22 @@ void perp_page_solver_answers(perp_page *page)
       }
       if (winner >= 0) wins[winner]++;
     }
-  for (int s = 0; s < b.n_solvers; s++) {
+  for (int s = 0; s < b.solver.n; s++) {
     if (solved[s] > solved[robust]) robust = s;
     if (wins[s] > wins[fast]) fast = s;
   }
   perp_html(page->out,
             "<li>Most robust: <strong>%s</strong> solves %d of %d (problem, target) pairs.</li>\n"
             "<li>Most often the fastest: <strong>%s</strong>, on %d of them; it solves %d.</li>\n",
-            b.solver[robust], solved[robust], all, b.solver[fast], wins[fast], solved[fast]);
+            b.solver.text[robust], solved[robust], all, b.solver.text[fast], wins[fast],
+            solved[fast]);
 }
 
 void perp_page_problems(perp_page *page)
 {
   box b;
-  if (!profiles_build(page, &b) || b.n_problems == 0) return;
-  perp_html(page->out, "<h2 id=\"problems\">Solvers on %d problems</h2>\n", b.n_problems);
+  if (!profiles_build(page, &b) || b.problem.n == 0) return;
+  perp_html(page->out, "<h2 id=\"problems\">Solvers on %d problems</h2>\n", b.problem.n);
   failure_matrix(page, &b);
   profiles(page, &b);
   time_against_size(page, &b);

@@ -15,7 +15,6 @@ void perp_page_best_match(perp_page *page)
               "average "
               "(geometric mean, a failed cell counting as 100).</li>\n",
               variant[0].label, pow(10, variant[0].mismatch));
-  perp_variants_free(variant, n);
 }
 
 int perp_page_published_cells(const perp_page *page, int i, int *row)
@@ -60,7 +59,7 @@ void perp_page_published(perp_page *page)
     perp_html(page->out, "</td>");
     for (int i = 0; i < study->n_published; i++) {
       int cell = variant[v].cell[i];
-      if (cell >= 0 && !perp_view_ok(&page->view, cell))
+      if (cell >= 0 && !perp_results_wins(page->results, cell))
         perp_html(page->out, "<td class=\"n bad\">%s</td>",
                   perp_cell_status_names[page->results->record[cell].status]);
       else
@@ -70,5 +69,4 @@ void perp_page_published(perp_page *page)
     perp_html(page->out, "</tr>\n");
   }
   perp_html(page->out, "</table></div>\n");
-  perp_variants_free(variant, n);
 }

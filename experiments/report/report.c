@@ -16,9 +16,10 @@ static void report_environment(perp_page *page)
 {
   perp_html(page->out, "<h2 id=\"environment\">Environment</h2>\n");
   for (int i = 0; i < page->results->n_envs; i++) {
-    char *path = perp_xprintf("%s/env/%s.json", page->results->envs[i].dir,
-                              page->results->envs[i].id);
-    json_t *env = json_load_file(path, 0, NULL);
+    json_t *env = json_load_file(perp_pool_printf(&page->pool, "%s/env/%s.json",
+                                                  page->results->envs[i].dir,
+                                                  page->results->envs[i].id),
+                                 0, NULL);
     perp_html(page->out, "<dl>\n");
     const char *key;
     json_t *value;
@@ -31,17 +32,13 @@ static void report_environment(perp_page *page)
     }
     perp_html(page->out, "</dl>\n");
     json_decref(env);
-    free(path);
   }
-  char *study_path = perp_xprintf("%s/study.yaml", page->dir);
-  size_t size;
-  char *study = perp_read_file(study_path, &size);
+  char *study = perp_read_file(perp_pool_printf(&page->pool, "%s/study.yaml", page->dir), NULL);
   if (study != NULL)
     perp_html(page->out,
               "<details><summary>The study as it was run</summary><pre>%s</pre></details>\n",
               study);
   free(study);
-  free(study_path);
 }
 
 static void report_header(perp_page *page)
@@ -94,24 +91,22 @@ static void report_body(perp_page *page, const char *script)
   static const struct {
     const char *name; /* the script finds the sections by it */
     void (*write)(perp_page *);
-  } sections[] = {
-    { "header", report_header },
-    { "answers", perp_page_answers },
-    { "summary", perp_page_summary },
-    { "published", perp_page_published },
-    { "problems", perp_page_problems },
-    { "scenes", perp_page_scenes },
-    { "curves", perp_page_curves },
-    { "series", perp_page_series },
-    { "replay", perp_page_replay },
-    { "failures", perp_page_failures },
-    { "cells", perp_page_cells },
-    { "methods", perp_page_methods },
-    { "definitions", perp_page_definitions },
-    { "environment", report_environment },
-    { "warnings", report_warnings },
-    { "upgrade", report_upgrade },
-  };
+  } sections[] = { { "header", report_header },
+                   { "answers", perp_page_answers },
+                   { "summary", perp_page_summary },
+                   { "published", perp_page_published },
+                   { "problems", perp_page_problems },
+                   { "scenes", perp_page_scenes },
+                   { "curves", perp_page_curves },
+                   { "series", perp_page_series },
+                   { "replay", perp_page_replay },
+                   { "failures", perp_page_failures },
+                   { "cells", perp_page_cells },
+                   { "methods", perp_page_methods },
+                   { "definitions", perp_page_definitions },
+                   { "environment", report_environment },
+                   { "warnings", report_warnings },
+                   { "upgrade", report_upgrade } };
   perp_html_begin(page->out, page->study->title, NULL, script);
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
     perp_html(page->out, "<section id=\"s-%s\">\n", sections[i].name);

@@ -9,16 +9,6 @@
 
 enum { SCENES_LEAST = 3, SCENES_MOST = 60, ROWS_MOST = 200, LABEL_MOST = 400 };
 
-/* The place of text in the list, added when it is new and fits; -1 when it does not. */
-static int scenes_place_of(const char **list, int *n, int most, const char *text)
-{
-  for (int i = 0; i < *n; i++)
-    if (strcmp(list[i], text) == 0) return i;
-  if (*n == most) return -1;
-  list[*n] = text;
-  return (*n)++;
-}
-
 /* The varying parts of a cell but the scene. */
 static const char *scenes_parts_of(perp_page *page, int cell, int scene)
 {
@@ -74,17 +64,17 @@ void perp_page_scenes(perp_page *page)
 {
   const perp_view *v = &page->view;
   const int cells = page->results->plan.n, column = perp_kind_param(page->study->kind, "scene");
-  const char *scene[SCENES_MOST], *row[ROWS_MOST], *metric = page->study->metrics.primary;
-  int n_scenes = 0, n_rows = 0;
+  const char *metric = page->study->metrics.primary;
+  perp_names scene = { 0 }, row = { 0 };
   if (column < 0 || v->x_name != NULL || metric == NULL) return;
   int *at = perp_pool_alloc(&page->pool, (size_t)SCENES_MOST * ROWS_MOST, sizeof *at);
   for (int i = 0; i < SCENES_MOST * ROWS_MOST; i++) at[i] = -1;
   for (int c = 0; c < cells; c++) {
-    int s = scenes_place_of(scene, &n_scenes, SCENES_MOST, perp_view_text(v, c, column));
-    int r = scenes_place_of(row, &n_rows, ROWS_MOST, scenes_parts_of(page, c, column));
+    int s = perp_names_index(&page->pool, &scene, perp_view_text(v, c, column), SCENES_MOST);
+    int r = perp_names_index(&page->pool, &row, scenes_parts_of(page, c, column), ROWS_MOST);
     if (s >= 0 && r >= 0) at[r * SCENES_MOST + s] = c;
   }
-  if (n_scenes < SCENES_LEAST || n_rows < 2) return;
+  if (scene.n < SCENES_LEAST || row.n < 2) return;
   perp_html(
       page->out,
       "<h2 id=\"scenes\">On which scene</h2>\n<p class=\"note\"><code>%s</code> of each run, or "
@@ -92,12 +82,12 @@ void perp_page_scenes(perp_page *page)
       "<em>fixed-work</em>: so many sweeps were asked for.</p>\n<div "
       "class=\"scroll\"><table><tr><th></th>",
       metric);
-  for (int s = 0; s < n_scenes; s++)
-    perp_html(page->out, "<th class=\"head\">%s</th>", brief_scene(page, scene[s]));
+  for (int s = 0; s < scene.n; s++)
+    perp_html(page->out, "<th class=\"head\">%s</th>", brief_scene(page, scene.text[s]));
   perp_html(page->out, "</tr>\n");
-  for (int r = 0; r < n_rows; r++) {
-    perp_html(page->out, "<tr><td><code>%s</code></td>", row[r]);
-    for (int s = 0; s < n_scenes; s++) scenes_field(page, at[r * SCENES_MOST + s], metric);
+  for (int r = 0; r < row.n; r++) {
+    perp_html(page->out, "<tr><td><code>%s</code></td>", row.text[r]);
+    for (int s = 0; s < scene.n; s++) scenes_field(page, at[r * SCENES_MOST + s], metric);
     perp_html(page->out, "</tr>\n");
   }
   perp_html(page->out, "</table></div>\n");

@@ -38,7 +38,7 @@ static int best_row(const perp_page *page, const char *metric, double x, int par
     if (!isnan(x) && page->view.x[r] != x) continue;
     if (text != NULL && strcmp(perp_view_text(&page->view, r, param), text) != 0) continue;
     double value = perp_page_value(page, r, metric);
-    if (perp_view_ok(&page->view, r) && !isnan(value) &&
+    if (perp_results_wins(page->results, r) && !isnan(value) &&
         (best < 0 || value < perp_page_value(page, best, metric)))
       best = r;
   }
@@ -138,8 +138,7 @@ static void sections_claims(perp_page *page)
 {
   int n = page->study->n_claims;
   if (n == 0) return;
-  perp_claim_result *result = perp_pool_alloc(&page->pool, (size_t)n, sizeof *result);
-  perp_results_claims(page->ctx, page->results, result);
+  const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   perp_html(page->out,
             "<h3>Claims</h3>\n<div class=\"scroll\"><table><tr><th>claim</th><th>verdict</th>"
             "<th class=\"n\">measured</th><th>test</th></tr>\n");
@@ -194,7 +193,9 @@ int perp_page_ranked(perp_page *page, int *cell, int most)
     for (int i = 0; i < v->group[g].n; i++) {
       int row = v->group[g].cell[i];
       double value = perp_page_value(page, row, primary);
-      const int group = perp_view_ok(v, row) ? 0 : perp_results_counts(page->results, row) ? 1 : 2;
+      const int group = perp_results_wins(page->results, row)     ? 0
+                        : perp_results_counts(page->results, row) ? 1
+                                                                  : 2;
       if (perp_view_stands(v, row) && !isnan(value) &&
           (group < best.group || (group == best.group && value < best.value)))
         best = (ranked){ row, group, value };
@@ -242,7 +243,7 @@ void perp_page_summary(perp_page *page)
   for (int k = 0; k < n_shown; k++) {
     winner[k] = -1;
     for (int i = 0; i < n && less_is_better(page, shown[k]); i++) {
-      if (!perp_view_ok(&page->view, row[i])) continue;
+      if (!perp_results_wins(page->results, row[i])) continue;
       double value = perp_page_value(page, row[i], shown[k]);
       if (!isnan(value) &&
           (winner[k] < 0 || value < perp_page_value(page, row[winner[k]], shown[k])))

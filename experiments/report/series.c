@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Drift and energy over time, at the step size nearest to that of the published figures. */
-#include "experiments/pages/csv.h"
 #include "experiments/report/page.h"
 
 #include <math.h>
@@ -25,39 +24,17 @@ static int rows_at(const perp_page *page, int facet, double h, int *row, const p
   return n;
 }
 
-static int series_column_of(const perp_csv *series, const char *field)
+perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const char *x_field,
+                                  const char *y_field, const char *label, int colour)
 {
-  size_t n = strlen(field);
-  for (int c = 0; c < series->columns; c++)
-    if (strncmp(series->header[c], field, n) == 0 &&
-        (series->header[c][n] == '[' || series->header[c][n] == '\0'))
-      return c;
-  return -1;
-}
-
-/* One field of the series of a row as a curve in the pool; n = 0 when there is none. */
-static perp_curve series_curve(perp_page *page, int row, const char *field, const perp_group *g)
-{
-  perp_curve curve = { .label = g->label, .colour = g->colour, .style = PERP_PLOT_LINES };
-  char path[1200];
-  snprintf(path, sizeof path, "%s/series/%s.csv", page->results->record[row].dir,
-           page->results->plan.cells[row].id);
-  perp_csv series;
-  if (!perp_exists(path) || perp_csv_read(page->ctx, path, &series) != PERP_OK) return curve;
-  int t = series_column_of(&series, "t"), y = series_column_of(&series, field);
-  if (t >= 0 && y >= 0) {
-    double *xs = perp_pool_alloc(&page->pool, (size_t)series.rows + 1, sizeof *xs);
-    double *ys = perp_pool_alloc(&page->pool, (size_t)series.rows + 1, sizeof *ys);
-    for (int i = 0; i < series.rows; i++) {
-      xs[i] = perp_csv_number(&series, i, t);
-      ys[i] = perp_csv_number(&series, i, y);
-    }
-    curve.n = series.rows;
-    curve.x = xs;
-    curve.y = ys;
+  int cx = perp_csv_field(series, x_field), cy = perp_csv_field(series, y_field);
+  double *x, *y;
+  perp_curve c = perp_page_curve(page, label, PERP_PLOT_LINES, colour, series->rows, &x, &y);
+  for (; cx >= 0 && cy >= 0 && c.n < series->rows; c.n++) {
+    x[c.n] = perp_csv_number(series, c.n, cx);
+    y[c.n] = perp_csv_number(series, c.n, cy);
   }
-  perp_csv_free(&series);
-  return curve;
+  return c;
 }
 
 double perp_page_shown_x(const perp_page *page)
@@ -86,14 +63,18 @@ void perp_page_series(perp_page *page)
   double h = perp_page_shown_x(page);
   bool headed = false, drawn = false;
   for (size_t c = 0; c < sizeof charts / sizeof *charts; c++)
-    for (int facet = 0; facet < v->n_facets; facet++) {
+    for (int facet = 0; facet < v->facet.n; facet++) {
       int row[MOST_CURVES], n = 0;
       const perp_group *group[MOST_CURVES];
       perp_curve curve[MOST_CURVES];
       int rows = rows_at(page, facet, h, row, group);
       for (int k = 0; k < rows; k++) {
-        curve[n] = series_curve(page, row[k], charts[c].field, group[k]);
-        if (curve[n].n > 0) n++;
+        perp_csv series;
+        if (!perp_page_read_series(page, row[k], &series)) continue;
+        curve[n] = perp_page_series_curve(page, &series, "t", charts[c].field, group[k]->label,
+                                          group[k]->colour);
+        n += curve[n].n > 0;
+        perp_csv_free(&series);
       }
       if (n == 0) continue;
       if (!headed)
@@ -104,10 +85,10 @@ void perp_page_series(perp_page *page)
                   h);
       page->folded = drawn; /* one picture is enough where a script draws them all */
       headed = true;
-      const char *title = v->facet[facet][0] == '\0'
+      const char *title = v->facet.text[facet][0] == '\0'
                               ? charts[c].title
                               : perp_pool_printf(&page->pool, "%s: %s", charts[c].title,
-                                                 v->facet[facet]);
+                                                 v->facet.text[facet]);
       perp_figure f = {
         .id = perp_pool_printf(&page->pool, "%s-%d", charts[c].id, facet + 1),
         .title = title,

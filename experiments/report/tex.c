@@ -10,9 +10,11 @@
 
 /* ---- tables ------------------------------------------------------------------------------------------------ */
 
-static void tex_begin(FILE *out, const char *name, const char *columns)
+/* name: the macro; head: of the columns, up to the line under it. */
+static void tex_begin(FILE *out, const char *name, const char *columns, const char *head)
 {
-  fprintf(out, "\\newcommand{\\perp%s}{%%\n\\begin{tabular}{%s}\n\\toprule\n", name, columns);
+  fprintf(out, "\\newcommand{\\perp%s}{%%\n\\begin{tabular}{%s}\n\\toprule\n%s", name, columns,
+          head);
 }
 
 static void tex_end(FILE *out)
@@ -37,27 +39,16 @@ static void tex_summary(perp_page *page, FILE *out)
   char columns[COLUMNS + 3] = "l";
   memset(columns + 1, 'r', (size_t)m);
   bool marked = false;
-  for (int i = 0; i < n; i++) marked = marked || !perp_view_ok(&page->view, row[i]);
+  for (int i = 0; i < n; i++) marked = marked || !perp_results_wins(page->results, row[i]);
   if (marked) columns[m + 1] = 'l';
-  tex_begin(out, "Summary", columns);
-  fputs("combination", out);
-  for (int k = 0; k < m; k++) {
-    fputs(" & ", out);
-    perp_tex_text(out, perp_page_axis(page, metric[k]));
-  }
-  if (marked) fputs(" & status", out);
-  fputs(" \\\\\n\\midrule\n", out);
+  tex_begin(out, "Summary", columns, "combination");
+  for (int k = 0; k < m; k++) perp_tex(out, " & %s", perp_page_axis(page, metric[k]));
+  fprintf(out, "%s \\\\\n\\midrule\n", marked ? " & status" : "");
   for (int i = 0; i < n; i++) {
-    perp_tex_text(out, perp_page_row_label(page, row[i]));
-    for (int k = 0; k < m; k++) {
-      fputs(" & ", out);
-      perp_tex_number(out, perp_page_value(page, row[i], metric[k]));
-    }
-    if (marked) {
-      char buf[32];
-      fputs(" & ", out);
-      perp_tex_text(out, perp_record_mark(&page->results->record[row[i]], buf));
-    }
+    char buf[32];
+    perp_tex(out, "%s", perp_page_row_label(page, row[i]));
+    for (int k = 0; k < m; k++) perp_tex(out, " & %m", perp_page_value(page, row[i], metric[k]));
+    if (marked) perp_tex(out, " & %s", perp_record_mark(&page->results->record[row[i]], buf));
     fputs(" \\\\\n", out);
   }
   tex_end(out);
@@ -65,18 +56,12 @@ static void tex_summary(perp_page *page, FILE *out)
 
 static void tex_claims(perp_page *page, FILE *out)
 {
-  int n = page->study->n_claims;
-  if (n == 0) return;
-  perp_claim_result *result = perp_pool_alloc(&page->pool, (size_t)n, sizeof *result);
-  perp_results_claims(page->ctx, page->results, result);
-  tex_begin(out, "Claims", "p{0.62\\linewidth}lr");
-  fputs("claim & verdict & measured \\\\\n\\midrule\n", out);
-  for (int i = 0; i < n; i++) {
-    perp_tex_text(out, result[i].claim->text);
-    fprintf(out, " & %s & ", perp_verdict_name(result[i].verdict));
-    perp_tex_number(out, result[i].left);
-    fputs(" \\\\\n", out);
-  }
+  if (page->study->n_claims == 0) return;
+  const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
+  tex_begin(out, "Claims", "p{0.62\\linewidth}lr", "claim & verdict & measured \\\\\n\\midrule\n");
+  for (int i = 0; i < page->study->n_claims; i++)
+    perp_tex(out, "%s & %s & %m \\\\\n", result[i].claim->text,
+             perp_verdict_name(result[i].verdict), result[i].left);
   tex_end(out);
 }
 
@@ -89,40 +74,30 @@ static void tex_published(perp_page *page, FILE *out)
   int n = perp_results_variants(page->ctx, page->results, &variant);
   char *columns = perp_xprintf("l%0*d", s->n_published, 0);
   for (char *c = columns + 1; *c != '\0'; c++) *c = 'r';
-  tex_begin(out, "Published", columns);
+  tex_begin(out, "Published", columns, "variant");
   free(columns);
-  fputs("variant", out);
-  for (int i = 0; i < s->n_published; i++) {
-    fputs(" & ", out);
-    perp_tex_text(out, s->published[i].source);
-  }
+  for (int i = 0; i < s->n_published; i++) perp_tex(out, " & %s", s->published[i].source);
   fputs(" \\\\\n\\midrule\npublished", out);
-  for (int i = 0; i < s->n_published; i++) {
-    fputs(" & ", out);
-    perp_tex_number(out, s->published[i].value);
-  }
+  for (int i = 0; i < s->n_published; i++) perp_tex(out, " & %m", s->published[i].value);
   fputs(" \\\\\n", out);
   for (int v = 0; v < n && v < VARIANTS; v++) {
-    perp_tex_text(out, variant[v].label);
+    perp_tex(out, "%s", variant[v].label);
     for (int i = 0; i < s->n_published; i++) {
       int cell = variant[v].cell[i];
-      fputs(" & ", out);
-      if (cell >= 0 && !perp_view_ok(&page->view, cell))
-        fputs(perp_cell_status_names[page->results->record[cell].status], out);
+      if (cell >= 0 && !perp_results_wins(page->results, cell))
+        fprintf(out, " & %s", perp_cell_status_names[page->results->record[cell].status]);
       else
-        perp_tex_number(out, cell < 0 ? (double)NAN
-                                      : perp_page_value(page, cell, s->published[i].metric));
+        perp_tex(out, " & %m",
+                 cell < 0 ? (double)NAN : perp_page_value(page, cell, s->published[i].metric));
     }
     fputs(" \\\\\n", out);
   }
   tex_end(out);
-  perp_variants_free(variant, n);
 }
 
 static void tex_status(perp_page *page, FILE *out)
 {
-  tex_begin(out, "Status", "lr");
-  fputs("status & cells \\\\\n\\midrule\n", out);
+  tex_begin(out, "Status", "lr", "status & cells \\\\\n\\midrule\n");
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
     if (page->results->count[s] > 0)
       fprintf(out, "%s & %d \\\\\n", perp_cell_status_names[s], page->results->count[s]);
@@ -140,23 +115,18 @@ static void tex_solvers(perp_page *page, FILE *out)
 {
   int lcp = perp_kind_param(page->study->kind, "lcp"), n = page->results->plan.n;
   if (!has_solvers(page)) return;
-  tex_begin(out, "Solvers", "lrr");
-  fputs("solver & solved & of \\\\\n\\midrule\n", out);
+  enum { MOST = 256 };
+  int solved[MOST] = { 0 }, all[MOST] = { 0 };
+  perp_names solver = { 0 };
   for (int r = 0; r < n; r++) {
-    const char *name = perp_view_text(&page->view, r, lcp);
-    int solved = 0, all = 0;
-    bool before = false;
-    for (int k = 0; k < n; k++) {
-      if (strcmp(perp_view_text(&page->view, k, lcp), name) != 0) continue;
-      before = before || k < r;
-      if (before) break;
-      all++;
-      solved += perp_view_ok(&page->view, k);
-    }
-    if (before) continue;
-    perp_tex_text(out, name);
-    fprintf(out, " & %d & %d \\\\\n", solved, all);
+    int s = perp_names_index(&page->pool, &solver, perp_view_text(&page->view, r, lcp), MOST);
+    if (s < 0) continue;
+    all[s]++;
+    solved[s] += perp_results_wins(page->results, r);
   }
+  tex_begin(out, "Solvers", "lrr", "solver & solved & of \\\\\n\\midrule\n");
+  for (int s = 0; s < solver.n; s++)
+    perp_tex(out, "%s & %d & %d \\\\\n", solver.text[s], solved[s], all[s]);
   tex_end(out);
 }
 
@@ -175,24 +145,9 @@ static void tex_tables(perp_page *page, FILE *out)
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
-static void tex_define(FILE *out, const char *name, double v)
-{
-  fprintf(out, "\\perpdefine{%s}{", name);
-  perp_tex_number(out, v);
-  fputs("}\n", out);
-}
-
-static void define_text(FILE *out, const char *name, const char *text)
-{
-  fprintf(out, "\\perpdefine{%s}{", name);
-  perp_tex_text(out, text);
-  fputs("}\n", out);
-}
-
 static void tex_numbers(perp_page *page, FILE *out)
 {
   const perp_results *r = page->results;
-  char name[160];
   fprintf(
       out,
       "%% Numbers of the study %s: \\input this file, then \\perpvalue{cells.ok} and so on; all "
@@ -202,38 +157,29 @@ static void tex_numbers(perp_page *page, FILE *out)
       "\\newcommand{\\perpvalue}[1]{\\ifcsname perp@#1\\endcsname\\csname perp@#1\\endcsname\\else"
       "\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
       page->study->name);
-  define_text(out, "study", page->study->name);
-  tex_define(out, "cells", r->plan.n);
+  perp_tex(out, "\\perpdefine{study}{%s}\n\\perpdefine{cells}{%m}\n", page->study->name,
+           (double)r->plan.n);
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
-    if (r->count[s] > 0) {
-      snprintf(name, sizeof name, "cells.%s", perp_cell_status_names[s]);
-      tex_define(out, name, r->count[s]);
-    }
+    if (r->count[s] > 0)
+      perp_tex(out, "\\perpdefine{cells.%n}{%m}\n", perp_cell_status_names[s], (double)r->count[s]);
   /* of every metric the best value and who has it */
   for (int m = 0; m < page->study->n_metrics; m++) {
     const perp_metric *metric = &page->study->metric[m];
     int best = -1;
     for (int c = 0; c < r->plan.n && metric->better != 0; c++) {
       double v = perp_results_value(r, c, m);
-      if (perp_view_ok(&page->view, c) && !isnan(v) &&
+      if (perp_results_wins(page->results, c) && !isnan(v) &&
           (best < 0 || metric->better * (v - perp_results_value(r, best, m)) > 0))
         best = c;
     }
     if (best < 0) continue;
-    snprintf(name, sizeof name, "best.%s", metric->name);
-    tex_define(out, name, perp_results_value(r, best, m));
-    snprintf(name, sizeof name, "best.%s.by", metric->name);
-    define_text(out, name, perp_page_row_label(page, best));
+    perp_tex(out, "\\perpdefine{best.%n}{%m}\n\\perpdefine{best.%n.by}{%s}\n", metric->name,
+             perp_results_value(r, best, m), metric->name, perp_page_row_label(page, best));
   }
-  int n = page->study->n_claims;
-  perp_claim_result *result = perp_pool_alloc(&page->pool, (size_t)n + 1, sizeof *result);
-  if (n > 0) perp_results_claims(page->ctx, page->results, result);
-  for (int i = 0; i < n; i++) {
-    snprintf(name, sizeof name, "claim.%d", i + 1);
-    define_text(out, name, perp_verdict_name(result[i].verdict));
-    snprintf(name, sizeof name, "claim.%d.measured", i + 1);
-    tex_define(out, name, result[i].left);
-  }
+  const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
+  for (int i = 0; i < page->study->n_claims; i++)
+    perp_tex(out, "\\perpdefine{claim.%d}{%s}\n\\perpdefine{claim.%d.measured}{%m}\n", i + 1,
+             perp_verdict_name(result[i].verdict), i + 1, result[i].left);
 }
 
 /* ---- figures --------------------------------------------------------------------------------------------------- */
@@ -286,11 +232,11 @@ static void tex_example(perp_page *page, FILE *out)
           strstr(page->formats, "tikz") != NULL ? "\\usepackage{gnuplot-lua-tikz}\n" : "",
           figs != NULL ? figs : page->figs);
   free(figs);
-  perp_tex_text(out, page->study->title);
-  fprintf(
+  perp_tex(
       out,
-      "}\nOf the \\perpvalue{cells} cells of \\texttt{\\perpvalue{study}} "
-      "\\ifcsname perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended well.\n");
+      "%s}\nOf the \\perpvalue{cells} cells of \\texttt{\\perpvalue{study}} "
+      "\\ifcsname perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended well.\n",
+      page->study->title);
   for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
     if (macros[i].there)
       fprintf(
@@ -314,19 +260,10 @@ static void tex_example(perp_page *page, FILE *out)
 static perp_status write_tex(perp_page *page, const char *dir, const char *file,
                              void (*write)(perp_page *, FILE *))
 {
-  char *text = NULL, *path = perp_xprintf("%s/%s", dir, file);
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  perp_status result = PERP_OK;
-  if (out == NULL) result = PERP_FAIL(page->ctx, PERP_ERR_NOMEM, "no memory for %s", path);
-  if (result == PERP_OK) {
-    write(page, out);
-    fclose(out);
-    result = perp_write_file(page->ctx, path, text, size);
-  }
-  free(text);
-  free(path);
-  return result;
+  perp_out o;
+  PERP_TRY(perp_out_open(page->ctx, perp_pool_printf(&page->pool, "%s/%s", dir, file), &o));
+  write(page, o.f);
+  return perp_out_close(page->ctx, &o, true);
 }
 
 perp_status perp_page_tex(perp_page *page, const char *dir)

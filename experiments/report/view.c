@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool perp_view_ok(const perp_view *view, int cell)
-{
-  return perp_results_wins(view->results, cell);
-}
-
 bool perp_view_stands(const perp_view *view, int cell)
 {
   return perp_cell_whole(view->results->record[cell].status);
@@ -60,14 +55,6 @@ static bool view_varies(const perp_view *v, int param)
   return false;
 }
 
-/* The value of a numeric option in the text of a plug-in; its default when the text leaves it out. */
-static double view_option_value(const perp_opt *o, const void *opts)
-{
-  char text[64];
-  perp_opt_format(o, opts, text, sizeof text);
-  return strtod(text, NULL);
-}
-
 /* The first number of the scene that varies: a size like "links". */
 static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
 {
@@ -77,40 +64,24 @@ static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
   perp_spec first;
   if (perp_spec_parse(&quiet, PERP_KIND_scene, perp_view_text(v, 0, column), &first) != PERP_OK)
     return false;
-  bool found = false;
-  for (const perp_opt *o = first.d->opts; !found && o != NULL && o->type != PERP_OPT_END; o++) {
+  bool found = false, same_scene = true;
+  for (const perp_opt *o = first.d->opts;
+       !found && same_scene && o != NULL && o->type != PERP_OPT_END; o++) {
     if (o->type != PERP_OPT_INT && o->type != PERP_OPT_REAL) continue;
     double least = HUGE_VAL, most = -HUGE_VAL;
-    bool same_scene = true;
     for (int r = 0; r < n && same_scene; r++) {
-      perp_spec s;
-      same_scene = perp_spec_parse(&quiet, PERP_KIND_scene, perp_view_text(v, r, column), &s) ==
-                       PERP_OK &&
-                   s.d == first.d;
-      if (same_scene) {
-        v->x[r] = view_option_value(o, s.opts);
-        least = fmin(least, v->x[r]);
-        most = fmax(most, v->x[r]);
-      }
-      perp_spec_free(&s);
+      char text[64];
+      same_scene = perp_option_text(ctx, PERP_KIND_scene, perp_view_text(v, r, column), o->key,
+                                    text, sizeof text) == o;
+      v->x[r] = strtod(text, NULL);
+      least = fmin(least, v->x[r]);
+      most = fmax(most, v->x[r]);
     }
-    if (!same_scene) break;
-    found = most > least;
+    found = same_scene && most > least;
     if (found) v->x_name = o->unit[0] ? perp_pool_printf(pool, "%s [%s]", o->key, o->unit) : o->key;
   }
   perp_spec_free(&first);
   return found;
-}
-
-static int view_index_of(perp_pool *pool, const char ***list, int *n, const char *text)
-{
-  for (int i = 0; i < *n; i++)
-    if (strcmp((*list)[i], text) == 0) return i;
-  const char **longer = perp_pool_alloc(pool, (size_t)*n + 1, sizeof *longer);
-  for (int i = 0; i < *n; i++) longer[i] = (*list)[i];
-  longer[*n] = perp_pool_strdup(pool, text);
-  *list = longer;
-  return (*n)++;
 }
 
 /* What tells the cell of a row from the others, without the subject. */
@@ -161,13 +132,12 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   if (stab >= 0) v->axis[v->n_axes++] = stab;
   v->subject = v->n_axes - 1;
 
-  const char **subjects = NULL;
-  int n_subjects = 0;
+  perp_names subjects = { 0 };
   v->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group);
   for (int r = 0; r < n; r++) {
-    int facet = view_index_of(pool, &v->facet, &v->n_facets, facet_label(pool, v, r));
+    int facet = perp_names_index(pool, &v->facet, facet_label(pool, v, r), -1);
     const char *label = v->subject < 0 ? "all" : perp_view_name(pool, v, r, v->axis[v->subject]);
-    int colour = view_index_of(pool, &subjects, &n_subjects, label);
+    int colour = perp_names_index(pool, &subjects, label, -1);
     int g = 0;
     while (g < v->n_groups && !(v->group[g].facet == facet && v->group[g].colour == colour)) g++;
     if (g == v->n_groups)

@@ -24,8 +24,7 @@ typedef struct perp_view {
   const char *x_name; /* "h [s]" or a number of the scene ("links"); NULL: no abscissa */
   double *x;          /* [cells] */
   double *order; /* [cells] along a curve: the tolerance under error control, else the abscissa */
-  int n_facets;
-  const char **facet; /* [n_facets] labels: the varying plug-ins that are not the subject */
+  perp_names facet; /* labels: the varying plug-ins that are not the subject */
   int n_groups;
   perp_group *group;
 } perp_view;
@@ -34,8 +33,6 @@ typedef struct perp_view {
 void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *results,
                      perp_view *view);
 
-/* May this cell win (perp_results_wins)? */
-bool perp_view_ok(const perp_view *view, int cell);
 /* Do its figures stand: did it reach the end of its work, with all problems solved or without? */
 bool perp_view_stands(const perp_view *view, int cell);
 /* "unsolved 12.5 %", "fixed-work", ...; "" for a cell that is ok.  From pool. */

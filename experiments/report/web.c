@@ -2,15 +2,11 @@
 #include "experiments/report/web.h"
 
 #include "experiments/report/web_paths.h"
-#include "experiments/base/util.h"
+#include "experiments/base/shell.h"
 
-#include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-
-extern char **environ;
 
 /* The folder of the sources: where the launcher is, else where perp was configured. */
 static char *web_sources(void)
@@ -49,20 +45,16 @@ perp_status perp_web_build(perp_ctx *ctx)
 {
   char *folder = web_sources(), *script = perp_xprintf("%s/build.sh", folder);
   perp_status status = PERP_OK;
-  char *argv[] = { (char *)"sh", script, NULL };
-  pid_t pid;
-  int failed = 0, result = 0;
+  const char *const argv[] = { "sh", script, NULL };
+  int result = 0;
   if (!perp_exists(script))
     status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s is not there: perp was installed without it",
                        script);
-  else if ((failed = posix_spawnp(&pid, "sh", NULL, NULL, argv, environ)) != 0)
-    status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "sh: %s", strerror(failed));
-  else {
-    while (waitpid(pid, &result, 0) < 0 && errno == EINTR) {}
-    if (!WIFEXITED(result) || WEXITSTATUS(result) != 0)
-      status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-                         "the interactive figures could not be built (the reason is above)");
-  }
+  else
+    status = perp_process_run(ctx, &(perp_process){ .argv = argv }, &result);
+  if (status == PERP_OK && (!WIFEXITED(result) || WEXITSTATUS(result) != 0))
+    status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
+                       "the interactive figures could not be built (the reason is above)");
   free(script);
   free(folder);
   return status;

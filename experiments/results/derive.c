@@ -10,37 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* One more field of a row. */
 static void csv_text(FILE *f, const char *s)
 {
-  if (strpbrk(s, ",\"\r\n") == NULL) {
-    fputs(s, f);
-    return;
-  }
-  putc('"', f);
+  bool quoted = strpbrk(s, ",\"\r\n") != NULL;
+  fputs(quoted ? ",\"" : ",", f);
   for (; *s != '\0'; s++) {
     if (*s == '"') putc('"', f);
     putc(*s, f);
   }
-  putc('"', f);
+  if (quoted) putc('"', f);
 }
 
 static void csv_real(FILE *f, double v)
 {
-  if (isnan(v)) return;
-  if (isinf(v))
-    fputs(v > 0 ? "inf" : "-inf", f);
+  if (isnan(v))
+    putc(',', f);
+  else if (isinf(v))
+    fputs(v > 0 ? ",inf" : ",-inf", f);
   else
-    fprintf(f, "%.17g", v);
+    fprintf(f, ",%.17g", v);
 }
 
 static void derive_schema(perp_json *j, const char *name, const char *type, const char *unit,
                           const char *meaning, int better)
 {
-  perp_json_open(j, NULL, '{');
-  perp_json_text(j, "name", name);
-  perp_json_text(j, "type", type);
-  perp_json_text(j, "unit", unit);
-  perp_json_text(j, "meaning", meaning);
+  perp_json_put(j, "{ name:s type:s unit:s meaning:s", name, type, unit, meaning);
   if (better != 0) perp_json_text(j, "better", better < 0 ? "less" : "more");
   perp_json_close(j, '}');
 }
@@ -51,23 +46,22 @@ struct tables {
   int n_metrics, *metric; /* those of cells.csv */
 };
 
-static int *sorted_cells(const perp_results *r)
+static int *sorted_cells(perp_results *r)
 {
-  int n = r->plan.n, *order = perp_xalloc((size_t)n, sizeof *order);
+  int n = r->plan.n, *order = perp_pool_alloc(&r->pool, (size_t)n, sizeof *order);
   /* the ids are fixed-width hexadecimal: sort (id, index) pairs as texts */
-  char(*key)[28] = perp_xalloc((size_t)n, sizeof *key);
+  char(*key)[28] = perp_pool_alloc(&r->pool, (size_t)n, sizeof *key);
   for (int i = 0; i < n; i++) snprintf(key[i], sizeof key[i], "%s%011d", r->plan.cells[i].id, i);
   qsort(key, (size_t)n, sizeof *key, (int (*)(const void *, const void *))strcmp);
   for (int i = 0; i < n; i++) order[i] = atoi(key[i] + 16);
-  free(key);
   return order;
 }
 
 /* The recorded metrics, or all that some cell has. */
-static int *chosen_metrics(const perp_results *r, int *n)
+static int *chosen_metrics(perp_results *r, int *n)
 {
   const perp_study *s = r->study;
-  int *list = perp_xalloc((size_t)s->n_metrics, sizeof *list);
+  int *list = perp_pool_alloc(&r->pool, (size_t)s->n_metrics, sizeof *list);
   *n = 0;
   for (int k = 0; k < s->metrics.n_record; k++) {
     int m = perp_results_metric(r, s->metrics.record[k]);
@@ -82,25 +76,6 @@ static int *chosen_metrics(const perp_results *r, int *n)
   return list;
 }
 
-/* Value of "stab.alpha" in a cell, "" where its plug-in has no such option. */
-static void option_text(const perp_ctx *ctx, const perp_results *r, int cell, const char *name,
-                        char *buf, size_t size)
-{
-  buf[0] = '\0';
-  char key[64];
-  snprintf(key, sizeof key, "%.*s", (int)strcspn(name, "."), name);
-  int p = perp_kind_param(r->study->kind, key);
-  const char *text = r->plan.cells[cell].value[p], *option = strchr(name, '.') + 1;
-  perp_ctx quiet = *ctx;
-  perp_spec spec;
-  if (text[0] == '\0' ||
-      perp_spec_parse(&quiet, r->study->kind->params[p].plugin, text, &spec) != PERP_OK)
-    return;
-  for (const perp_opt *o = spec.d->opts; o != NULL && o->type != PERP_OPT_END; o++)
-    if (strcmp(o->key, option) == 0) perp_opt_format(o, spec.opts, buf, size);
-  perp_spec_free(&spec);
-}
-
 static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE *f)
 {
   const perp_results *r = t->r;
@@ -113,31 +88,22 @@ static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE
   for (int row = 0; row < r->plan.n; row++) {
     int i = t->order[row];
     const perp_record *rec = &r->record[i];
-    fprintf(f, "%s,%s,", r->plan.cells[i].id, perp_cell_status_names[rec->status]);
+    fprintf(f, "%s,%s", r->plan.cells[i].id, perp_cell_status_names[rec->status]);
     csv_text(f, rec->cause);
-    putc(',', f);
     csv_text(f, rec->reason);
-    const double counts[] = { rec->problems, rec->unsolved, perp_record_share(rec), rec->swept };
-    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
-      putc(',', f);
-      csv_real(f, counts[k]);
-    }
-    fprintf(f, ",%d,", rec->partial);
+    csv_real(f, rec->problems);
+    csv_real(f, rec->unsolved);
+    csv_real(f, perp_record_share(rec));
+    csv_real(f, rec->swept);
+    fprintf(f, ",%d", rec->partial);
     csv_real(f, rec->reached);
-    for (int p = 0; p < s->n_params; p++) {
-      putc(',', f);
-      csv_text(f, r->plan.cells[i].value[p]);
-    }
+    for (int p = 0; p < s->n_params; p++) csv_text(f, r->plan.cells[i].value[p]);
     for (int o = 0; o < s->n_option_columns; o++) {
       char buf[PERP_TEXT_MAX + 2];
-      option_text(ctx, r, i, s->option_columns[o], buf, sizeof buf);
-      putc(',', f);
+      perp_results_option(ctx, r, i, s->option_columns[o], buf, sizeof buf);
       csv_text(f, buf);
     }
-    for (int k = 0; k < t->n_metrics; k++) {
-      putc(',', f);
-      csv_real(f, rec->value[t->metric[k]]);
-    }
+    for (int k = 0; k < t->n_metrics; k++) csv_real(f, rec->value[t->metric[k]]);
     putc('\n', f);
   }
 }
@@ -201,18 +167,14 @@ static void write_timing(const perp_ctx *ctx, const struct tables *t, FILE *f)
   for (int row = 0; row < r->plan.n; row++) {
     int i = t->order[row];
     const perp_record *rec = &r->record[i];
-    fprintf(f, "%s,%d,%d,", r->plan.cells[i].id, rec->rounds, rec->noisy);
+    fprintf(f, "%s,%d,%d", r->plan.cells[i].id, rec->rounds, rec->noisy);
     csv_real(f, rec->attempt > 0 ? rec->cpu_s : (double)NAN);
-    putc(',', f);
     csv_real(f, rec->attempt > 0 ? rec->wall_s : (double)NAN);
     for (int m = 0; m < r->study->n_metrics; m++) {
       if (!metrics[m].timing) continue;
       perp_quartiles q = perp_results_timing(r, i, m);
       const double v[] = { q.min, q.q1, q.median, q.q3, q.max, q.sd };
-      for (int k = 0; k < 6; k++) {
-        putc(',', f);
-        csv_real(f, v[k]);
-      }
+      for (int k = 0; k < 6; k++) csv_real(f, v[k]);
     }
     putc('\n', f);
   }
@@ -249,27 +211,17 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
                 { "cells.schema.json", write_cells_schema },
                 { "timing.csv", write_timing },
                 { "timing.schema.json", write_timing_schema } };
-  char *dir = perp_xprintf("%s/derived", r->dir);
   perp_status status = perp_make_part(ctx, r->dir, "derived");
-  int *order = sorted_cells(r);
-  struct tables t = { .r = r, .order = order };
+  struct tables t = { .r = r, .order = sorted_cells(r) };
   t.metric = chosen_metrics(r, &t.n_metrics);
   for (size_t i = 0; i < sizeof files / sizeof *files && status == PERP_OK; i++) {
-    char *text = NULL, *path = perp_xprintf("%s/%s", dir, files[i].name);
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    if (f == NULL)
-      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
-    else {
-      files[i].write(ctx, &t, f);
-      fclose(f);
-      status = perp_write_file(ctx, path, text, size);
+    perp_out o;
+    status = perp_out_open(ctx, perp_pool_printf(&r->pool, "%s/derived/%s", r->dir, files[i].name),
+                           &o);
+    if (status == PERP_OK) {
+      files[i].write(ctx, &t, o.f);
+      status = perp_out_close(ctx, &o, true);
     }
-    free(text);
-    free(path);
   }
-  free(t.metric);
-  free(order);
-  free(dir);
   return status;
 }

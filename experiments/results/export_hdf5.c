@@ -21,15 +21,25 @@ static bool export_hdf5_attribute(hid_t object, const char *name, const char *va
   return good;
 }
 
-static bool export_hdf5_texts(hid_t group, const char *name, const char **value, int n)
+/* A data set of n rows, of `columns` numbers each (0: of one); unit NULL: none is told. */
+static bool export_hdf5_dataset(hid_t group, const char *name, hid_t type, const void *value, int n,
+                                int columns, const char *unit)
 {
-  hsize_t size = (hsize_t)n;
-  hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &size, NULL);
-  H5Tset_size(type, H5T_VARIABLE);
+  hsize_t size[2] = { (hsize_t)n, (hsize_t)columns };
+  hid_t space = H5Screate_simple(columns > 0 ? 2 : 1, size, NULL);
   hid_t d = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  bool good = d >= 0 && H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0;
+  bool good = d >= 0 && H5Dwrite(d, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0 &&
+              (unit == NULL || export_hdf5_attribute(d, "unit", unit));
   if (d >= 0) H5Dclose(d);
   H5Sclose(space);
+  return good;
+}
+
+static bool export_hdf5_texts(hid_t group, const char *name, const char **value, int n)
+{
+  hid_t type = H5Tcopy(H5T_C_S1);
+  H5Tset_size(type, H5T_VARIABLE);
+  bool good = export_hdf5_dataset(group, name, type, value, n, 0, NULL);
   H5Tclose(type);
   return good;
 }
@@ -37,15 +47,7 @@ static bool export_hdf5_texts(hid_t group, const char *name, const char **value,
 static bool export_hdf5_numbers(hid_t group, const char *name, const char *unit,
                                 const double *value, int n, int columns)
 {
-  hsize_t size[2] = { (hsize_t)n, (hsize_t)columns };
-  hid_t space = H5Screate_simple(columns > 0 ? 2 : 1, size, NULL);
-  hid_t d = H5Dcreate2(group, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT,
-                       H5P_DEFAULT);
-  bool good = d >= 0 && H5Dwrite(d, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, value) >= 0 &&
-              export_hdf5_attribute(d, "unit", unit);
-  if (d >= 0) H5Dclose(d);
-  H5Sclose(space);
-  return good;
+  return export_hdf5_dataset(group, name, H5T_NATIVE_DOUBLE, value, n, columns, unit);
 }
 
 static bool export_hdf5_write_cells(const perp_results *r, hid_t group)

@@ -2,33 +2,8 @@
 /* Studies of problems at the end of a run: who answers which family, and why not, in 80 columns. */
 #include "experiments/results/results.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
-
-/* Different texts and how often each of them stands in a row. */
-struct names {
-  int n;
-  const char **text;
-  int *length; /* of the part that counts */
-};
-
-static int name_index(perp_pool *pool, struct names *s, const char *text, int length)
-{
-  for (int i = 0; i < s->n; i++)
-    if (s->length[i] == length && strncmp(s->text[i], text, (size_t)length) == 0) return i;
-  if ((s->n & (s->n - 1)) == 0) { /* full at each power of two */
-    size_t room = s->n == 0 ? 1 : 2 * (size_t)s->n;
-    const char **longer = perp_pool_alloc(pool, room, sizeof *longer);
-    int *lengths = perp_pool_alloc(pool, room, sizeof *lengths);
-    if (s->n > 0) memcpy(longer, s->text, (size_t)s->n * sizeof *longer);
-    if (s->n > 0) memcpy(lengths, s->length, (size_t)s->n * sizeof *lengths);
-    s->text = longer;
-    s->length = lengths;
-  }
-  s->text[s->n] = text;
-  s->length[s->n] = length;
-  return s->n++;
-}
 
 /* A proof that there is no solution is an answer, too. */
 static bool matrix_answered(const perp_record *a)
@@ -47,7 +22,7 @@ static const char *matrix_failure(const perp_record *a)
 enum { ALL = 10 }; /* width of the column of totals */
 
 struct matrix {
-  struct names solvers, families, causes;
+  perp_names solvers, families, causes;
   int *right, *total, *unsuited; /* [solvers * families] */
   int *missed;                   /* [solvers * causes] */
 };
@@ -57,12 +32,11 @@ static char matrix_letter(int k)
   return (char)(k < 26 ? 'a' + k : 'A' + k - 26);
 }
 
-static void print_heads(const struct names *s, int from, int to, FILE *out)
+static void print_heads(const perp_names *s, int from, int to, FILE *out)
 {
   perp_text line = { 0 };
   for (int k = from; k < to; k++)
-    perp_text_add(&line, "%s%c=%.*s", k > from ? " " : "", matrix_letter(k), s->length[k],
-                  s->text[k]);
+    perp_text_add(&line, "%s%c=%s", k > from ? " " : "", matrix_letter(k), s->text[k]);
   perp_wrap(out, 2, line.s);
   perp_text_free(&line);
 }
@@ -133,8 +107,7 @@ static void print_causes(const struct matrix *m, int name, FILE *out)
 static void print_matrix(const struct matrix *m, const char *head, FILE *out)
 {
   int name = 8, width = 2;
-  for (int s = 0; s < m->solvers.n; s++)
-    if (m->solvers.length[s] > name) name = m->solvers.length[s];
+  for (int s = 0; s < m->solvers.n; s++) name = (int)fmax(name, (double)strlen(m->solvers.text[s]));
   if (name > 28) name = 28;
   for (int k = 0; k < m->solvers.n * m->families.n; k++)
     while (m->total[k] >= (width > 3 ? 1000 : width > 2 ? 100 : 10) && width < 5) width++;
@@ -160,26 +133,25 @@ bool perp_results_matrix(perp_results *r, FILE *out)
     if (s->kind->params[s->axes[a].param].type == PERP_PARAM_PLUGIN) solver = s->axes[a].param;
   if (problem < 0 || solver < 0) return false;
   struct matrix m = { 0 };
-  int n = r->plan.n, *row = perp_xalloc((size_t)n + 1, sizeof *row);
-  int *column = perp_xalloc((size_t)n + 1, sizeof *column);
-  int *cause = perp_xalloc((size_t)n + 1, sizeof *cause);
+  int n = r->plan.n, *row = perp_pool_alloc(&r->pool, (size_t)n, sizeof *row);
+  int *column = perp_pool_alloc(&r->pool, (size_t)n, sizeof *column);
+  int *cause = perp_pool_alloc(&r->pool, (size_t)n, sizeof *cause);
   for (int i = 0; i < n; i++) {
     const perp_record *a = &r->record[i];
-    const char *text = r->plan.cells[i].value[problem], *who = r->plan.cells[i].value[solver];
-    row[i] = column[i] = cause[i] = -1;
+    const char *text = r->plan.cells[i].value[problem];
+    row[i] = cause[i] = -1;
     if (a->status == PERP_CELL_PLANNED || a->status == PERP_CELL_SKIPPED) continue;
-    row[i] = name_index(&r->pool, &m.solvers, who, (int)strlen(who));
-    column[i] = name_index(&r->pool, &m.families, text, (int)strcspn(text, ":"));
-    if (!matrix_answered(a)) {
-      const char *why = matrix_failure(a);
-      cause[i] = name_index(&r->pool, &m.causes, why, (int)strlen(why));
-    }
+    row[i] = perp_names_index(&r->pool, &m.solvers, r->plan.cells[i].value[solver], -1);
+    text = perp_pool_strndup(&r->pool, text, strcspn(text, ":"));
+    column[i] = perp_names_index(&r->pool, &m.families, text, -1);
+    if (!matrix_answered(a))
+      cause[i] = perp_names_index(&r->pool, &m.causes, matrix_failure(a), -1);
   }
   size_t cells = (size_t)m.solvers.n * (size_t)m.families.n;
-  m.right = perp_xalloc(cells + 1, sizeof *m.right);
-  m.total = perp_xalloc(cells + 1, sizeof *m.total);
-  m.unsuited = perp_xalloc(cells + 1, sizeof *m.unsuited);
-  m.missed = perp_xalloc((size_t)m.solvers.n * (size_t)m.causes.n + 1, sizeof *m.missed);
+  m.right = perp_pool_alloc(&r->pool, cells, sizeof *m.right);
+  m.total = perp_pool_alloc(&r->pool, cells, sizeof *m.total);
+  m.unsuited = perp_pool_alloc(&r->pool, cells, sizeof *m.unsuited);
+  m.missed = perp_pool_alloc(&r->pool, (size_t)m.solvers.n * (size_t)m.causes.n, sizeof *m.missed);
   for (int i = 0; i < n; i++) {
     if (row[i] < 0) continue;
     int k = row[i] * m.families.n + column[i];
@@ -190,12 +162,5 @@ bool perp_results_matrix(perp_results *r, FILE *out)
   }
   bool some = m.solvers.n > 0 && m.families.n <= 52;
   if (some) print_matrix(&m, s->kind->params[solver].key, out);
-  free(m.right);
-  free(m.total);
-  free(m.unsuited);
-  free(m.missed);
-  free(row);
-  free(column);
-  free(cause);
   return some;
 }

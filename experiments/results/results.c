@@ -2,41 +2,31 @@
 #include "experiments/results/results.h"
 
 #include "experiments/results/journal.h"
+#include "experiments/results/robust.h"
 #include "experiments/base/shell.h"
 
 #include <errno.h>
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double noisy_ratio = 1.05; /* wall / cpu */
 
-static int results_by_size(const void *a, const void *b)
-{
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double results_quantile(const double *sorted, int n, double p)
-{
-  double at = p * (n - 1);
-  int i = (int)at;
-  return i + 1 < n ? sorted[i] + (at - i) * (sorted[i + 1] - sorted[i]) : sorted[n - 1];
-}
-
-perp_quartiles perp_quartiles_of(double *v, int n)
+/* Sorts v; quantiles by linear interpolation between order statistics. */
+static perp_quartiles quartiles_of(double *v, int n)
 {
   const double nan_ = (double)NAN;
   perp_quartiles s = { n, nan_, nan_, nan_, nan_, nan_, nan_ };
   if (n == 0) return s;
-  qsort(v, (size_t)n, sizeof *v, results_by_size);
+  gsl_sort(v, 1, (size_t)n);
   double mean = 0, square = 0;
   for (int i = 0; i < n; i++) mean += v[i] / n;
   for (int i = 0; i < n; i++) square += (v[i] - mean) * (v[i] - mean);
   s.min = v[0];
-  s.q1 = results_quantile(v, n, 0.25);
-  s.median = results_quantile(v, n, 0.5);
-  s.q3 = results_quantile(v, n, 0.75);
+  s.q1 = perp_quantile(v, n, 0.25);
+  s.median = perp_quantile(v, n, 0.5);
+  s.q3 = perp_quantile(v, n, 0.75);
   s.max = v[n - 1];
   s.sd = n > 1 ? sqrt(square / (n - 1)) : 0;
   return s;
@@ -46,8 +36,7 @@ perp_quartiles perp_quartiles_of(double *v, int n)
 
 struct fold {
   perp_results *r;
-  size_t mask;
-  int *table;         /* id -> cell */
+  json_t *cells;      /* id -> cell */
   int *started;       /* [n] highest attempt that was started */
   int schema, newest; /* of the journal that is being read; of all */
   json_t *
@@ -56,11 +45,8 @@ struct fold {
 
 static int results_cell_of(const struct fold *f, const char *id)
 {
-  if (id == NULL) return -1;
-  size_t i = (size_t)strtoull(id, NULL, 16) & f->mask;
-  while (f->table[i] >= 0 && strcmp(f->r->plan.cells[f->table[i]].id, id) != 0)
-    i = (i + 1) & f->mask;
-  return f->table[i];
+  const json_t *cell = id != NULL ? json_object_get(f->cells, id) : NULL;
+  return cell != NULL ? (int)json_integer_value(cell) : -1;
 }
 
 static const char *text_member(perp_pool *pool, const json_t *line, const char *key)
@@ -223,28 +209,29 @@ static perp_status apply_selection(perp_ctx *ctx, perp_results *r)
 
 static perp_status load_records(perp_ctx *ctx, perp_results *r)
 {
+  const double unknown = (double)NAN;
   int n = r->plan.n;
   r->record = perp_pool_alloc(&r->pool, (size_t)n, sizeof *r->record);
   for (int i = 0; i < n; i++) {
-    r->record[i].dir = r->dir;
-    r->record[i].reason = r->record[i].cause = r->record[i].stderr_tail = r->record[i].code = "";
+    r->record[i] = (perp_record){ .dir = r->dir,
+                                  .reason = "",
+                                  .cause = "",
+                                  .stderr_tail = "",
+                                  .code = "",
+                                  .schema = PERP_RESULTS_SCHEMA,
+                                  .problems = unknown,
+                                  .unsolved = unknown,
+                                  .swept = unknown,
+                                  .reached = unknown };
     r->record[i].value = perp_pool_alloc(&r->pool, (size_t)r->study->n_metrics,
                                          sizeof *r->record[i].value);
-    for (int m = 0; m < r->study->n_metrics; m++) r->record[i].value[m] = (double)NAN;
-    r->record[i].schema = PERP_RESULTS_SCHEMA;
-    r->record[i].problems = r->record[i].unsolved = r->record[i].swept = (double)NAN;
-    r->record[i].reached = (double)NAN;
+    for (int m = 0; m < r->study->n_metrics; m++) r->record[i].value[m] = unknown;
   }
-  struct fold f = { .r = r, .mask = 15, .early = json_array(), .schema = r->selection.schema };
-  while (f.mask < 2 * (size_t)n) f.mask = 2 * f.mask + 1;
-  f.table = perp_xalloc(f.mask + 1, sizeof *f.table);
+  struct fold f = {
+    .r = r, .cells = json_object(), .early = json_array(), .schema = r->selection.schema
+  };
   f.started = perp_xalloc((size_t)n, sizeof *f.started);
-  for (size_t i = 0; i <= f.mask; i++) f.table[i] = -1;
-  for (int i = 0; i < n; i++) {
-    size_t k = (size_t)strtoull(r->plan.cells[i].id, NULL, 16) & f.mask;
-    while (f.table[k] >= 0) k = (k + 1) & f.mask;
-    f.table[k] = i;
-  }
+  for (int i = 0; i < n; i++) json_object_set_new(f.cells, r->plan.cells[i].id, json_integer(i));
   char *journal = perp_xprintf("%s/journal", r->dir);
   perp_status status = perp_journal_read(ctx, journal, fold_line, &f, &r->torn);
   free(journal);
@@ -255,7 +242,7 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   }
   json_decref(f.early);
   for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;
-  free(f.table);
+  json_decref(f.cells);
   free(f.started);
   if (status == PERP_OK && f.newest > PERP_RESULTS_SCHEMA)
     status = perp_schema_unknown(ctx, r->dir, f.newest);
@@ -355,7 +342,7 @@ perp_quartiles perp_results_timing(const perp_results *r, int cell, int m)
   for (int k = 0; k < rec->rounds; k++)
     if (rec->round[m] != NULL && isfinite(rec->round[m][k])) v[n++] = rec->round[m][k];
   if (n == 0 && isfinite(rec->value[m])) v[n++] = rec->value[m];
-  perp_quartiles s = perp_quartiles_of(v, n);
+  perp_quartiles s = quartiles_of(v, n);
   free(v);
   return s;
 }
@@ -364,6 +351,19 @@ double perp_results_value(const perp_results *r, int cell, int m)
 {
   if (r->study->metric[m].timing) return perp_results_timing(r, cell, m).median;
   return r->record[cell].value[m];
+}
+
+const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
+                                    const char *name, char *buf, size_t size)
+{
+  char key[64];
+  snprintf(key, sizeof key, "%.*s", (int)strcspn(name, "."), name);
+  int p = perp_kind_param(r->study->kind, key);
+  const char *option = strchr(name, '.');
+  buf[0] = '\0';
+  if (p < 0 || option == NULL) return NULL;
+  return perp_option_text(ctx, r->study->kind->params[p].plugin, r->plan.cells[cell].value[p],
+                          option + 1, buf, size);
 }
 
 static void column_value(void *user, int row, int column, perp_value *v)
@@ -428,11 +428,13 @@ void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, p
                          .user = r };
 }
 
-void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result *results)
+const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *r)
 {
+  const int n = r->study->n_claims;
+  perp_claim_result *results = perp_pool_alloc(&r->pool, (size_t)n, sizeof *results);
   perp_scope scope;
   perp_results_scope(ctx, r, true, &scope);
-  for (int i = 0; i < r->study->n_claims; i++) {
+  for (int i = 0; i < n; i++) {
     const perp_expr *e = r->study->claims[i].expr;
     results[i].claim = &r->study->claims[i];
     results[i].verdict = perp_expr_undecided(e, &scope)  ? PERP_CLAIM_UNDECIDED
@@ -440,6 +442,7 @@ void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result
                                                          : PERP_CLAIM_REFUTED;
     perp_expr_sides(e, &scope, &results[i].left, &results[i].right);
   }
+  return results;
 }
 
 const char *perp_verdict_name(perp_verdict verdict)
@@ -451,6 +454,8 @@ const char *perp_verdict_name(perp_verdict verdict)
 
 /* ---- published figures -------------------------------------------------------------------------------------------- */
 
+static const double failed_counts = 2; /* decades that a cell without a figure is off */
+
 static int by_mismatch(const void *a, const void *b)
 {
   const perp_variant *x = a, *y = b;
@@ -458,11 +463,30 @@ static int by_mismatch(const void *a, const void *b)
   return strcmp(x->label, y->label);
 }
 
-static const double failed_counts = 2; /* decades that a cell without a figure is off */
-
-static double log_ratio(double ours, double published)
+/* How many decades a cell is off a published figure; NaN when it has none. */
+static double results_decades_off(const perp_results *r, int cell, const perp_published *figure)
 {
-  return fabs(log10(ours / published));
+  double ours = perp_results_value(r, cell, perp_results_metric(r, figure->metric));
+  return perp_results_wins(r, cell) && isfinite(ours) ? fabs(log10(ours / figure->value))
+                                                      : (double)NAN;
+}
+
+/* The parameters that no `where` of a figure mentions, of one cell. */
+static const char *variant_label(perp_results *r, int cell)
+{
+  const perp_study *s = r->study;
+  const char *label = "";
+  for (int p = 0; p < s->n_params; p++) {
+    bool varies = false, mentioned = false;
+    for (int a = 0; a < s->n_axes; a++) varies = varies || s->axes[a].param == p;
+    for (int k = 0; k < s->n_published && varies; k++)
+      mentioned = mentioned || perp_expr_mentions(s->published[k].where, p);
+    if (!varies || mentioned) continue;
+    const char *value = r->plan.cells[cell].value[p];
+    label = perp_pool_printf(&r->pool, "%s%s%s", label, label[0] ? " " : "",
+                             value[0] ? value : "-");
+  }
+  return label;
 }
 
 int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **out)
@@ -470,85 +494,40 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **o
   const perp_study *s = r->study;
   *out = NULL;
   if (s->n_published == 0) return 0;
-  bool *free_param = perp_xalloc((size_t)s->n_params, sizeof *free_param);
-  for (int a = 0; a < s->n_axes; a++) {
-    int p = s->axes[a].param;
-    free_param[p] = true;
-    for (int k = 0; k < s->n_published; k++)
-      if (perp_expr_mentions(s->published[k].where, p)) free_param[p] = false;
-  }
   perp_scope scope;
   perp_results_scope(ctx, r, false, &scope);
-  perp_variant *list = NULL;
-  int n = 0;
+  perp_variant *list = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *list);
+  perp_names labels = { 0 };
   for (int i = 0; i < r->plan.n; i++) {
-    perp_text label = { 0 };
-    for (int p = 0; p < s->n_params; p++)
-      if (free_param[p])
-        perp_text_add(&label, "%s%s", label.n ? " " : "",
-                      r->plan.cells[i].value[p][0] ? r->plan.cells[i].value[p] : "-");
-    int v = 0;
-    while (v < n && strcmp(list[v].label, label.s != NULL ? label.s : "") != 0) v++;
-    if (v == n) {
-      list = perp_xrealloc(list, (size_t)n + 1, sizeof *list);
-      list[n].label = perp_xstrdup(label.s != NULL ? label.s : "");
-      list[n].mismatch = list[n].failed = 0;
-      list[n].cell = perp_xalloc((size_t)s->n_published, sizeof(int));
-      for (int k = 0; k < s->n_published; k++) list[n].cell[k] = -1;
-      n++;
+    int known = labels.n, v = perp_names_index(&r->pool, &labels, variant_label(r, i), -1);
+    if (v == known) {
+      list[v].label = labels.text[v];
+      list[v].cell = perp_pool_alloc(&r->pool, (size_t)s->n_published, sizeof(int));
+      for (int k = 0; k < s->n_published; k++) list[v].cell[k] = -1;
     }
-    perp_text_free(&label);
     for (int k = 0; k < s->n_published; k++) {
-      if (!perp_expr_true(s->published[k].where, &scope, i)) continue;
-      int m = perp_results_metric(r, s->published[k].metric), *cell = &list[v].cell[k];
-      double value = perp_results_value(r, i, m);
-      bool usable = perp_results_wins(r, i) && isfinite(value);
-      if (*cell < 0) {
-        *cell = i;
-        continue;
-      }
+      const perp_published *figure = &s->published[k];
+      int *cell = &list[v].cell[k];
+      if (!perp_expr_true(figure->where, &scope, i)) continue;
       /* several cells match: the worst one stands for the variant */
-      double before = perp_results_value(r, *cell, m);
-      if (perp_results_wins(r, *cell) && isfinite(before) &&
-          (!usable ||
-           log_ratio(value, s->published[k].value) > log_ratio(before, s->published[k].value)))
+      double before = *cell < 0 ? 0 : results_decades_off(r, *cell, figure);
+      if (*cell < 0 || (!isnan(before) && !(results_decades_off(r, i, figure) <= before)))
         *cell = i;
     }
   }
   int kept = 0; /* variants that no figure is about say nothing */
-  for (int v = 0; v < n; v++) {
+  for (int v = 0; v < labels.n; v++) {
     int covered = 0;
     for (int k = 0; k < s->n_published; k++) {
-      int i = list[v].cell[k];
-      if (i < 0) continue;
-      double ours = perp_results_wins(r, i)
-                        ? perp_results_value(r, i, perp_results_metric(r, s->published[k].metric))
-                        : (double)NAN;
-      double miss = log_ratio(ours, s->published[k].value);
-      if (!(miss < failed_counts)) miss = failed_counts;
-      list[v].failed += isnan(ours);
-      list[v].mismatch += miss;
+      if (list[v].cell[k] < 0) continue;
+      double miss = results_decades_off(r, list[v].cell[k], &s->published[k]);
+      list[v].mismatch += miss < failed_counts ? miss : failed_counts;
       covered++;
     }
-    if (covered > 0) {
-      list[v].mismatch /= covered;
-      list[kept++] = list[v];
-    } else {
-      free(list[v].label);
-      free(list[v].cell);
-    }
+    list[v].mismatch /= covered;
+    if (covered > 0) list[kept++] = list[v];
   }
-  free(free_param);
-  if (kept > 0) qsort(list, (size_t)kept, sizeof *list, by_mismatch);
+  qsort(list, (size_t)kept, sizeof *list, by_mismatch);
   *out = list;
   return kept;
-}
-
-void perp_variants_free(perp_variant *variants, int n)
-{
-  for (int v = 0; v < n; v++) {
-    free(variants[v].label);
-    free(variants[v].cell);
-  }
-  free(variants);
 }

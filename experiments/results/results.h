@@ -17,8 +17,6 @@ typedef struct perp_quartiles {
   int n;
   double min, q1, median, q3, max, sd; /* NaN when n = 0 */
 } perp_quartiles;
-/* Sorts v; quantiles by linear interpolation between order statistics. */
-perp_quartiles perp_quartiles_of(double *v, int n);
 
 /* What is known about one planned cell. */
 typedef struct perp_record {
@@ -95,6 +93,9 @@ const char *perp_record_mark(const perp_record *rec, char buf[32]);
  * are none); NaN when not measured.  m: index in the kind's table. */
 double perp_results_value(const perp_results *r, int cell, int m);
 int perp_results_metric(const perp_results *r, const char *name); /* -1 when there is none */
+/* The option "stab.alpha" of a cell, its value in buf; NULL, and an empty buf, when its plug-in has none. */
+const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
+                                    const char *name, char *buf, size_t size);
 /* Statistics of a timing metric over the rounds. */
 perp_quartiles perp_results_timing(const perp_results *r, int cell, int m);
 
@@ -111,23 +112,21 @@ typedef struct perp_claim_result {
   perp_verdict verdict;
   double left, right; /* sides of its comparison, NaN when it is no comparison */
 } perp_claim_result;
-/* results [study->n_claims] */
-void perp_results_claims(const perp_ctx *ctx, perp_results *r, perp_claim_result *results);
+/* [study->n_claims], in the pool of r. */
+const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *r);
 const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "undecided" */
 
 /* Published figures beside ours.  A variant is a choice of all parameters that no `where` mentions; its
  * mismatch is the mean of |log10(ours / published)| over the figures it covers, a cell that failed or lacks
  * the metric counting as 2 (a factor of 100). */
 typedef struct perp_variant {
-  char *label; /* "velocity euler" */
+  const char *label; /* "velocity euler" */
   double mismatch;
-  int failed; /* figures with such a cell */
   int *
       cell; /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
 } perp_variant;
-/* Sorted, the best match first.  *variants is freed with perp_variants_free. */
+/* Sorted, the best match first; in the pool of r. */
 int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **variants);
-void perp_variants_free(perp_variant *variants, int n);
 
 /* Write derived/: cells.csv, timing.csv and their *.schema.json.  The same results give the same bytes. */
 perp_status perp_results_derive(perp_ctx *ctx, perp_results *r);

@@ -3,22 +3,16 @@
  * van Elteren does (1960); percentile bootstrap after Efron and Tibshirani, An Introduction to the Bootstrap (1993). */
 #include "experiments/results/robust.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double significance = 0.001; /* of the rank tests */
 
-static int robust_by_size(const void *a, const void *b)
+double perp_quantile(double *v, int n, double level)
 {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Sorts v; linear interpolation between order statistics. */
-static double robust_quantile(double *v, int n, double level)
-{
-  qsort(v, (size_t)n, sizeof *v, robust_by_size);
+  gsl_sort(v, 1, (size_t)n);
   double at = level * (n - 1);
   int i = (int)at;
   return i + 1 < n ? v[i] + (at - i) * (v[i + 1] - v[i]) : v[n - 1];
@@ -32,7 +26,7 @@ typedef double cell_fn(const void *cells, int k, double level, perp_rng *rng, do
 static double of_rounds(const double *v, int n, double level, perp_rng *rng, double *scratch)
 {
   for (int i = 0; i < n; i++) scratch[i] = v[rng != NULL ? perp_rng_int(rng, n) : i];
-  return robust_quantile(scratch, n, level);
+  return perp_quantile(scratch, n, level);
 }
 
 static double of_pair(const void *cells, int k, double level, perp_rng *rng, double *scratch)
@@ -60,13 +54,13 @@ static perp_status robust_estimate(perp_ctx *ctx, cell_fn *cell, const void *cel
   }
   double *draw = value + n, *scratch = draw + draws;
   for (int k = 0; k < n; k++) value[k] = cell(cells, k, level, NULL, scratch);
-  s->ratio = exp(robust_quantile(value, n, 0.5));
+  s->ratio = exp(perp_quantile(value, n, 0.5));
   for (int d = 0; d < draws; d++) {
     for (int k = 0; k < n; k++) value[k] = cell(cells, perp_rng_int(rng, n), level, rng, scratch);
-    draw[d] = robust_quantile(value, n, 0.5);
+    draw[d] = perp_quantile(value, n, 0.5);
   }
   if (draws > 0) {
-    qsort(draw, (size_t)draws, sizeof *draw, robust_by_size);
+    gsl_sort(draw, 1, (size_t)draws);
     s->lo = exp(draw[draws / 200]);
     s->hi = exp(draw[draws - 1 - draws / 200]);
   }

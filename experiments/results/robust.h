@@ -5,6 +5,9 @@
 
 #include "solvers/core/core.h"
 
+/* Sorts v [n > 0]; linear interpolation between order statistics. */
+double perp_quantile(double *v, int n, double level);
+
 /* One cell measured twice: n and m rounds. */
 typedef struct perp_pair {
   int n, m;

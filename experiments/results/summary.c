@@ -50,12 +50,11 @@ static bool same_failure(const perp_record *a, const perp_record *b)
 
 /* Failures with their causes, the most frequent first.  counted: what the methods themselves report has been
  * shown, only what befell them is left. */
-static void print_failures(const perp_results *r, bool counted, FILE *out)
+static void print_failures(perp_results *r, bool counted, FILE *out)
 {
-  int n = r->plan.n, shown = 0, *group = perp_xalloc((size_t)n, sizeof *group);
-  int *count = perp_xalloc((size_t)n, sizeof *count),
-      *first = perp_xalloc((size_t)n, sizeof *first);
-  int groups = 0;
+  int n = r->plan.n, shown = 0;
+  int *count = perp_pool_alloc(&r->pool, (size_t)n, sizeof *count), groups = 0;
+  int *first = perp_pool_alloc(&r->pool, (size_t)n, sizeof *first);
   for (int i = 0; i < n; i++) {
     const perp_record *a = &r->record[i];
     if (a->status == PERP_CELL_OK || a->status == PERP_CELL_FIXED_WORK ||
@@ -75,18 +74,12 @@ static void print_failures(const perp_results *r, bool counted, FILE *out)
       if (count[g] > 0 && (best < 0 || count[g] > count[best])) best = g;
     const perp_record *a = &r->record[first[best]];
     if (shown++ == 0) fprintf(out, "\nnot solved, or failed\n");
-    perp_text line = { 0 };
-    perp_text_add(&line, "%d %s: %s%s (cell %.6s)", count[best], perp_cell_status_names[a->status],
-                  count[best] > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason,
-                  r->plan.cells[first[best]].id);
-    perp_wrap(out, 2, line.s);
-    perp_text_free(&line);
+    perp_wrapf(out, 2, "%d %s: %s%s (cell %.6s)", count[best], perp_cell_status_names[a->status],
+               count[best] > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason,
+               r->plan.cells[first[best]].id);
     count[best] = 0;
   }
   if (groups > 5) fprintf(out, "  and %d other kinds of failure\n", groups - 5);
-  free(first);
-  free(count);
-  free(group);
 }
 
 struct ranked {
@@ -145,17 +138,26 @@ static int best_of_each(const perp_results *r, int p, struct ranked *rank, int n
 }
 
 /* "err.tip.max" -> "err.tip": a head that fits. */
-static void short_name(const char *name, char *buf, size_t size)
+static void put_short_name(perp_table *t, const char *name)
 {
-  snprintf(buf, size, "%s", strncmp(name, "time.", 5) == 0 ? name + 5 : name);
-  size_t n = strlen(buf);
-  if (n > 4 && strcmp(buf + n - 4, ".max") == 0) buf[n - 4] = '\0';
+  if (strncmp(name, "time.", 5) == 0) name += 5;
+  size_t n = strlen(name);
+  if (n > 4 && strcmp(name + n - 4, ".max") == 0) n -= 4;
+  perp_table_put(t, "%.*s", (int)n, name);
+}
+
+/* Is some row not ok?  Its status takes the place of a figure. */
+static bool any_marked(const perp_results *r, const struct ranked *rank, int n)
+{
+  bool marked = false;
+  for (int i = 0; i < n; i++) marked = marked || r->record[rank[i].cell].status != PERP_CELL_OK;
+  return marked;
 }
 
 static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
 {
   const perp_study *s = r->study;
-  struct ranked *rank = perp_xalloc((size_t)r->plan.n + 1, sizeof *rank);
+  struct ranked *rank = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *rank);
   int n = rank_cells(ctx, r, s->report.summary, rank), total = n;
   int axis = chosen_axis(s);
   int first = axis >= 0 ? s->axes[axis].param : -1; /* parameter of the first column */
@@ -163,7 +165,6 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
   if (best) n = best_of_each(r, first, rank, n);
   if (n == 0) {
     fprintf(out, "\nno cell has %s\n", s->metrics.primary);
-    free(rank);
     return;
   }
   int winners = 0; /* rows that may win come first */
@@ -180,9 +181,7 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
 
   int primary = perp_results_metric(r, s->metrics.primary), metric[MOST_METRICS], n_metrics = 0;
   metric[n_metrics++] = primary;
-  bool marked = false; /* some row is not ok: its status takes the place of a figure */
-  for (int i = 0; i < n && i < MOST_ROWS; i++)
-    marked = marked || r->record[rank[i].cell].status != PERP_CELL_OK;
+  bool marked = any_marked(r, rank, n < MOST_ROWS ? n : MOST_ROWS);
   for (int k = 0; k < s->metrics.n_record && n_metrics < MOST_METRICS - 1 - marked; k++) {
     int m = perp_results_metric(r, s->metrics.record[k]);
     if (m != primary && s->metric[m].better != 0 && !s->metric[m].timing) metric[n_metrics++] = m;
@@ -205,23 +204,16 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
       snprintf(with + used, sizeof with - used, "%s%s", used ? " " : "", s->kind->params[p].key);
     }
   }
-  char heads[MOST_METRICS][48], buf[MOST_METRICS][32];
-  const char *text[MOST_METRICS + 3];
-  int c = 0;
-  for (int row = 0; row < rows; row++)
-    marked = marked || r->record[rank[row].cell].status != PERP_CELL_OK;
+  marked = any_marked(r, rank, rows);
+  char align[MOST_METRICS + 4];
+  snprintf(align, sizeof align, "%s%.*s%s", first >= 0 ? "ll" : "l", n_metrics, "rrrr",
+           marked ? "l" : "");
   perp_table t;
-  perp_table_init(&t, first >= 0 ? "llrrrrl" : "lrrrrl");
-  if (first >= 0) text[c++] = s->kind->params[first].key;
-  text[c++] = with;
-  for (int k = 0; k < n_metrics; k++) {
-    short_name(s->metric[metric[k]].name, heads[k], sizeof heads[k]);
-    text[c++] = heads[k];
-  }
-  if (marked) text[c++] = "status";
-  if (marked) t.right[c - 1] = false;
-  t.columns = c;
-  perp_table_row(&t, text);
+  perp_table_init(&t, align);
+  if (first >= 0) perp_table_put(&t, "%s", s->kind->params[first].key);
+  perp_table_put(&t, "%s", with);
+  for (int k = 0; k < n_metrics; k++) put_short_name(&t, s->metric[metric[k]].name);
+  if (marked) perp_table_put(&t, "status");
   for (int row = 0; row < rows; row++) {
     int i = rank[row].cell;
     perp_text label = { 0 };
@@ -231,39 +223,30 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
       if (p < 64 && p != first && varies[p])
         perp_text_add(&label, "%s%s", label.n ? " " : "", v[0] ? v : "-");
     }
-    c = 0;
-    if (first >= 0) text[c++] = r->plan.cells[i].value[first];
-    text[c++] = label.s != NULL ? label.s : "";
+    if (first >= 0) perp_table_put(&t, "%s", r->plan.cells[i].value[first]);
+    perp_table_put(&t, "%s", label.s != NULL ? label.s : "");
     for (int k = 0; k < n_metrics; k++) {
       double v = perp_results_value(r, i, metric[k]);
-      snprintf(buf[k], sizeof buf[k], isnan(v) ? "-" : "%.3g", v);
-      text[c++] = buf[k];
+      perp_table_put(&t, isnan(v) ? "-" : "%.3g", v);
     }
     char mark[32];
-    if (marked) text[c++] = perp_record_mark(&r->record[i], mark);
-    perp_table_row(&t, text);
+    if (marked) perp_table_put(&t, "%s", perp_record_mark(&r->record[i], mark));
     perp_text_free(&label);
   }
   perp_table_print(&t, out);
   perp_table_free(&t);
-  free(rank);
 }
 
 static void print_claims(const perp_ctx *ctx, perp_results *r, FILE *out)
 {
   if (r->study->n_claims == 0) return;
-  perp_claim_result *c = perp_xalloc((size_t)r->study->n_claims, sizeof *c);
-  perp_results_claims(ctx, r, c);
+  const perp_claim_result *c = perp_results_claims(ctx, r);
   fprintf(out, "\nclaims\n");
   for (int i = 0; i < r->study->n_claims; i++) {
-    perp_text line = { 0 };
-    perp_text_add(&line, "%s: %s", perp_verdict_name(c[i].verdict), c[i].claim->text);
-    if (!isnan(c[i].left) && !isnan(c[i].right))
-      perp_text_add(&line, " [%.4g against %.4g]", c[i].left, c[i].right);
-    perp_wrap(out, 2, line.s);
-    perp_text_free(&line);
+    bool sides = !isnan(c[i].left) && !isnan(c[i].right);
+    perp_wrapf(out, 2, sides ? "%s: %s [%.4g against %.4g]" : "%s: %s",
+               perp_verdict_name(c[i].verdict), c[i].claim->text, c[i].left, c[i].right);
   }
-  free(c);
 }
 
 /* Variants side by side: one row each, one column a published figure. */
@@ -276,54 +259,36 @@ static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
   const perp_study *s = r->study;
   int figures = s->n_published < MOST_FIGURES ? s->n_published : MOST_FIGURES;
   fprintf(out, "\npublished figures beside ours\n");
-  char head[MOST_FIGURES][8], value[MOST_FIGURES][32];
-  const char *text[MOST_FIGURES + 2];
   perp_table t;
-  perp_table_init(&t, "lrrrrrrr");
-  t.columns = figures + 2;
-  text[0] = "";
-  for (int k = 0; k < figures; k++) {
-    snprintf(head[k], sizeof head[k], "(%d)", k + 1);
-    text[k + 1] = head[k];
-  }
-  text[figures + 1] = "factor";
-  perp_table_row(&t, text);
-  text[0] = "published";
-  for (int k = 0; k < figures; k++) {
-    snprintf(value[k], sizeof value[k], "%.3g", s->published[k].value);
-    text[k + 1] = value[k];
-  }
-  text[figures + 1] = "";
-  perp_table_row(&t, text);
+  char align[MOST_FIGURES + 3];
+  snprintf(align, sizeof align, "l%.*s", figures + 1, "rrrrrrr");
+  perp_table_init(&t, align);
+  perp_table_put(&t, "%s", "");
+  for (int k = 0; k < figures; k++) perp_table_put(&t, "(%d)", k + 1);
+  perp_table_put(&t, "factor");
+  perp_table_put(&t, "published");
+  for (int k = 0; k < figures; k++) perp_table_put(&t, "%.3g", s->published[k].value);
+  perp_table_put(&t, "%s", "");
   for (int i = 0; i < n && i < MOST_ROWS; i++) {
-    char factor[32] = "-";
-    text[0] = v[i].label[0] ? v[i].label : "ours";
+    perp_table_put(&t, "%s", v[i].label[0] ? v[i].label : "ours");
     for (int k = 0; k < figures; k++) {
       int cell = v[i].cell[k], m = perp_results_metric(r, s->published[k].metric);
-      snprintf(value[k], sizeof value[k], "-");
       if (cell >= 0 && perp_results_wins(r, cell))
-        snprintf(value[k], sizeof value[k], "%.3g", perp_results_value(r, cell, m));
-      else if (cell >= 0)
-        snprintf(value[k], sizeof value[k], "%s", perp_cell_status_names[r->record[cell].status]);
+        perp_table_put(&t, "%.3g", perp_results_value(r, cell, m));
+      else
+        perp_table_put(&t, "%s", cell < 0 ? "-" : perp_cell_status_names[r->record[cell].status]);
     }
-    if (!isnan(v[i].mismatch)) snprintf(factor, sizeof factor, "%.2f", pow(10, v[i].mismatch));
-    text[figures + 1] = factor;
-    perp_table_row(&t, text);
+    perp_table_put(&t, isnan(v[i].mismatch) ? "-" : "%.2f", pow(10, v[i].mismatch));
   }
   perp_table_print(&t, out);
   perp_table_free(&t);
-  for (int k = 0; k < figures; k++) {
-    perp_text line = { 0 };
-    perp_text_add(&line, "(%d) %s where %s: %s", k + 1, s->published[k].metric,
-                  s->published[k].where_text, s->published[k].source);
-    perp_wrap(out, 2, line.s);
-    perp_text_free(&line);
-  }
+  for (int k = 0; k < figures; k++)
+    perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, s->published[k].metric,
+               s->published[k].where_text, s->published[k].source);
   perp_wrap(
       out, 2,
       "factor: geometric mean of ours / published, whichever is larger; a cell that failed counts "
       "as 100");
-  perp_variants_free(v, n);
 }
 
 void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)

@@ -301,7 +301,7 @@ perp_status perp_kkt_dump(perp_ctx *ctx, const perp_request *request, const char
   perp_status status = perp_simulate(ctx, &own, &result);
   if (status == PERP_OK && result.reason < 0) perp_say("%s", result.message);
   if (status == PERP_OK) status = d.status;
-  if (status == PERP_OK && d.table.rows == 1)
+  if (status == PERP_OK && d.table.n == d.table.columns)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "no KKT system was met: the model has no joints, or none of the steps");
   if (status == PERP_OK) perp_table_print(&d.table, out);

@@ -96,11 +96,11 @@ static void html(void)
 static void tex(void)
 {
   FILE *out = fopen(in_dir("x.tex"), "w");
-  perp_tex_text(out, "a_b & 100% <x> {y} \\ ^~#$");
+  perp_tex(out, "%s", "a_b & 100% <x> {y} \\ ^~#$");
   putc('|', out);
   const double v[] = { 0, 3, -0.5, 1.5e-7, 2e5, (double)NAN, HUGE_VAL };
   for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
-    perp_tex_number(out, v[i]);
+    perp_tex(out, "%m", v[i]);
     putc(' ', out);
   }
   fclose(out);
