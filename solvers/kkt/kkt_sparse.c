@@ -29,7 +29,7 @@ static const perp_opt options[] = {
 
 struct ws {
   struct opts opt;
-  kkt_sparse K;
+  kkt_sparse *K;
   int nv, m, nb, nc, subs;
   kkt_place *body;  /* [nb] M_b */
   kkt_place *joint; /* [nc] S of a group */
@@ -44,7 +44,6 @@ static void kkt_sparse_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
   const size_t n = (size_t)w->nv + (size_t)w->m;
-  perp_kkt_sparse_layout(&w->K, a);
   w->body = PERP_CARVE(a, kkt_place, w->nb);
   w->joint = PERP_CARVE(a, kkt_place, w->nc);
   w->sub = PERP_CARVE(a, kkt_place, w->subs);
@@ -56,7 +55,7 @@ static void kkt_sparse_layout(void *ws, perp_arena *a)
 
 static void kkt_sparse_destroy(void *ws)
 {
-  if (ws != NULL) perp_kkt_sparse_free(&((struct ws *)ws)->K);
+  if (ws != NULL) perp_kkt_sparse_free(((struct ws *)ws)->K);
   free(ws);
 }
 
@@ -81,15 +80,15 @@ static void kkt_sparse_graph(const perp_blocks *B, kkt_graph *graph)
 static void kkt_sparse_place(struct ws *w, const perp_blocks *B)
 {
   for (int b = 0; b < B->nb; b++) {
-    w->body[b] = perp_kkt_sparse_locate(&w->K, b, b);
-    for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K.row[b] + i - B->bptr[b];
+    w->body[b] = perp_kkt_sparse_locate(w->K, b, b);
+    for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K->row[b] + i - B->bptr[b];
   }
   for (int g = 0; g < B->nc; g++) {
-    w->joint[g] = perp_kkt_sparse_locate(&w->K, B->nb + g, B->nb + g);
+    w->joint[g] = perp_kkt_sparse_locate(w->K, B->nb + g, B->nb + g);
     for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++)
-      w->at[w->nv + i] = w->K.row[B->nb + g] + i - B->cptr[g];
+      w->at[w->nv + i] = w->K->row[B->nb + g] + i - B->cptr[g];
     for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
-      w->sub[k] = perp_kkt_sparse_locate(&w->K, B->jblk[k], B->nb + g);
+      w->sub[k] = perp_kkt_sparse_locate(w->K, B->jblk[k], B->nb + g);
   }
 }
 
@@ -103,30 +102,25 @@ static perp_status kkt_sparse_create(perp_ctx *ctx, const perp_blocks *B, const 
   PERP_TRY(perp_kkt_graph_create(ctx, "kkt-sparse", B->nb + B->nc, 2 * (int64_t)subs, &graph));
   kkt_sparse_graph(B, graph);
   struct ws like = { .opt = *(const struct opts *)opts,
-                     .K = { .n_nodes = graph->n_nodes, .n_above = graph->n_edges },
                      .nv = B->nv,
                      .m = B->m,
                      .nb = B->nb,
                      .nc = B->nc,
                      .subs = subs };
-  perp_status status = perp_workspace_create(ctx, "kkt-sparse", &like, sizeof like,
-                                             kkt_sparse_layout, ws);
-  struct ws *w = *ws;
-  if (w != NULL) status = perp_kkt_sparse_create(ctx, "kkt-sparse", graph, &w->K);
-  free(graph);
-  if (status != PERP_OK) {
-    kkt_sparse_destroy(w);
-    *ws = NULL;
-    return status;
-  }
-  kkt_sparse_place(w, B);
-  return PERP_OK;
+  PERP_TRY(perp_kkt_sparse_create(ctx, "kkt-sparse", graph, &like.K));
+  const perp_status status = perp_workspace_create(ctx, "kkt-sparse", &like, sizeof like,
+                                                   kkt_sparse_layout, ws);
+  if (status == PERP_OK)
+    kkt_sparse_place(*ws, B);
+  else
+    perp_kkt_sparse_free(like.K);
+  return status;
 }
 
 /* K_delta; entries that are always zero are zero since create. */
 static void kkt_sparse_form(struct ws *w, const perp_blocks *B, double shift)
 {
-  double *K = w->K.A->x;
+  double *K = w->K->A->x;
   for (int b = 0; b < B->nb; b++) {
     int d = B->bptr[b + 1] - B->bptr[b];
     double *x = K + w->body[b].start;
@@ -162,9 +156,9 @@ static perp_status kkt_sparse_factor(perp_ctx *ctx, void *ws, const perp_blocks 
   if (w->nv + w->m == 0) return PERP_OK;
   double mean = perp_kkt_mean_diagonal(B, w->diag);
   kkt_sparse_form(w, B, w->opt.delta * (mean > 0 ? mean : 1));
-  bool good = perp_kkt_sparse_factor(&w->K) && mean <= DBL_MAX;
+  bool good = perp_kkt_sparse_factor(w->K) && mean <= DBL_MAX;
   for (int i = 0; good && i < w->nv + w->m; i++) {
-    double p = kkt_sparse_pivot(&w->K, w->at[i]);
+    double p = kkt_sparse_pivot(w->K, w->at[i]);
     good = i < w->nv ? p > 0 && p <= DBL_MAX : p < 0 && p >= -DBL_MAX;
   }
   if (!good) stats->reason = perp_kkt_why_no_factor(B);
@@ -178,7 +172,7 @@ static void kkt_sparse_apply(void *ws, const perp_blocks *B, const double *f, co
   (void)B;
   for (int i = 0; i < w->nv; i++) w->x[w->at[i]] = f[i];
   for (int i = 0; i < w->m; i++) w->x[w->at[w->nv + i]] = -c[i];
-  perp_kkt_sparse_solve(&w->K, w->x);
+  perp_kkt_sparse_solve(w->K, w->x);
   for (int i = 0; i < w->nv; i++) a[i] = w->x[w->at[i]];
   for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[w->nv + i]];
 }
@@ -188,10 +182,10 @@ static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "kkt-sparse", B, w->nv, w->m));
-  if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
+  if (!perp_finite(w->nv, f) || !perp_finite(w->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   double residual = perp_kkt_refine(w, kkt_sparse_apply, B, f, c, a, lambda, stats, w->refine);
-  if (!(residual <= HUGE_VAL) || !kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
+  if (!(residual <= HUGE_VAL) || !perp_finite(w->nv, a) || !perp_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   if (residual <= w->opt.tol) {
     stats->reason = PERP_CONVERGED;

@@ -13,7 +13,7 @@
 
 struct ws {
   kkt_direct direct; /* first */
-  kkt_sparse A;
+  kkt_sparse *A;
   kkt_assembly assembly;
   int *at;       /* [m] row of A in the permuted matrix */
   double *diag;  /* [m] A_ii, permuted */
@@ -25,7 +25,6 @@ static void schur_sparse_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
   perp_kkt_direct_layout(&w->direct, a);
-  perp_kkt_sparse_layout(&w->A, a);
   perp_kkt_assembly_layout(&w->assembly, a);
   PERP_DOUBLES(a, w->direct.m, &w->diag, &w->x, &w->b);
   w->v = PERP_CARVE(a, double, w->direct.nv);
@@ -34,7 +33,7 @@ static void schur_sparse_layout(void *ws, perp_arena *a)
 
 static void schur_sparse_destroy(void *ws)
 {
-  if (ws != NULL) perp_kkt_sparse_free(&((struct ws *)ws)->A);
+  if (ws != NULL) perp_kkt_sparse_free(((struct ws *)ws)->A);
   free(ws);
 }
 
@@ -57,13 +56,14 @@ static bool schur_sparse_factor(void *ws, const perp_blocks *B, double tol, doub
 {
   struct ws *w = ws;
   if (B->m == 0) return true;
-  perp_kkt_sparse_clear(&w->A);
-  perp_kkt_assemble(&w->assembly, B, shift, w->A.A->x);
-  for (int i = 0; i < B->m; i++) w->diag[w->at[i]] = ((double *)w->A.A->x)[w->assembly.diagonal[i]];
-  if (!perp_kkt_sparse_factor(&w->A)) return false;
+  perp_kkt_sparse_clear(w->A);
+  perp_kkt_assemble(&w->assembly, B, shift, w->A->A->x);
+  for (int i = 0; i < B->m; i++)
+    w->diag[w->at[i]] = ((double *)w->A->A->x)[w->assembly.diagonal[i]];
+  if (!perp_kkt_sparse_factor(w->A)) return false;
   bool good = true;
   for (int i = 0; i < B->m; i++) {
-    double p = kkt_sparse_pivot(&w->A, i);
+    double p = kkt_sparse_pivot(w->A, i);
     good &= p > tol * w->diag[i] && p <= DBL_MAX;
   }
   return good;
@@ -75,7 +75,7 @@ static void schur_sparse_apply(void *ws, const perp_blocks *B, const double *f, 
   struct ws *w = ws;
   perp_kkt_schur_rhs(B, f, c, w->b, w->v);
   for (int i = 0; i < B->m; i++) w->x[w->at[i]] = w->b[i];
-  perp_kkt_sparse_solve(&w->A, w->x);
+  perp_kkt_sparse_solve(w->A, w->x);
   for (int i = 0; i < B->m; i++) lambda[i] = w->x[w->at[i]];
   perp_kkt_schur_motion(B, f, lambda, a, w->v);
 }
@@ -92,21 +92,17 @@ static perp_status schur_sparse_create(perp_ctx *ctx, const perp_blocks *B, cons
   const int64_t n_edges = 2 * ((int64_t)like.assembly.n_pairs - like.assembly.n_terms);
   PERP_TRY(perp_kkt_graph_create(ctx, "schur-sparse", B->nc, n_edges, &graph));
   schur_sparse_graph(B, graph);
-  like.A.n_nodes = graph->n_nodes;
-  like.A.n_above = graph->n_edges;
-  perp_status status = perp_workspace_create(ctx, "schur-sparse", &like, sizeof like,
-                                             schur_sparse_layout, ws);
-  struct ws *w = *ws;
-  if (w != NULL) status = perp_kkt_sparse_create(ctx, "schur-sparse", graph, &w->A);
-  free(graph);
+  PERP_TRY(perp_kkt_sparse_create(ctx, "schur-sparse", graph, &like.A));
+  const perp_status status = perp_workspace_create(ctx, "schur-sparse", &like, sizeof like,
+                                                   schur_sparse_layout, ws);
   if (status != PERP_OK) {
-    schur_sparse_destroy(w);
-    *ws = NULL;
+    perp_kkt_sparse_free(like.A);
     return status;
   }
-  perp_kkt_assembly_fill(B, perp_kkt_sparse_locate, &w->A, &w->assembly);
+  struct ws *w = *ws;
+  perp_kkt_assembly_fill(B, perp_kkt_sparse_locate, w->A, &w->assembly);
   for (int g = 0; g < B->nc; g++)
-    for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++) w->at[i] = w->A.row[g] + i - B->cptr[g];
+    for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++) w->at[i] = w->A->row[g] + i - B->cptr[g];
   return PERP_OK;
 }
 

@@ -24,8 +24,9 @@ perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, 
   return status;
 }
 
-void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a)
+static void sparse_layout(void *sparse, perp_arena *a)
 {
+  kkt_sparse *s = sparse;
   PERP_INTS(a, s->n_nodes, &s->position, &s->row, &s->first_row);
   s->above_ptr = PERP_CARVE(a, int, s->n_nodes + 1);
   PERP_INTS(a, s->n_above, &s->above, &s->above_row);
@@ -33,9 +34,11 @@ void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a)
 
 void perp_kkt_sparse_free(kkt_sparse *s)
 {
+  if (s == NULL) return;
   cholmod_free_factor(&s->L, &s->cm);
   cholmod_free_sparse(&s->A, &s->cm);
   cholmod_finish(&s->cm);
+  free(s);
 }
 
 static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sparse *s)
@@ -152,8 +155,8 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
   return PERP_OK;
 }
 
-perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *graph,
-                                   kkt_sparse *s)
+static perp_status sparse_analyse(perp_ctx *ctx, const char *name, const kkt_graph *graph,
+                                  kkt_sparse *s)
 {
   cholmod_start(&s->cm);
   s->cm.print = 0;
@@ -165,6 +168,22 @@ perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_gr
   PERP_TRY(order_nodes(ctx, name, s, graph));
   sparse_neighbours(s, graph);
   return sparse_build(ctx, name, s, graph->size);
+}
+
+perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, kkt_graph *graph,
+                                   kkt_sparse **out)
+{
+  kkt_sparse like = { .n_nodes = graph->n_nodes, .n_above = graph->n_edges };
+  void *s;
+  perp_status status = perp_workspace_create(ctx, name, &like, sizeof like, sparse_layout, &s);
+  if (status == PERP_OK) status = sparse_analyse(ctx, name, graph, s);
+  free(graph);
+  if (status != PERP_OK) {
+    perp_kkt_sparse_free(s);
+    s = NULL;
+  }
+  *out = s;
+  return status;
 }
 
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h)

@@ -21,7 +21,7 @@ typedef struct kkt_graph {
   int *size; /* [n_nodes] rows of a node */
   int *ptr, *adj;
 } kkt_graph;
-/* Its arrays are to be filled, *out to be given to free(). */
+/* Its arrays are to be filled. */
 perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, int64_t n_edges,
                                   kkt_graph **out);
 
@@ -38,12 +38,10 @@ typedef struct kkt_sparse {
   int *first_row; /* [n_nodes] size of all blocks above the diagonal one */
 } kkt_sparse;
 
-/* For the layout of a workspace; n_nodes and n_above, the edges of its graph, are set. */
-void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a);
-/* In the workspace; on failure, too, the rest is the caller's to free. */
-perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, const kkt_graph *graph,
-                                   kkt_sparse *s);
-void perp_kkt_sparse_free(kkt_sparse *s);
+/* Takes the graph over.  *out is NULL on failure. */
+perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, kkt_graph *graph,
+                                   kkt_sparse **out);
+void perp_kkt_sparse_free(kkt_sparse *s); /* NULL is fine */
 /* Where the block of nodes g, h is in the values (kkt_locate); g and h must be neighbours or equal. */
 kkt_place perp_kkt_sparse_locate(const void *sparse, int g, int h);
 /* All values to zero. */

@@ -65,7 +65,7 @@ static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio,
     for (int i = 0; i < o->n; i++) o->err[i] = o->y2[i] - o->y1[i];
   }
   if (answer != PERP_ODE_OK) return answer;
-  if (!perp_ode_finite(o->y1, o->n)) return not_finite(stats);
+  if (!perp_finite(o->n, o->y1)) return not_finite(stats);
   if (o->control.tol > 0) {
     *ratio = perp_ode_error_ratio(&o->control, o->scale, h, o->nq, o->nv, o->y, o->y1, o->err);
     if (isnan(*ratio)) return not_finite(stats);
@@ -94,7 +94,7 @@ static perp_ode_answer driver_step_march(perp_ode *o, double h, perp_stats *stat
     memcpy(o->y2, o->y1, bytes);
     perp_ode_answer answer = method_step(o, &o->trial, t, step, o->y2, o->err, stats);
     double ratio = (double)NAN;
-    if (answer == PERP_ODE_OK && perp_ode_finite(o->y2, o->n))
+    if (answer == PERP_ODE_OK && perp_finite(o->n, o->y2))
       ratio = perp_ode_error_ratio(&o->control, o->scale, step, o->nq, o->nv, o->y1, o->y2, o->err);
     g = step * perp_ode_step_factor(ratio, order_of_error(o), refused, true);
     refused = !(ratio <= 1);
@@ -178,7 +178,7 @@ static perp_ode_answer driver_step_settle(perp_ode *o, struct trial *p, perp_sta
   }
   if (sys->accept == NULL) return PERP_ODE_OK;
   perp_ode_answer answer = sys->accept(sys->user, p->t_new, o->y1, o->y1 + o->nq);
-  if (answer == PERP_ODE_CHANGED && !perp_ode_finite(o->y1, o->n)) return not_finite(stats);
+  if (answer == PERP_ODE_CHANGED && !perp_finite(o->n, o->y1)) return not_finite(stats);
   return answer;
 }
 
