@@ -34,7 +34,6 @@ struct ws {
   kkt_place *body;  /* [nb] M_b */
   kkt_place *joint; /* [nc] S of a group */
   kkt_place *sub;   /* [subs] sub-matrices */
-  int *at;          /* [nv + m] row of K in the permuted matrix */
   double *x;        /* [nv + m] permuted */
   double *diag;     /* [m] */
   double *refine;   /* [KKT_REFINE_SCRATCH] */
@@ -43,12 +42,10 @@ struct ws {
 static void kkt_sparse_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  const size_t n = (size_t)w->nv + (size_t)w->m;
   w->body = PERP_CARVE(a, kkt_place, w->nb);
   w->joint = PERP_CARVE(a, kkt_place, w->nc);
   w->sub = PERP_CARVE(a, kkt_place, w->subs);
-  w->at = PERP_CARVE(a, int, n);
-  w->x = PERP_CARVE(a, double, n);
+  w->x = PERP_CARVE(a, double, (size_t)w->nv + (size_t)w->m);
   w->diag = PERP_CARVE(a, double, w->m);
   w->refine = PERP_CARVE(a, double, KKT_REFINE_SCRATCH(w->nv, w->m));
 }
@@ -79,14 +76,9 @@ static void kkt_sparse_graph(const perp_blocks *B, kkt_graph *graph)
 /* Where everything is in K. */
 static void kkt_sparse_place(struct ws *w, const perp_blocks *B)
 {
-  for (int b = 0; b < B->nb; b++) {
-    w->body[b] = perp_kkt_sparse_locate(w->K, b, b);
-    for (int i = B->bptr[b]; i < B->bptr[b + 1]; i++) w->at[i] = w->K->row[b] + i - B->bptr[b];
-  }
+  for (int b = 0; b < B->nb; b++) w->body[b] = perp_kkt_sparse_locate(w->K, b, b);
   for (int g = 0; g < B->nc; g++) {
     w->joint[g] = perp_kkt_sparse_locate(w->K, B->nb + g, B->nb + g);
-    for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++)
-      w->at[w->nv + i] = w->K->row[B->nb + g] + i - B->cptr[g];
     for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
       w->sub[k] = perp_kkt_sparse_locate(w->K, B->jblk[k], B->nb + g);
   }
@@ -158,7 +150,7 @@ static perp_status kkt_sparse_factor(perp_ctx *ctx, void *ws, const perp_blocks 
   kkt_sparse_form(w, B, w->opt.delta * (mean > 0 ? mean : 1));
   bool good = perp_kkt_sparse_factor(w->K) && mean <= DBL_MAX;
   for (int i = 0; good && i < w->nv + w->m; i++) {
-    double p = kkt_sparse_pivot(w->K, w->at[i]);
+    double p = kkt_sparse_pivot(w->K, w->K->at[i]);
     good = i < w->nv ? p > 0 && p <= DBL_MAX : p < 0 && p >= -DBL_MAX;
   }
   if (!good) stats->reason = perp_kkt_why_no_factor(B);
@@ -170,11 +162,11 @@ static void kkt_sparse_apply(void *ws, const perp_blocks *B, const double *f, co
 {
   struct ws *w = ws;
   (void)B;
-  for (int i = 0; i < w->nv; i++) w->x[w->at[i]] = f[i];
-  for (int i = 0; i < w->m; i++) w->x[w->at[w->nv + i]] = -c[i];
+  for (int i = 0; i < w->nv; i++) w->x[w->K->at[i]] = f[i];
+  for (int i = 0; i < w->m; i++) w->x[w->K->at[w->nv + i]] = -c[i];
   perp_kkt_sparse_solve(w->K, w->x);
-  for (int i = 0; i < w->nv; i++) a[i] = w->x[w->at[i]];
-  for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->at[w->nv + i]];
+  for (int i = 0; i < w->nv; i++) a[i] = w->x[w->K->at[i]];
+  for (int i = 0; i < w->m; i++) lambda[i] = w->x[w->K->at[w->nv + i]];
 }
 
 static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,

@@ -15,7 +15,6 @@ struct ws {
   kkt_direct direct; /* first */
   kkt_sparse *A;
   kkt_assembly assembly;
-  int *at;       /* [m] row of A in the permuted matrix */
   double *diag;  /* [m] A_ii, permuted */
   double *x, *b; /* [m] permuted; as given */
   double *v;     /* [nv] */
@@ -28,7 +27,6 @@ static void schur_sparse_layout(void *ws, perp_arena *a)
   perp_kkt_assembly_layout(&w->assembly, a);
   PERP_DOUBLES(a, w->direct.m, &w->diag, &w->x, &w->b);
   w->v = PERP_CARVE(a, double, w->direct.nv);
-  w->at = PERP_CARVE(a, int, w->direct.m);
 }
 
 static void schur_sparse_destroy(void *ws)
@@ -59,7 +57,7 @@ static bool schur_sparse_factor(void *ws, const perp_blocks *B, double tol, doub
   perp_kkt_sparse_clear(w->A);
   perp_kkt_assemble(&w->assembly, B, shift, w->A->A->x);
   for (int i = 0; i < B->m; i++)
-    w->diag[w->at[i]] = ((double *)w->A->A->x)[w->assembly.diagonal[i]];
+    w->diag[w->A->at[i]] = ((double *)w->A->A->x)[w->assembly.diagonal[i]];
   if (!perp_kkt_sparse_factor(w->A)) return false;
   bool good = true;
   for (int i = 0; i < B->m; i++) {
@@ -74,9 +72,9 @@ static void schur_sparse_apply(void *ws, const perp_blocks *B, const double *f, 
 {
   struct ws *w = ws;
   perp_kkt_schur_rhs(B, f, c, w->b, w->v);
-  for (int i = 0; i < B->m; i++) w->x[w->at[i]] = w->b[i];
+  for (int i = 0; i < B->m; i++) w->x[w->A->at[i]] = w->b[i];
   perp_kkt_sparse_solve(w->A, w->x);
-  for (int i = 0; i < B->m; i++) lambda[i] = w->x[w->at[i]];
+  for (int i = 0; i < B->m; i++) lambda[i] = w->x[w->A->at[i]];
   perp_kkt_schur_motion(B, f, lambda, a, w->v);
 }
 
@@ -101,8 +99,6 @@ static perp_status schur_sparse_create(perp_ctx *ctx, const perp_blocks *B, cons
   }
   struct ws *w = *ws;
   perp_kkt_assembly_fill(B, perp_kkt_sparse_locate, w->A, &w->assembly);
-  for (int g = 0; g < B->nc; g++)
-    for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++) w->at[i] = w->A->row[g] + i - B->cptr[g];
   return PERP_OK;
 }
 

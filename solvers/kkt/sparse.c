@@ -30,6 +30,7 @@ static void sparse_layout(void *sparse, perp_arena *a)
   PERP_INTS(a, s->n_nodes, &s->position, &s->row, &s->first_row);
   s->above_ptr = PERP_CARVE(a, int, s->n_nodes + 1);
   PERP_INTS(a, s->n_above, &s->above, &s->above_row);
+  s->at = PERP_CARVE(a, int, s->n);
 }
 
 void perp_kkt_sparse_free(kkt_sparse *s)
@@ -125,6 +126,8 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
     s->row[node[k]] = row;
     row += size[node[k]];
   }
+  for (int g = 0, i = 0; g < n; g++)
+    for (int k = 0; k < size[g]; k++) s->at[i++] = s->row[g] + k;
   /* p is overwritten from the end; node k sits at or before the columns of node k + 1 */
   int64_t at = nz;
   p[s->n] = (int)nz;
@@ -163,7 +166,6 @@ static perp_status sparse_analyse(perp_ctx *ctx, const char *name, const kkt_gra
   s->cm.try_catch = 1; /* no messages: the status is looked at */
   s->cm.supernodal = CHOLMOD_SIMPLICIAL;
   s->cm.final_ll = 0;
-  for (int g = 0; g < s->n_nodes; g++) s->n += graph->size[g];
   if (s->n == 0) return PERP_OK;
   PERP_TRY(order_nodes(ctx, name, s, graph));
   sparse_neighbours(s, graph);
@@ -174,6 +176,7 @@ perp_status perp_kkt_sparse_create(perp_ctx *ctx, const char *name, kkt_graph *g
                                    kkt_sparse **out)
 {
   kkt_sparse like = { .n_nodes = graph->n_nodes, .n_above = graph->n_edges };
+  for (int g = 0; g < graph->n_nodes; g++) like.n += graph->size[g];
   void *s;
   perp_status status = perp_workspace_create(ctx, name, &like, sizeof like, sparse_layout, &s);
   if (status == PERP_OK) status = sparse_analyse(ctx, name, graph, s);

@@ -36,6 +36,7 @@ typedef struct kkt_sparse {
   int *above;     /* ... by their position */
   int *above_row; /* first row of that neighbour within the columns of the node */
   int *first_row; /* [n_nodes] size of all blocks above the diagonal one */
+  int *at;        /* [n] where a row, counted in the order of nodes, is in the permuted matrix */
 } kkt_sparse;
 
 /* Takes the graph over.  *out is NULL on failure. */
