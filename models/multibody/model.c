@@ -7,16 +7,6 @@
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-const char *perp_model_label(char buf[PERP_LABEL_MAX], const char *what, int index,
-                             const char *name)
-{
-  if (name != NULL)
-    snprintf(buf, PERP_LABEL_MAX, "%s %d '%.48s'", what, index, name);
-  else
-    snprintf(buf, PERP_LABEL_MAX, "%s %d", what, index);
-  return buf;
-}
-
 static bool all_finite(int n, const double *x)
 {
   for (int i = 0; i < n; i++)

@@ -73,9 +73,8 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
       turn(k->R, vb + 3, k->w);
     else
       k->w[0] = k->w[1] = 0, k->w[2] = vb[2];
-    const node *l = k->parent < 0 ? NULL : &tree->node[k->parent];
-    const double *xp = l ? l->x : world_x, *Rp = l ? l->R : world_R;
-    const double *vp = l ? l->xdot : world_x, *wp = l ? l->w : world_x;
+    const node *l = parent_of(tree, k);
+    const double *Rp = l->R, *wp = l->w;
 
     /* relative motion: orientation, angular velocity, joint points */
     double rel[9], wrel[3], rho_p[3], rho_c[3], d[3], ddot[3], R1[9], R2[9], n1[3], n2[3], s[3];
@@ -84,8 +83,8 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
     turn(k->R, k->anchor_c, rho_c);
     for (int c = 0; c < 3; c++) {
       wrel[c] = k->w[c] - wp[c];
-      d[c] = (k->x[c] + rho_c[c]) - (xp[c] + rho_p[c]);
-      ddot[c] = k->xdot[c] - vp[c];
+      d[c] = (k->x[c] + rho_c[c]) - (l->x[c] + rho_p[c]);
+      ddot[c] = k->xdot[c] - l->xdot[c];
     }
     add_cross(1, k->w, rho_c, ddot);
     add_cross(-1, wp, rho_p, ddot);
@@ -102,7 +101,7 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
       break;
     case PERP_REDUCED_HINGE:
       if (dim == 2) {
-        qi[0] = k->angle - (l ? l->angle : 0) - k->rel_angle; /* full turns are kept */
+        qi[0] = k->angle - l->angle - k->rel_angle; /* full turns are kept */
       } else {
         for (int a = 0; a < 3; a++)
           for (int b = 0; b < 3; b++) R1[a + 3 * b] = k->rel[b + 3 * a];
@@ -149,7 +148,7 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
     case PERP_REDUCED_PLANAR_DISTANCE:
       turn_back(Rp, d, s);
       qi[0] = atan2(s[1], s[0]);
-      qi[1] = k->angle - (l ? l->angle : 0) - k->rel_angle;
+      qi[1] = k->angle - l->angle - k->rel_angle;
       add_cross(-1, wp, d, ddot);
       ui[0] = (d[0] * ddot[1] - d[1] * ddot[0]) / (d[0] * d[0] + d[1] * d[1]);
       ui[1] = wrel[2];
@@ -178,7 +177,8 @@ static void translation_column(node *k, int c, const double n[3])
 
 static void free_body(node *k, const double *q, const double *u)
 {
-  static const double axes[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, none[3];
+  static const double none[3];
+  const double *axes = world_node.R;
   if (k->kind == PERP_REDUCED_FREE) {
     perp_quat_matrix(q + 3, k->R);
     turn(k->R, u + 3, k->w);
@@ -212,15 +212,13 @@ void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const dou
       free_body(k, qi, ui);
       continue;
     }
-    const node *l = k->parent < 0 ? NULL : &tree->node[k->parent];
-    const double *xp = l ? l->x : world_x, *Rp = l ? l->R : world_R;
-    const double *vp = l ? l->xdot : world_x, *wp = l ? l->w : world_x;
-    const double angle_p = l ? l->angle : 0;
+    const node *l = parent_of(tree, k);
+    const double *Rp = l->R, *wp = l->w;
 
     /* orientation, angular velocity and its bias zeta_w; n1, n2: joint directions in the world */
     double rel[9], R1[9], rod[9], n1[3], n2[3], wj[3] = { 0 }, *zeta_w = k->zeta;
     memset(k->zeta, 0, sizeof k->zeta);
-    k->angle = angle_p + k->rel_angle;
+    k->angle = l->angle + k->rel_angle;
     switch (k->kind) {
     case PERP_REDUCED_BALL:
     case PERP_REDUCED_DISTANCE:
@@ -330,8 +328,8 @@ void perp_reduced_kinematics(perp_reduced_tree *tree, const double *q, const dou
     /* centre of mass:  x = xp + rho_p + d - rho_c */
     for (int c = 0; c < 3; c++) {
       k->r[c] = rho_p[c] + d[c] - rho_c[c];
-      k->x[c] = xp[c] + k->r[c];
-      k->xdot[c] = vp[c] + ddot[c];
+      k->x[c] = l->x[c] + k->r[c];
+      k->xdot[c] = l->xdot[c] + ddot[c];
       k->zeta[3 + c] = dbias[c];
     }
     add_cross(1, wp, rho_p, k->xdot);

@@ -9,21 +9,23 @@ typedef struct rotor {
   bool rod;
 } rotor;
 
-static int reduced_manifold_rotors(const node *k, rotor r[2])
+/* Coordinates of a joint: first plain numbers, then quaternions. */
+typedef struct parts {
+  int plain, n;
+  rotor r[2];
+} parts;
+
+static parts reduced_manifold_parts(const node *k)
 {
   switch (k->kind) {
   case PERP_REDUCED_FREE:
-    r[0] = (rotor){ k->iq + 3, k->iu + 3, false };
-    return 1;
+    return (parts){ 3, 1, { { k->iq + 3, k->iu + 3, false } } };
   case PERP_REDUCED_BALL:
-    r[0] = (rotor){ k->iq, k->iu, false };
-    return 1;
+    return (parts){ 0, 1, { { k->iq, k->iu, false } } };
   case PERP_REDUCED_DISTANCE:
-    r[0] = (rotor){ k->iq, k->iu, true };
-    r[1] = (rotor){ k->iq + 4, k->iu + 2, false };
-    return 2;
+    return (parts){ 0, 2, { { k->iq, k->iu, true }, { k->iq + 4, k->iu + 2, false } } };
   default:
-    return 0;
+    return (parts){ .plain = k->nq };
   }
 }
 
@@ -35,25 +37,17 @@ static void reduced_manifold_spin(const rotor *r, const double *u, double w[3])
   w[2] = r->rod ? s[1] : s[2];
 }
 
-/* coordinates of a joint before its quaternions, which are plain numbers */
-static int reduced_manifold_plain(const node *k)
-{
-  rotor r[2];
-  return reduced_manifold_rotors(k, r) > 0 ? r[0].quat - k->iq : k->nq;
-}
-
 void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const double *u,
                        double *qdot)
 {
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
-    rotor r[2];
-    const int n = reduced_manifold_rotors(k, r), np = reduced_manifold_plain(k);
-    for (int c = 0; c < np; c++) qdot[k->iq + c] = u[k->iu + c];
-    for (int c = 0; c < n; c++) {
+    const parts p = reduced_manifold_parts(k);
+    for (int c = 0; c < p.plain; c++) qdot[k->iq + c] = u[k->iu + c];
+    for (int c = 0; c < p.n; c++) {
       double w[3];
-      reduced_manifold_spin(&r[c], u, w);
-      perp_quat_rate(q + r[c].quat, w, qdot + r[c].quat);
+      reduced_manifold_spin(&p.r[c], u, w);
+      perp_quat_rate(q + p.r[c].quat, w, qdot + p.r[c].quat);
     }
   }
 }
@@ -63,13 +57,12 @@ void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const 
 {
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
-    rotor r[2];
-    const int n = reduced_manifold_rotors(k, r), np = reduced_manifold_plain(k);
-    for (int c = 0; c < np; c++) q_out[k->iq + c] = q[k->iq + c] + dq[k->iu + c];
-    for (int c = 0; c < n; c++) {
+    const parts p = reduced_manifold_parts(k);
+    for (int c = 0; c < p.plain; c++) q_out[k->iq + c] = q[k->iq + c] + dq[k->iu + c];
+    for (int c = 0; c < p.n; c++) {
       double w[3];
-      reduced_manifold_spin(&r[c], dq, w);
-      perp_quat_retract(q + r[c].quat, w, q_out + r[c].quat);
+      reduced_manifold_spin(&p.r[c], dq, w);
+      perp_quat_retract(q + p.r[c].quat, w, q_out + p.r[c].quat);
     }
   }
 }
@@ -79,13 +72,12 @@ void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, co
 {
   for (int i = 0; i < tree->n; i++) {
     const node *k = &tree->node[i];
-    rotor r[2];
-    const int n = reduced_manifold_rotors(k, r), np = reduced_manifold_plain(k);
-    for (int c = 0; c < np; c++) dq[k->iu + c] = q1[k->iq + c] - q0[k->iq + c];
-    for (int c = 0; c < n; c++) {
-      double w[3], *d = dq + r[c].rate;
-      perp_quat_difference(q0 + r[c].quat, q1 + r[c].quat, w);
-      if (r[c].rod)
+    const parts p = reduced_manifold_parts(k);
+    for (int c = 0; c < p.plain; c++) dq[k->iu + c] = q1[k->iq + c] - q0[k->iq + c];
+    for (int c = 0; c < p.n; c++) {
+      double w[3], *d = dq + p.r[c].rate;
+      perp_quat_difference(q0 + p.r[c].quat, q1 + p.r[c].quat, w);
+      if (p.r[c].rod)
         d[0] = w[1], d[1] = w[2]; /* the spin of a rod has no meaning */
       else
         memcpy(d, w, sizeof w);
@@ -96,8 +88,7 @@ void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, co
 void perp_reduced_project(const perp_reduced_tree *tree, double *q)
 {
   for (int i = 0; i < tree->n; i++) {
-    rotor r[2];
-    const int n = reduced_manifold_rotors(&tree->node[i], r);
-    for (int c = 0; c < n; c++) perp_quat_unit(q + r[c].quat);
+    const parts p = reduced_manifold_parts(&tree->node[i]);
+    for (int c = 0; c < p.n; c++) perp_quat_unit(q + p.r[c].quat);
   }
 }

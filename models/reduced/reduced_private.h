@@ -11,7 +11,12 @@
 
 typedef perp_reduced_node node;
 
-static const double world_x[3], world_R[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 };
+/* The parent of bodies that hang on the world. */
+static const node world_node = { .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
+static inline const node *parent_of(const perp_reduced_tree *tree, const node *k)
+{
+  return k->parent < 0 ? &world_node : &tree->node[k->parent];
+}
 
 PERP_INLINE void turn(const double R[9], const double s[3], double y[3])
 {

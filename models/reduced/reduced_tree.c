@@ -60,8 +60,8 @@ void perp_reduced_pose(const perp_model *model, const double *qm, int b, double 
                        double *angle)
 {
   int dim = perp_model_dim(model);
-  memcpy(x, world_x, sizeof world_x);
-  memcpy(R, world_R, sizeof world_R);
+  memcpy(x, world_node.x, sizeof world_node.x);
+  memcpy(R, world_node.R, sizeof world_node.R);
   *angle = 0;
   if (b < 0) return;
   const double *q = qm + b * (dim == 3 ? 7 : 3);

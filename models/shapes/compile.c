@@ -7,13 +7,12 @@
 /* rotation of the shape in the frame of its body */
 static void shape_rotation(int dim, const perp_shape_def *def, double R[9])
 {
-  perp_pose plane;
+  perp_pose plane, lifted;
   if (dim == 3) {
     perp_quat_matrix(def->quat, R);
     return;
   }
   perp_pose_of(2, (const double[3]){ 0, 0, def->angle }, &plane);
-  perp_pose lifted;
   perp_lift(2, &plane, &lifted);
   memcpy(R, lifted.R, sizeof lifted.R);
 }

@@ -48,19 +48,18 @@ perp_status perp_kkt_create(perp_ctx *ctx, const perp_spec *method, const perp_b
   if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a solver");
   s->d = (const perp_kkt_desc *)(const void *)method->d;
   s->outside = !perp_is_own(ctx, method->d);
-  perp_status status = s->outside ? perp_blocks_check(ctx, pattern) : PERP_OK;
-  if (status == PERP_OK && s->outside) status = kkt_reserve(ctx, s, pattern);
+  perp_status status = PERP_OK;
+  if (s->outside) status = perp_blocks_check(ctx, pattern);
+  if (s->outside && status == PERP_OK) status = kkt_reserve(ctx, s, pattern);
+  if (s->outside && status == PERP_OK) pattern = perp_blocks_copy(pattern, &s->copies);
+  if (status == PERP_OK) status = s->d->create(ctx, pattern, method->opts, &s->ws);
   if (status == PERP_OK) {
-    const perp_blocks *own = s->outside ? perp_blocks_copy(pattern, &s->copies) : pattern;
-    status = s->d->create(ctx, own, method->opts, &s->ws);
-  }
-  if (status != PERP_OK) {
+    *out = s;
+  } else {
     s->ws = NULL;
     perp_kkt_destroy(s);
-    return status;
   }
-  *out = s;
-  return PERP_OK;
+  return status;
 }
 
 void perp_kkt_destroy(perp_kkt_solver *s)

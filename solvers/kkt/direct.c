@@ -95,7 +95,7 @@ perp_status perp_kkt_judge_dependent(const perp_blocks *B, const double *c, doub
                                      double *lambda, double infeasible_tol, perp_stats *stats,
                                      double *scratch)
 {
-  if (!kkt_finite(B->nv, a) || !kkt_finite(B->m, lambda))
+  if (!perp_finite(B->nv, a) || !perp_finite(B->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   double violation = perp_kkt_violation(B, c, a, lambda, scratch);
   stats->reason = violation <= infeasible_tol ? PERP_REGULARIZED : PERP_INFEASIBLE;
@@ -136,7 +136,7 @@ perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
     w->apply(w, B, f, c, a, lambda);
     return kkt_take(B, a, lambda, stats);
   }
-  if (!kkt_finite(B->nv, f) || !kkt_finite(B->m, c))
+  if (!perp_finite(B->nv, f) || !perp_finite(B->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   perp_kkt_refine(w, w->apply, B, f, c, a, lambda, stats, w->refine);
   return perp_kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->refine);

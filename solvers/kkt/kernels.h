@@ -96,6 +96,14 @@ INLINE void backward(int r, const double *L, double *x)
     EACH (i, j + 1, r) x[j] -= L[i + j * r] * x[i];
 }
 
+/* x = (L Delta L')^-1 x */
+INLINE void ldl_solve(int r, const double *L, double *x)
+{
+  forward(r, L, x);
+  middle(r, L, x);
+  backward(r, L, x);
+}
+
 /* y += sign G x, G r x d */
 INLINE void gemv(int r, int d, double sign, const double *G, const double *x, double *y)
 {

@@ -101,7 +101,7 @@ static bool kkt_dense_factor(void *ws, const perp_blocks *B, double tol, double 
   if (w->n == 0) return true;
   if (perp_kkt_why_no_factor(B) == PERP_NOT_FINITE) return false; /* LAPACK need not see NaN */
   kkt_dense_form(w, B, shift);
-  if (!kkt_finite(w->n, w->scale)) return false;
+  if (!perp_finite(w->n, w->scale)) return false;
   if (LAPACKE_dsytrf_work(LAPACK_COL_MAJOR, 'L', w->n, w->K, w->n, w->piv, w->work, w->lwork) != 0)
     return false;
   return kkt_dense_pivots(w, &positive) > tol && positive == B->nv;

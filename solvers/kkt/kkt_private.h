@@ -3,6 +3,7 @@
 #ifndef PERP_KKT_IMPL_H
 #define PERP_KKT_IMPL_H
 
+#include "solvers/core/finite.h"
 #include "solvers/kkt/kkt.h"
 
 #include <float.h>
@@ -29,21 +30,6 @@
   PERP_REAL(S, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",                                      \
             "constraints violated by more, relative to their terms: contradictory")
 
-/* Is every number finite?  0 * x is NaN for the others. */
-static inline bool kkt_finite(int n, const double *x)
-{
-  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  int i = 0;
-  for (; i + 4 <= n; i += 4) {
-    s0 += 0 * x[i];
-    s1 += 0 * x[i + 1];
-    s2 += 0 * x[i + 2];
-    s3 += 0 * x[i + 3];
-  }
-  for (; i < n; i++) s0 += 0 * x[i];
-  return s0 + s1 + s2 + s3 == 0;
-}
-
 /* Refuse the solve: defined finite output. */
 static inline perp_status kkt_give_up(const perp_blocks *B, double *a, double *lambda,
                                       perp_stats *stats, perp_reason reason)
@@ -58,7 +44,7 @@ static inline perp_status kkt_give_up(const perp_blocks *B, double *a, double *l
 static inline perp_status kkt_take(const perp_blocks *B, double *a, double *lambda,
                                    perp_stats *stats)
 {
-  if (!kkt_finite(B->nv, a) || !kkt_finite(B->m, lambda))
+  if (!perp_finite(B->nv, a) || !perp_finite(B->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   stats->reason = PERP_EXACT;
   return PERP_OK;

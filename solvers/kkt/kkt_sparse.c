@@ -248,10 +248,10 @@ static perp_status kkt_sparse_solve(perp_ctx *ctx, void *ws, const perp_blocks *
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "kkt-sparse", B, w->nv, w->m));
-  if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, c))
+  if (!perp_finite(w->nv, f) || !perp_finite(w->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   double residual = perp_kkt_refine(w, kkt_sparse_apply, B, f, c, a, lambda, stats, w->refine);
-  if (!(residual <= HUGE_VAL) || !kkt_finite(w->nv, a) || !kkt_finite(w->m, lambda))
+  if (!(residual <= HUGE_VAL) || !perp_finite(w->nv, a) || !perp_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   if (residual <= w->opt.tol || kkt_sparse_settles(w, B, f, c, a, lambda, stats)) {
     stats->reason = PERP_CONVERGED;

@@ -79,9 +79,9 @@ double perp_kkt_residual(const perp_blocks *B, const double *f, const double *c,
 
 perp_reason perp_kkt_why_no_factor(const perp_blocks *B)
 {
-  bool finite = kkt_finite(B->mptr[B->nb], B->M) && kkt_finite(B->mptr[B->nb], B->Minv) &&
-                kkt_finite(B->joff[B->jptr[B->nc]], B->J) &&
-                (B->s == NULL || kkt_finite(B->m, B->s));
+  bool finite = perp_finite(B->mptr[B->nb], B->M) && perp_finite(B->mptr[B->nb], B->Minv) &&
+                perp_finite(B->joff[B->jptr[B->nc]], B->J) &&
+                (B->s == NULL || perp_finite(B->m, B->s));
   return finite ? PERP_SINGULAR : PERP_NOT_FINITE;
 }
 

@@ -131,9 +131,7 @@ static void schur_cg_precondition(const struct ws *w, const perp_blocks *B, cons
     int row = B->cptr[g], n = B->cptr[g + 1] - row;
     const double *D = w->D + w->at[g];
     for (int i = 0; i < n; i++) z[row + i] = r[row + i];
-    forward(n, D, z + row);
-    middle(n, D, z + row);
-    backward(n, D, z + row);
+    ldl_solve(n, D, z + row);
   }
 }
 
@@ -245,7 +243,7 @@ static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
   perp_blocks known;
   B = kkt_use_diagonal(B, &known, w->diag);
   perp_kkt_schur_rhs(B, f, c, w->b, w->v);
-  if (!kkt_finite(w->nv, f) || !kkt_finite(w->m, w->b) || !kkt_finite(w->m, lambda))
+  if (!perp_finite(w->nv, f) || !perp_finite(w->m, w->b) || !perp_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   memcpy(w->first, lambda, sizeof *lambda * (size_t)w->m);
   stats->reason = schur_cg_iterate(w, ctx, B, lambda, stats);
@@ -254,10 +252,10 @@ static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
     schur_cg_least_squares(w, B, lambda, stats);
     stats->fallbacks++;
   }
-  if (stats->reason == PERP_NOT_FINITE || !kkt_finite(w->m, lambda))
+  if (stats->reason == PERP_NOT_FINITE || !perp_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   perp_kkt_schur_motion(B, f, lambda, a, w->v);
-  if (!kkt_finite(w->nv, a)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  if (!perp_finite(w->nv, a)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   /* a null direction met at round-off level says that rows are dependent, not that they contradict */
   if (stats->reason == PERP_INFEASIBLE || stats->reason == PERP_STALLED) {
     double violation = perp_kkt_violation(B, c, a, lambda, w->scratch);

@@ -193,7 +193,7 @@ static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks 
   } else if (!w->dependent) {
     LAPACKE_dpbtrs_work(LAPACK_COL_MAJOR, 'U', m, k, 1, w->A, k + 1, lambda, m);
   } else {
-    if (!kkt_finite(m, lambda)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+    if (!perp_finite(m, lambda)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
     LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', m, 1, r, w->A, m, w->tau, lambda, m, w->work,
                         w->lwork);
     LAPACKE_dtrtrs_work(LAPACK_COL_MAJOR, 'U', 'N', 'N', r, 1, w->A, m, lambda, m);

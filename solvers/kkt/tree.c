@@ -146,11 +146,7 @@ INLINE void forward_link(const struct kkt_tree *w, const perp_blocks *B,
     const struct kkt_tree_child *k = &w->child[n];
     const int d = D != 0 ? D : k->d;
     double *x = a + k->col;
-    if (k->kind == KKT_HUB) {
-      forward(d, w->H + k->H, x);
-      middle(d, w->H + k->H, x);
-      backward(d, w->H + k->H, x);
-    }
+    if (k->kind == KKT_HUB) { ldl_solve(d, w->H + k->H, x); }
     gemv(r, d, -1, B->J + k->J, x, b);
     if (k->kind == KKT_PASS) gemv(r, R != 0 ? R : k->rh, -1, w->L + k->Y, w->z + k->row_h, b);
   }
@@ -210,9 +206,7 @@ INLINE void backward_link(const struct kkt_tree *w, const perp_blocks *B,
       minv_times(dk, is_diagonal(B, k->body), B->Minv + k->M, p, y);
       EACH (i, 0, dk) a[k->col + i] += y[i];
     } else {
-      forward(dk, w->H + k->H, p);
-      middle(dk, w->H + k->H, p);
-      backward(dk, w->H + k->H, p);
+      ldl_solve(dk, w->H + k->H, p);
       EACH (i, 0, dk) a[k->col + i] += p[i];
     }
   }
@@ -239,9 +233,7 @@ static void solve_tree(const struct kkt_tree *w, const perp_blocks *B, const dou
   }
   for (int i = 0; i < w->n_roots; i++) {
     int b = w->root[i], d = B->bptr[b + 1] - B->bptr[b];
-    forward(d, w->H + w->hub[b], a + B->bptr[b]);
-    middle(d, w->H + w->hub[b], a + B->bptr[b]);
-    backward(d, w->H + w->hub[b], a + B->bptr[b]);
+    ldl_solve(d, w->H + w->hub[b], a + B->bptr[b]);
   }
   for (int i = w->n_links - 1; i >= 0; i--) {
     const struct kkt_tree_link *g = &w->link[i];

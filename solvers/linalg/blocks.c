@@ -3,6 +3,7 @@
 
 #include "solvers/core/clones.h"
 
+#include <math.h>
 #include <string.h>
 
 /* y += alpha G x, G r x d column-major */
@@ -190,11 +191,6 @@ void perp_blocks_A(const perp_blocks *B, const double *x, double *y, double *scr
 
 /* ---- bounds ------------------------------------------------------------------------------------------ */
 
-static inline double blocks_size_of(double x)
-{
-  return __builtin_fabs(x);
-}
-
 /* y += |G| x, x >= 0 */
 static inline __attribute__((always_inline)) void bound_J(int r, int d, const double *G,
                                                           const double *x, double *y)
@@ -204,17 +200,17 @@ static inline __attribute__((always_inline)) void bound_J(int r, int d, const do
     for (int j = 0; j < BODY_WIDTH - 1; j++) /* a number of the next column comes along */
       sum += PERP_SIZE4(*(const perp_v4_any *)(G + 3 * j)) * x[j];
     for (int i = 0; i < CONTACT_ROWS; i++)
-      y[i] = sum[i] + blocks_size_of(G[3 * (BODY_WIDTH - 1) + i]) * x[BODY_WIDTH - 1];
+      y[i] = sum[i] + fabs(G[3 * (BODY_WIDTH - 1) + i]) * x[BODY_WIDTH - 1];
     return;
   }
   if (r == 1 && d == BODY_WIDTH) { /* a contact without friction */
     double sum = y[0];
-    for (int j = 0; j < BODY_WIDTH; j++) sum += blocks_size_of(G[j]) * x[j];
+    for (int j = 0; j < BODY_WIDTH; j++) sum += fabs(G[j]) * x[j];
     y[0] = sum;
     return;
   }
   for (int j = 0; j < d; j++)
-    for (int i = 0; i < r; i++) y[i] += blocks_size_of(G[i + j * r]) * x[j];
+    for (int i = 0; i < r; i++) y[i] += fabs(G[i + j * r]) * x[j];
 }
 
 /* y += |G'| |x| */
@@ -222,19 +218,18 @@ static inline __attribute__((always_inline)) void bound_Jt(int r, int d, const d
                                                            const double *x, double *y)
 {
   if (r == CONTACT_ROWS && d == BODY_WIDTH) {
-    const double a = blocks_size_of(x[0]), b = blocks_size_of(x[1]), c = blocks_size_of(x[2]);
+    const double a = fabs(x[0]), b = fabs(x[1]), c = fabs(x[2]);
     for (int j = 0; j < BODY_WIDTH; j++)
-      y[j] += blocks_size_of(G[3 * j]) * a + blocks_size_of(G[3 * j + 1]) * b +
-              blocks_size_of(G[3 * j + 2]) * c;
+      y[j] += fabs(G[3 * j]) * a + fabs(G[3 * j + 1]) * b + fabs(G[3 * j + 2]) * c;
     return;
   }
   if (r == 1 && d == BODY_WIDTH) {
-    const double a = blocks_size_of(x[0]);
-    for (int j = 0; j < BODY_WIDTH; j++) y[j] += blocks_size_of(G[j]) * a;
+    const double a = fabs(x[0]);
+    for (int j = 0; j < BODY_WIDTH; j++) y[j] += fabs(G[j]) * a;
     return;
   }
   for (int j = 0; j < d; j++)
-    for (int i = 0; i < r; i++) y[j] += blocks_size_of(G[i + j * r]) * blocks_size_of(x[i]);
+    for (int i = 0; i < r; i++) y[j] += fabs(G[i + j * r]) * fabs(x[i]);
 }
 
 PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const double *x, double tiny,
@@ -253,7 +248,7 @@ PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const dou
     int step = 1;
     if (B->diag != NULL && B->diag[b]) {
       const double *D = perp_blocks_flat(B, b, &step);
-      for (int i = 0; i < d; i++) v[col + i] = tiny + blocks_size_of(D[step * i]) * p[col + i];
+      for (int i = 0; i < d; i++) v[col + i] = tiny + fabs(D[step * i]) * p[col + i];
     } else {
       for (int i = 0; i < d; i++) v[col + i] = tiny;
       bound_J(d, d, B->Minv + B->mptr[b], p + col, v + col);
@@ -261,8 +256,7 @@ PERP_CLONES_OF_FOUR static void bound_of_product(const perp_blocks *B, const dou
   }
   for (int c = 0; c < B->nc; c++) {
     const int row = B->cptr[c], r = B->cptr[c + 1] - row;
-    for (int i = row; i < row + r; i++)
-      y[i] = tiny + (B->s != NULL ? blocks_size_of(B->s[i] * x[i]) : 0);
+    for (int i = row; i < row + r; i++) y[i] = tiny + (B->s != NULL ? fabs(B->s[i] * x[i]) : 0);
     for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
       const int col = B->bptr[B->jblk[k]], d = B->bptr[B->jblk[k] + 1] - col;
       bound_J(r, d, B->J + B->joff[k], v + col, y + row);

@@ -68,23 +68,25 @@ void perp_inverse_remove(perp_inverse *K, int u, int c)
   K->m = last;
 }
 
+/* The 1-norm of what is in R. */
+static double inverse_norm(const perp_inverse *K)
+{
+  double norm = 0;
+  for (int j = 0; j < K->m; j++) {
+    double sum = 0;
+    for (int i = 0; i < K->m; i++) sum += fabs(K->R[i + (size_t)j * K->ld]);
+    norm = fmax(norm, sum);
+  }
+  return norm;
+}
+
 double perp_inverse_factor(perp_inverse *K, int *ipiv, double *work, int lwork)
 {
   int m = K->m, ld = (int)K->ld;
   if (m == 0) return 1;
-  double norm = 0, inv = 0;
-  for (int j = 0; j < m; j++) {
-    double sum = 0;
-    for (int i = 0; i < m; i++) sum += fabs(K->R[i + (size_t)j * K->ld]);
-    norm = fmax(norm, sum);
-  }
+  const double norm = inverse_norm(K);
   if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, m, K->R, ld, ipiv) != 0) return 0;
   if (LAPACKE_dgetri_work(LAPACK_COL_MAJOR, m, K->R, ld, ipiv, work, lwork) != 0) return 0;
-  for (int j = 0; j < m; j++) {
-    double sum = 0;
-    for (int i = 0; i < m; i++) sum += fabs(K->R[i + (size_t)j * K->ld]);
-    inv = fmax(inv, sum);
-  }
-  double rcond = 1 / (norm * inv);
+  const double rcond = 1 / (norm * inverse_norm(K));
   return rcond > 0 ? rcond : 0; /* also when NaN */
 }

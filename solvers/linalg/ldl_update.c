@@ -6,6 +6,7 @@
 #include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* below these sizes a plain loop beats a call of BLAS or LAPACK */
@@ -101,6 +102,15 @@ static void ldl_update_gather(perp_ldl *K, const double *A, size_t lda, const in
   }
 }
 
+static void ldl_update_swap(int n, double *x, size_t x_step, double *y, size_t y_step)
+{
+  for (; n > 0; n--, x += x_step, y += y_step) {
+    double old = *x;
+    *x = *y;
+    *y = old;
+  }
+}
+
 /* Cholesky with diagonal pivoting for small k, by columns (the trailing part is not updated, its diagonal
  * is, in d); rows are permuted with the factor.  Returns the rank. */
 static int ldl_update_small_cholesky(perp_ldl *K, int *rows, int k, double tol)
@@ -119,25 +129,11 @@ static int ldl_update_small_cholesky(perp_ldl *K, int *rows, int k, double tol)
       rows[p] = row;
       d[p] = d[j];
       /* symmetric exchange of j and p in the lower triangle */
-      double x;
-      for (int c = 0; c < j; c++) {
-        x = K->L[j + (size_t)c * ld];
-        K->L[j + (size_t)c * ld] = K->L[p + (size_t)c * ld];
-        K->L[p + (size_t)c * ld] = x;
-      }
-      for (int i = j + 1; i < p; i++) {
-        x = K->L[i + (size_t)j * ld];
-        K->L[i + (size_t)j * ld] = K->L[p + (size_t)i * ld];
-        K->L[p + (size_t)i * ld] = x;
-      }
-      for (int i = p + 1; i < k; i++) {
-        x = K->L[i + (size_t)j * ld];
-        K->L[i + (size_t)j * ld] = K->L[i + (size_t)p * ld];
-        K->L[i + (size_t)p * ld] = x;
-      }
-      x = K->L[j + (size_t)j * ld];
-      K->L[j + (size_t)j * ld] = K->L[p + (size_t)p * ld];
-      K->L[p + (size_t)p * ld] = x;
+      double *lj = K->L + (size_t)j * ld, *lp = K->L + (size_t)p * ld;
+      ldl_update_swap(j, K->L + j, ld, K->L + p, ld);
+      ldl_update_swap(p - j - 1, lj + j + 1, 1, lj + ld + p, ld);
+      ldl_update_swap(k - p - 1, lj + p + 1, 1, lp + p + 1, 1);
+      ldl_update_swap(1, lj + j, 1, lp + p, 1);
     }
     double *lj = K->L + (size_t)j * ld, sum = lj[j];
     for (int c = 0; c < j; c++) {
@@ -157,13 +153,13 @@ static int ldl_update_small_cholesky(perp_ldl *K, int *rows, int k, double tol)
   return k;
 }
 
-static int ldl_update_regular(const perp_ldl *K, int k, double tol)
+static bool ldl_update_regular(const perp_ldl *K, int k, double tol)
 {
   for (int j = 0; j < k; j++) {
     double g = K->L[(size_t)j * (K->ld + 1)];
-    if (!(g * g > tol)) return 0;
+    if (!(g * g > tol)) return false;
   }
-  return 1;
+  return true;
 }
 
 int perp_ldl_factor(perp_ldl *K, const double *A, size_t lda, int *rows, int k, double depend,

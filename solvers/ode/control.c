@@ -62,18 +62,3 @@ double perp_ode_step_factor(double ratio, int n, bool refused, bool keep)
   if (keep && ratio <= 1 && factor > worth_shrinking && factor < worth_growing) factor = 1;
   return fmin(fmax(factor, least_factor), refused || ratio > 1 ? 1 : most_factor);
 }
-
-bool perp_ode_finite(const double *x, int n)
-{
-  /* x * 0 is 0 for finite x and NaN otherwise; four sums, because each must wait for its own only */
-  double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-  int i = 0;
-  for (; i + 3 < n; i += 4) {
-    s0 += x[i] * 0;
-    s1 += x[i + 1] * 0;
-    s2 += x[i + 2] * 0;
-    s3 += x[i + 3] * 0;
-  }
-  for (; i < n; i++) s0 += x[i] * 0;
-  return (s0 + s1) + (s2 + s3) == 0;
-}

@@ -3,6 +3,7 @@
 #ifndef PERP_ODE_CONTROL_H
 #define PERP_ODE_CONTROL_H
 
+#include "solvers/core/finite.h"
 #include "solvers/ode/ode.h"
 
 /* The largest position and velocity so far: the scale of the tolerance where atol = 0. */
@@ -33,8 +34,5 @@ double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_sca
  * within [0.2, 5], and not above 1 when the step was refused before or is being refused (ratio > 1).  A
  * ratio that is not a number gives 0.2. */
 double perp_ode_step_factor(double ratio, int n, bool refused, bool keep);
-
-/* All n numbers are finite. */
-bool perp_ode_finite(const double *x, int n);
 
 #endif

@@ -165,12 +165,12 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
   o->started = false;
   memcpy(o->y, q, (size_t)o->nq * sizeof *q);
   if (o->nv > 0) memcpy(o->y + o->nq, v, (size_t)o->nv * sizeof *v);
-  if (!(fabs(t) < HUGE_VAL) || !perp_ode_finite(o->y, o->n))
+  if (!(fabs(t) < HUGE_VAL) || !perp_finite(o->n, o->y))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the state to start from is not finite (t = %g s)",
                      o->desc->d.name, t);
   if (o->sys.accept != NULL) {
     perp_ode_answer answer = o->sys.accept(o->sys.user, t, o->y, o->y + o->nq);
-    if (answer == PERP_ODE_INVALID || answer == PERP_ODE_FAILED || !perp_ode_finite(o->y, o->n))
+    if (answer == PERP_ODE_INVALID || answer == PERP_ODE_FAILED || !perp_finite(o->n, o->y))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the state to start from (t = %g s) is not valid",
                        o->desc->d.name, t);
     if (answer == PERP_ODE_CHANGED) o->count.changed++;

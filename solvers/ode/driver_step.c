@@ -21,6 +21,15 @@ enum {
 /* Relative width at which an event or the last valid state counts as found. */
 static const double narrow = 1e-12;
 
+/* The step that is being made. */
+struct trial {
+  double h, t_new; /* its length and end, and y1 there */
+  bool whole;      /* fixed steps: it ends at a point of the grid */
+  double ratio;    /* e / E with error control */
+  perp_ode_stop stop;
+  double event; /* function at t_new */
+};
+
 /* ---- one trial step ------------------------------------------------------------------------------------- */
 
 static perp_ode_answer method_step(perp_ode *o, const perp_ode_sys *sys, double t, double h,
@@ -56,7 +65,7 @@ static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio,
     for (int i = 0; i < o->n; i++) o->err[i] = o->y2[i] - o->y1[i];
   }
   if (answer != PERP_ODE_OK) return answer;
-  if (!perp_ode_finite(o->y1, o->n)) return not_finite(stats);
+  if (!perp_finite(o->n, o->y1)) return not_finite(stats);
   if (o->control.tol > 0) {
     *ratio = perp_ode_error_ratio(&o->control, o->scale, h, o->nq, o->nv, o->y, o->y1, o->err);
     if (isnan(*ratio)) return not_finite(stats);
@@ -85,7 +94,7 @@ static perp_ode_answer driver_step_march(perp_ode *o, double h, perp_stats *stat
     memcpy(o->y2, o->y1, bytes);
     perp_ode_answer answer = method_step(o, &o->trial, t, step, o->y2, o->err, stats);
     double ratio = (double)NAN;
-    if (answer == PERP_ODE_OK && perp_ode_finite(o->y2, o->n))
+    if (answer == PERP_ODE_OK && perp_finite(o->n, o->y2))
       ratio = perp_ode_error_ratio(&o->control, o->scale, step, o->nq, o->nv, o->y1, o->y2, o->err);
     g = step * perp_ode_step_factor(ratio, order_of_error(o), refused, true);
     refused = !(ratio <= 1);
@@ -103,11 +112,11 @@ static perp_ode_answer driver_step_march(perp_ode *o, double h, perp_stats *stat
 }
 
 /* Make the step again, to t + h with another h. */
-static perp_ode_answer make_again(perp_ode *o, double h, perp_stats *stats)
+static perp_ode_answer make_again(perp_ode *o, double h, double *ratio, perp_stats *stats)
 {
-  double ratio;
+  *ratio = 0;
   o->count.bisections++;
-  return o->history ? driver_step_march(o, h, stats) : driver_step_attempt(o, h, &ratio, stats);
+  return o->history ? driver_step_march(o, h, stats) : driver_step_attempt(o, h, ratio, stats);
 }
 
 /* Width at which a point within the step h counts as found. */
@@ -118,14 +127,14 @@ static double driver_step_closely(const perp_ode *o, double h, double least)
 
 /* ---- events and invalid states -------------------------------------------------------------------------- */
 
-/* The latest state before the event function falls below zero in (t, t + *h], into y1; on entry it is `after` < 0 at
- * t + *h.  *h = 0: it falls right away, y1 = y.  Regula falsi (Illinois) with bisection when that is slow. */
-static void driver_step_locate(perp_ode *o, double *h, double after, perp_stats *stats)
+/* The latest state before the event function falls below zero in (t, t_new], into y1; on entry it is below at t_new.
+ * h = 0 on return: it falls right away, y1 = y.  Regula falsi (Illinois) with bisection when that is slow. */
+static void driver_step_locate(perp_ode *o, struct trial *p, perp_stats *stats)
 {
   const size_t bytes = (size_t)o->n * sizeof *o->y;
-  const double enough = driver_step_closely(o, *h, 2 * DBL_EPSILON * fabs(o->t));
+  const double enough = driver_step_closely(o, p->h, 2 * DBL_EPSILON * fabs(o->t));
   const int most = o->sys.locations_most > 0 ? o->sys.locations_most : LOCATIONS_MOST;
-  double lo = 0, hi = *h, f_lo = o->event, f_hi = after, width = hi;
+  double lo = 0, hi = p->h, f_lo = o->event, f_hi = p->event, width = hi;
   int side = 0;
   memcpy(o->y3, o->y, bytes);
   for (int i = 0; i < most && hi - lo > enough; i++) {
@@ -134,8 +143,8 @@ static void driver_step_locate(perp_ode *o, double *h, double after, perp_stats 
     if (i % 3 == 2) width = hi - lo;
     if (f_lo > 0 && f_hi < 0 && !slow) mid = lo + (hi - lo) * (f_lo / (f_lo - f_hi));
     mid = fmin(fmax(mid, lo + 0.5 * enough), hi - 0.5 * enough);
-    double f = -1; /* where no state can be reached is after the event */
-    bool reached = make_again(o, mid, stats) == PERP_ODE_OK;
+    double f = -1, ratio; /* where no state can be reached is after the event */
+    bool reached = make_again(o, mid, &ratio, stats) == PERP_ODE_OK;
     if (reached) f = o->sys.event(o->sys.user, o->t + mid, o->y1, o->y1 + o->nq);
     if (f >= 0) {
       lo = mid;
@@ -152,87 +161,77 @@ static void driver_step_locate(perp_ode *o, double *h, double after, perp_stats 
   }
   memcpy(o->y1, o->y3, bytes);
   stats->reason = PERP_RUNNING;
-  *h = lo;
+  p->h = lo;
+  p->t_new = o->t + lo;
+  p->stop = PERP_ODE_EVENT;
 }
 
-/* y1 is the trial state at t + *h: stop at an event, ask whether the state is acceptable. */
-static perp_ode_answer driver_step_settle(perp_ode *o, double *h, double *t_new,
-                                          perp_ode_stop *stop, double *event, perp_stats *stats)
+/* y1 is the trial state at t_new: stop at an event, ask whether the state is acceptable. */
+static perp_ode_answer driver_step_settle(perp_ode *o, struct trial *p, perp_stats *stats)
 {
   const perp_ode_sys *sys = &o->sys;
-  *stop = PERP_ODE_REACHED;
+  p->stop = PERP_ODE_REACHED;
   if (sys->event != NULL) {
-    *event = sys->event(sys->user, *t_new, o->y1, o->y1 + o->nq);
-    if (isnan(*event)) return not_finite(stats);
-    if (o->armed && *event < 0) {
-      driver_step_locate(o, h, *event, stats);
-      *t_new = o->t + *h;
-      *stop = PERP_ODE_EVENT;
-    }
+    p->event = sys->event(sys->user, p->t_new, o->y1, o->y1 + o->nq);
+    if (isnan(p->event)) return not_finite(stats);
+    if (o->armed && p->event < 0) driver_step_locate(o, p, stats);
   }
   if (sys->accept == NULL) return PERP_ODE_OK;
-  perp_ode_answer answer = sys->accept(sys->user, *t_new, o->y1, o->y1 + o->nq);
-  if (answer == PERP_ODE_CHANGED && !perp_ode_finite(o->y1, o->n)) return not_finite(stats);
+  perp_ode_answer answer = sys->accept(sys->user, p->t_new, o->y1, o->y1 + o->nq);
+  if (answer == PERP_ODE_CHANGED && !perp_finite(o->n, o->y1)) return not_finite(stats);
   return answer;
 }
 
-/* The latest valid state in (t, t + *h), into y1 (Vondrak 6.4.3); y1 at t + *h is invalid on entry. */
-static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *o, double *h, double *t_new,
-                                          perp_ode_stop *stop, double *event, perp_stats *stats)
+/* The latest valid state in (t, t_new], into y1 (Vondrak 6.4.3); y1 at t_new is invalid on entry. */
+static perp_ode_answer driver_step_bisect(perp_ctx *ctx, perp_ode *o, struct trial *p,
+                                          perp_stats *stats)
 {
-  const double enough = driver_step_closely(o, *h, 4 * DBL_EPSILON * fabs(o->t));
+  const double enough = driver_step_closely(o, p->h, 4 * DBL_EPSILON * fabs(o->t));
   const int most = o->sys.locations_most > 0 ? o->sys.locations_most : BISECTIONS_MOST;
-  double lo = 0, hi = *h;
+  double lo = 0, hi = p->h, ratio;
   for (int i = 0; i < most && hi - lo > enough; i++) {
-    double mid = lo + 0.5 * (hi - lo), ratio = 0;
-    o->count.bisections++;
-    perp_ode_answer answer = o->history ? driver_step_march(o, mid, stats)
-                                        : driver_step_attempt(o, mid, &ratio, stats);
+    double mid = lo + 0.5 * (hi - lo);
+    perp_ode_answer answer = make_again(o, mid, &ratio, stats);
     PERP_TRACE(ctx, .method = o->desc->d.name, .what = "bisect", .iteration = i, .entering = -1,
                .leaving = -1, .step = mid, .residual = ratio, .n = o->n, .x = o->y1);
     if (answer == PERP_ODE_OK && ratio <= 1) {
-      *h = mid;
-      *t_new = o->t + mid;
-      answer = driver_step_settle(o, h, t_new, stop, event, stats);
-      if (answer == PERP_ODE_CHANGED || (answer == PERP_ODE_OK && *stop == PERP_ODE_EVENT))
+      p->h = mid;
+      p->t_new = o->t + mid;
+      answer = driver_step_settle(o, p, stats);
+      if (answer == PERP_ODE_CHANGED || (answer == PERP_ODE_OK && p->stop == PERP_ODE_EVENT))
         return answer;
       if (answer == PERP_ODE_OK) {
         lo = mid;
         continue;
       }
-      mid = *h; /* shorter when the state at an event is invalid */
+      mid = p->h; /* shorter when the state at an event is invalid */
     }
     hi = mid;
   }
   stats->reason = PERP_INVALID_STATE;
   if (!(o->t + lo > o->t)) return PERP_ODE_INVALID;
   /* the last state asked must be the one that is kept: make it again */
-  *h = lo;
-  *t_new = o->t + lo;
-  perp_ode_answer answer = make_again(o, lo, stats);
-  if (answer == PERP_ODE_OK) answer = driver_step_settle(o, h, t_new, stop, event, stats);
+  p->h = lo;
+  p->t_new = o->t + lo;
+  perp_ode_answer answer = make_again(o, lo, &ratio, stats);
+  if (answer == PERP_ODE_OK) answer = driver_step_settle(o, p, stats);
   if (answer == PERP_ODE_OK || answer == PERP_ODE_CHANGED) stats->reason = PERP_RUNNING;
   return answer;
 }
 
 /* ---- one accepted step ------------------------------------------------------------------------------------ */
 
-struct plan {
-  double h, t_new; /* step and where it ends */
-  bool whole;      /* fixed steps: it ends at a point of the grid */
-};
-
-static struct plan plan_fixed(perp_ode *o, double t_max)
+static struct trial plan_fixed(perp_ode *o, double t_max)
 {
   const double h = o->h_first, t = o->t;
-  if (h <= 16 * DBL_EPSILON * fabs(t)) return (struct plan){ .t_new = t }; /* h is lost in t */
+  if (h <= 16 * DBL_EPSILON * fabs(t)) return (struct trial){ .t_new = t }; /* h is lost in t */
   const double small = fmax(PERP_ODE_SLIVER * h, 8 * DBL_EPSILON * (fabs(t) + h));
   double next = o->t0 + (o->k + 1) * h;
   while (next - t <= small) { /* an event or a cut just before the grid point took its place */
     o->k++;
     next = o->t0 + (o->k + 1) * h;
   }
-  struct plan p = { .h = next - t, .t_new = next, .whole = true };
+  struct trial p = { .h = next - t, .t_new = next, .whole = true };
   if (next >= t_max - small) {
     p.whole = next <= t_max + small;
     p.t_new = t_max;
@@ -243,46 +242,45 @@ static struct plan plan_fixed(perp_ode *o, double t_max)
 }
 
 /* the step after which the error control is free again; two equal steps rather than a long and a short one */
-static struct plan plan_adaptive(const perp_ode *o, double t_max)
+static struct trial plan_adaptive(const perp_ode *o, double t_max)
 {
   const double left = t_max - o->t;
   double h = o->h;
-  if (left <= h) return (struct plan){ .h = left, .t_new = t_max };
+  if (left <= h) return (struct trial){ .h = left, .t_new = t_max };
   if (left < 2 * h) h = 0.5 * left;
-  return (struct plan){ .h = h, .t_new = o->t + h };
+  return (struct trial){ .h = h, .t_new = o->t + h };
 }
 
-static void driver_step_commit(perp_ctx *ctx, perp_ode *o, perp_ode_answer answer, double h,
-                               double t_new, perp_ode_stop stop, double event, bool whole,
-                               bool again, double ratio)
+/* again: the step was made again, so that a history ends elsewhere. */
+static void driver_step_commit(perp_ctx *ctx, perp_ode *o, const struct trial *p,
+                               perp_ode_answer answer, bool again)
 {
   double *y = o->y;
   o->y = o->y1;
   o->y1 = y;
-  o->t = t_new;
-  if (whole) o->k++;
-  if (h > 0) {
+  o->t = p->t_new;
+  if (p->whole) o->k++;
+  if (p->h > 0) {
     o->count.steps++;
-    o->count.h_least = o->count.steps == 1 ? h : fmin(o->count.h_least, h);
-    o->count.h_most = fmax(o->count.h_most, h);
+    o->count.h_least = o->count.steps == 1 ? p->h : fmin(o->count.h_least, p->h);
+    o->count.h_most = fmax(o->count.h_most, p->h);
   }
   if (o->control.tol > 0) perp_ode_scale_grow(&o->scale, o->nq, o->nv, o->y);
   if (o->sys.event != NULL) {
-    o->event = event;
-    o->armed = event >= 0;
-    if (stop == PERP_ODE_EVENT) o->armed = false; /* it has been reported */
+    o->event = p->event;
+    o->armed = p->event >= 0 && p->stop != PERP_ODE_EVENT; /* one has been reported */
   }
   if (answer == PERP_ODE_CHANGED) {
     o->count.changed++;
-    if (stop != PERP_ODE_EVENT) perp_ode_watch(o);
+    if (p->stop != PERP_ODE_EVENT) perp_ode_watch(o);
   }
   if (answer == PERP_ODE_CHANGED || again) perp_ode_forget_history(o);
   PERP_TRACE(ctx, .method = o->desc->d.name,
-             .what = stop == PERP_ODE_EVENT       ? "event"
+             .what = p->stop == PERP_ODE_EVENT    ? "event"
                      : answer == PERP_ODE_CHANGED ? "changed"
                                                   : "step",
-             .iteration = (int)o->count.steps, .entering = -1, .leaving = -1, .step = h,
-             .residual = o->control.tol > 0 ? ratio : (double)NAN, .n = o->n, .x = o->y);
+             .iteration = (int)o->count.steps, .entering = -1, .leaving = -1, .step = p->h,
+             .residual = o->control.tol > 0 ? p->ratio : (double)NAN, .n = o->n, .x = o->y);
 }
 
 static perp_ode_stop give_up(perp_stats *stats, perp_reason reason)
@@ -292,8 +290,8 @@ static perp_ode_stop give_up(perp_stats *stats, perp_reason reason)
 }
 
 /* A trial step that met the error tolerance, or the reason why there is none: STOPPED. */
-static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, struct plan *p,
-                                    perp_ode_answer *answer, double *ratio, perp_stats *stats)
+static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, struct trial *p,
+                                    perp_ode_answer *answer, perp_stats *stats)
 {
   const bool keep = (o->desc->d.caps & PERP_ODE_OWN_STEP_CONTROL) != 0;
   *p = plan_adaptive(o, t_max);
@@ -301,23 +299,22 @@ static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, st
     if (!(o->t + p->h > o->t))
       return give_up(stats, stats->reason < 0 ? stats->reason : PERP_STEP_TOO_SMALL);
     stats->reason = PERP_RUNNING;
-    *answer = driver_step_attempt(o, p->h, ratio, stats);
+    *answer = driver_step_attempt(o, p->h, &p->ratio, stats);
     if (*answer == PERP_ODE_INVALID) return PERP_ODE_REACHED; /* for bisect() */
-    const bool met = *answer == PERP_ODE_OK;
-    double factor = perp_ode_step_factor(met ? *ratio : (double)NAN, order_of_error(o), refused > 0,
-                                         keep);
+    const double ratio = *answer == PERP_ODE_OK ? p->ratio : (double)NAN;
+    const double factor = perp_ode_step_factor(ratio, order_of_error(o), refused > 0, keep);
     /* a step that was cut short says little about the next one, unless history goes by its length */
     const bool cut = p->h < o->h;
-    if (met && *ratio <= 1) {
+    if (ratio <= 1) {
       double h = fmin(p->h * factor, o->control.h_max);
       o->h = cut && !keep ? fmax(h, o->h) : h;
       return PERP_ODE_REACHED;
     }
-    if (!met && stats->reason == PERP_RUNNING) stats->reason = PERP_SINGULAR;
+    if (*answer != PERP_ODE_OK && stats->reason == PERP_RUNNING) stats->reason = PERP_SINGULAR;
     o->count.rejected++;
     PERP_TRACE(ctx, .method = o->desc->d.name, .what = "reject", .iteration = refused,
-               .entering = -1, .leaving = -1, .step = p->h, .residual = met ? *ratio : (double)NAN,
-               .n = o->n, .x = o->y1);
+               .entering = -1, .leaving = -1, .step = p->h, .residual = ratio, .n = o->n,
+               .x = o->y1);
     p->h *= refused < 8 ? factor : fmin(factor, 0.2);
     p->t_new = o->t + p->h;
     o->h = p->h;
@@ -329,36 +326,34 @@ static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, st
 
 perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_stats *stats)
 {
-  struct plan p;
+  struct trial p;
   perp_ode_answer answer;
-  perp_ode_stop stop = PERP_ODE_REACHED;
-  double ratio = 0, event = 0;
   stats->reason = PERP_RUNNING;
   if ((o->sys.caps & PERP_ODE_SYS_RENEWED_EVENT) != 0) perp_ode_watch(o);
 
   if (o->control.tol > 0) {
-    if (adaptive_trial(ctx, o, t_max, &p, &answer, &ratio, stats) == PERP_ODE_STOPPED)
+    if (adaptive_trial(ctx, o, t_max, &p, &answer, stats) == PERP_ODE_STOPPED)
       return PERP_ODE_STOPPED;
-    stats->residual = isnan(stats->residual) ? ratio : fmax(stats->residual, ratio);
+    stats->residual = fmax(stats->residual, p.ratio); /* that of NaN and a number is the number */
   } else {
     p = plan_fixed(o, t_max);
     if (!(o->t + p.h > o->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
-    answer = driver_step_attempt(o, p.h, &ratio, stats);
+    answer = driver_step_attempt(o, p.h, &p.ratio, stats);
   }
 
   const double tried = p.h;
   if (answer == PERP_ODE_OK && (o->sys.event != NULL || o->sys.accept != NULL))
-    answer = driver_step_settle(o, &p.h, &p.t_new, &stop, &event, stats);
-  bool again = stop == PERP_ODE_EVENT;
+    answer = driver_step_settle(o, &p, stats);
+  bool again = p.stop == PERP_ODE_EVENT;
   if (answer == PERP_ODE_INVALID) {
-    answer = driver_step_bisect(ctx, o, &p.h, &p.t_new, &stop, &event, stats);
+    answer = driver_step_bisect(ctx, o, &p, stats);
     again = true;
   }
   if (answer == PERP_ODE_INVALID) return give_up(stats, PERP_INVALID_STATE);
   if (answer == PERP_ODE_FAILED)
     return give_up(stats, stats->reason < 0 ? stats->reason : PERP_SINGULAR);
-  driver_step_commit(ctx, o, answer, p.h, p.t_new, stop, event, p.whole && p.h == tried, again,
-                     ratio);
+  p.whole = p.whole && p.h == tried;
+  driver_step_commit(ctx, o, &p, answer, again);
   stats->reason = PERP_EXACT;
-  return stop;
+  return p.stop;
 }

@@ -171,7 +171,7 @@ static int apply_shifted(struct ws *w, double t, const double *q, const double *
   int status = gsl_odeiv2_step_apply(w->step, t, w->h, w->y, w->yerr, w->f, NULL, &w->system);
   w->shifted = false;
   for (int i = 0; i < w->n; i++) w->y[i] -= w->shift[i];
-  return status == GSL_SUCCESS && !perp_ode_finite(w->yerr, w->n) ? GSL_EMAXITER : status;
+  return status == GSL_SUCCESS && !perp_finite(w->n, w->yerr) ? GSL_EMAXITER : status;
 }
 
 static perp_ode_answer gsl_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
@@ -187,7 +187,7 @@ static perp_ode_answer gsl_step(void *ws, const perp_ode_sys *sys, double t, dou
 
   w->answer = perp_ode_eval(sys, t, h, q, v, false, w->f, w->f + nq, stats);
   if (w->answer != PERP_ODE_OK) return w->answer;
-  if (!perp_ode_finite(w->f, w->n)) { /* GSL would take it into its factorizations and history */
+  if (!perp_finite(w->n, w->f)) { /* GSL would take it into its factorizations and history */
     stats->reason = PERP_NOT_FINITE;
     return PERP_ODE_FAILED;
   }
@@ -201,7 +201,7 @@ static perp_ode_answer gsl_step(void *ws, const perp_ode_sys *sys, double t, dou
     set_levels(w, tol, given->atol);
     status = gsl_odeiv2_step_apply(w->step, t, h, w->y, w->yerr, w->f, NULL, &w->system);
     if (status == GSL_SUCCESS && w->step->type == gsl_odeiv2_step_bsimp &&
-        !perp_ode_finite(w->yerr, w->n))
+        !perp_finite(w->n, w->yerr))
       status = apply_shifted(w, t, q, v);
     if (status == GSL_SUCCESS || w->answer != PERP_ODE_OK || !fixed || looser == 2) break;
     memcpy(w->y, q, nq * sizeof *q);
@@ -209,7 +209,7 @@ static perp_ode_answer gsl_step(void *ws, const perp_ode_sys *sys, double t, dou
   }
   gsl_set_error_handler(handler);
 
-  if (w->history && (w->answer != PERP_ODE_OK || !perp_ode_finite(w->y, w->n)))
+  if (w->history && (w->answer != PERP_ODE_OK || !perp_finite(w->n, w->y)))
     gsl_odeiv2_step_reset(w->step); /* not every failure of ours leaves the array as it was */
   if (w->answer != PERP_ODE_OK) return w->answer;
   if (status != GSL_SUCCESS) {

@@ -328,13 +328,13 @@ static void control(void)
      "nor is infinity");
   for (int n = 1; n < 10; n++) {
     double x[10] = { 0 };
-    ok(perp_ode_finite(x, n), "%d zeros are finite", n);
+    ok(perp_finite(n, x), "%d zeros are finite", n);
     for (int i = 0; i < n; i++) {
       x[i] = i % 3 == 0 ? (double)NAN : i % 3 == 1 ? HUGE_VAL : -HUGE_VAL;
-      if (perp_ode_finite(x, n)) ok(0, "x[%d] of %d is not finite", i, n);
+      if (perp_finite(n, x)) ok(0, "x[%d] of %d is not finite", i, n);
       x[i] = -DBL_MAX;
     }
-    ok(perp_ode_finite(x, n), "%d large numbers are finite", n);
+    ok(perp_finite(n, x), "%d large numbers are finite", n);
   }
 }
 
