@@ -196,8 +196,8 @@ typedef enum perp_drive_axis {
  *
  *      limits   lower <= x <= upper; a stop reached faster than 1e-3 / s rebounds by `restitution`
  *      motor    xdot = velocity as far as a force of at most max_force does it
- *               (max_force = infinity: kinematic); velocity = 0 is dry friction of the joint (STAR
- *               2012, eq. 49)
+ *               (max_force = infinity: kinematic); velocity = 0 is dry friction of the joint
+ *               (STAR 2012, eq. 49)
  *      servo    stiffness or damping > 0: the motor is the spring and damper -stiffness (x -
  *               target) - damping (xdot - velocity), not more than max_force: on the velocity level
  *               that of the end of the step (stable for any h), on the acceleration level a force */
