@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 perp_mass perp_mass_thin_rod(double m, double length)
 {
