@@ -2,7 +2,9 @@
 /* Finishing a model: its definitions become index arrays and packed data in one block of memory,
  * and the initial state is checked against the joints. */
 #include "models/multibody/model_private.h"
+#include "models/shapes/shapes_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void finish_layout(void *model, perp_arena *a)
@@ -215,6 +217,22 @@ static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
   return PERP_OK;
 }
 
+static perp_status finish_shapes(perp_ctx *ctx, perp_model *m)
+{
+  char buf[PERP_LABEL_MAX];
+  if (m->n_shapes > PERP_SHAPES_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%d shapes, %d is the limit", m->n_shapes,
+                     PERP_SHAPES_MAX);
+  m->shape = calloc((size_t)(m->n_shapes + 1), sizeof *m->shape);
+  if (m->shape == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for shapes");
+  for (int i = 0; i < m->n_shapes; i++) {
+    const perp_shape_def *def = &m->shape_def[i];
+    PERP_TRY(perp_shape_compile(ctx, m->dim, def, perp_model_label(buf, "shape", i, def->name),
+                                &m->shape[i]));
+  }
+  return PERP_OK;
+}
+
 perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
 {
   perp_model *m = model;
@@ -242,8 +260,9 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   if (status == PERP_OK) status = check_initial_state(ctx, m);
   for (int i = 0; i < m->n_drives && status == PERP_OK; i++)
     perp_drive_compile(m, &m->eval, i, &m->drive[i]); /* at the poses that were just checked */
-  if (status == PERP_OK) status = perp_shapes_compile(ctx, m);
+  if (status == PERP_OK) status = finish_shapes(ctx, m);
   if (status != PERP_OK) {
+    perp_shapes_free(m);
     perp_arena_free(&m->arena);
     finish_layout(m, &m->arena); /* forget the addresses */
     m->arena = (perp_arena){ 0 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Building a model: checked definitions in growing lists, until perp_model_finish (finish.c). */
 #include "models/multibody/model_private.h"
+#include "models/shapes/shapes_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +171,14 @@ perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out)
   model->gravity = 9.81;
   *out = model;
   return PERP_OK;
+}
+
+void perp_shapes_free(perp_model *model)
+{
+  for (int i = 0; model->shape != NULL && i < model->n_shapes; i++)
+    perp_hull_destroy(model->shape[i].hull);
+  free(model->shape);
+  model->shape = NULL;
 }
 
 void perp_model_destroy(perp_model *model)

@@ -114,6 +114,8 @@ const char *perp_model_label(char buf[PERP_LABEL_MAX], const char *what, int ind
 /* PERP_ERR_ARG: the model is finished. */
 perp_status perp_model_building(perp_ctx *ctx, const perp_model *model);
 bool perp_model_is_particle(const perp_model *model, int body); /* false for the world */
+/* The compiled shapes; none is fine. */
+void perp_shapes_free(perp_model *model);
 
 /* ---- joints/ --------------------------------------------------------------------------------- */
 
@@ -168,12 +170,6 @@ double perp_drive_row(const perp_model *model, const perp_eval *e, int index, do
                       double *Jb);
 /* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
 double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, const double *v);
-
-/* ---- shapes.c -------------------------------------------------------------------------------- */
-
-/* model->shape from the definitions; names the shape that cannot be compiled. */
-perp_status perp_shapes_compile(perp_ctx *ctx, perp_model *model);
-void perp_shapes_free(perp_model *model);
 
 /* ---- forces/ --------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Chains of links in a vertical plane. */
+/* Serial links in one vertical plane: their models, states and reference files. */
 #include "models/scenes/build.h"
 
 #include <math.h>

@@ -2,7 +2,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void perp_build_quat(double tilt, double azimuth, double quat[4])

@@ -11,7 +11,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { MIXED, SPHERES, CUBES };
 static const char *const crowd_shapes[] = { "mixed", "spheres", "cubes", NULL };

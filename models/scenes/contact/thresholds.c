@@ -16,7 +16,6 @@
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- card house ------------------------------------------------------------------------------ */

@@ -18,7 +18,6 @@
 #include "models/scenes/mechanism.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { IVP, IFTOMM };
 static const char *const starts[] = { "ivp", "iftomm", NULL };
