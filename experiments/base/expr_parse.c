@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Precedence climbing into a tree whose nodes carry their type: everything that can be wrong with an
- * expression is found when it is read, with its place, and evaluation cannot fail. */
+/* Precedence climbing into a tree whose nodes carry their type: everything that can be wrong with
+ * an expression is found when it is read, with its place, and evaluation cannot fail. */
 #include "experiments/base/expr_tree.h"
 #include "experiments/base/messages.h"
 
@@ -427,7 +427,7 @@ static perp_expr *read_comparison(struct parser *p)
   return a;
 }
 
-/* ---- levels -------------------------------------------------------------------------------------------------- */
+/* ---- levels ----------------------------------------------------------------------------------- */
 
 /* "not" before a comparison, "-" before an atom and its power. */
 static perp_expr *read_prefixed(struct parser *p, bool logic, const perp_expr *left)

@@ -32,7 +32,8 @@ typedef struct perp_names {
   int n;
   const char **text;
 } perp_names;
-/* The number of a text, which is added when it is new; -1 when there are `most` others (-1: no limit). */
+/* The number of a text, which is added when it is new; -1 when there are `most` others (-1: no
+ * limit). */
 int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int most);
 
 /* Growing text; s is NULL while empty, always terminated afterwards. */
@@ -62,8 +63,8 @@ void perp_json_text(perp_json *j, const char *key, const char *value); /* NULL g
 void perp_json_real(perp_json *j, const char *key, double value);
 void perp_json_int(perp_json *j, const char *key, int64_t value);
 void perp_json_bool(perp_json *j, const char *key, bool value);
-/* Several members, named with their types: "{ name:s rows:i share:r found:b }" is an object with a text, an int, a
- * double and a bool, "name:s rows:i" two members of the one that is open. */
+/* Several members, named with their types: "{ name:s rows:i share:r found:b }" is an object with a
+ * text, an int, a double and a bool, "name:s rows:i" two members of the one that is open. */
 void perp_json_put(perp_json *j, const char *members, ...);
 void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n);
 /* float32, little endian, as one base64 text: 5.4 bytes a number. */
@@ -115,8 +116,8 @@ perp_status perp_parse_int(perp_ctx *ctx, const char *text, int64_t lo, int64_t 
 
 /* An option of a plug-in; NULL when it has none of that name. */
 const perp_opt *perp_option(const perp_desc *d, const char *key);
-/* The same of the plug-in in a text ("psor:omega=1.3"), with its value there in buf; NULL, and an empty buf, also when
- * the text is empty or no such plug-in. */
+/* The same of the plug-in in a text ("psor:omega=1.3"), with its value there in buf; NULL, and an
+ * empty buf, also when the text is empty or no such plug-in. */
 const perp_opt *perp_option_text(const perp_ctx *ctx, perp_kind kind, const char *plugin,
                                  const char *key, char *buf, size_t size);
 

@@ -61,7 +61,8 @@ perp_status perp_lesson_run(perp_ctx *ctx, const perp_lesson *l, const char *con
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------- */
 
-/* Value of a number written in the language of claims; NaN when it has none.  PERP_ERR_FORMAT: it does not read. */
+/* Value of a number written in the language of claims; NaN when it has none.  PERP_ERR_FORMAT when
+ * it does not read. */
 static perp_status lesson_run_value(perp_ctx *ctx, perp_results *r, const char *expr, double *value)
 {
   perp_scope scope;

@@ -30,8 +30,8 @@ static void pivots_exchange(perp_tableau *t, int n, int p, int q)
   }
 }
 
-/* w = A lambda + b (+ c t, where c is not NULL) solved for the variables with `basic` set; false (and no columns) when
- * they are not n in number or their block is singular.  O(n^3). */
+/* w = A lambda + b (+ c t, where c is not NULL) solved for the variables with `basic` set; false
+ * (and no columns) when they are not n in number or their block is singular.  O(n^3). */
 static bool tableau_make(const perp_lesson *l, const double *b, const double *c, const bool *basic,
                          perp_tableau *out)
 {

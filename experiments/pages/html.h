@@ -14,7 +14,8 @@ void perp_html_script(FILE *out, const char *script);
 void perp_html_end(FILE *out);
 /* text with & < > " escaped */
 void perp_html_text(FILE *out, const char *text);
-/* printf of markup.h: %s is escaped, %m in the notation of the tables (3 significant digits; NaN as a dash) */
+/* printf of markup.h: %s is escaped, %m in the notation of the tables (3 significant digits; NaN as
+ * a dash) */
 void perp_html(FILE *out, const char *format, ...);
 /* JSON [n] for a script of the page: an element that it finds by its id. */
 void perp_html_data(FILE *out, const char *id, const char *json, size_t n);

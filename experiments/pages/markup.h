@@ -12,8 +12,8 @@ typedef struct perp_markup {
   void (*number)(FILE *out, double v);
 } perp_markup;
 
-/* format is markup, in which %s is a text, %n a text that is markup, %d an int, %m a measured number, %g a double (6
- * digits), %% a percent sign. */
+/* format is markup, in which %s is a text, %n a text that is markup, %d an int, %m a measured
+ * number, %g a double (6 digits), %% a percent sign. */
 void perp_markup_print(FILE *out, const perp_markup *language, const char *format, va_list ap);
 
 #endif

@@ -55,7 +55,8 @@ static double profiles_cost(const perp_page *page, int cell, const char *metric)
   return v > 0 ? v : HUGE_VAL;
 }
 
-/* Distribution of costs [n]: share of items within x.  The curve is made of the corners of the steps. */
+/* Distribution of costs [n]: share of items within x.  The curve is made of the corners of the
+ * steps. */
 static perp_curve profiles_distribution(perp_page *page, double *costs, int n, const char *label,
                                         int colour, double end)
 {

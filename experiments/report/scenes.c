@@ -4,24 +4,9 @@
 #include "experiments/report/page.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { SCENES_LEAST = 3, SCENES_MOST = 60, ROWS_MOST = 200, LABEL_MOST = 400 };
-
-/* The varying parts of a cell but the scene. */
-static const char *scenes_parts_of(perp_page *page, int cell, int scene)
-{
-  const perp_view *v = &page->view;
-  char text[LABEL_MOST] = "";
-  size_t n = 0;
-  for (int k = 0; k < v->n_axes; k++) {
-    const char *name = v->axis[k] == scene ? "" : perp_view_text(v, cell, v->axis[k]);
-    if (name[0] == '\0' || n >= sizeof text) continue;
-    n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n > 0 ? ", " : "", name);
-  }
-  return perp_pool_strdup(&page->pool, text);
-}
+enum { SCENES_LEAST = 3, SCENES_MOST = 60, ROWS_MOST = 200 };
 
 /* "0.785398" in place of "0.7853981633974483": options need not be read back here */
 static const char *brief_scene(perp_page *page, const char *text)
@@ -71,7 +56,8 @@ void perp_page_scenes(perp_page *page)
   for (int i = 0; i < SCENES_MOST * ROWS_MOST; i++) at[i] = -1;
   for (int c = 0; c < cells; c++) {
     int s = perp_names_index(&page->pool, &scene, perp_view_text(v, c, column), SCENES_MOST);
-    int r = perp_names_index(&page->pool, &row, scenes_parts_of(page, c, column), ROWS_MOST);
+    int r = perp_names_index(&page->pool, &row, perp_view_label(&page->pool, v, c, column, false),
+                             ROWS_MOST);
     if (s >= 0 && r >= 0) at[r * SCENES_MOST + s] = c;
   }
   if (scene.n < SCENES_LEAST || row.n < 2) return;

@@ -10,13 +10,7 @@
 static const char *label_without(perp_page *page, int row, int left_out)
 {
   const perp_view *v = &page->view;
-  const char *label = "";
-  for (int a = 0; a < v->n_axes; a++) {
-    if (v->axis[a] == left_out) continue;
-    const char *text = perp_view_text(v, row, v->axis[a]);
-    if (text[0] != '\0')
-      label = label[0] == '\0' ? text : perp_pool_printf(&page->pool, "%s, %s", label, text);
-  }
+  const char *label = perp_view_label(&page->pool, v, row, left_out, false);
   if (v->x_name == NULL) return label[0] == '\0' ? "the only cell" : label;
   int name = (int)strcspn(v->x_name, " ");
   return perp_pool_printf(&page->pool, "%s%s%.*s = %.6g", label, label[0] == '\0' ? "" : ", ", name,

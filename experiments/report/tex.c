@@ -115,12 +115,11 @@ static void tex_solvers(perp_page *page, FILE *out)
 {
   int lcp = perp_kind_param(page->study->kind, "lcp"), n = page->results->plan.n;
   if (!has_solvers(page)) return;
-  enum { MOST = 256 };
-  int solved[MOST] = { 0 }, all[MOST] = { 0 };
+  int *solved = perp_pool_alloc(&page->pool, (size_t)n, sizeof *solved);
+  int *all = perp_pool_alloc(&page->pool, (size_t)n, sizeof *all);
   perp_names solver = { 0 };
   for (int r = 0; r < n; r++) {
-    int s = perp_names_index(&page->pool, &solver, perp_view_text(&page->view, r, lcp), MOST);
-    if (s < 0) continue;
+    int s = perp_names_index(&page->pool, &solver, perp_view_text(&page->view, r, lcp), -1);
     all[s]++;
     solved[s] += perp_results_wins(page->results, r);
   }

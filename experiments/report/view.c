@@ -84,15 +84,15 @@ static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
   return found;
 }
 
-/* What tells the cell of a row from the others, without the subject. */
-static const char *facet_label(perp_pool *pool, const perp_view *v, int row)
+const char *perp_view_label(perp_pool *pool, const perp_view *v, int cell, int left_out, bool brief)
 {
   const char *label = "";
   for (int a = 0; a < v->n_axes; a++) {
-    if (a == v->subject) continue;
-    const char *text = perp_view_name(pool, v, row, v->axis[a]);
-    if (text[0] == '\0') continue;
-    label = label[0] == '\0' ? text : perp_pool_printf(pool, "%s, %s", label, text);
+    if (v->axis[a] == left_out) continue;
+    const char *text = brief ? perp_view_name(pool, v, cell, v->axis[a])
+                             : perp_view_text(v, cell, v->axis[a]);
+    if (text[0] != '\0')
+      label = label[0] == '\0' ? text : perp_pool_printf(pool, "%s, %s", label, text);
   }
   return label;
 }
@@ -131,12 +131,14 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   }
   if (stab >= 0) v->axis[v->n_axes++] = stab;
   v->subject = v->n_axes - 1;
+  const int subject = v->subject < 0 ? -1 : v->axis[v->subject];
 
   perp_names subjects = { 0 };
   v->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group);
   for (int r = 0; r < n; r++) {
-    int facet = perp_names_index(pool, &v->facet, facet_label(pool, v, r), -1);
-    const char *label = v->subject < 0 ? "all" : perp_view_name(pool, v, r, v->axis[v->subject]);
+    const char *others = perp_view_label(pool, v, r, subject, true);
+    int facet = perp_names_index(pool, &v->facet, others, -1);
+    const char *label = subject < 0 ? "all" : perp_view_name(pool, v, r, subject);
     int colour = perp_names_index(pool, &subjects, label, -1);
     int g = 0;
     while (g < v->n_groups && !(v->group[g].facet == facet && v->group[g].colour == colour)) g++;

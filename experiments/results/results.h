@@ -93,7 +93,8 @@ const char *perp_record_mark(const perp_record *rec, char buf[32]);
  * are none); NaN when not measured.  m: index in the kind's table. */
 double perp_results_value(const perp_results *r, int cell, int m);
 int perp_results_metric(const perp_results *r, const char *name); /* -1 when there is none */
-/* The option "stab.alpha" of a cell, its value in buf; NULL, and an empty buf, when its plug-in has none. */
+/* The option "stab.alpha" of a cell, its value in buf; NULL, and an empty buf, when its plug-in has
+ * none. */
 const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
                                     const char *name, char *buf, size_t size);
 /* Statistics of a timing metric over the rounds. */
