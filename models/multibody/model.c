@@ -176,7 +176,7 @@ perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out)
 void perp_shapes_free(perp_model *model)
 {
   for (int i = 0; model->shape != NULL && i < model->n_shapes; i++)
-    perp_hull_destroy(model->shape[i].hull);
+    free(model->shape[i].hull);
   free(model->shape);
   model->shape = NULL;
 }
