@@ -8,6 +8,16 @@
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
+const char *perp_model_label(char buf[PERP_LABEL_MAX], const char *what, int index,
+                             const char *name)
+{
+  if (name != NULL)
+    snprintf(buf, PERP_LABEL_MAX, "%s %d '%.48s'", what, index, name);
+  else
+    snprintf(buf, PERP_LABEL_MAX, "%s %d", what, index);
+  return buf;
+}
+
 static bool all_finite(int n, const double *x)
 {
   for (int i = 0; i < n; i++)
@@ -175,8 +185,7 @@ perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out)
 
 void perp_shapes_free(perp_model *model)
 {
-  for (int i = 0; model->shape != NULL && i < model->n_shapes; i++)
-    free(model->shape[i].hull);
+  for (int i = 0; model->shape != NULL && i < model->n_shapes; i++) free(model->shape[i].hull);
   free(model->shape);
   model->shape = NULL;
 }
