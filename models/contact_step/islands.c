@@ -17,16 +17,16 @@ static void islands_layout(void *ws, perp_arena *a)
   perp_islands *s = ws;
   const perp_model *model = s->model;
   size_t nb = (size_t)model->n_bodies, square = (size_t)model->nvb * (size_t)model->nvb;
-  s->tied = PERP_CARVE(a, int, nb);
+  s->joint_root = PERP_CARVE(a, int, nb);
   s->jointed = PERP_CARVE(a, bool, nb);
   s->mass = PERP_CARVE(a, double, nb);
-  s->held = PERP_CARVE(a, int, nb);
+  s->mass_place = PERP_CARVE(a, int, nb);
   s->diag = PERP_CARVE(a, unsigned char, nb);
-  PERP_INTS(a, nb, &s->parent, &s->of);
+  PERP_INTS(a, nb, &s->parent, &s->island_of);
   s->touched = PERP_CARVE(a, signed char, nb);
   PERP_INTS(a, nb, &s->local, &s->bodies);
   s->joints = PERP_CARVE(a, int, model->n_joints);
-  s->at = PERP_CARVE(a, island, nb + 1);
+  s->start = PERP_CARVE(a, island, nb + 1);
   s->bounded = PERP_CARVE(a, int, s->max_bounded);
   s->cursor = PERP_CARVE(a, int, 4 * (nb + 1));
   PERP_INTS(a, 2 * nb + 1, &s->bptr, &s->mptr, &s->tptr);
@@ -49,12 +49,13 @@ static void islands_layout_grown(void *ws, perp_arena *a)
   s->scratch = PERP_CARVE(a, double, 4 * n);
   PERP_INTS(a, n, &s->part, &s->owner, &s->order);
   s->frame = PERP_CARVE(a, double, 6 * n);
-  PERP_DOUBLES(a, rows, &s->b, &s->x, &s->s, &s->d);
-  PERP_DOUBLES(a, n, &s->mu, &s->slip, &s->e, &s->lo);
+  PERP_DOUBLES(a, rows, &s->b, &s->x, &s->s, &s->diagonal);
+  PERP_DOUBLES(a, n, &s->mu, &s->slip, &s->restitution, &s->least);
   s->drag = PERP_CARVE(a, double, 2 * n);
-  s->b2 = PERP_CARVE(a, double, rows + n);
-  s->x2 = PERP_CARVE(a, double, rows);
-  PERP_DOUBLES(a, further, &s->row_lo, &s->row_hi, &s->lo2, &s->hi2);
+  s->b_decompression = PERP_CARVE(a, double, rows + n);
+  s->x_decompression = PERP_CARVE(a, double, rows);
+  PERP_DOUBLES(a, further, &s->row_lo, &s->row_hi, &s->row_lo_decompression,
+               &s->row_hi_decompression);
   s->J = PERP_CARVE(a, double, 2 * nv * (r * n + JOINT_ROWS * nj + nb));
   PERP_INTS(a, groups + islands, &s->cptr, &s->jptr);
   s->joff = PERP_CARVE(a, int, 2 * groups + islands);
@@ -137,18 +138,18 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
     return status;
   }
   for (int i = 0; i < model->n_bodies; i++) {
-    s->tied[i] = i;
+    s->joint_root[i] = i;
     s->jointed[i] = false;
-    s->held[i] = -1;
+    s->mass_place[i] = -1;
     s->mass[i] = model->inertia[i].mass;
   }
   for (int i = 0; i < model->n_joints; i++) {
     const perp_joint *j = &model->joint[i];
     if (j->a >= 0) s->jointed[j->a] = true;
     if (j->b >= 0) s->jointed[j->b] = true;
-    if (j->a >= 0 && j->b >= 0) islands_unite(s->tied, j->a, j->b);
+    if (j->a >= 0 && j->b >= 0) islands_unite(s->joint_root, j->a, j->b);
   }
-  for (int i = 0; i < model->n_bodies; i++) s->tied[i] = islands_root(s->tied, i);
+  for (int i = 0; i < model->n_bodies; i++) s->joint_root[i] = islands_root(s->joint_root, i);
   memset(s->zero, 0, (size_t)model->m * sizeof *s->zero);
   *out = s;
   return PERP_OK;
@@ -202,8 +203,8 @@ static void islands_partition(perp_islands *s, const perp_island_task *task)
   int *const contacts = s->cursor, *const bodies = contacts + nb + 1,
              *const joints = bodies + nb + 1, *const bounded = joints + nb + 1;
   int parts = 0;
-  memcpy(s->parent, s->tied, (size_t)nb * sizeof *s->parent);
-  for (int b = 0; b < nb; b++) s->of[b] = s->touched[b] = -1;
+  memcpy(s->parent, s->joint_root, (size_t)nb * sizeof *s->parent);
+  for (int b = 0; b < nb; b++) s->island_of[b] = s->touched[b] = -1;
   for (int i = 0; i < task->n; i++) {
     if (!takes_part(task, i)) continue;
     const perp_contact *x = &task->contact[i];
@@ -216,31 +217,31 @@ static void islands_partition(perp_islands *s, const perp_island_task *task)
   /* no body comes before its parent: one step leads to the root */
   for (int b = 0; b < nb; b++) {
     s->parent[b] = s->parent[s->parent[b]];
-    if (s->touched[b] == 0) s->of[s->parent[b]] = 0;
+    if (s->touched[b] == 0) s->island_of[s->parent[b]] = 0;
   }
   s->n_islands = 0;
   for (int b = 0; b < nb; b++) { /* a root comes before the rest of its island */
-    if (s->parent[b] == b && s->of[b] == 0) {
+    if (s->parent[b] == b && s->island_of[b] == 0) {
       contacts[s->n_islands] = bodies[s->n_islands] = joints[s->n_islands] = 0;
       bounded[s->n_islands] = 0;
-      s->at[s->n_islands].eliminate = false;
-      s->of[b] = s->n_islands++;
+      s->start[s->n_islands].eliminate = false;
+      s->island_of[b] = s->n_islands++;
     }
-    int at = s->of[s->parent[b]];
-    s->of[b] = at;
+    int at = s->island_of[s->parent[b]];
+    s->island_of[b] = at;
     if (at < 0) continue;
     s->local[b] = bodies[at]++;
-    if ((s->jointed[b] && !s->rows) || task->offset != NULL) s->at[at].eliminate = true;
+    if ((s->jointed[b] && !s->rows) || task->offset != NULL) s->start[at].eliminate = true;
   }
-  for (int i = 0; i < parts; i++) contacts[s->of[s->owner[i]]]++;
-  for (int i = 0; i < task->n_rows; i++) bounded[s->of[body_of_row(&task->row[i])]]++;
+  for (int i = 0; i < parts; i++) contacts[s->island_of[s->owner[i]]]++;
+  for (int i = 0; i < task->n_rows; i++) bounded[s->island_of[body_of_row(&task->row[i])]]++;
   for (int j = 0; j < model->n_joints && s->rows; j++) {
     int b = model->joint[j].a >= 0 ? model->joint[j].a : model->joint[j].b;
-    if (s->of[b] >= 0) joints[s->of[b]]++;
+    if (s->island_of[b] >= 0) joints[s->island_of[b]]++;
   }
   island sum = { 0 };
   for (int i = 0; i < s->n_islands; i++) {
-    island *p = &s->at[i];
+    island *p = &s->start[i];
     size_t rows = (size_t)s->r * (size_t)contacts[i] + (size_t)bounded[i];
     sum.eliminate = p->eliminate;
     *p = sum;
@@ -253,22 +254,22 @@ static void islands_partition(perp_islands *s, const perp_island_task *task)
     joints[i] = p->joint;
     bounded[i] = p->bounded;
   }
-  s->at[s->n_islands] = sum;
+  s->start[s->n_islands] = sum;
   for (int b = 0; b < nb; b++)
-    if (s->of[b] >= 0) s->bodies[s->at[s->of[b]].body + s->local[b]] = b;
-  for (int i = 0; i < parts; i++) s->order[contacts[s->of[s->owner[i]]]++] = s->part[i];
+    if (s->island_of[b] >= 0) s->bodies[s->start[s->island_of[b]].body + s->local[b]] = b;
+  for (int i = 0; i < parts; i++) s->order[contacts[s->island_of[s->owner[i]]]++] = s->part[i];
   for (int i = 0; i < task->n_rows; i++)
-    s->bounded[bounded[s->of[body_of_row(&task->row[i])]]++] = i;
+    s->bounded[bounded[s->island_of[body_of_row(&task->row[i])]]++] = i;
   if (!s->rows) return;
   for (int j = 0; j < model->n_joints; j++) {
     int b = model->joint[j].a >= 0 ? model->joint[j].a : model->joint[j].b;
-    if (s->of[b] >= 0) s->joints[joints[s->of[b]]++] = j;
+    if (s->island_of[b] >= 0) s->joints[joints[s->island_of[b]]++] = j;
   }
   int rows = 0;
   for (int i = 0; i <= s->n_islands; i++) {
-    s->at[i].joint_rows = rows;
+    s->start[i].joint_rows = rows;
     if (i == s->n_islands) break;
-    for (int j = s->at[i].joint; j < s->at[i + 1].joint; j++)
+    for (int j = s->start[i].joint; j < s->start[i + 1].joint; j++)
       rows += model->cptr[s->joints[j] + 1] - model->cptr[s->joints[j]];
   }
 }
@@ -279,12 +280,13 @@ static void islands_partition(perp_islands *s, const perp_island_task *task)
 static perp_status islands_decompress(perp_islands *s, lane *own,
                                       const perp_contact_island *problem, int i)
 {
-  const island *p = &s->at[i];
+  const island *p = &s->start[i];
   const size_t first = first_row(s, i), n = (size_t)s->r * (size_t)problem->nc;
-  double *x = s->x + first, *b2 = s->b2 + first, *x2 = s->x2 + first, *lo = s->lo + p->contact;
+  double *x = s->x + first, *b2 = s->b_decompression + first, *x2 = s->x_decompression + first,
+         *lo = s->least + p->contact;
   bool any = false;
   for (int c = 0; c < problem->nc; c++) {
-    double e = s->e[p->contact + c];
+    double e = s->restitution[p->contact + c];
     lo[c] = e * fmax(x[s->r * c], 0);
     any |= lo[c] > 0;
     for (int k = 0; k < s->r; k++) x2[s->r * c + k] = e * x[s->r * c + k];
@@ -296,7 +298,8 @@ static perp_status islands_decompress(perp_islands *s, lane *own,
   };
   perp_contact_island second = *problem;
   perp_lcp_product(&base, x, b2, s->product + (size_t)(2 * s->model->nvb * p->body));
-  double *lo2 = s->lo2 + first_further(s, i), *hi2 = s->hi2 + first_further(s, i);
+  double *lo2 = s->row_lo_decompression + first_further(s, i),
+         *hi2 = s->row_hi_decompression + first_further(s, i);
   for (int j = 0; j < problem->joints; j++) { /* the sum of both keeps the bounds */
     x2[(int)n + j] = 0;
     lo2[j] = problem->row_lo[j] - x[(int)n + j];
@@ -314,7 +317,7 @@ static perp_status islands_decompress(perp_islands *s, lane *own,
 static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained *k,
                              const perp_island_task *task, int i)
 {
-  const island *p = &s->at[i], *next = p + 1;
+  const island *p = &s->start[i], *next = p + 1;
   const int nc = next->contact - p->contact;
   const size_t first = first_row(s, i);
   bool soft = task->softness > 0 || (k->e->blocks.s != NULL && next->joint > p->joint) ||
@@ -329,7 +332,7 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
                                   .F = p->eliminate ? NULL : &F,
                                   .A = p->eliminate ? s->A + p->dense : NULL,
                                   .lda = F.m,
-                                  .diag = s->d + first,
+                                  .diag = s->diagonal + first,
                                   .b = s->b + first,
                                   .reuse = task->reuse };
   for (int l = p->body; l < next->body; l++) problem.mass += s->mass[s->bodies[l]];
@@ -341,16 +344,16 @@ static perp_status solve_one(perp_islands *s, lane *own, const perp_constrained 
                                      .rows = s->r,
                                      .drag = s->drag + 2 * p->contact,
                                      .A = s->A + p->dense,
-                                     .diag = s->d + first,
-                                     .scratch = s->b2 + first + p->contact };
+                                     .diag = s->diagonal + first,
+                                     .scratch = s->b_decompression + first + p->contact };
     PERP_TRY(perp_contact_solve_sliding(&own->ctx, s->kind, own->ws, &problem, &sliding,
                                         s->x + first, s->slip + p->contact, &own->count));
   } else
     PERP_TRY(s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + p->contact,
                             &own->count));
   if (task->restitution != NULL) PERP_TRY(islands_decompress(s, own, &problem, i));
-  s->at[i].solved = own->count.problems > solved;
-  s->at[i].none = perp_islands_none(&own->count) > none;
+  s->start[i].solved = own->count.problems > solved;
+  s->start[i].none = perp_islands_none(&own->count) > none;
   const double *last = s->x + first_row(s, i + 1) - (next->bounded - p->bounded);
   for (int j = p->bounded; j < next->bounded; j++) task->row[s->bounded[j]].lambda = *last++;
   return PERP_OK;
@@ -368,7 +371,7 @@ static void islands_solve_all(perp_islands *s, const perp_constrained *k,
                               const perp_island_task *task, int threads)
 {
   for (int i = 0; i < s->n_islands; i++) {
-    const bool large = s->at[i + 1].contact - s->at[i].contact >= TEAM_CONTACTS;
+    const bool large = s->start[i + 1].contact - s->start[i].contact >= TEAM_CONTACTS;
     if (threads > 1 && !large) continue;
     s->lanes[0].ctx.threads = threads;
     islands_solve(s, &s->lanes[0], k, task, i);
@@ -378,7 +381,7 @@ static void islands_solve_all(perp_islands *s, const perp_constrained *k,
   s->lanes[0].ctx.threads = 1;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(threads)
   for (int i = 0; i < s->n_islands; i++)
-    if (s->at[i + 1].contact - s->at[i].contact < TEAM_CONTACTS)
+    if (s->start[i + 1].contact - s->start[i].contact < TEAM_CONTACTS)
       islands_solve(s, &s->lanes[omp_get_thread_num()], k, task, i);
 #endif
 }
@@ -399,16 +402,16 @@ static void hand_back_share(void *user, int member, int members)
   for (int at = perp_share(task->n, member, members); at < end; at++)
     if (!takes_part(task, at))
       memset(task->impulse + (size_t)3 * (size_t)at, 0, 3 * sizeof *task->impulse);
-  const int all = s->at[s->n_islands].contact;
+  const int all = s->start[s->n_islands].contact;
   end = perp_share(all, member + 1, members);
   for (int place = perp_share(all, member, members); place < end; place++) {
-    const int at = s->order[place], i = s->of[body_of(&task->contact[at])];
+    const int at = s->order[place], i = s->island_of[body_of(&task->contact[at])];
     const double *t = s->frame + (size_t)6 * (size_t)place, *n = task->contact[at].n;
-    const double *x = s->x + first_row(s, i) + (size_t)(s->r * (place - s->at[i].contact));
+    const double *x = s->x + first_row(s, i) + (size_t)(s->r * (place - s->start[i].contact));
     double *P = task->impulse + (size_t)3 * (size_t)at;
     task->slip[at] = s->slip[place];
-    if (task->fresh != NULL) task->fresh[at] = s->at[i].solved;
-    if (task->none != NULL) task->none[at] = s->at[i].none;
+    if (task->fresh != NULL) task->fresh[at] = s->start[i].solved;
+    if (task->none != NULL) task->none[at] = s->start[i].none;
     P[0] = P[1] = P[2] = 0;
     for (int q = 0; q < dim; q++) {
       P[q] = x[0] * n[q];
@@ -420,7 +423,7 @@ static void hand_back_share(void *user, int member, int members)
 
 const int *perp_islands_roots(const perp_islands *s, bool single)
 {
-  return single ? s->tied : s->parent;
+  return single ? s->joint_root : s->parent;
 }
 
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task)
@@ -428,7 +431,7 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   k->status = perp_islands_room(k->ctx, s, task->n);
   if (k->status != PERP_OK) return false;
   islands_partition(s, task);
-  const size_t dense = s->at[s->n_islands].dense;
+  const size_t dense = s->start[s->n_islands].dense;
   if (dense > s->cap_A) {
     free(s->A);
     s->cap_A = 0;
@@ -447,7 +450,7 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   }
   perp_islands_fill(s, k, task, threads);
   for (int i = 0; i < s->n_islands; i++)
-    if (s->at[i].eliminate && !perp_islands_columns(s, k, i)) return false;
+    if (s->start[i].eliminate && !perp_islands_columns(s, k, i)) return false;
   islands_solve_all(s, k, task, threads);
   handing back = { s, task };
   perp_team(task->n >= TEAM_HAND ? threads : 1, hand_back_share, &back);
@@ -457,7 +460,7 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
     perp_ctx *ctx = &s->lanes[i].ctx;
     k->status = PERP_FAIL(k->ctx, ctx->status, "%s", ctx->msg);
   }
-  const int kept = s->at[s->n_islands].contact;
+  const int kept = s->start[s->n_islands].contact;
   if (kept > s->count.contacts) s->count.contacts = kept;
   if (s->n_islands > s->count.islands) s->count.islands = s->n_islands;
   return k->status == PERP_OK;

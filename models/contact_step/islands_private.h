@@ -35,19 +35,19 @@ struct perp_islands {
   perp_contact_count count;
   bool observed;
   /* fixed size */
-  int *tied;               /* [bodies] representative by joints alone */
+  int *joint_root;         /* [bodies] representative by joints alone */
   bool *jointed;           /* [bodies] has a joint */
   unsigned char *diag;     /* [bodies] by island: is M_b^-1 diagonal? */
   double *mass;            /* [bodies] kg */
-  int *held;               /* [bodies] whose M_b stands there, by island; -1: none */
+  int *mass_place;         /* [bodies] whose M_b stands there, by island; -1: none */
   int *parent;             /* [bodies] */
-  int *of;                 /* [bodies] island of a root, -1: no contacts */
+  int *island_of;          /* [bodies] island of a root, -1: no contacts */
   signed char *touched;    /* [bodies] 0: has a contact or a bounded row, else -1 */
   int *local;              /* [bodies] place in its island */
   int *bodies;             /* [bodies] by island */
   int *joints;             /* [joints] by island */
   int *bounded;            /* [rows] bounded rows by island */
-  island *at;              /* [bodies + 1] */
+  island *start;           /* [bodies + 1] */
   int *cursor;             /* [4 (bodies + 1)] */
   int *bptr, *mptr, *tptr; /* [2 bodies + 1] */
   double *M, *Minv, *flat; /* by island, see blocks.h */
@@ -64,14 +64,15 @@ struct perp_islands {
   int *part, *owner; /* [n] contacts that take part, in their order, and a moving body of each */
   int *order;        /* [n] contact at each place */
   double *frame;     /* [6 n] t1, t2 */
-  double *b, *x, *s, *d; /* [r n + m + bounded], d the diagonal of A */
-  double *mu, *slip;     /* [n] */
-  double *e, *lo;        /* [n] restitution and least impulse of decompression */
-  double *drag;          /* [2 n] friction of sliding contacts, see contact.h */
-  double *b2, *x2;       /* [(r + 1) n + m + bounded], [r n + m + bounded] decompression, scratch */
-  double *row_lo, *row_hi; /* [m + bounded] of the rows that are no contacts */
-  double *lo2, *hi2;       /* [m + bounded] decompression */
-  double *product;         /* [2 nv] by island */
+  double *b, *x, *s, *diagonal; /* [r n + m + bounded], the last of A */
+  double *mu, *slip;            /* [n] */
+  double *restitution, *least;  /* [n] and the least impulse of decompression */
+  double *drag;                 /* [2 n] friction of sliding contacts, see contact.h */
+  double *b_decompression;      /* [(r + 1) n + m + bounded] */
+  double *x_decompression;      /* [r n + m + bounded] */
+  double *row_lo, *row_hi;      /* [m + bounded] of the rows that are no contacts */
+  double *row_lo_decompression, *row_hi_decompression; /* [m + bounded] */
+  double *product;                                     /* [2 nv] by island */
   double *J;
   int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
   perp_arena grown;
@@ -98,18 +99,18 @@ static inline int body_of_row(const perp_island_row *row)
 /* of the rows that are no contacts */
 static inline size_t first_further(const perp_islands *s, int i)
 {
-  return (size_t)s->at[i].joint_rows + (size_t)s->at[i].bounded;
+  return (size_t)s->start[i].joint_rows + (size_t)s->start[i].bounded;
 }
 
 static inline size_t first_row(const perp_islands *s, int i)
 {
-  return (size_t)s->r * (size_t)s->at[i].contact + first_further(s, i);
+  return (size_t)s->r * (size_t)s->start[i].contact + first_further(s, i);
 }
 
 /* contacts, joints and bounded rows of all islands before */
 static inline int first_group(const perp_islands *s, int i)
 {
-  return s->at[i].contact + s->at[i].joint + s->at[i].bounded;
+  return s->start[i].contact + s->start[i].joint + s->start[i].bounded;
 }
 
 static inline int further_rows(const perp_islands *s, int i)
@@ -120,7 +121,7 @@ static inline int further_rows(const perp_islands *s, int i)
 /* the block structure of island i in the shared arrays */
 static inline perp_blocks blocks_of(const perp_islands *s, int i, bool soft)
 {
-  const island *p = &s->at[i], *next = p + 1;
+  const island *p = &s->start[i], *next = p + 1;
   const perp_model *model = s->model;
   const int nb = next->body - p->body, nc = next->contact - p->contact;
   const int group = first_group(s, i);

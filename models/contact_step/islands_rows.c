@@ -202,7 +202,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
                             int dim, int r)
 {
   const perp_model *model = s->model;
-  const island *p = &s->at[i];
+  const island *p = &s->start[i];
   const int at = s->order[place], c = place - p->contact;
   const size_t row = first_row(s, i) + (size_t)(r * c);
   const perp_contact *contact = &task->contact[at];
@@ -241,9 +241,9 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   } else
     s->drag[2 * place] = s->drag[2 * place + 1] = 0;
   s->slip[place] = task->slip[at];
-  s->e[place] = task->restitution != NULL
-                    ? task->restitution(task->user, contact, task->h, before, free)
-                    : 0;
+  s->restitution[place] = task->restitution != NULL
+                              ? task->restitution(task->user, contact, task->h, before, free)
+                              : 0;
   perp_v4 diagonal = soft[0] * (perp_v4){ 1, 0, 0, 0 };
   for (int side = 0; side < 2; side++) {
     int body = side == 0 ? contact->body_a : contact->body_b;
@@ -252,7 +252,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
               &diagonal);
     J += r * (dim == 3 ? 6 : 3);
   }
-  for (int q = 0; q < r && !p->eliminate; q++) s->d[row + (size_t)q] = diagonal[q];
+  for (int q = 0; q < r && !p->eliminate; q++) s->diagonal[row + (size_t)q] = diagonal[q];
 }
 
 /* The pattern of island i, and its joints and bounded rows. */
@@ -260,7 +260,7 @@ static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
                                  const perp_island_task *task, int i)
 {
   const perp_model *model = s->model;
-  const island *p = &s->at[i], *next = p + 1;
+  const island *p = &s->start[i], *next = p + 1;
   const int nb = next->body - p->body, nc = next->contact - p->contact, nvb = model->nvb, r = s->r;
   const size_t square = (size_t)nvb * (size_t)nvb;
   const bool rows = next->joint > p->joint;
@@ -341,7 +341,7 @@ static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
   cptr[F.nc] = row;
   jptr[F.nc] = sub;
   joff[sub] = off;
-  double *d = s->d + first_row(s, i);
+  double *d = s->diagonal + first_row(s, i);
   for (g = nc; g < F.nc && !p->eliminate; g++) {
     for (int q = cptr[g]; q < cptr[g + 1]; q++) d[q] = soft[q];
     add_diagonal(model, model->dim, cptr[g + 1] - cptr[g], s->bodies + p->body, &F, g, d + cptr[g]);
@@ -379,13 +379,13 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
   const filling *job = user;
   perp_islands *s = job->s;
   const perp_model *model = s->model;
-  const island *all = &s->at[s->n_islands];
+  const island *all = &s->start[s->n_islands];
   const size_t square = (size_t)model->nvb * (size_t)model->nvb;
   int end = perp_share(all->body, member + 1, members);
   for (int l = perp_share(all->body, member, members); l < end; l++) {
     const int body = s->bodies[l], nvb = model->nvb;
-    if (s->held[l] == body) continue; /* they are constant */
-    s->held[l] = body;
+    if (s->mass_place[l] == body) continue; /* they are constant */
+    s->mass_place[l] = body;
     s->diag[l] = model->diagonal[body];
     memcpy(s->M + square * (size_t)l, model->M + model->mptr[body], square * sizeof(double));
     memcpy(s->Minv + square * (size_t)l, model->Minv + model->mptr[body], square * sizeof(double));
@@ -394,7 +394,7 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
   end = perp_share(all->contact, member + 1, members);
   perp_blocks F = { 0 };
   for (int place = perp_share(all->contact, member, members), last = -1; place < end; place++) {
-    const int i = s->of[body_of(&job->task->contact[s->order[place]])];
+    const int i = s->island_of[body_of(&job->task->contact[s->order[place]])];
     if (place + AHEAD < end) fetch_bodies(job, &job->task->contact[s->order[place + AHEAD]]);
     if (i != last) F = blocks_of(s, i, true);
     last = i;
@@ -420,7 +420,7 @@ void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_is
 /* Has a body of island i a joint? */
 static bool has_joints(const perp_islands *s, int i)
 {
-  for (int l = s->at[i].body; l < s->at[i + 1].body; l++)
+  for (int l = s->start[i].body; l < s->start[i + 1].body; l++)
     if (s->jointed[s->bodies[l]]) return true;
   return false;
 }
@@ -428,10 +428,10 @@ static bool has_joints(const perp_islands *s, int i)
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i)
 {
   const perp_model *model = s->model;
-  const island *p = &s->at[i];
+  const island *p = &s->start[i];
   perp_blocks F = blocks_of(s, i, true);
   const int n = F.m, nvb = model->nvb;
-  double *A = s->A + p->dense, *diag = s->d + first_row(s, i);
+  double *A = s->A + p->dense, *diag = s->diagonal + first_row(s, i);
   if (!has_joints(s, i)) { /* H = M^-1: bodies respond one by one */
     double scratch[JOINT_ROWS * 6];
     perp_blocks_delassus(&F, A, n, scratch);
