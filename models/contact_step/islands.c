@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/contact_step/islands_private.h"
 
+#include "solvers/core/sets.h"
+
 #include <stdlib.h>
 #include <string.h>
 #ifdef _OPENMP
@@ -90,23 +92,6 @@ void perp_islands_destroy(perp_islands *s)
   free(s);
 }
 
-static int islands_root(int *parent, int i)
-{
-  while (parent[i] != i) i = parent[i] = parent[parent[i]];
-  return i;
-}
-
-/* the smaller index is the root */
-static void islands_unite(int *parent, int i, int j)
-{
-  i = islands_root(parent, i);
-  j = islands_root(parent, j);
-  if (i < j)
-    parent[j] = i;
-  else
-    parent[i] = j;
-}
-
 perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                                 const perp_contact_desc *kind, const void *opts,
                                 const perp_contact_setup *setup, int threads, bool rows,
@@ -147,9 +132,9 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
     const perp_joint *j = &model->joint[i];
     if (j->a >= 0) s->jointed[j->a] = true;
     if (j->b >= 0) s->jointed[j->b] = true;
-    if (j->a >= 0 && j->b >= 0) islands_unite(s->joint_root, j->a, j->b);
+    if (j->a >= 0 && j->b >= 0) perp_unite(s->joint_root, j->a, j->b);
   }
-  for (int i = 0; i < model->n_bodies; i++) s->joint_root[i] = islands_root(s->joint_root, i);
+  for (int i = 0; i < model->n_bodies; i++) s->joint_root[i] = perp_root(s->joint_root, i);
   memset(s->zero, 0, (size_t)model->m * sizeof *s->zero);
   *out = s;
   return PERP_OK;
@@ -211,7 +196,7 @@ static void islands_partition(perp_islands *s, const perp_island_task *task)
     s->part[parts] = i;
     s->owner[parts++] = body_of(x);
     s->touched[body_of(x)] = 0;
-    if (x->body_a >= 0 && x->body_b >= 0) islands_unite(s->parent, x->body_a, x->body_b);
+    if (x->body_a >= 0 && x->body_b >= 0) perp_unite(s->parent, x->body_a, x->body_b);
   }
   for (int i = 0; i < task->n_rows; i++) s->touched[body_of_row(&task->row[i])] = 0;
   /* no body comes before its parent: one step leads to the root */

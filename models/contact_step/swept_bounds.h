@@ -9,19 +9,7 @@
 #define PERP_SWEPT_BOUNDS_H
 
 #include "models/multibody/model_private.h"
-
-/* Sets of numbers: root [i] leads to the smallest of the set of i. */
-static inline int perp_root(int *root, int i)
-{
-  while (root[i] != i) i = root[i] = root[root[i]];
-  return i;
-}
-static inline void perp_unite(int *root, int a, int b)
-{
-  a = perp_root(root, a);
-  b = perp_root(root, b);
-  root[a > b ? a : b] = a > b ? b : a;
-}
+#include "solvers/core/sets.h"
 
 typedef struct perp_swept_bounds perp_swept_bounds;
 

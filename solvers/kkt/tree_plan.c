@@ -2,6 +2,8 @@
 /* Spanning forest of bodies and joints and the order in which it is eliminated: a graph, no numbers. */
 #include "solvers/kkt/tree_plan.h"
 
+#include "solvers/core/sets.h"
+
 static void tree_plan_layout(void *plan, perp_arena *a)
 {
   struct perp_kkt_tree_plan *p = plan;
@@ -13,28 +15,19 @@ static void tree_plan_layout(void *plan, perp_arena *a)
   p->seen = PERP_CARVE(a, char, p->nb);
 }
 
-static int tree_plan_find(int *set, int i)
-{
-  while (set[i] != i) {
-    set[i] = set[set[i]];
-    i = set[i];
-  }
-  return i;
-}
-
 /* Does group g connect parts that were not connected?  If so, connect them. */
 static bool tree_plan_join(struct perp_kkt_tree_plan *p, const perp_blocks *B, int g)
 {
   int from = B->jptr[g], to = B->jptr[g + 1];
   if (from == to) return false;
-  int first = tree_plan_find(p->set, to - from == 1 ? B->nb : B->jblk[from]);
+  int first = perp_root(p->set, to - from == 1 ? B->nb : B->jblk[from]);
   for (int k = to - from == 1 ? from : from + 1; k < to; k++) {
-    int s = tree_plan_find(p->set, B->jblk[k]);
+    int s = perp_root(p->set, B->jblk[k]);
     if (s == first) return false;
     for (int l = from + 1; l < k; l++)
-      if (tree_plan_find(p->set, B->jblk[l]) == s) return false;
+      if (perp_root(p->set, B->jblk[l]) == s) return false;
   }
-  for (int k = from; k < to; k++) p->set[tree_plan_find(p->set, B->jblk[k])] = first;
+  for (int k = from; k < to; k++) p->set[perp_root(p->set, B->jblk[k])] = first;
   return true;
 }
 
