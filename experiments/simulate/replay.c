@@ -98,7 +98,7 @@ static void joint_error(const perp_model *model, const double *q, int joint, flo
 static void contacts_of(frame *f, const perp_step_info *info, int dim)
 {
   for (int i = 0; i < f->contacts; i++) {
-    const double *p = info->contacts[i].p_b, *impulse = info->impulse + 3 * (size_t)i;
+    const double *p = info->contacts[i].p[1], *impulse = info->impulse + 3 * (size_t)i;
     for (int k = 0; k < 3; k++) {
       f->contact[PER_CONTACT * i + k] = (float)(k < dim ? p[k] : 0);
       f->contact[PER_CONTACT * i + 3 + k] = (float)(k < dim ? impulse[k] : 0);

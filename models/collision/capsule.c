@@ -127,8 +127,8 @@ int perp_capsule_capsule(const perp_shape *a, const perp_pose *pa, const perp_sh
     leave_segment(p, u, q, w, &sep, spare, x, y, &of_a);
     leave_segment(q, w, p, u, &sep, spare, y, x, &of_b);
     for (int i = 0; i < 3; i++) out->n[i] = of_b ? -spare[i] : spare[i];
-    perp_along(x, a->radius, out->n, out->p_a);
-    perp_along(y, -b->radius, out->n, out->p_b);
+    perp_along(x, a->radius, out->n, out->p[0]);
+    perp_along(y, -b->radius, out->n, out->p[1]);
     out->gap = sep - reach;
     out->feature = perp_feature(PERP_EDGES, 0, 0);
     return out->gap < margin;
@@ -279,8 +279,8 @@ int perp_capsule_hull(const perp_shape *a, const perp_pose *pa, const perp_shape
       double s = perp_dot(3, n, end[k]) - h->d[face];
       t->gap = s - a->radius;
       t->feature = id[k];
-      perp_along(end[k], -s, n, t->p_a);
-      perp_along(end[k], -a->radius, n, t->p_b);
+      perp_along(end[k], -s, n, t->p[0]);
+      perp_along(end[k], -a->radius, n, t->p[1]);
       memcpy(t->n, n, 3 * sizeof *n);
       low = fmin(low, s);
       if (t->gap < margin) count++;
@@ -288,8 +288,8 @@ int perp_capsule_hull(const perp_shape *a, const perp_pose *pa, const perp_shape
   }
   /* the face stands for the closest features only if it tells their distance */
   if (count == 0 || !(fabs(low - l.sep) <= 0.05 * fabs(l.sep - a->radius) + tol)) {
-    memcpy(out->p_a, l.on, sizeof l.on);
-    perp_along(l.at, -a->radius, l.n, out->p_b);
+    memcpy(out->p[0], l.on, sizeof l.on);
+    perp_along(l.at, -a->radius, l.n, out->p[1]);
     memcpy(out->n, l.n, sizeof l.n);
     out->gap = l.sep - a->radius;
     out->feature = perp_feature(PERP_VERTICES, 0, 0);
@@ -297,8 +297,8 @@ int perp_capsule_hull(const perp_shape *a, const perp_pose *pa, const perp_shape
   }
   for (int k = 0; k < count; k++) {
     perp_touch t = out[k];
-    perp_place(pb, t.p_a, out[k].p_a);
-    perp_place(pb, t.p_b, out[k].p_b);
+    perp_place(pb, t.p[0], out[k].p[0]);
+    perp_place(pb, t.p[1], out[k].p[1]);
     perp_turn(3, pb->R, t.n, out[k].n);
   }
   perp_touch_flip(count, out);

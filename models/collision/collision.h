@@ -18,18 +18,25 @@ extern "C" {
 
 enum { PERP_MANIFOLD_MAX = 4 }; /* 2 in the plane */
 
-/* One point of contact between shape a and shape b. n points from a to b.  The impulse n lambda_n,
- * lambda_n >= 0, acts on b at p_b and its opposite on a at p_a. */
+/* One point of contact between the shapes a = shape[0] and b = shape[1].  n points from a to b.  The impulse
+ * n lambda_n, lambda_n >= 0, acts on b at p[1] and its opposite on a at p[0]. */
 typedef struct perp_contact {
-  int shape_a, shape_b; /* shape_a < shape_b */
-  int body_a, body_b;   /* either (not both) may be PERP_WORLD */
-  uint64_t id; /* of the pair and the features: equal in two steps when it is the same contact.  20
-                * bits shape_a, 20 shape_b, 24 features: the order of ids is that of (a, b, features) */
-  double p_a[3], p_b[3]; /* world, on the surfaces; gap = n . (p_b - p_a) */
-  double n[3];           /* world, unit */
-  double gap; /* m; < 0: penetration depth.  Vondrak 2005, eq. 6.35; Cline 2002, eq. 4.11 */
+  int shape[2]; /* shape[0] < shape[1] */
+  int body[2];  /* either (not both) may be PERP_WORLD */
+  uint64_t
+      id; /* of the pair and the features: equal in two steps when it is the same contact.  20 bits
+                 * shape[0], 20 shape[1], 24 features: the order of ids is that of (a, b, features) */
+  double p[2][3]; /* world, on the surfaces; gap = n . (p[1] - p[0]) */
+  double n[3];    /* world, unit */
+  double gap;     /* m; < 0: penetration depth.  Vondrak 2005, eq. 6.35; Cline 2002, eq. 4.11 */
   double mu, mu_dynamic, e;
 } perp_contact;
+
+/* Halfway between the two surfaces: impulse and counter-impulse then have one line of action. */
+static inline void perp_contact_middle(const perp_contact *x, double p[3])
+{
+  for (int i = 0; i < 3; i++) p[i] = 0.5 * (x->p[0][i] + x->p[1][i]);
+}
 
 static inline uint64_t perp_contact_pair(uint64_t id)
 {

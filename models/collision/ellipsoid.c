@@ -28,10 +28,10 @@ int perp_plane_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_sh
   for (int i = 0; i < 3; i++) x[i] = -b->half[i] * b->half[i] * m[i] / extent;
   perp_turn(3, b->R, x, u);
   perp_turn(3, pb->R, u, x);
-  perp_along(c, 1, x, out->p_b);
+  perp_along(c, 1, x, out->p[1]);
   perp_sub(c, o, r);
   out->gap = perp_dot(3, out->n, r) - extent;
-  perp_along(out->p_b, -out->gap, out->n, out->p_a);
+  perp_along(out->p[1], -out->gap, out->n, out->p[0]);
   out->feature = 0;
   return out->gap < margin;
 }
@@ -112,10 +112,10 @@ int perp_sphere_ellipsoid(const perp_shape *a, const perp_pose *pa, const perp_s
   if (!(out->gap < margin)) return 0;
   perp_turn(3, b->R, x, u);
   for (int i = 0; i < 3; i++) u[i] += b->c[i];
-  perp_place(pb, u, out->p_b);
+  perp_place(pb, u, out->p[1]);
   perp_turn(3, b->R, n, u);
   perp_turn(3, pb->R, u, n);
-  perp_along(c, -a->radius, n, out->p_a);
+  perp_along(c, -a->radius, n, out->p[0]);
   for (int i = 0; i < 3; i++) out->n[i] = -n[i];
   out->feature = 0;
   return 1;

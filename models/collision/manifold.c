@@ -27,9 +27,9 @@ void perp_touch_flip(int n, perp_touch *t)
 {
   for (int k = 0; k < n; k++) {
     for (int i = 0; i < 3; i++) {
-      double x = t[k].p_a[i];
-      t[k].p_a[i] = t[k].p_b[i];
-      t[k].p_b[i] = x;
+      double x = t[k].p[0][i];
+      t[k].p[0][i] = t[k].p[1][i];
+      t[k].p[1][i] = x;
       t[k].n[i] = -t[k].n[i];
     }
     t[k].feature = manifold_flipped(t[k].feature);
@@ -47,11 +47,11 @@ int perp_manifold_reduce(int n, perp_touch *t, double size)
    * not exchange the points of a body at rest */
   for (int i = 1; i < n; i++)
     if (t[i].gap < t[keep[0]].gap - tie * size) keep[0] = i;
-  const double *o = t[keep[0]].p_a, *normal = t[keep[0]].n;
+  const double *o = t[keep[0]].p[0], *normal = t[keep[0]].n;
   double far = 0, left = 0, right = 0, u[3], r[3], c[3];
   keep[1] = keep[2] = keep[3] = -1;
   for (int i = 0; i < n; i++) {
-    perp_sub(t[i].p_a, o, r);
+    perp_sub(t[i].p[0], o, r);
     double d = perp_dot(3, r, r);
     if (d > far * (1 + tie)) far = d, keep[1] = i;
   }
@@ -59,10 +59,10 @@ int perp_manifold_reduce(int n, perp_touch *t, double size)
     t[0] = t[keep[0]];
     return 1;
   }
-  perp_sub(t[keep[1]].p_a, o, u);
+  perp_sub(t[keep[1]].p[0], o, u);
   double least = tie * size * sqrt(far); /* area below which points lie on the line */
   for (int i = 0; i < n; i++) {
-    perp_sub(t[i].p_a, o, r);
+    perp_sub(t[i].p[0], o, r);
     perp_cross(u, r, c);
     double area = perp_dot(3, c, normal);
     if (area > fmax(left * (1 + tie), least)) left = area, keep[2] = i;

@@ -91,8 +91,8 @@ double perp_shape_distance(const perp_model *model, int shape_a, const perp_pose
     for (int i = 1; i < count; i++)
       if (t[i].gap < t[best].gap) best = i;
   }
-  pairs_give(t[best].p_a, p_a);
-  pairs_give(t[best].p_b, p_b);
+  pairs_give(t[best].p[0], p_a);
+  pairs_give(t[best].p[1], p_b);
   pairs_give(t[best].n, n);
   return t[best].gap;
 }

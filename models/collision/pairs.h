@@ -9,7 +9,7 @@
 
 /* One point of a manifold before it becomes a contact: as there, world frame. */
 typedef struct perp_touch {
-  double p_a[3], p_b[3], n[3], gap;
+  double p[2][3], n[3], gap;
   uint32_t feature;
 } perp_touch;
 
@@ -89,14 +89,14 @@ PERP_INLINE void perp_contact_write(int shape_a, int body_a, int shape_b, int bo
                                     const perp_surface *surface, const perp_touch *t,
                                     perp_contact *c)
 {
-  c->shape_a = shape_a;
-  c->shape_b = shape_b;
-  c->body_a = body_a;
-  c->body_b = body_b;
+  c->shape[0] = shape_a;
+  c->shape[1] = shape_b;
+  c->body[0] = body_a;
+  c->body[1] = body_b;
   c->id = (uint64_t)shape_a << 44 | (uint64_t)shape_b << 24 | t->feature;
   for (int i = 0; i < 3; i++) {
-    c->p_a[i] = t->p_a[i];
-    c->p_b[i] = t->p_b[i];
+    c->p[0][i] = t->p[0][i];
+    c->p[1][i] = t->p[1][i];
     c->n[i] = t->n[i];
   }
   c->gap = t->gap;

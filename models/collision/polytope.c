@@ -33,8 +33,8 @@ static int over_face(const perp_hull_pair *p, bool of_a, int face, double margin
   const perp_pose *pose = of_a ? pa : pb;
   for (int i = 0; i < n; i++) {
     perp_touch t = out[i];
-    perp_place(pose, t.p_a, out[i].p_a);
-    perp_place(pose, t.p_b, out[i].p_b);
+    perp_place(pose, t.p[0], out[i].p[0]);
+    perp_place(pose, t.p[1], out[i].p[1]);
     perp_turn(3, pose->R, t.n, out[i].n);
   }
   if (!of_a) perp_touch_flip(n, out);
@@ -68,8 +68,8 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
                           t);
     double low = polytope_deepest(count, t, &at);
     if (low <= f.sep + slack) {
-      memcpy(p_a, t[at].p_a, 3 * sizeof *p_a);
-      memcpy(p_b, t[at].p_b, 3 * sizeof *p_b);
+      memcpy(p_a, t[at].p[0], 3 * sizeof *p_a);
+      memcpy(p_b, t[at].p[1], 3 * sizeof *p_b);
       memcpy(n, t[at].n, 3 * sizeof *n);
       return f.sep;
     }
@@ -92,7 +92,7 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
   perp_features f;
   int at = 0, face_a = 0, face_b = 0, n;
   if (isinf(margin)) {
-    out->gap = hull_distance(a, pa, b, pb, out->p_a, out->p_b, out->n);
+    out->gap = hull_distance(a, pa, b, pb, out->p[0], out->p[1], out->n);
     out->feature = 0;
     return 1;
   }
@@ -127,11 +127,11 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
       return n;
   }
   if (f.kind == PERP_BY_FACE_A || f.kind == PERP_BY_FACE_B) perp_hull_face_witness(&p, &f);
-  perp_place(pa, f.pa, out->p_a);
-  perp_place(pa, f.pb, out->p_b);
+  perp_place(pa, f.pa, out->p[0]);
+  perp_place(pa, f.pb, out->p[1]);
   perp_turn(3, pa->R, f.n, out->n);
   double d[3];
-  perp_sub(out->p_b, out->p_a, d);
+  perp_sub(out->p[1], out->p[0], d);
   out->gap = perp_dot(3, out->n, d);
   out->feature = f.id;
   return 1;
@@ -164,11 +164,11 @@ int perp_hull_plane(const perp_shape *a, const perp_pose *pa, const perp_shape *
   for (int k = h->start[face]; k < h->start[face + 1]; k++) {
     perp_touch *c = &t[count];
     if (isinf(margin) && h->loop[k] != support) continue;
-    perp_place(pa, h->v + 3 * h->loop[k], c->p_a);
-    perp_sub(c->p_a, o, r);
+    perp_place(pa, h->v + 3 * h->loop[k], c->p[0]);
+    perp_sub(c->p[0], o, r);
     c->gap = perp_dot(3, n, r);
     if (!(c->gap < margin)) continue;
-    perp_along(c->p_a, -c->gap, n, c->p_b);
+    perp_along(c->p[0], -c->gap, n, c->p[1]);
     for (int i = 0; i < 3; i++) c->n[i] = -n[i];
     c->feature = perp_feature(PERP_VERTEX_A, 0, h->loop[k]);
     count++;

@@ -126,7 +126,7 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
     }
     corners = perp_cut_segment(ref, face, p, id, tol);
     for (int i = 0; i < corners; i++) {
-      memcpy(t[i].p_b, p[i], sizeof p[i]);
+      memcpy(t[i].p[1], p[i], sizeof p[i]);
       t[i].feature = id[i];
     }
   } else {
@@ -144,17 +144,17 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
       now = next;
     }
     for (int k = 0; k < corners; k++) {
-      memcpy(t[k].p_b, now[k].p, sizeof t[k].p_b);
+      memcpy(t[k].p[1], now[k].p, sizeof t[k].p[1]);
       t[k].feature = corner_feature(ref, &now[k > 0 ? k - 1 : corners - 1], &now[k]);
     }
   }
   for (int k = 0; k < corners; k++) {
-    double gap = perp_dot(3, n, t[k].p_b) - ref->d[face];
+    double gap = perp_dot(3, n, t[k].p[1]) - ref->d[face];
     if (!(gap < margin)) continue;
     t[count] = t[k];
     t[count].gap = gap;
     memcpy(t[count].n, n, 3 * sizeof *n);
-    perp_along(t[count].p_b, -gap, n, t[count].p_a);
+    perp_along(t[count].p[1], -gap, n, t[count].p[0]);
     /* the exact question: the deepest point alone */
     if (isinf(margin) && count > 0 && gap < t[0].gap) t[0] = t[count];
     if (!isinf(margin) || count == 0) count++;

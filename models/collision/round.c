@@ -12,8 +12,8 @@ void perp_balls(const double x[3], double ra, const double y[3], double rb, cons
   /* below that the difference is rounding of the centres */
   bool apart = len > 1e-10 * (ra + rb);
   for (int i = 0; i < 3; i++) t->n[i] = apart ? d[i] / len : spare[i];
-  perp_along(x, ra, t->n, t->p_a);
-  perp_along(y, -rb, t->n, t->p_b);
+  perp_along(x, ra, t->n, t->p[0]);
+  perp_along(y, -rb, t->n, t->p[1]);
   t->gap = perp_dot(3, t->n, d) - (ra + rb);
   t->feature = feature;
 }
@@ -49,8 +49,8 @@ static void ball_plane(const double x[3], double radius, const perp_shape *plane
   perp_sub(x, o, d);
   double height = perp_dot(3, n, d);
   t->gap = height - radius;
-  perp_along(x, -radius, n, t->p_a);
-  perp_along(x, -height, n, t->p_b);
+  perp_along(x, -radius, n, t->p[0]);
+  perp_along(x, -height, n, t->p[1]);
   for (int i = 0; i < 3; i++) t->n[i] = -n[i];
   t->feature = feature;
 }
@@ -128,9 +128,9 @@ int perp_sphere_hull(const perp_shape *a, const perp_pose *pa, const perp_shape 
   double s = perp_hull_point(b->hull, local, on, n);
   out->gap = s - a->radius;
   if (!(out->gap < margin)) return 0;
-  perp_place(pb, on, out->p_b);
+  perp_place(pb, on, out->p[1]);
   perp_turn(3, pb->R, n, local);
-  perp_along(x, -a->radius, local, out->p_a);
+  perp_along(x, -a->radius, local, out->p[0]);
   for (int i = 0; i < 3; i++) out->n[i] = -local[i];
   out->feature = 0;
   return 1;

@@ -74,6 +74,10 @@ void perp_contact_count_solve(perp_contact_count *count, const char *named,
                               const perp_stats *stats);
 /* into += one. */
 void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *one);
+/* What was counted since `before` was for nothing: its problems become `refuted`. */
+void perp_contact_count_refute(perp_contact_count *count, const perp_contact_count *before);
+/* Problems that were shown to have no solution. */
+int64_t perp_contact_count_none(const perp_contact_count *count);
 
 /* Sees every problem after it was solved: lambda [p->n] is the answer that is used. */
 typedef void perp_contact_observer(void *user, const perp_lcp *p, const double *lambda,

@@ -65,6 +65,23 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->refuted += one->refuted;
 }
 
+void perp_contact_count_refute(perp_contact_count *count, const perp_contact_count *before)
+{
+  const perp_contact_count after = *count;
+  *count = *before;
+  count->problems = after.problems;
+  count->refuted += after.problems - before->problems;
+  count->iterations = after.iterations;
+  count->rows = after.rows;
+  count->contacts = after.contacts;
+  count->islands = after.islands;
+}
+
+int64_t perp_contact_count_none(const perp_contact_count *count)
+{
+  return count->failed[-PERP_INFEASIBLE] + count->failed[-PERP_NONE_WITHIN];
+}
+
 perp_status perp_contact_solver_open(perp_ctx *ctx, const perp_contact_setup *setup,
                                      perp_contact_solver *j)
 {

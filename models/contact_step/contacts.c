@@ -155,7 +155,7 @@ void perp_contacts_restart(perp_contacts *c)
   c->margin = 0;
   c->collision_s = c->lcp_s = 0;
   if (c->sleep != NULL) perp_sleep_restart(c->sleep);
-  perp_islands_restart(c->velocity);
+  *perp_islands_count(c->velocity) = (perp_contact_count){ 0 };
   if (c->post != NULL) perp_contact_post_restart(c->post);
   c->ahead_holds = false;
 }
@@ -357,8 +357,8 @@ static bool contacts_touched(perp_contacts *c)
   for (int i = 0; i < c->n; i++) {
     const perp_contact *x = &c->contact[i];
     if (!c->kept[i]) continue;
-    if (x->body_a >= 0) woken |= perp_sleep_wake(c->sleep, x->body_a);
-    if (x->body_b >= 0) woken |= perp_sleep_wake(c->sleep, x->body_b);
+    if (x->body[0] >= 0) woken |= perp_sleep_wake(c->sleep, x->body[0]);
+    if (x->body[1] >= 0) woken |= perp_sleep_wake(c->sleep, x->body[1]);
   }
   return woken;
 }
@@ -507,7 +507,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
   const double start = perp_constrained_clock(k), kkt = k->kkt_s, found = c->collision_s;
   perp_contact_count count = { 0 };
   const perp_ode_answer answer = contacts_project(c, k, t, q, v, &count);
-  perp_islands_add(c->velocity, &count);
+  perp_contact_count_add(perp_islands_count(c->velocity), &count);
   c->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt) - (c->collision_s - found);
   return answer;
 }

@@ -9,9 +9,9 @@ static void contacts_memory_place_of(const perp_contacts *c, const perp_eval *e,
                                      const perp_contact *x, double at[3])
 {
   const int dim = c->model->dim;
-  const perp_pose *pose = &e->pose[x->body_b >= 0 ? x->body_b : x->body_a];
+  const perp_pose *pose = &e->pose[x->body[1] >= 0 ? x->body[1] : x->body[0]];
   double r[3] = { 0 };
-  for (int i = 0; i < dim; i++) r[i] = 0.5 * (x->p_a[i] + x->p_b[i]) - pose->x[i];
+  for (int i = 0; i < dim; i++) r[i] = 0.5 * (x->p[0][i] + x->p[1][i]) - pose->x[i];
   at[0] = at[1] = at[2] = 0;
   perp_turn_back(dim, pose->R, r, at);
 }
@@ -29,7 +29,7 @@ static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first,
                          double scale)
 {
   const perp_contact *x = &c->contact[i];
-  double at[3], reach = c->reach[x->body_b >= 0 ? x->body_b : x->body_a], best = 0.1 * reach;
+  double at[3], reach = c->reach[x->body[1] >= 0 ? x->body[1] : x->body[0]], best = 0.1 * reach;
   int found = -1;
   contacts_memory_place_of(c, e, x, at);
   for (int k = first; k < end; k++) {
@@ -135,7 +135,7 @@ static void contacts_memory_keep(const perp_contacts *c, const perp_eval *e, int
   memcpy(m->impulse, c->impulse + (size_t)3 * (size_t)i, sizeof m->impulse);
   m->slip = c->slip[i];
   m->fresh = c->fresh[i];
-  if (!c->ball[x->shape_a] && !c->ball[x->shape_b]) contacts_memory_place_of(c, e, x, m->at);
+  if (!c->ball[x->shape[0]] && !c->ball[x->shape[1]]) contacts_memory_place_of(c, e, x, m->at);
 }
 
 static void remember_share(void *user, int member, int members)

@@ -26,42 +26,12 @@ struct perp_contact_post {
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void no_error(void *user, double t, const double *q, double *C)
-{
-  (void)user, (void)t, (void)q, (void)C;
-}
-static void no_rate(void *user, double t, const double *q, const double *v, double *Cdot)
-{
-  (void)user, (void)t, (void)q, (void)v, (void)Cdot;
-}
-static perp_status no_factor(void *user, double t, const double *q, perp_stats *stats)
-{
-  (void)user, (void)t, (void)q;
-  stats->reason = PERP_EXACT;
-  return PERP_OK;
-}
-static perp_status no_solve(void *user, const double *c, double *x, double *lambda,
-                            perp_stats *stats)
-{
-  (void)user, (void)c, (void)x, (void)lambda;
-  stats->reason = PERP_EXACT;
-  return PERP_OK;
-}
-static void no_retract(void *user, const double *q, const double *dq, double *q_out)
-{
-  (void)user, (void)q, (void)dq, (void)q_out;
-}
-
 perp_status perp_contact_stab(perp_ctx *ctx, const perp_parts *parts, const perp_stab_desc **stab,
                               void **ws)
 {
-  perp_stab_sys sys = { .error = no_error,
-                        .rate = no_rate,
-                        .linearize = no_factor,
-                        .solve = no_solve,
-                        .retract = no_retract };
+  const perp_stab_sys no_rows = { 0 };
   *stab = (const perp_stab_desc *)parts->stab.d;
-  return (*stab)->create(ctx, &sys, parts->stab.opts, ws);
+  return (*stab)->create(ctx, &no_rows, parts->stab.opts, ws);
 }
 
 static void contacts_post_layout(void *ws, perp_arena *a)
@@ -99,7 +69,7 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
   for (int b = 0; b < model->n_bodies; b++) mass += model->inertia[b].mass;
   p->softness = mass > 0 ? SOFT * model->n_bodies / mass : 0;
   perp_status status = perp_arena_layout(ctx, &p->arena, contacts_post_layout, p);
-  if (status == PERP_OK) { status = open_islands(ctx, p, parts); }
+  if (status == PERP_OK) status = open_islands(ctx, p, parts);
   if (status != PERP_OK) {
     perp_contact_post_destroy(p);
     return status;
@@ -119,7 +89,7 @@ void perp_contact_post_destroy(perp_contact_post *p)
 
 void perp_contact_post_restart(perp_contact_post *p)
 {
-  perp_islands_restart(p->islands);
+  *perp_islands_count(p->islands) = (perp_contact_count){ 0 };
 }
 
 int perp_contact_post_passes(const perp_contact_post *p)
@@ -162,20 +132,12 @@ static double gap_of(void *user, const perp_contact *x, double h, const double *
   return p->left != NULL && p->left[x - p->contact] ? fmax(x->gap, 0) : x->gap;
 }
 
-static double contacts_post_nothing(void *user, const perp_contact *x, double h,
-                                    const double *before, const double *free)
-{
-  (void)user, (void)x, (void)h, (void)before, (void)free;
-  return 0;
-}
-
-/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside J_c k->a.  What a
+/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside J_c k->a (NULL: nothing).  What a
  * solver that failed has found may throw bodies anywhere: no correction is better (solved is false). */
 static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
                                   const perp_contact *contact, int n, const unsigned char *kept,
-                                  double (*bias)(void *, const perp_contact *, double,
-                                                 const double *, const double *),
-                                  double softness, bool *solved, perp_contact_count *count)
+                                  perp_island_bias *bias, double softness, bool *solved,
+                                  perp_contact_count *count)
 {
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
   memset(p->before, 0, (size_t)6 * (size_t)p->model->n_bodies * sizeof *p->before);
@@ -200,7 +162,7 @@ static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
   one.contacts = one.islands = 0;
   perp_contact_count_add(count, &one);
   *solved = one.failures == 0 || one.data <= BAD;
-  perp_islands_restart(p->islands);
+  *perp_islands_count(p->islands) = (perp_contact_count){ 0 };
   if (good && !*solved) return true;
   if (good) perp_islands_apply(p->islands, k, &task, k->f);
   if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
@@ -252,7 +214,7 @@ perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constraine
   perp_eval_impulse(k->e, model, t, 0, v, k->f);
   if (model->m > 0) perp_constrained_rate(k, v, k->c);
   bool solved;
-  if (!contacts_post_correct(p, k, contact, n, p->kept, contacts_post_nothing, 0, &solved, count))
+  if (!contacts_post_correct(p, k, contact, n, p->kept, NULL, 0, &solved, count))
     return PERP_ODE_FAILED;
   if (!solved) return PERP_ODE_OK;
   memcpy(v, k->a, (size_t)model->nv * sizeof *v);

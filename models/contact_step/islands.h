@@ -22,6 +22,13 @@ typedef struct perp_island_row {
   double lambda; /* in: guess; out: impulse */
 } perp_island_row;
 
+/* Of a contact, from the relative velocities (n, t1, t2) at the start of the step and without contact impulses: the bias
+ * of its normal row, the part of the impulse of compression that it gives back, or (before only) its friction. */
+typedef double perp_island_bias(void *user, const perp_contact *contact, double h,
+                                const double *before, const double *free);
+typedef double perp_island_friction(void *user, const perp_contact *contact, const double *before,
+                                    int dim);
+
 typedef struct perp_island_task {
   const perp_contact *contact; /* [n] */
   int n;
@@ -41,14 +48,8 @@ typedef struct perp_island_task {
   double softness;      /* of normal rows */
   perp_island_row *row; /* [n_rows] at most two for each drive of the model */
   int n_rows;
-  /* bias of the normal row and coefficient of friction, from the relative velocities (n, t1, t2) at the
-   * start of the step and without contact impulses; friction NULL: none */
-  double (*bias)(void *user, const perp_contact *contact, double h, const double *before,
-                 const double *free);
-  double (*friction)(void *user, const perp_contact *contact, const double *before, int dim);
-  /* Poisson's law: which part of the impulse of compression the contact gives back; NULL: none. */
-  double (*restitution)(void *user, const perp_contact *contact, double h, const double *before,
-                        const double *free);
+  perp_island_bias *bias, *restitution; /* NULL: 0; restitution: Poisson's law */
+  perp_island_friction *friction;       /* NULL: 0 */
   void *user;
   /* Acceleration level, else NULL: what is added to the relative acceleration that `free` gives (Jdot v and
    * feedback), world [3 n]; and the direction in which a contact slides, unit and tangential, or 0, world [3 n],
@@ -63,7 +64,6 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                                 const perp_contact_setup *setup, int threads, bool rows,
                                 perp_islands **out);
 void perp_islands_destroy(perp_islands *s);
-void perp_islands_restart(perp_islands *s);
 /* Memory for n contacts; allocates only when that is more than ever. */
 perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n);
 /* [4 n], impulses and slip, for a caller without arrays of its own, after perp_islands_room. */
@@ -72,17 +72,15 @@ double *perp_islands_scratch(perp_islands *s);
  * that of the joints.  False: k->status or k->reason says why. */
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task);
 /* f [nv] += J_c' lambda of the impulses in task, and J' lambda of its bounded rows. */
-void perp_islands_apply(const perp_islands *s, const perp_constrained *k,
-                        const perp_island_task *task, double *f);
+void perp_islands_apply(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
+                        double *f);
+/* Both, then k->a from k->f with all impulses, in a step h from v.  seconds += CPU time but for that of KKT solves. */
+bool perp_islands_step(perp_islands *s, perp_constrained *k, perp_island_task *task,
+                       perp_level level, double h, const double *v, double *seconds);
 /* [bodies] one body of the island of each, of the last solve, or (single) by joints alone. */
 const int *perp_islands_roots(const perp_islands *s, bool single);
-const perp_contact_count *perp_islands_count(const perp_islands *s);
-/* Counts that the caller keeps are added to those of the problems. */
-void perp_islands_add(perp_islands *s, const perp_contact_count *count);
-/* What was counted since `before` (a copy of the count) was for nothing: its problems become `refuted`. */
-void perp_islands_refute(perp_islands *s, const perp_contact_count *before);
-/* Problems that were shown to have no solution. */
-int64_t perp_islands_none(const perp_contact_count *count);
+/* What was counted since the creation; the caller may add counts of its own, or begin anew. */
+perp_contact_count *perp_islands_count(perp_islands *s);
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
 
 /* J v, and f [nv] += J' lambda, of a bounded row. */

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside islands.c and islands_rows.c: the arrays that all islands share. */
-#ifndef PERP_ISLANDS_IMPL_H
-#define PERP_ISLANDS_IMPL_H
+/* Inside islands*.c: the arrays that all islands share. */
+#ifndef PERP_ISLANDS_PRIVATE_H
+#define PERP_ISLANDS_PRIVATE_H
 
 #include "models/contact_step/islands.h"
 
 enum { JOINT_ROWS = 6 };
 
-/* what one thread has of its own */
+/* What one thread has of its own. */
 typedef struct lane {
   perp_ctx ctx;
   void *ws;
   perp_contact_count count;
 } lane;
 
-/* where the parts of an island start in the arrays shared by all */
+/* What an island has.  The contacts of island i are the places first[CONTACTS] of start[i] to that of start[i + 1] in
+ * the order of all islands, and so on. */
+enum { CONTACTS, BODIES, JOINTS, BOUNDED, PARTS };
 typedef struct island {
-  int contact, body, joint; /* in order, bodies, joints */
-  int bounded;              /* in bounded */
-  int joint_rows;           /* free rows of all islands before */
-  size_t dense;             /* in A */
-  bool eliminate;
-  bool solved; /* its guess was not the answer */
-  bool none;   /* it was shown to have no solution */
+  int first[PARTS];
+  int joint_rows; /* free rows of all islands before */
+  size_t dense;   /* where its matrix starts in A */
+  bool eliminate; /* its joints: the problem is dense */
+  bool solved;    /* its guess was not the answer */
+  bool none;      /* it was shown to have no solution */
 } island;
 
 struct perp_islands {
@@ -34,36 +35,38 @@ struct perp_islands {
   lane *lanes;
   perp_contact_count count;
   bool observed;
-  /* fixed size */
+  /* of fixed size */
   int *joint_root;         /* [bodies] representative by joints alone */
+  int *joint_body;         /* [joints] a moving body of it */
   bool *jointed;           /* [bodies] has a joint */
   unsigned char *diag;     /* [bodies] by island: is M_b^-1 diagonal? */
   double *mass;            /* [bodies] kg */
   int *mass_place;         /* [bodies] whose M_b stands there, by island; -1: none */
   int *parent;             /* [bodies] */
-  int *island_of;          /* [bodies] island of a root, -1: no contacts */
-  signed char *touched;    /* [bodies] 0: has a contact or a bounded row, else -1 */
+  int *island_of;          /* [bodies] -1: of none */
   int *local;              /* [bodies] place in its island */
   int *bodies;             /* [bodies] by island */
   int *joints;             /* [joints] by island */
-  int *bounded;            /* [rows] bounded rows by island */
+  int *bounded;            /* [max_bounded] bounded rows by island */
+  int *bounded_body;       /* [max_bounded] a moving body of each */
   island *start;           /* [bodies + 1] */
-  int *cursor;             /* [4 (bodies + 1)] */
+  int *cursor;             /* [bodies + 1] */
   int *bptr, *mptr, *tptr; /* [2 bodies + 1] */
   double *M, *Minv, *flat; /* by island, see blocks.h */
   double *v_star;          /* [nv] M^-1 f, for joints as rows */
   double *twist_star;      /* [6 bodies] of it */
   double *f, *a;           /* [nv] response */
   double *zero, *lambda;   /* [m] */
+  double *product;         /* [2 nv] by island */
   perp_arena arena;
   int n_islands;
   int max_bounded; /* bounded rows at most */
-  /* by the number of contacts */
+  /* by the number of contacts n */
   int cap;
-  double *scratch;   /* [4 n] */
-  int *part, *owner; /* [n] contacts that take part, in their order, and a moving body of each */
-  int *order;        /* [n] contact at each place */
-  double *frame;     /* [6 n] t1, t2 */
+  double *scratch;              /* [4 n] */
+  int *owner;                   /* [n] a moving body, -1: the contact does not take part */
+  int *order;                   /* [n] contact at each place */
+  double *frame;                /* [6 n] t1, t2 */
   double *b, *x, *s, *diagonal; /* [r n + m + bounded], the last of A */
   double *mu, *slip;            /* [n] */
   double *restitution, *least;  /* [n] and the least impulse of decompression */
@@ -71,96 +74,94 @@ struct perp_islands {
   double *b_decompression;      /* [(r + 1) n + m + bounded] */
   double *x_decompression;      /* [r n + m + bounded] */
   double *row_lo, *row_hi;      /* [m + bounded] of the rows that are no contacts */
-  double *row_lo_decompression, *row_hi_decompression; /* [m + bounded] */
-  double *product;                                     /* [2 nv] by island */
+  double *left_lo, *left_hi;    /* [m + bounded] what compression leaves of them */
   double *J;
   int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
   perp_arena grown;
-  double *A; /* eliminated islands */
+  double *A; /* matrices of eliminated islands */
   size_t cap_A;
 };
 
-static inline bool takes_part(const perp_island_task *task, int i)
+/* One call, for the members of a team. */
+typedef struct islands_job {
+  perp_islands *s;
+  const perp_constrained *k;
+  const perp_island_task *task;
+  double *f;
+} islands_job;
+
+/* How many contacts, bodies, joints or bounded rows has island i? */
+static inline int islands_number(const perp_islands *s, int i, int part)
 {
-  return task->kept == NULL || task->kept[i];
+  return s->start[i + 1].first[part] - s->start[i].first[part];
 }
 
-/* a moving body of the contact */
-static inline int body_of(const perp_contact *x)
+/* A moving body of a contact or a row. */
+static inline int islands_moving(const int body[2])
 {
-  return x->body_a >= 0 ? x->body_a : x->body_b;
+  return body[0] >= 0 ? body[0] : body[1];
 }
 
-static inline int body_of_row(const perp_island_row *row)
+/* Rows that are no contacts: of all islands before i, and of island i. */
+static inline size_t islands_first_further(const perp_islands *s, int i)
 {
-  return row->body[0] >= 0 ? row->body[0] : row->body[1];
+  return (size_t)s->start[i].joint_rows + (size_t)s->start[i].first[BOUNDED];
+}
+static inline int islands_further(const perp_islands *s, int i)
+{
+  return (int)(islands_first_further(s, i + 1) - islands_first_further(s, i));
 }
 
-/* of the rows that are no contacts */
-static inline size_t first_further(const perp_islands *s, int i)
+static inline size_t islands_first_row(const perp_islands *s, int i)
 {
-  return (size_t)s->start[i].joint_rows + (size_t)s->start[i].bounded;
+  return (size_t)s->r * (size_t)s->start[i].first[CONTACTS] + islands_first_further(s, i);
 }
 
-static inline size_t first_row(const perp_islands *s, int i)
+/* Contacts, joints and bounded rows of all islands before. */
+static inline int islands_first_group(const perp_islands *s, int i)
 {
-  return (size_t)s->r * (size_t)s->start[i].contact + first_further(s, i);
+  const int *first = s->start[i].first;
+  return first[CONTACTS] + first[JOINTS] + first[BOUNDED];
 }
 
-/* contacts, joints and bounded rows of all islands before */
-static inline int first_group(const perp_islands *s, int i)
+/* The block structure of island i in the shared arrays. */
+static inline perp_blocks islands_blocks(const perp_islands *s, int i, bool soft)
 {
-  return s->start[i].contact + s->start[i].joint + s->start[i].bounded;
-}
-
-static inline int further_rows(const perp_islands *s, int i)
-{
-  return (int)(first_further(s, i + 1) - first_further(s, i));
-}
-
-/* the block structure of island i in the shared arrays */
-static inline perp_blocks blocks_of(const perp_islands *s, int i, bool soft)
-{
-  const island *p = &s->start[i], *next = p + 1;
-  const perp_model *model = s->model;
-  const int nb = next->body - p->body, nc = next->contact - p->contact;
-  const int group = first_group(s, i);
-  const size_t square = (size_t)model->nvb * (size_t)model->nvb;
+  const island *p = &s->start[i];
+  const size_t nvb = (size_t)s->model->nvb, square = nvb * nvb, body = (size_t)p->first[BODIES];
+  const int nb = islands_number(s, i, BODIES), group = islands_first_group(s, i);
+  const size_t rows = (size_t)s->r * (size_t)p->first[CONTACTS] +
+                      JOINT_ROWS * (size_t)p->first[JOINTS] + (size_t)p->first[BOUNDED];
   return (perp_blocks){
-    .nv = nb * model->nvb,
-    .m = s->r * nc + further_rows(s, i),
+    .nv = nb * s->model->nvb,
+    .m = s->r * islands_number(s, i, CONTACTS) + islands_further(s, i),
     .nb = nb,
-    .nc = first_group(s, i + 1) - group,
-    .bptr = s->bptr + p->body + i,
-    .mptr = s->mptr + p->body + i,
+    .nc = islands_first_group(s, i + 1) - group,
+    .bptr = s->bptr + p->first[BODIES] + i,
+    .mptr = s->mptr + p->first[BODIES] + i,
     .cptr = s->cptr + group + i,
     .jptr = s->jptr + group + i,
     .jblk = s->jblk + 2 * group,
     .joff = s->joff + 2 * group + i,
     .jgrp = s->jgrp + 2 * group,
-    .tptr = s->tptr + p->body + i,
+    .tptr = s->tptr + p->first[BODIES] + i,
     .tsub = s->tsub + 2 * group,
-    .M = s->M + square * (size_t)p->body,
-    .Minv = s->Minv + square * (size_t)p->body,
-    .J = s->J + (size_t)(2 * model->nvb) * ((size_t)s->r * (size_t)p->contact +
-                                            JOINT_ROWS * (size_t)p->joint + (size_t)p->bounded),
-    .diag = s->diag + p->body,
-    .flat = s->flat + (size_t)model->nvb * (size_t)p->body,
-    .s = soft ? s->s + first_row(s, i) : NULL,
+    .M = s->M + square * body,
+    .Minv = s->Minv + square * body,
+    .J = s->J + 2 * nvb * rows,
+    .diag = s->diag + body,
+    .flat = s->flat + nvb * body,
+    .s = soft ? s->s + islands_first_row(s, i) : NULL,
   };
 }
 
-/* Halfway between the two surfaces: impulse and counter-impulse then have one line of action. */
-static inline void perp_contact_middle(const perp_contact *x, double p[3])
-{
-  for (int i = 0; i < 3; i++) p[i] = 0.5 * (x->p_a[i] + x->p_b[i]);
-}
-
+/* islands_partition.c: which bodies belong together, and what of the task belongs to them. */
+void perp_islands_partition(perp_islands *s, const perp_island_task *task);
 /* islands_rows.c: everything of all islands but dense matrices, on up to `threads` threads. */
 void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
                        int threads);
-/* A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by its blocks, else one response to each
- * row of the whole system, by the KKT factor.  False: k says why. */
+/* islands_dense.c: A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by its blocks, else one
+ * response to each row of the whole system, by the KKT factor.  False: k says why. */
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i);
 
 #endif

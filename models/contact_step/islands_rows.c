@@ -39,7 +39,7 @@ PERP_INLINE void arms_of(int dim, const perp_eval *e, const perp_contact *x, arm
 {
   perp_contact_middle(x, at->m);
   for (int side = 0; side < 2; side++) {
-    const int body = side == 0 ? x->body_a : x->body_b;
+    const int body = x->body[side];
     for (int i = 0; i < 3; i++)
       at->r[side][i] = body >= 0 && i < dim ? at->m[i] - e->pose[body].x[i] : 0;
   }
@@ -51,7 +51,7 @@ PERP_INLINE void islands_rows_relative(const perp_contact *x, const arms *at, co
 {
   u[0] = u[1] = u[2] = 0;
   for (int side = 0; side < 2; side++) {
-    const int body = side == 0 ? x->body_a : x->body_b;
+    const int body = x->body[side];
     if (body < 0) continue;
     const double *t = twist + (size_t)6 * (size_t)body;
     double c[3], sign = side == 0 ? -1 : 1;
@@ -203,8 +203,8 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
 {
   const perp_model *model = s->model;
   const island *p = &s->start[i];
-  const int at = s->order[place], c = place - p->contact;
-  const size_t row = first_row(s, i) + (size_t)(r * c);
+  const int at = s->order[place], c = place - p->first[CONTACTS];
+  const size_t row = islands_first_row(s, i) + (size_t)(r * c);
   const perp_contact *contact = &task->contact[at];
   const perp_eval *e = k->e;
   const double *slides = task->sliding != NULL ? task->sliding + (size_t)3 * (size_t)at : NULL;
@@ -221,7 +221,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   directions D = { .d = { { n[0], t[0], t[3], 0 }, { n[1], t[1], t[4], 0 } } };
   if (dim == 3) D.d[2] = (perp_v4){ n[2], t[2], t[5], 0 };
   islands_rows_along(dim, &D, u, free);
-  if (p[1].joint > p->joint) islands_rows_relative(contact, &arm, s->twist_star, u);
+  if (p[1].first[JOINTS] > p->first[JOINTS]) islands_rows_relative(contact, &arm, s->twist_star, u);
   islands_rows_along(dim, &D, u, target);
   islands_rows_relative(contact, &arm, task->before, u);
   islands_rows_along(dim, &D, u, before);
@@ -232,7 +232,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
     soft[q] = q == 0 ? task->softness : 0;
   }
   if (x[0] < 0) x[0] = 0;
-  b[0] += task->bias(task->user, contact, task->h, before, free);
+  if (task->bias != NULL) b[0] += task->bias(task->user, contact, task->h, before, free);
   s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;
   if (slide) {
     islands_rows_along(dim, &D, slides, target);
@@ -246,7 +246,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
                               : 0;
   perp_v4 diagonal = soft[0] * (perp_v4){ 1, 0, 0, 0 };
   for (int side = 0; side < 2; side++) {
-    int body = side == 0 ? contact->body_a : contact->body_b;
+    const int body = contact->body[side];
     if (body < 0) continue;
     body_rows(dim, r, &e->pose[body], &model->inertia[body], arm.r[side], side == 0 ? -1 : 1, &D, J,
               &diagonal);
@@ -255,112 +255,133 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   for (int q = 0; q < r && !p->eliminate; q++) s->diagonal[row + (size_t)q] = diagonal[q];
 }
 
+/* The pattern of J of an island while it is written, group by group, and in each body by body. */
+typedef struct pattern {
+  int *cptr, *jptr, *jblk, *joff;
+  int groups, rows, blocks, numbers; /* so far */
+} pattern;
+
+static void islands_rows_group(pattern *w)
+{
+  w->cptr[w->groups] = w->rows;
+  w->jptr[w->groups++] = w->blocks;
+  w->joff[w->blocks] = w->numbers;
+}
+
+/* A sub-matrix of so many numbers; where it starts. */
+static int islands_rows_block(pattern *w, int body, int numbers)
+{
+  const int at = w->numbers;
+  w->jblk[w->blocks] = body;
+  w->joff[w->blocks++] = at;
+  w->numbers += numbers;
+  return at;
+}
+
+/* What the rows of an island that are no contacts have, beside the pattern. */
+typedef struct rows_out {
+  double *J, *b, *x, *soft, *lo, *hi; /* lo and hi without contacts */
+} rows_out;
+
+/* w = J v^ - c + S lambda of a joint of the model, unbounded. */
+static void islands_rows_joint(const perp_islands *s, const perp_constrained *k, int joint,
+                               pattern *w, rows_out *out)
+{
+  const perp_blocks *K = &k->e->blocks;
+  const int first = K->cptr[joint], m = K->cptr[joint + 1] - first, nvb = s->model->nvb;
+  double *b = out->b + w->rows;
+  islands_rows_group(w);
+  for (int q = 0; q < m; q++) {
+    *out->lo++ = -HUGE_VAL;
+    *out->hi++ = HUGE_VAL;
+    b[q] = -k->c[first + q];
+    out->x[w->rows + q] = k->lambda[first + q];
+    out->soft[w->rows + q] = K->s != NULL ? K->s[first + q] : 0;
+  }
+  for (int q = K->jptr[joint]; q < K->jptr[joint + 1]; q++) {
+    const int body = K->jblk[q];
+    const double *G = K->J + K->joff[q], *v = s->v_star + (size_t)nvb * (size_t)body;
+    double *J = out->J + islands_rows_block(w, s->local[body], m * nvb);
+    memcpy(J, G, (size_t)(m * nvb) * sizeof *J);
+    for (int l = 0; l < nvb; l++)
+      for (int y = 0; y < m; y++) b[y] += G[y + l * m] * v[l];
+  }
+  w->rows += m;
+}
+
+static void islands_rows_bounded(const perp_islands *s, const perp_island_row *row, const double *v,
+                                 pattern *w, rows_out *out)
+{
+  const int nvb = s->model->nvb;
+  double *b = out->b + w->rows;
+  islands_rows_group(w);
+  *out->lo++ = row->lo;
+  *out->hi++ = row->hi;
+  *b = row->bias;
+  out->x[w->rows] = row->lambda;
+  out->soft[w->rows++] = row->soft;
+  for (int side = 0; side < 2; side++) {
+    if (row->body[side] < 0) continue;
+    double *J = out->J + islands_rows_block(w, s->local[row->body[side]], nvb);
+    for (int l = 0; l < nvb; l++) {
+      J[l] = row->J[side][l];
+      *b += J[l] * v[(size_t)nvb * (size_t)row->body[side] + (size_t)l];
+    }
+  }
+}
+
 /* The pattern of island i, and its joints and bounded rows. */
 static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
                                  const perp_island_task *task, int i)
 {
   const perp_model *model = s->model;
   const island *p = &s->start[i], *next = p + 1;
-  const int nb = next->body - p->body, nc = next->contact - p->contact, nvb = model->nvb, r = s->r;
-  const size_t square = (size_t)nvb * (size_t)nvb;
-  const bool rows = next->joint > p->joint;
-  perp_blocks F = blocks_of(s, i, true);
-  int *bptr = s->bptr + p->body + i, *mptr = s->mptr + p->body + i;
-  const int group = first_group(s, i);
-  int *cptr = s->cptr + group + i, *jptr = s->jptr + group + i;
-  int *jblk = s->jblk + 2 * group, *joff = s->joff + 2 * group + i;
-  double *J = s->J + (F.J - s->J), *b = s->b + first_row(s, i), *x = s->x + first_row(s, i),
-         *soft = s->s + first_row(s, i);
-  double *row_lo = s->row_lo + first_further(s, i), *row_hi = s->row_hi + first_further(s, i);
-  for (int l = 0; l < nb; l++) {
-    bptr[l] = nvb * l;
-    mptr[l] = (int)square * l;
+  const perp_blocks F = islands_blocks(s, i, true);
+  const int nvb = model->nvb, group = islands_first_group(s, i), first = p->first[BODIES] + i;
+  const size_t row = islands_first_row(s, i), further = islands_first_further(s, i);
+  const int nc = islands_number(s, i, CONTACTS);
+  pattern w = { .cptr = s->cptr + group + i,
+                .jptr = s->jptr + group + i,
+                .jblk = s->jblk + 2 * group,
+                .joff = s->joff + 2 * group + i };
+  rows_out out = { .J = s->J + (F.J - s->J),
+                   .b = s->b + row,
+                   .x = s->x + row,
+                   .soft = s->s + row,
+                   .lo = s->row_lo + further,
+                   .hi = s->row_hi + further };
+  for (int l = 0; l <= F.nb; l++) {
+    s->bptr[first + l] = nvb * l;
+    s->mptr[first + l] = nvb * nvb * l;
   }
-  bptr[nb] = nvb * nb;
-  mptr[nb] = (int)square * nb;
-  int sub = 0, off = 0, row = 0;
-  for (int c = 0; c < nc; c++) {
-    const perp_contact *contact = &task->contact[s->order[p->contact + c]];
-    cptr[c] = row;
-    jptr[c] = sub;
-    for (int side = 0; side < 2; side++) {
-      int body = side == 0 ? contact->body_a : contact->body_b;
-      if (body < 0) continue;
-      jblk[sub] = s->local[body];
-      joff[sub++] = off;
-      off += r * nvb;
-    }
-    row += r;
+  for (int place = p->first[CONTACTS]; place < next->first[CONTACTS]; place++) {
+    const int *body = task->contact[s->order[place]].body;
+    islands_rows_group(&w);
+    for (int side = 0; side < 2; side++)
+      if (body[side] >= 0) islands_rows_block(&w, s->local[body[side]], s->r * nvb);
+    w.rows += s->r;
   }
-  const perp_blocks *K = &k->e->blocks;
-  int g = nc, further = 0;
-  for (int j = p->joint; j < next->joint; j++, g++) {
-    int of = s->joints[j], first = K->cptr[of], m = K->cptr[of + 1] - first;
-    cptr[g] = row;
-    jptr[g] = sub;
-    for (int q = 0; q < m; q++, further++) {
-      row_lo[further] = -HUGE_VAL;
-      row_hi[further] = HUGE_VAL;
-      b[row + q] = -k->c[first + q];
-      x[row + q] = k->lambda[first + q];
-      soft[row + q] = K->s != NULL ? K->s[first + q] : 0;
-    }
-    for (int q = K->jptr[of]; q < K->jptr[of + 1]; q++) {
-      int body = K->jblk[q];
-      const double *G = K->J + K->joff[q], *v = s->v_star + (size_t)nvb * (size_t)body;
-      jblk[sub] = s->local[body];
-      joff[sub++] = off;
-      memcpy(J + off, G, (size_t)(m * nvb) * sizeof *J);
-      for (int l = 0; l < nvb; l++)
-        for (int y = 0; y < m; y++) b[row + y] += G[y + l * m] * v[l];
-      off += m * nvb;
-    }
-    row += m;
+  for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++)
+    islands_rows_joint(s, k, s->joints[j], &w, &out);
+  const double *v_free = next->first[JOINTS] > p->first[JOINTS] ? s->v_star : k->a;
+  for (int j = p->first[BOUNDED]; j < next->first[BOUNDED]; j++)
+    islands_rows_bounded(s, &task->row[s->bounded[j]], v_free, &w, &out);
+  islands_rows_group(&w);
+  for (int g = nc; g < F.nc && !p->eliminate; g++) {
+    double *diagonal = s->diagonal + row + F.cptr[g];
+    const int r = F.cptr[g + 1] - F.cptr[g];
+    memcpy(diagonal, out.soft + F.cptr[g], (size_t)r * sizeof *diagonal);
+    add_diagonal(model, model->dim, r, s->bodies + p->first[BODIES], &F, g, diagonal);
   }
-  const double *v_free = rows ? s->v_star : k->a;
-  for (int j = p->bounded; j < next->bounded; j++, g++, row++, further++) {
-    const perp_island_row *from = &task->row[s->bounded[j]];
-    cptr[g] = row;
-    jptr[g] = sub;
-    row_lo[further] = from->lo;
-    row_hi[further] = from->hi;
-    b[row] = from->bias;
-    x[row] = from->lambda;
-    soft[row] = from->soft;
-    for (int side = 0; side < 2; side++) {
-      if (from->body[side] < 0) continue;
-      const double *v = v_free + (size_t)nvb * (size_t)from->body[side];
-      jblk[sub] = s->local[from->body[side]];
-      joff[sub++] = off;
-      for (int l = 0; l < nvb; l++) {
-        J[off++] = from->J[side][l];
-        b[row] += from->J[side][l] * v[l];
-      }
-    }
-  }
-  cptr[F.nc] = row;
-  jptr[F.nc] = sub;
-  joff[sub] = off;
-  double *d = s->diagonal + first_row(s, i);
-  for (g = nc; g < F.nc && !p->eliminate; g++) {
-    for (int q = cptr[g]; q < cptr[g + 1]; q++) d[q] = soft[q];
-    add_diagonal(model, model->dim, cptr[g + 1] - cptr[g], s->bodies + p->body, &F, g, d + cptr[g]);
-  }
-  perp_blocks_transpose(nb, F.nc, jptr, jblk, s->jgrp + 2 * group, s->tptr + p->body + i,
+  perp_blocks_transpose(F.nb, F.nc, w.jptr, w.jblk, s->jgrp + 2 * group, s->tptr + first,
                         s->tsub + 2 * group);
 }
 
-typedef struct filling {
-  perp_islands *s;
-  const perp_constrained *k;
-  const perp_island_task *task;
-} filling;
-
 /* Bodies come in no order: what a contact reads of them is asked for in good time. */
-static void fetch_bodies(const filling *job, const perp_contact *x)
+static void fetch_bodies(const islands_job *job, const perp_contact *x)
 {
   for (int side = 0; side < 2; side++) {
-    const int body = side == 0 ? x->body_a : x->body_b;
+    const int body = x->body[side];
     if (body < 0) continue;
     const char *pose = (const char *)&job->k->e->pose[body];
     const perp_inertia *in = &job->s->model->inertia[body];
@@ -376,13 +397,13 @@ static void fetch_bodies(const filling *job, const perp_contact *x)
 
 PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
 {
-  const filling *job = user;
+  const islands_job *job = user;
   perp_islands *s = job->s;
   const perp_model *model = s->model;
   const island *all = &s->start[s->n_islands];
   const size_t square = (size_t)model->nvb * (size_t)model->nvb;
-  int end = perp_share(all->body, member + 1, members);
-  for (int l = perp_share(all->body, member, members); l < end; l++) {
+  int end = perp_share(all->first[BODIES], member + 1, members);
+  for (int l = perp_share(all->first[BODIES], member, members); l < end; l++) {
     const int body = s->bodies[l], nvb = model->nvb;
     if (s->mass_place[l] == body) continue; /* they are constant */
     s->mass_place[l] = body;
@@ -391,12 +412,13 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
     memcpy(s->Minv + square * (size_t)l, model->Minv + model->mptr[body], square * sizeof(double));
     memcpy(s->flat + nvb * l, model->flat + nvb * body, (size_t)nvb * sizeof(double));
   }
-  end = perp_share(all->contact, member + 1, members);
+  end = perp_share(all->first[CONTACTS], member + 1, members);
   perp_blocks F = { 0 };
-  for (int place = perp_share(all->contact, member, members), last = -1; place < end; place++) {
-    const int i = s->island_of[body_of(&job->task->contact[s->order[place]])];
+  for (int place = perp_share(all->first[CONTACTS], member, members), last = -1; place < end;
+       place++) {
+    const int i = s->island_of[s->owner[s->order[place]]];
     if (place + AHEAD < end) fetch_bodies(job, &job->task->contact[s->order[place + AHEAD]]);
-    if (i != last) F = blocks_of(s, i, true);
+    if (i != last) F = islands_blocks(s, i, true);
     last = i;
     if (model->dim == 3 && s->r == 3)
       fill_sized(s, job->k, job->task, place, i, &F, 3, 3);
@@ -408,62 +430,11 @@ PERP_CLONES_OF_FOUR static void fill_share(void *user, int member, int members)
 void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
                        int threads)
 {
-  filling job = { s, k, task };
+  islands_job job = { .s = s, .k = k, .task = task };
   if (s->rows && s->model->m > 0) {
     perp_blocks_Minv(&k->e->blocks, k->f, s->v_star);
     perp_twists(s->model, k->e, s->v_star, s->twist_star);
   }
   for (int i = 0; i < s->n_islands; i++) islands_rows_lay_out(s, k, task, i);
   perp_team(task->n >= TEAM_FILL ? threads : 1, fill_share, &job);
-}
-
-/* Has a body of island i a joint? */
-static bool has_joints(const perp_islands *s, int i)
-{
-  for (int l = s->start[i].body; l < s->start[i + 1].body; l++)
-    if (s->jointed[s->bodies[l]]) return true;
-  return false;
-}
-
-bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i)
-{
-  const perp_model *model = s->model;
-  const island *p = &s->start[i];
-  perp_blocks F = blocks_of(s, i, true);
-  const int n = F.m, nvb = model->nvb;
-  double *A = s->A + p->dense, *diag = s->diagonal + first_row(s, i);
-  if (!has_joints(s, i)) { /* H = M^-1: bodies respond one by one */
-    double scratch[JOINT_ROWS * 6];
-    perp_blocks_delassus(&F, A, n, scratch);
-    for (int y = 0; y < n; y++) diag[y] = A[(size_t)y * ((size_t)n + 1)];
-    return true;
-  }
-  for (int c = 0, col = 0; c < F.nc; c++)
-    for (int row = F.cptr[c]; row < F.cptr[c + 1]; row++, col++) {
-      int r = F.cptr[c + 1] - F.cptr[c];
-      memset(s->f, 0, (size_t)model->nv * sizeof *s->f);
-      for (int q = F.jptr[c]; q < F.jptr[c + 1]; q++) {
-        double *f = s->f + (size_t)nvb * (size_t)s->bodies[p->body + F.jblk[q]];
-        for (int l = 0; l < nvb; l++) f[l] += F.J[F.joff[q] + row - F.cptr[c] + l * r];
-      }
-      if (!perp_constrained_response(k, s->f, s->zero, s->a, s->lambda)) return false;
-      double *out = A + (size_t)n * (size_t)col;
-      for (int y = 0; y < n; y++) out[y] = 0;
-      for (int g = 0; g < F.nc; g++) {
-        int first = F.cptr[g], m = F.cptr[g + 1] - first;
-        for (int q = F.jptr[g]; q < F.jptr[g + 1]; q++) {
-          const double *a = s->a + (size_t)nvb * (size_t)s->bodies[p->body + F.jblk[q]];
-          for (int l = 0; l < nvb; l++)
-            for (int y = 0; y < m; y++) out[first + y] += F.J[F.joff[q] + y + l * m] * a[l];
-        }
-      }
-      out[col] += F.s[col];
-    }
-  for (int y = 0; y < n; y++) diag[y] = A[(size_t)y * ((size_t)n + 1)];
-  for (int y = 0; y < n; y++) /* symmetric up to rounding: make it exact */
-    for (int z = 0; z < y; z++) {
-      double *u = &A[y + (size_t)n * (size_t)z], *l = &A[z + (size_t)n * (size_t)y];
-      *u = *l = 0.5 * (*u + *l);
-    }
-  return true;
 }

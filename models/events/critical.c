@@ -32,7 +32,8 @@ void perp_events_refuted(perp_events *s, const perp_contact_count *before)
   s->critical = true;
   for (int i = 0; i < s->n; i++)
     if (s->of[i] >= 0) s->now.x[s->of[i]].critical = s->kept[i] && s->none[i];
-  if (s->o.critical == PERP_CRITICAL_STOP) perp_islands_refute(s->islands, before);
+  if (s->o.critical == PERP_CRITICAL_STOP)
+    perp_contact_count_refute(perp_islands_count(s->islands), before);
 }
 
 bool perp_events_critical(const perp_events *s)
@@ -55,7 +56,7 @@ static double critical_velocities(const perp_events *s, const perp_constrained *
     double *at = u + 3 * i;
     at[0] = at[1] = at[2] = 0;
     if (!s->part[i]) continue;
-    perp_events_velocity(s->model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, at);
+    perp_events_velocity(s->model, k->e, x, v, at);
     for (int j = 0; j < 3; j++) most = fmax(most, fabs(at[j]));
   }
   return most;
@@ -133,14 +134,14 @@ bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, doub
   s->n_critical = 0;
   for (int i = 0; i < s->now.n; i++) s->n_critical += s->now.x[i].critical;
   if (!stops || !perp_events_find(s, k, q)) {
-    perp_islands_add(s->islands, &count);
+    perp_contact_count_add(perp_islands_count(s->islands), &count);
     return false;
   }
   double *const u = s->offset, *const P = s->stop; /* after there may be more contacts than ever */
   const int chosen = critical_choose(s, &deep);
   const double before = critical_velocities(s, k, v, u);
   if (chosen == 0) {
-    perp_islands_add(s->islands, &count);
+    perp_contact_count_add(perp_islands_count(s->islands), &count);
     return false;
   }
   if (before <= s->o.slip && !deep) return false; /* what a stop came to, counted then */
@@ -167,6 +168,6 @@ bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, doub
     t->critical = false;
   }
   count.stopped = 1;
-  perp_islands_add(s->islands, &count);
+  perp_contact_count_add(perp_islands_count(s->islands), &count);
   return true;
 }

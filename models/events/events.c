@@ -54,11 +54,8 @@ static perp_status events_reserve(perp_ctx *ctx, perp_events *s, int n)
   s->cap = n + n / 2 + 16;
   s->n_shown = 0;
   perp_status status = perp_arena_layout(ctx, &s->grown, events_layout_grown, s);
-  if (status != PERP_OK) {
-    s->cap = 0;
-    return status;
-  }
-  return PERP_OK;
+  if (status != PERP_OK) s->cap = 0;
+  return status;
 }
 
 /* room for n; loses its contents */
@@ -191,10 +188,8 @@ void perp_events_restart(perp_events *s)
   s->n_critical = 0;
   s->cause[0] = '\0';
   if (s->drives != NULL) perp_event_drives_restart(s->drives);
-  perp_islands_restart(s->islands);
+  *perp_islands_count(s->islands) = (perp_contact_count){ .events = true };
   if (s->post != NULL) perp_contact_post_restart(s->post);
-  const perp_contact_count count = { .events = true };
-  perp_islands_add(s->islands, &count);
 }
 
 void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
@@ -206,18 +201,6 @@ void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
 
 /* ---- contacts at a state --------------------------------------------------------------------- */
 
-static int compare_pairs(const perp_event_contact *a, const perp_contact *b)
-{
-  if (a->shape_a != b->shape_a) return a->shape_a < b->shape_a ? -1 : 1;
-  return a->shape_b < b->shape_b ? -1 : a->shape_b > b->shape_b;
-}
-
-static int events_compare(const perp_event_contact *a, const perp_contact *b)
-{
-  const int pairs = compare_pairs(a, b);
-  return pairs != 0 ? pairs : a->id < b->id ? -1 : a->id > b->id;
-}
-
 /* A contact of the step that has no namesake any more is the nearest one of its pair. */
 static void match_nearest(perp_events *s, perp_event_contact *t)
 {
@@ -225,11 +208,11 @@ static void match_nearest(perp_events *s, perp_event_contact *t)
   int found = -1;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    if (s->of[i] >= 0 || compare_pairs(t, x) != 0) continue;
+    if (s->of[i] >= 0 || perp_contact_pair(t->id) != perp_contact_pair(x->id)) continue;
     double p[3];
-    perp_events_place(x, p);
+    perp_contact_middle(x, p);
     const double d = hypot(hypot(p[0] - t->at[0], p[1] - t->at[1]), p[2] - t->at[2]);
-    if (d < best && d < 0.1 * s->reach[x->body_b >= 0 ? x->body_b : x->body_a]) {
+    if (d < best && d < 0.1 * s->reach[x->body[1] >= 0 ? x->body[1] : x->body[0]]) {
       best = d;
       found = i;
     }
@@ -244,13 +227,13 @@ static void events_match(perp_events *s)
   for (int i = 0; i < s->n; i++) s->of[i] = -1;
   for (int t = 0; t < s->now.n; t++) s->now.x[t].taken = false;
   for (int t = 0, i = 0; t < s->now.n && i < s->n;) {
-    const int order = events_compare(&s->now.x[t], &s->contact[i]);
-    if (order == 0) {
+    const uint64_t a = s->now.x[t].id, b = s->contact[i].id;
+    if (a == b) {
       s->now.x[t].taken = true;
       s->of[i] = t;
     }
-    t += order <= 0;
-    i += order >= 0;
+    t += a <= b;
+    i += a >= b;
   }
   for (int t = 0; t < s->now.n; t++)
     if (s->now.x[t].rests && !s->now.x[t].taken) match_nearest(s, &s->now.x[t]);
@@ -280,20 +263,20 @@ static bool events_rested(const perp_events *s, int i)
   return s->of[i] >= 0 && s->now.x[s->of[i]].rests;
 }
 
-/* How deep may a contact of this pair be?  Pairs that touch at the start of the step: by what they were, and
- * the tolerance. */
-static double events_allowance(const perp_events *s, const perp_contact *x)
+/* How deep may a contact of this pair of shapes be?  Pairs that touch at the start of the step: by what they were,
+ * and the tolerance. */
+static double events_allowance(const perp_events *s, uint64_t pair)
 {
   double deepest = HUGE_VAL;
   int lo = 0, hi = s->now.n;
   while (lo < hi) {
     const int mid = lo + (hi - lo) / 2;
-    if (compare_pairs(&s->now.x[mid], x) < 0)
+    if (perp_contact_pair(s->now.x[mid].id) < pair)
       lo = mid + 1;
     else
       hi = mid;
   }
-  for (; lo < s->now.n && compare_pairs(&s->now.x[lo], x) == 0; lo++)
+  for (; lo < s->now.n && perp_contact_pair(s->now.x[lo].id) == pair; lo++)
     deepest = fmin(deepest, s->now.x[lo].gap);
   return deepest == HUGE_VAL ? 0 : s->tol + fmax(0, -deepest);
 }
@@ -309,22 +292,20 @@ static void events_lows(const perp_events *s, const perp_constrained *k, const d
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     if (!events_rested(s, i)) {
-      *gap = fmin(*gap, x->gap + events_allowance(s, x));
+      *gap = fmin(*gap, x->gap + events_allowance(s, perp_contact_pair(x->id)));
       continue;
     }
     const perp_event_contact *t = &s->now.x[s->of[i]];
     if (!t->slides) continue;
     double u[3];
-    perp_events_velocity(s->model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, u);
+    perp_events_velocity(s->model, k->e, x, v, u);
     *speed = fmin(*speed, perp_dot(dim, u, t->dir));
   }
 }
 
 static bool events_touched(void *user, int shape_a, int shape_b)
 {
-  const perp_events *s = user;
-  const perp_contact pair = { .shape_a = shape_a, .shape_b = shape_b };
-  return events_allowance(s, &pair) > 0;
+  return events_allowance(user, (uint64_t)shape_a << 20 | (uint64_t)shape_b) > 0;
 }
 
 /* Has a body passed another one since the start of the step, so fast that neither end shows it? */
@@ -354,7 +335,7 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     double u[3], slide[3];
-    perp_events_velocity(model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, u);
+    perp_events_velocity(model, k->e, x, v, u);
     const double normal = perp_dot(model->dim, x->n, u);
     bool rests = s->kept[i] && x->gap <= s->hold && normal <= s->o.rest;
     /* what feedback takes out of the other body goes on resting */
@@ -362,10 +343,8 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
       rests |= x->gap <= s->hold && (normal <= PERP_HOLD_SPEED || x->gap < -s->tol);
     if (!rests && !(x->gap <= 2 * s->tol)) continue;
     perp_event_contact *t = &s->next.x[s->next.n++];
-    *t = (perp_event_contact){
-      .shape_a = x->shape_a, .shape_b = x->shape_b, .id = x->id, .rests = rests, .gap = x->gap
-    };
-    perp_events_place(x, t->at);
+    *t = (perp_event_contact){ .id = x->id, .rests = rests, .gap = x->gap };
+    perp_contact_middle(x, t->at);
     perp_events_tangential(model->dim, x->n, u, slide);
     const double speed = sqrt(perp_dot(3, slide, slide));
     t->slides = rests && speed > s->o.slip;
@@ -388,13 +367,13 @@ static perp_ode_answer part_bodies(perp_events *s, perp_constrained *k, double *
     for (int i = 0; i < s->n; i++) s->part[i] = s->of[i] >= 0 && s->now.x[s->of[i]].held;
     if (!perp_contact_post_deep(s->post, s->contact, s->part, s->n, false)) break;
     pass++;
-    const double start = perp_constrained_clock(k), kkt = k->kkt_s;
+    const double start = perp_constrained_own_clock(k);
     good = perp_contact_post_position(s->post, k, s->contact, s->part, s->n, q, &moved, &count);
-    s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
+    s->lcp_s += perp_constrained_own_clock(k) - start;
     changed |= moved;
     good = good && perp_events_find(s, k, q);
   }
-  if (pass > 0) perp_islands_add(s->islands, &count);
+  if (pass > 0) perp_contact_count_add(perp_islands_count(s->islands), &count);
   return !good ? PERP_ODE_FAILED : changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
 }
 
@@ -403,11 +382,11 @@ static perp_ode_answer stop_bodies(perp_events *s, perp_constrained *k, double t
 {
   if (s->post == NULL || !perp_contact_post_stops(s->post)) return PERP_ODE_OK;
   perp_contact_count count = { 0 };
-  const double start = perp_constrained_clock(k), kkt = k->kkt_s;
+  const double start = perp_constrained_own_clock(k);
   const perp_ode_answer answer = perp_contact_post_velocity(s->post, k, t, s->contact, s->n, s->tol,
                                                             v, &count);
-  s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
-  perp_islands_add(s->islands, &count);
+  s->lcp_s += perp_constrained_own_clock(k) - start;
+  perp_contact_count_add(perp_islands_count(s->islands), &count);
   return answer;
 }
 
@@ -447,20 +426,13 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
 /* contacts that began or ceased to rest or to slide */
 static int64_t events_changes(const perp_event_contacts *a, const perp_event_contacts *b)
 {
+  const perp_event_contact none = { 0 };
   int64_t count = 0;
   for (int i = 0, j = 0; i < a->n || j < b->n;) {
-    int order = i == a->n ? 1 : j == b->n ? -1 : 0;
-    if (order == 0) {
-      const perp_contact other = { .shape_a = b->x[j].shape_a,
-                                   .shape_b = b->x[j].shape_b,
-                                   .id = b->x[j].id };
-      order = events_compare(&a->x[i], &other);
-    }
-    const perp_event_contact none = { 0 }, *x = order <= 0 ? &a->x[i] : &none,
-                             *y = order >= 0 ? &b->x[j] : &none;
+    const bool first = j == b->n || (i < a->n && a->x[i].id <= b->x[j].id),
+               second = i == a->n || (j < b->n && b->x[j].id <= a->x[i].id);
+    const perp_event_contact *x = first ? &a->x[i++] : &none, *y = second ? &b->x[j++] : &none;
     count += x->rests != y->rests || x->slides != y->slides;
-    i += order <= 0;
-    j += order >= 0;
   }
   return count;
 }
@@ -474,7 +446,7 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
     s->idle = 0;
   } else {
     count.switches += events_changes(&s->now, &s->next);
-    perp_islands_add(s->islands, &count);
+    perp_contact_count_add(perp_islands_count(s->islands), &count);
   }
   const perp_event_contacts swap = s->now;
   s->now = s->next;

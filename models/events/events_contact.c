@@ -2,11 +2,6 @@
 /* One contact at a state, and what is said of its failure. */
 #include "models/events/events_private.h"
 
-void perp_events_place(const perp_contact *x, double p[3])
-{
-  for (int i = 0; i < 3; i++) p[i] = 0.5 * (x->p_a[i] + x->p_b[i]);
-}
-
 static void add_velocity(const perp_model *model, const perp_pose *pose, int body,
                          const double p[3], const double *v, double sign, double u[3])
 {
@@ -20,21 +15,28 @@ static void add_velocity(const perp_model *model, const perp_pose *pose, int bod
   for (int i = 0; i < dim; i++) u[i] += sign * (vb[i] + turn[i]);
 }
 
-void perp_events_velocity(const perp_model *model, const perp_pose *pose_a, const perp_pose *pose_b,
-                          const perp_contact *x, const double *v, double u[3])
+void perp_events_velocity_at(const perp_model *model, const perp_pose *pose_a,
+                             const perp_pose *pose_b, const perp_contact *x, const double *v,
+                             double u[3])
 {
   double p[3];
-  perp_events_place(x, p);
+  perp_contact_middle(x, p);
   u[0] = u[1] = u[2] = 0;
-  add_velocity(model, pose_a, x->body_a, p, v, -1, u);
-  add_velocity(model, pose_b, x->body_b, p, v, 1, u);
+  add_velocity(model, pose_a, x->body[0], p, v, -1, u);
+  add_velocity(model, pose_b, x->body[1], p, v, 1, u);
+}
+
+void perp_events_velocity(const perp_model *model, const perp_eval *e, const perp_contact *x,
+                          const double *v, double u[3])
+{
+  perp_events_velocity_at(model, &e->pose[x->body[0]], &e->pose[x->body[1]], x, v, u);
 }
 
 double perp_events_speed(const perp_events *s, const perp_constrained *k, const perp_contact *x,
                          const double *v)
 {
   double u[3];
-  perp_events_velocity(s->model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, u);
+  perp_events_velocity(s->model, k->e, x, v, u);
   return perp_dot(s->model->dim, x->n, u);
 }
 

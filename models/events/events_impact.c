@@ -118,12 +118,8 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
                                                ? events_impact_restitution_of
                                                : NULL,
                             .user = s };
-  const double start = perp_constrained_clock(k), kkt = k->kkt_s;
-  const bool good = perp_islands_solve(s->islands, k, &task);
-  s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
-  if (!good) return false;
-  perp_islands_apply(s->islands, k, &task, k->f);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->h, v)) return false;
+  if (!perp_islands_step(s->islands, k, &task, PERP_LEVEL_VELOCITY, s->h, v, &s->lcp_s))
+    return false;
   memcpy(v, k->a, size);
   const perp_reason reason = perp_events_failed(&count, perp_islands_count(s->islands));
   events_impact_fastest(s, k, v, part, &after);
@@ -131,8 +127,8 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
   if (reason >= 0 || after <= LEFT * before) return true;
   snprintf(s->cause, sizeof s->cause,
            "no impulses were found for an impact of %.4g m/s between %s and %s (lcp: %s)", before,
-           perp_events_body(model, worst < 0 ? PERP_WORLD : s->contact[worst].body_a),
-           perp_events_body(model, worst < 0 ? PERP_WORLD : s->contact[worst].body_b),
+           perp_events_body(model, worst < 0 ? PERP_WORLD : s->contact[worst].body[0]),
+           perp_events_body(model, worst < 0 ? PERP_WORLD : s->contact[worst].body[1]),
            perp_reason_name(reason));
   k->reason = reason;
   return false;
@@ -140,8 +136,8 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
 
 static bool same_pair(const perp_contact *a, const perp_contact *b)
 {
-  return (a->body_a == b->body_a && a->body_b == b->body_b) ||
-         (a->body_a == b->body_b && a->body_b == b->body_a);
+  return (a->body[0] == b->body[0] && a->body[1] == b->body[1]) ||
+         (a->body[0] == b->body[1] && a->body[1] == b->body[0]);
 }
 
 static bool events_impact_one_by_one(perp_events *s, perp_constrained *k, double *v)
@@ -168,6 +164,6 @@ bool perp_events_impact(perp_events *s, perp_constrained *k, double *v)
   bool bounced = s->rebounded;
   for (int i = 0; i < s->n; i++) bounced |= s->struck[i] != 0;
   const perp_contact_count count = { .impacts = 1, .plastic = !bounced };
-  perp_islands_add(s->islands, &count);
+  perp_contact_count_add(perp_islands_count(s->islands), &count);
   return good;
 }

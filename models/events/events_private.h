@@ -10,7 +10,6 @@
 
 /* A contact that touches or rests at the start of a step. */
 typedef struct perp_event_contact {
-  int shape_a, shape_b;
   uint64_t id;
   bool rests, slides, taken;
   bool critical; /* in a problem without a solution */
@@ -21,7 +20,7 @@ typedef struct perp_event_contact {
 } perp_event_contact;
 
 typedef struct perp_event_contacts {
-  perp_event_contact *x; /* ordered by (shape_a, shape_b, id) */
+  perp_event_contact *x; /* ordered by id */
   int n, cap;
 } perp_event_contacts;
 
@@ -78,11 +77,13 @@ struct perp_events {
 
 /* ---- events_contact.c ------------------------------------------------------------------------ */
 
-/* Halfway between both surfaces. */
-void perp_events_place(const perp_contact *x, double p[3]);
 /* Velocity of b relative to a at a contact, world u [3], for v [nv] and these poses of its bodies. */
-void perp_events_velocity(const perp_model *model, const perp_pose *pose_a, const perp_pose *pose_b,
-                          const perp_contact *x, const double *v, double u[3]);
+void perp_events_velocity_at(const perp_model *model, const perp_pose *pose_a,
+                             const perp_pose *pose_b, const perp_contact *x, const double *v,
+                             double u[3]);
+/* The same at the poses of an evaluation. */
+void perp_events_velocity(const perp_model *model, const perp_eval *e, const perp_contact *x,
+                          const double *v, double u[3]);
 /* Its part along the normal at the poses of k. */
 double perp_events_speed(const perp_events *s, const perp_constrained *k, const perp_contact *x,
                          const double *v);

@@ -57,12 +57,12 @@ static bool events_rest_probe(const perp_events *s, const perp_eval *e, const pe
   const perp_model *model = s->model;
   perp_contact list[PERP_MANIFOLD_MAX];
   perp_pose a, b;
-  events_rest_displaced(model, e, x->body_a, q, v, shift, d, &a);
-  events_rest_displaced(model, e, x->body_b, q, v, shift, d, &b);
-  const int n = perp_collide(model, x->shape_a, &a, x->shape_b, &b, s->margin, list);
+  events_rest_displaced(model, e, x->body[0], q, v, shift, d, &a);
+  events_rest_displaced(model, e, x->body[1], q, v, shift, d, &b);
+  const int n = perp_collide(model, x->shape[0], &a, x->shape[1], &b, s->margin, list);
   for (int i = 0; i < n; i++) {
     if (list[i].id != x->id) continue;
-    perp_events_velocity(model, &a, &b, &list[i], v, u);
+    perp_events_velocity_at(model, &a, &b, &list[i], v, u);
     *normal = perp_dot(model->dim, list[i].n, u);
     return true;
   }
@@ -89,12 +89,12 @@ static void events_rest_bias(const perp_events *s, const perp_eval *e, const per
                              const double *q, const double *v, double out[3])
 {
   const perp_model *model = s->model;
-  const int dim = model->dim, bodies[2] = { x->body_a, x->body_b };
+  const int dim = model->dim, *bodies = x->body;
   double shift[3] = { 0 }, speed = 0, size = HUGE_VAL, p[3], u[3], w[3], normal, normal2;
   out[0] = out[1] = out[2] = 0;
-  perp_events_place(x, p);
-  if (x->body_a >= 0 && x->body_b >= 0)
-    memcpy(shift, v + (size_t)model->nvb * (size_t)x->body_a, (size_t)dim * sizeof *shift);
+  perp_contact_middle(x, p);
+  if (x->body[0] >= 0 && x->body[1] >= 0)
+    memcpy(shift, v + (size_t)model->nvb * (size_t)x->body[0], (size_t)dim * sizeof *shift);
   for (int i = 0; i < 2; i++) {
     if (bodies[i] < 0) continue;
     const double *vb = v + (size_t)model->nvb * (size_t)bodies[i];
@@ -163,7 +163,7 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
       s->slip[i] = t->slip;
     }
     events_rest_bias(s, e, x, q, v, offset);
-    perp_events_velocity(model, &e->pose[x->body_a], &e->pose[x->body_b], x, v, u);
+    perp_events_velocity(model, e, x, v, u);
     const double rate = perp_dot(dim, x->n, u);
     /* gaps within the tolerance are as good as none */
     const double error = x->gap > s->tol ? x->gap - s->tol : t->held ? 0 : fmin(x->gap + s->tol, 0);
@@ -176,13 +176,6 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
     }
   }
   return kept;
-}
-
-static double no_bias(void *user, const perp_contact *x, double h, const double *before,
-                      const double *free)
-{
-  (void)user, (void)x, (void)h, (void)before, (void)free;
-  return 0;
 }
 
 /* static friction, or dynamic friction where the contact slides */
@@ -222,7 +215,7 @@ static void events_rest_explain(perp_events *s, const perp_constrained *k, int n
     const perp_contact *x = &s->contact[i];
     if (!s->kept[i] || s->of[i] < 0 || !s->now.x[s->of[i]].slides) continue;
     double u[3], slide[3];
-    perp_events_velocity(s->model, &k->e->pose[x->body_a], &k->e->pose[x->body_b], x, v, u);
+    perp_events_velocity(s->model, k->e, x, v, u);
     perp_events_tangential(s->model->dim, x->n, u, slide);
     slides++;
     if (perp_dot(3, slide, slide) < most) continue;
@@ -243,8 +236,8 @@ static void events_rest_explain(perp_events *s, const perp_constrained *k, int n
     at += snprintf(s->cause + at, sizeof s->cause - (size_t)at,
                    "; %d of them slide%s, %s on %s at %.4g m/s with mu = %g: friction may be too "
                    "large for the acceleration level (Painleve); formulation velocity has impulses",
-                   slides, slides == 1 ? "s" : "", perp_events_body(s->model, fastest->body_b),
-                   perp_events_body(s->model, fastest->body_a), sqrt(most), fastest->mu_dynamic);
+                   slides, slides == 1 ? "s" : "", perp_events_body(s->model, fastest->body[1]),
+                   perp_events_body(s->model, fastest->body[0]), sqrt(most), fastest->mu_dynamic);
   if (shown && n > 0 && s->o.critical == PERP_CRITICAL_FAIL && (size_t)at < sizeof s->cause)
     snprintf(s->cause + at, sizeof s->cause - (size_t)at, "; critical=stop stops the bodies");
 }
@@ -260,7 +253,6 @@ static perp_island_task task_of(perp_events *s, int n, double h)
                              .before = s->before,
                              .free = s->free,
                              .align = true,
-                             .bias = no_bias,
                              .friction = events_rest_friction_of,
                              .user = s,
                              .offset = s->offset,
@@ -308,7 +300,6 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
     n = events_rest_prepare(s, k->e, q, v) > 0 ? s->n : 0;
   }
   if (n == 0 && rows == 0) return true;
-  const double start = perp_constrained_clock(k), kkt = k->kkt_s;
   const perp_contact_count before = *perp_islands_count(s->islands);
   const double free = events_rest_violation(s, k, n, k->a);
   perp_twists(s->model, k->e, v, s->before);
@@ -316,16 +307,14 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
   perp_island_task task = task_of(s, n, h);
   task.row = row;
   task.n_rows = rows;
-  bool good = perp_islands_solve(s->islands, k, &task);
-  s->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
-  if (!good) return false;
-  perp_islands_apply(s->islands, k, &task, k->f);
-  if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
+  if (!perp_islands_step(s->islands, k, &task, PERP_LEVEL_ACCELERATION, h, v, &s->lcp_s))
+    return false;
   const perp_reason reason = perp_events_failed(&before, perp_islands_count(s->islands));
   if (reason < 0 && !(events_rest_violation(s, k, n, k->a) <= BAD * free)) {
     events_rest_explain(s, k, n, v, reason);
     k->reason = reason;
-    if (n > 0 && perp_islands_none(perp_islands_count(s->islands)) > perp_islands_none(&before))
+    if (n > 0 &&
+        perp_contact_count_none(perp_islands_count(s->islands)) > perp_contact_count_none(&before))
       perp_events_refuted(s, &before);
     return false;
   }

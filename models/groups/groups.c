@@ -260,11 +260,11 @@ static perp_status gather_contacts(perp_ctx *ctx, workspace *w, perp_step_info *
     for (int k = 0; k < one->n_contacts; k++, info->n_contacts++) {
       perp_contact *c = &w->contacts[info->n_contacts];
       *c = one->contacts[k];
-      c->shape_a = p->shape[c->shape_a];
-      c->shape_b = p->shape[c->shape_b];
-      c->body_a = groups_outside(c->body_a, p->body);
-      c->body_b = groups_outside(c->body_b, p->body);
-      c->id = (uint64_t)c->shape_a << 44 | (uint64_t)c->shape_b << 24 | (c->id & 0xffffff);
+      c->shape[0] = p->shape[c->shape[0]];
+      c->shape[1] = p->shape[c->shape[1]];
+      c->body[0] = groups_outside(c->body[0], p->body);
+      c->body[1] = groups_outside(c->body[1], p->body);
+      c->id = (uint64_t)c->shape[0] << 44 | (uint64_t)c->shape[1] << 24 | (c->id & 0xffffff);
       memcpy(w->impulse + 3 * info->n_contacts, one->impulse + 3 * k, 3 * sizeof *w->impulse);
     }
   }

@@ -311,11 +311,11 @@ static double gauges_share(int d, const perp_force_truth *f, const perp_contact 
                            const double *impulse)
 {
   if (f->b == PERP_ANY_BODY) {
-    if (k->body_a != PERP_WORLD && k->body_b != PERP_WORLD) return 0;
-    return k->body_a == PERP_WORLD ? impulse[d - 1] : -impulse[d - 1];
+    if (k->body[0] != PERP_WORLD && k->body[1] != PERP_WORLD) return 0;
+    return k->body[0] == PERP_WORLD ? impulse[d - 1] : -impulse[d - 1];
   }
-  const bool is = (k->body_a == f->a && k->body_b == f->b) ||
-                  (k->body_a == f->b && k->body_b == f->a);
+  const bool is = (k->body[0] == f->a && k->body[1] == f->b) ||
+                  (k->body[0] == f->b && k->body[1] == f->a);
   return is ? perp_dot(d, k->n, impulse) : 0;
 }
 

@@ -90,4 +90,10 @@ PERP_INLINE double perp_constrained_clock(const perp_constrained *k)
   return k->timing ? perp_clock_thread() : 0;
 }
 
+/* The same without that of the KKT solver. */
+PERP_INLINE double perp_constrained_own_clock(const perp_constrained *k)
+{
+  return perp_constrained_clock(k) - k->kkt_s;
+}
+
 #endif

@@ -19,8 +19,8 @@ perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sy
   if (sys->nq < 0 || sys->nv < 0 || sys->m < 0)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: negative size (nq %d, nv %d, m %d)", name, sys->nq,
                      sys->nv, sys->m);
-  if (sys->error == NULL || sys->rate == NULL || sys->linearize == NULL || sys->solve == NULL ||
-      sys->retract == NULL)
+  if (sys->m > 0 && (sys->error == NULL || sys->rate == NULL || sys->linearize == NULL ||
+                     sys->solve == NULL || sys->retract == NULL))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the system lacks a function", name);
   ((struct stab_projection *)like)->sys = *sys;
   return perp_workspace_create(ctx, name, like, size, shared_layout, ws);

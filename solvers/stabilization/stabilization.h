@@ -55,7 +55,7 @@ typedef struct perp_stab_contacts {
 
 typedef struct perp_stab_desc {
   perp_desc d;
-  /* *sys is copied. */
+  /* *sys is copied.  A system without rows, m = 0, may have no callbacks: it stands for contacts alone. */
   perp_status (*create)(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws);
   /* Add the feedback to the right-hand side rhs [m]: k of J v = k, or c of J a = c.  NULL: none. */
   void (*rhs)(void *ws, perp_level level, double h, const double *C, const double *Cdot,

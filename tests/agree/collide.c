@@ -417,15 +417,15 @@ static void compare(const perp_model *m, int i, int j, const solid *si, const so
     double gap = 0;
     len = 0;
     for (int l = 0; l < dim; l++) {
-      gap += c[k].n[l] * (c[k].p_b[l] - c[k].p_a[l]);
+      gap += c[k].n[l] * (c[k].p[1][l] - c[k].p[0][l]);
       len += c[k].n[l] * c[k].n[l];
     }
     raise_to(&w->normal, fabs(len - 1));
     raise_to(&w->witness, fabs(gap - c[k].gap));
     /* rim tolerance 1e-6 of the size; a capsule turned by up to 6 degrees touches with balls around
      * two points of its axis, which are inside it by 1 - cos(6 degrees) of the radius */
-    double off_a = (double)off_surface(first, c[k].p_a);
-    double off_b = (double)off_surface(second, c[k].p_b);
+    double off_a = (double)off_surface(first, c[k].p[0]);
+    double off_b = (double)off_surface(second, c[k].p[1]);
     if (first->nv == 2) off_a -= 0.0055 * (double)first->radius;
     if (second->nv == 2) off_b -= 0.0055 * (double)second->radius;
     raise_to(&w->surface, fmax(off_a, off_b) * 1e-3);
@@ -533,8 +533,8 @@ static void run_planes(int dim, int poses)
       double gap = 0;
       real above = -height;
       for (int l = 0; l < dim; l++) {
-        gap += c[i].n[l] * (c[i].p_b[l] - c[i].p_a[l]);
-        above += n[l] * c[i].p_a[l];
+        gap += c[i].n[l] * (c[i].p[1][l] - c[i].p[0][l]);
+        above += n[l] * c[i].p[0][l];
       }
       raise_to(&w.witness, fabs(gap - c[i].gap));
       raise_to(&w.surface, (double)fabsl(above));

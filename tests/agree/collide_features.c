@@ -101,24 +101,24 @@ static void named(const perp_model *m, const perp_contact *c, const perp_pose po
   for (int i = 0; i < 2; i++) perp_lift(m->dim, &pose[i], &lift[i]);
   const unsigned type = c->id >> 22 & 3;
   const int a = (int)(c->id >> 11 & 0x7ff), b = (int)(c->id & 0x7ff);
-  const double va = from_vertex(h[0], &lift[0], a, c->p_a),
-               vb = from_vertex(h[1], &lift[1], b, c->p_b);
+  const double va = from_vertex(h[0], &lift[0], a, c->p[0]),
+               vb = from_vertex(h[1], &lift[1], b, c->p[1]);
   t->seen[type]++;
   if (type == PERP_VERTEX_A)
-    raise_to(&t->vertex, from_vertex(h[0], &lift[0], a + b, c->p_a));
+    raise_to(&t->vertex, from_vertex(h[0], &lift[0], a + b, c->p[0]));
   else if (type == PERP_VERTEX_B)
-    raise_to(&t->vertex, from_vertex(h[1], &lift[1], a + b, c->p_b));
+    raise_to(&t->vertex, from_vertex(h[1], &lift[1], a + b, c->p[1]));
   else if (type == PERP_EDGES)
     raise_to(&t->edges,
-             fmax(from_edge(h[0], &lift[0], a, c->p_a), from_edge(h[1], &lift[1], b, c->p_b)));
+             fmax(from_edge(h[0], &lift[0], a, c->p[0]), from_edge(h[1], &lift[1], b, c->p[1])));
   else if (fmax(va, vb) > 1e-5)
     t->clipped++; /* two edges of one face that cut a third one at a point */
   /* a point of two edges is no end of them: that has names of its own */
   if (type == PERP_EDGES && c->gap > 1e-3 && m->dim == 3) {
     const int *ea = h[0]->edge + 4 * a, *eb = h[1]->edge + 4 * b;
     for (int i = 0; i < 2; i++) {
-      const bool at_end = from_vertex(h[0], &lift[0], ea[i], c->p_a) < 1e-12 ||
-                          from_vertex(h[1], &lift[1], eb[i], c->p_b) < 1e-12;
+      const bool at_end = from_vertex(h[0], &lift[0], ea[i], c->p[0]) < 1e-12 ||
+                          from_vertex(h[1], &lift[1], eb[i], c->p[1]) < 1e-12;
       raise_to(&t->ends, at_end);
     }
   }
@@ -205,7 +205,7 @@ static void capsules(int dim)
         continue;
       }
       const int i = type == PERP_VERTEX_A ? 0 : 1;
-      const double *p = i == 0 ? c[l].p_a : c[l].p_b;
+      const double *p = i == 0 ? c[l].p[0] : c[l].p[1];
       double x[3], d[3];
       perp_along(centre[i], end == 0 ? -1 : 1, axis[i], x);
       perp_sub(p, x, d);

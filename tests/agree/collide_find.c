@@ -94,10 +94,10 @@ static bool same(const perp_contact *a, int na, const perp_contact *b, int nb)
 {
   if (na != nb) return false;
   for (int i = 0; i < na; i++)
-    if (a[i].id != b[i].id || memcmp(a[i].p_a, b[i].p_a, sizeof a[i].p_a) != 0 ||
-        memcmp(a[i].p_b, b[i].p_b, sizeof a[i].p_b) != 0 ||
+    if (a[i].id != b[i].id || memcmp(a[i].p[0], b[i].p[0], sizeof a[i].p[0]) != 0 ||
+        memcmp(a[i].p[1], b[i].p[1], sizeof a[i].p[1]) != 0 ||
         memcmp(a[i].n, b[i].n, sizeof a[i].n) != 0 || a[i].gap != b[i].gap || a[i].mu != b[i].mu ||
-        a[i].shape_a != b[i].shape_a || a[i].body_b != b[i].body_b)
+        a[i].shape[0] != b[i].shape[0] || a[i].body[1] != b[i].body[1])
       return false;
   return true;
 }
@@ -106,7 +106,7 @@ static bool finite_contacts(const perp_contact *c, int n)
 {
   for (int i = 0; i < n; i++)
     for (int k = 0; k < 3; k++)
-      if (!isfinite(c[i].p_a[k]) || !isfinite(c[i].p_b[k]) || !isfinite(c[i].n[k]) ||
+      if (!isfinite(c[i].p[0][k]) || !isfinite(c[i].p[1][k]) || !isfinite(c[i].n[k]) ||
           !isfinite(c[i].gap))
         return false;
   return true;

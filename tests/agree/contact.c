@@ -225,14 +225,14 @@ static void test_assembly(void)
           for (int l = 0; l < 3; l++) {
             t1[l] = (l == (int)axis) - n[(int)axis] * n[l];
             length += t1[l] * t1[l];
-            at[side][l] = 0.5 * (x->p_a[l] + x->p_b[l]);
+            at[side][l] = 0.5 * (x->p[0][l] + x->p[1][l]);
           }
           for (int l = 0; l < 3; l++) t1[l] /= sqrt(length);
           perp_cross(n, t1, t2);
           int row = side == 0 ? i % 3 : j % 3;
           memcpy(dir[side], row == 0 ? n : row == 1 ? t1 : t2, sizeof dir[side]);
         }
-        const int body_b[2] = { b->body_a, b->body_b }, body_a[2] = { a->body_a, a->body_b };
+        const int body_b[2] = { b->body[0], b->body[1] }, body_a[2] = { a->body[0], a->body[1] };
         for (int y = 0; y < 2; y++)
           for (int z = 0; z < 2; z++)
             if (body_b[y] == body_a[z])

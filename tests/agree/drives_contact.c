@@ -63,12 +63,12 @@ static outcome run(perp_model *model, const way *w, double h, int steps)
   for (int i = 0; i < info.n_contacts; i++) {
     const perp_contact *c = &info.contacts[i];
     const double *P = info.impulse + 3 * i;
-    if (c->body_a >= 0 && c->body_b >= 0)
-      o.side += (c->body_b > c->body_a ? P[0] : -P[0]) / h;
-    else if (c->body_a < 0)
-      o.normal[c->body_b] += P[2] / h;
+    if (c->body[0] >= 0 && c->body[1] >= 0)
+      o.side += (c->body[1] > c->body[0] ? P[0] : -P[0]) / h;
+    else if (c->body[0] < 0)
+      o.normal[c->body[1]] += P[2] / h;
     else
-      o.normal[c->body_a] -= P[2] / h;
+      o.normal[c->body[0]] -= P[2] / h;
   }
   o.islands = perp_sim_contacts(sim)->islands;
   perp_sim_destroy(sim);

@@ -428,7 +428,7 @@ static void check_scene(const subject *x)
       double tangent = sqrt(fmax(0, size - n * n));
       pull = fmax(pull, -n);
       over = fmax(over, tangent - sqrt(2) * mu_ground * n);
-      both = fmax(both, fabs(n) * fabs(height(q, at->body_b)) / h);
+      both = fmax(both, fabs(n) * fabs(height(q, at->body[1])) / h);
     }
   }
   perp_model_energy(model, 0, q, v, &energy[1][0], &energy[1][1]);

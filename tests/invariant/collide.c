@@ -84,7 +84,7 @@ static double mirrored(int dim, const perp_contact *c, int n, const perp_contact
   for (int i = 0; i < n; i++) {
     double best = HUGE_VAL;
     for (int j = 0; j < n; j++) {
-      double x = fmax(far(dim, c[i].p_a, d[j].p_b, 1), far(dim, c[i].p_b, d[j].p_a, 1));
+      double x = fmax(far(dim, c[i].p[0], d[j].p[1], 1), far(dim, c[i].p[1], d[j].p[0], 1));
       best = fmin(best, fmax(x, far(dim, c[i].n, d[j].n, -1)));
     }
     worst = fmax(worst, best);
@@ -156,12 +156,12 @@ static void test_frame(int dim, int poses)
     contacts += n;
     ids += n != o;
     for (int l = 0; l < n && n == o; l++) {
-      perp_pose point = { .x = { c[l].p_a[0], c[l].p_a[1], c[l].p_a[2] } }, moved = { 0 };
+      perp_pose point = { .x = { c[l].p[0][0], c[l].p[0][1], c[l].p[0][2] } }, moved = { 0 };
       double normal[3];
       compose(dim, &T, &point, &moved);
       perp_turn(dim, T.R, c[l].n, normal);
       ids += c[l].id != d[l].id;
-      worst = fmax(worst, far(dim, moved.x, d[l].p_a, 1));
+      worst = fmax(worst, far(dim, moved.x, d[l].p[0], 1));
       worst = fmax(worst, fmax(far(dim, normal, d[l].n, 1), fabs(c[l].gap - d[l].gap)));
     }
   }

@@ -71,9 +71,9 @@ static worst follow(perp_model *model, run_parts parts, int steps, double cone)
       const perp_contact *x = &info.contacts[i];
       const double *P = info.impulse + 3 * i;
       double n = 0, u = 0, tangent = 0, ua[3], ub[3], p[3], la[3] = { 0 }, lb[3] = { 0 };
-      for (int l = 0; l < 3; l++) p[l] = 0.5 * (x->p_a[l] + x->p_b[l]);
+      for (int l = 0; l < 3; l++) p[l] = 0.5 * (x->p[0][l] + x->p[1][l]);
       for (int side = 0; side < 2; side++) { /* the point in each body's frame */
-        int body = side == 0 ? x->body_a : x->body_b;
+        int body = side == 0 ? x->body[0] : x->body[1];
         double R[9], r[3], centre[3], *s = side == 0 ? la : lb;
         perp_model_rotation(model, before, body, R);
         perp_model_point(model, before, body, (const double[3]){ 0 }, centre);
@@ -81,8 +81,8 @@ static worst follow(perp_model *model, run_parts parts, int steps, double cone)
         for (int l = 0; l < 3; l++)
           s[l] = R[3 * l] * r[0] + R[3 * l + 1] * r[1] + R[3 * l + 2] * r[2];
       }
-      perp_model_point_velocity(model, before, v, x->body_a, la, ua);
-      perp_model_point_velocity(model, before, v, x->body_b, lb, ub);
+      perp_model_point_velocity(model, before, v, x->body[0], la, ua);
+      perp_model_point_velocity(model, before, v, x->body[1], lb, ub);
       for (int l = 0; l < dim; l++) {
         n += P[l] * x->n[l];
         u += (ub[l] - ua[l]) * x->n[l];

@@ -72,7 +72,7 @@ static void check(const perp_contact *c, const double n[3], double gap, const ch
   double worst = 0, along = 0;
   for (int i = 0; i < 3; i++) {
     worst = fmax(worst, fabs(c->n[i] - n[i]));
-    along += c->n[i] * (c->p_b[i] - c->p_a[i]);
+    along += c->n[i] * (c->p[1][i] - c->p[0][i]);
   }
   below(worst, ROOM, "%s: normal", what);
   near(c->gap, gap, ROOM, 0, "%s: gap", what);
@@ -97,7 +97,7 @@ static void test_round(void)
   if (ok(n == 2, "lying capsule touches a plane at both ends")) {
     check(&c[0], AT(0, 0, 1), -0.05, "capsule, one end");
     check(&c[1], AT(0, 0, 1), -0.05, "capsule, other end");
-    near(c[1].p_b[0] - c[0].p_b[0], 2, ROOM, 0, "capsule: the ends are apart by its length");
+    near(c[1].p[1][0] - c[0].p[1][0], 2, ROOM, 0, "capsule: the ends are apart by its length");
   }
   n = two(3, cube, true, AT(0, 0, 0), ball, AT(0.1, 0.2, 0.9), 0, c);
   if (ok(n == 1, "ball over a face")) check(c, AT(0, 0, 1), -0.1, "ball and face");
@@ -119,7 +119,7 @@ static void check_corners(const perp_contact *c, int n, double h, double z, doub
   unsigned seen = 0;
   if (!ok(n == 4, "%s: four contacts (%d)", what, n)) return;
   for (int k = 0; k < 4; k++) {
-    const double *p = c[k].p_b;
+    const double *p = c[k].p[1];
     if (fabs(fabs(p[0]) - h) < ROOM && fabs(fabs(p[1]) - h) < ROOM)
       seen |= 1u << (p[0] > 0) << 2 * (p[1] > 0);
     near(p[2], z, ROOM, 0, "%s: height", what);
@@ -165,8 +165,8 @@ static void test_boxes(void)
   n = two(3, lower, true, AT(0, 0, 0), upper, AT(0.1, 0.2, 2 * s - 0.01), 0, c);
   if (ok(n == 1, "crossed edges: one contact (%d)", n)) {
     check(c, AT(0, 0, 1), -0.01, "crossed edges");
-    near(c->p_a[0], 0.1, ROOM, 0, "crossed edges: x of the crossing");
-    near(c->p_a[1], 0, ROOM, 0, "crossed edges: y of the crossing");
+    near(c->p[0][0], 0.1, ROOM, 0, "crossed edges: x of the crossing");
+    near(c->p[0][1], 0, ROOM, 0, "crossed edges: y of the crossing");
   }
   n = two(3, lower, true, AT(0, 0, 0), upper, AT(0.1, 0.2, 2 * s + 0.01), 0.1, c);
   if (ok(n == 1, "crossed edges apart: one contact (%d)", n))
@@ -182,12 +182,12 @@ static void test_boxes(void)
   n = two(2, ground, true, AT(0, 0, 0), cube, AT(0, 0.49, 0), 0, c);
   if (ok(n == 2, "square on a line: two contacts (%d)", n)) {
     check(&c[0], AT(0, 1, 0), -0.01, "square on a line");
-    near(fabs(c[1].p_b[0] - c[0].p_b[0]), 1, ROOM, 0, "square on a line: its corners");
+    near(fabs(c[1].p[1][0] - c[0].p[1][0]), 1, ROOM, 0, "square on a line: its corners");
   }
   n = two(2, cube, true, AT(0, 0, 0), cube, AT(0.3, 0.99, 0), 0, c);
   if (ok(n == 2, "square on a square: two contacts (%d)", n)) {
     check(&c[0], AT(0, 1, 0), -0.01, "square on a square");
-    near(fabs(c[1].p_b[0] - c[0].p_b[0]), 0.7, ROOM, 0, "square on a square: the overlap");
+    near(fabs(c[1].p[1][0] - c[0].p[1][0]), 0.7, ROOM, 0, "square on a square: the overlap");
   }
   n = two(2, cube, true, AT(0, 0, 0), cube, AT(1.03, 1.04, 0), 0.1, c);
   if (ok(n == 1, "squares corner to corner (%d)", n))

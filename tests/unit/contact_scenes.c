@@ -437,9 +437,9 @@ static void gauges(void)
   double q[6], v[6] = { 0 };
   memcpy(q, perp_model_q0(s.model), sizeof q);
   /* impulses of a step of 0.1 s: the floor gives too much by 1 %, and before 0.5 s all is wrong */
-  perp_contact c[3] = { { .body_a = -1, .body_b = 0, .n = { 0, 1 } },
-                        { .body_a = -1, .body_b = 0, .n = { 0, 1 } },
-                        { .body_a = 1, .body_b = 0, .n = { 0, -1 } } };
+  perp_contact c[3] = { { .body[0] = -1, .body[1] = 0, .n = { 0, 1 } },
+                        { .body[0] = -1, .body[1] = 0, .n = { 0, 1 } },
+                        { .body[0] = 1, .body[1] = 0, .n = { 0, -1 } } };
   double p[9] = { 0.2, 0.6 * 9.81 * 0.25, 0, -0.2, 0.6 * 9.81 * 0.76, 0, 0, -0.3 * 9.81, 0 };
   perp_step_info info = { .reason = PERP_EXACT, .n_contacts = 3, .contacts = c, .impulse = p };
   perp_step_info none = { .reason = PERP_EXACT };

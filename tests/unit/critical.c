@@ -346,7 +346,7 @@ static void crush(void)
         for (int l = 0; l < nq; l++) moved = fmax(moved, fabs(q[l] - perp_model_q0(s.model)[l]));
         force = 0;
         for (int l = 0; l < info.n_contacts; l++) {
-          const double sign = info.contacts[l].body_b == 0 ? 1 : -1;
+          const double sign = info.contacts[l].body[1] == 0 ? 1 : -1;
           force += sign * info.impulse[3 * l + (i == 0 ? 1 : 2)] / 1e-2;
         }
       }

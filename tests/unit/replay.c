@@ -60,7 +60,7 @@ int main(void)
   perp_replay *replay;
   ok(perp_replay_create(&ctx, model, &replay) == PERP_OK && replay != NULL,
      "a replay of three links");
-  const perp_contact contact = { .p_b = { 1, 2, 3 } };
+  const perp_contact contact = { .p[1] = { 1, 2, 3 } };
   const double impulse[3] = { 4, 5, 6 };
   const perp_step_info touch = { .n_contacts = 1, .contacts = &contact, .impulse = impulse };
   enum { STATES = 1000 };
