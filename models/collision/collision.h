@@ -38,6 +38,12 @@ static inline void perp_contact_middle(const perp_contact *x, double p[3])
   for (int i = 0; i < 3; i++) p[i] = 0.5 * (x->p[0][i] + x->p[1][i]);
 }
 
+/* The body that says where the contact is from step to step: a moving one. */
+static inline int perp_contact_holder(const perp_contact *x)
+{
+  return x->body[1] >= 0 ? x->body[1] : x->body[0];
+}
+
 static inline uint64_t perp_contact_pair(uint64_t id)
 {
   return id >> 24;

@@ -9,9 +9,7 @@ const char *const perp_align_names[] = { "none", "slip", NULL };
 const char *const perp_gyro_names[] = { "implicit", "explicit", NULL };
 const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 
-/* a contact left out is taken in when it would be this deep at the end of the step, m */
-static const double LATE = 1e-12;
-enum { ROUNDS = 4 };
+enum { ROUNDS = 4 }; /* of taking in what was left out */
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -160,111 +158,9 @@ void perp_contacts_restart(perp_contacts *c)
   c->ahead_holds = false;
 }
 
-/* ---- which contacts -------------------------------------------------------------------------- */
-
-/* what two bodies can come nearer in a step: both at their fastest point speeds */
-static double contacts_fastest(const perp_contacts *c, const double *v)
-{
-  const perp_model *model = c->model;
-  const int d = model->dim;
-  double first = 0, second = 0;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double *vb = v + model->nvb * b, *w = vb + d;
-    double turn = d == 3 ? sqrt(perp_dot(3, w, w)) : fabs(w[0]);
-    double speed = sqrt(perp_dot(d, vb, vb)) + turn * c->reach[b];
-    if (speed > first) {
-      second = first;
-      first = speed;
-    } else if (speed > second) {
-      second = speed;
-    }
-  }
-  return first + second;
-}
-
-/* Keep what is closed, or comes near with v^ or with the velocities before the step, which at rest are nearer
- * to those after it: twice the base, as an open contact costs three rows, a late one another solve; Anitescu
- * and Potra: what is closed. */
-typedef struct choice {
-  perp_contacts *c;
-  const perp_eval *e;
-  double h, base;
-  const double *v, *a; /* velocities before the step, and v^ (late: v+) */
-  int found;
-} choice;
-
-static void choose_share(void *user, int member, int members)
-{
-  choice *all = user;
-  perp_contacts *c = all->c;
-  const perp_eval *e = all->e;
-  const int dim = c->model->dim, bodies = c->model->n_bodies;
-  int end = perp_share(bodies, member + 1, members), kept = 0;
-  for (int b = perp_share(bodies, member, members); b < end; b++) {
-    perp_twist(c->model, e, b, all->v, c->before_step);
-    perp_twist(c->model, e, b, all->a, c->free);
-  }
-  perp_team_wait(members);
-  end = perp_share(c->n, member + 1, members);
-  for (int i = perp_share(c->n, member, members); i < end; i++) {
-    const perp_contact *x = &c->contact[i];
-    bool keep = x->gap <= all->base;
-    if (!keep && c->o.gap && x->gap <= c->margin)
-      keep = x->gap + all->h * fmin(perp_contact_speed(dim, e, x, c->free),
-                                    perp_contact_speed(dim, e, x, c->before_step)) <=
-             2 * all->base;
-    c->kept[i] = keep;
-    kept += keep;
-  }
-  __atomic_fetch_add(&all->found, kept, __ATOMIC_RELAXED);
-}
-
-static int team_of(const perp_contacts *c)
-{
-  return c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1;
-}
-
-static int contacts_choose(perp_contacts *c, const perp_eval *e, double h, double base,
-                           const double *v, const double *a)
-{
-  choice all = { .c = c, .e = e, .h = h, .base = base, .v = v, .a = a };
-  perp_team(team_of(c), choose_share, &all);
-  return all.found;
-}
-
-static void late_share(void *user, int member, int members)
-{
-  choice *all = user;
-  perp_contacts *c = all->c;
-  const perp_eval *e = all->e;
-  double *after = c->free; /* no longer needed */
-  int end = perp_share(c->model->n_bodies, member + 1, members), found = 0;
-  for (int b = perp_share(c->model->n_bodies, member, members); b < end; b++)
-    perp_twist(c->model, e, b, all->a, after);
-  perp_team_wait(members);
-  end = perp_share(c->n, member + 1, members);
-  for (int i = perp_share(c->n, member, members); i < end; i++) {
-    const perp_contact *x = &c->contact[i];
-    if (c->kept[i] || x->gap > c->margin ||
-        x->gap + all->h * perp_contact_speed(c->model->dim, e, x, after) >= -LATE)
-      continue;
-    c->kept[i] = 1;
-    found++;
-  }
-  __atomic_fetch_add(&all->found, found, __ATOMIC_RELAXED);
-}
-
-/* contacts left out that v+ closes; how many */
-static int contacts_late(perp_contacts *c, const perp_eval *e, double h, const double *v)
-{
-  choice all = { .c = c, .e = e, .h = h, .a = v };
-  if (c->o.gap) perp_team(team_of(c), late_share, &all);
-  return all.found;
-}
-
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-static double softness_of(const perp_contact_opts *o, double h)
+static double contacts_softness(const perp_contact_opts *o, double h)
 {
   return contacts_springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
 }
@@ -280,8 +176,8 @@ static bool contacts_impact(const perp_contacts *c, const perp_contact *x, doubl
 /* Bias of the normal row, see contact.h.  Gaps within the slop, the tolerance of a solution in units of
  * the largest body, count as closed: solutions leave errors of that size, and bodies at rest would go
  * on correcting them, now on some of their contacts, now on others. */
-static double contacts_bias_of(void *user, const perp_contact *x, double h, const double *before,
-                               const double *free)
+static double contacts_bias(void *user, const perp_contact *x, double h, const double *before,
+                            const double *free)
 {
   const perp_contacts *c = user;
   double gap = fabs(x->gap) > c->slop ? x->gap : 0, bias = 0;
@@ -298,105 +194,53 @@ static double contacts_bias_of(void *user, const perp_contact *x, double h, cons
   return bias;
 }
 
-static double contacts_restitution_of(void *user, const perp_contact *x, double h,
-                                      const double *before, const double *free)
+static double contacts_restitution(void *user, const perp_contact *x, double h,
+                                   const double *before, const double *free)
 {
   return contacts_impact(user, x, h, before, free) ? x->e : 0;
 }
 
-static double contacts_friction_of(void *user, const perp_contact *x, const double *before, int dim)
+static double contacts_friction(void *user, const perp_contact *x, const double *before, int dim)
 {
   const perp_contacts *c = user;
   double t = dim == 3 ? sqrt(before[1] * before[1] + before[2] * before[2]) : fabs(before[1]);
   return t > c->o.slip ? x->mu_dynamic : x->mu;
 }
 
-static perp_status contacts_find(perp_constrained *k, perp_collision *collision, int threads,
-                                 const perp_contact **contact, int *n)
-{
-  const int before = k->ctx->threads;
-  k->ctx->threads = threads;
-  perp_status status = perp_collision_find(k->ctx, collision, k->e->pose, contact, n);
-  k->ctx->threads = before;
-  return status;
-}
-
-/* The contacts at the start of the step: where nothing was corrected they are those that the end of the step before
- * was looked at with, when that was as far. */
-static perp_status find_start(perp_contacts *c, perp_constrained *k, double margin)
-{
-  const size_t size = (size_t)c->model->nq * sizeof *c->q_ahead;
-  c->margin = margin;
-  if (c->ahead_holds && margin <= c->margin_ahead &&
-      memcmp(c->q_ahead, k->q_at[k->e - k->eval], size) == 0) {
-    perp_collision *other = c->collision;
-    c->collision = c->ahead;
-    c->ahead = other;
-    c->ahead_holds = false;
-    c->contact = c->contact_ahead;
-    c->n = c->n_ahead;
-    return PERP_OK;
-  }
-  c->ahead_holds = false;
-  perp_collision_margin(c->collision, margin);
-  return contacts_find(k, c->collision, c->o.threads, &c->contact, &c->n);
-}
-
 /* v+ from k->f, those asleep stay where they are */
-static bool contacts_solve_all(perp_contacts *c, perp_constrained *k, double h, const double *v)
+static bool contacts_velocities(perp_contacts *c, perp_constrained *k, double h, const double *v)
 {
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return false;
   if (c->sleep != NULL) perp_sleep_still(c->sleep, k->a);
   return true;
 }
 
-/* Wake whom a contact that closes reaches; anybody? */
-static bool contacts_touched(perp_contacts *c)
-{
-  bool woken = false;
-  for (int i = 0; i < c->n; i++) {
-    const perp_contact *x = &c->contact[i];
-    if (!c->kept[i]) continue;
-    if (x->body[0] >= 0) woken |= perp_sleep_wake(c->sleep, x->body[0]);
-    if (x->body[1] >= 0) woken |= perp_sleep_wake(c->sleep, x->body[1]);
-  }
-  return woken;
-}
-
 /* FREE: no island has had a problem; WOKEN: bodies have been woken, the step is to be made again. */
 typedef enum outcome { FAILED, FREE, SOLVED, WOKEN } outcome;
 
-static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
-                          const double *v)
+static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_drives *drives,
+                                   double h, const double *v)
 {
-  const perp_model *model = c->model;
-  const perp_eval *e = k->e;
-  double start = perp_constrained_clock(k);
-  double base = c->o.gap ? 2 * h * h * fabs(model->gravity) + 1e-6 * model->size
-                         : 1e-6 * model->size;
-  double margin = c->o.margin > 0 ? c->o.margin
-                  : c->o.gap      ? base + h * contacts_fastest(c, k->a)
-                                  : base;
+  const size_t size = (size_t)c->model->nv * sizeof *c->f;
+  const double start = perp_constrained_clock(k);
   perp_island_row *row = NULL;
-  int rows = 0;
-  if (drives != NULL) {
-    rows = perp_drives_rows(drives, k, h, v, &row);
-    if (c->o.margin == 0 && c->o.gap) margin += h * perp_drives_speed(drives);
-  }
+  const int rows = drives != NULL ? perp_drives_rows(drives, k, h, v, &row) : 0;
+  const double drive_speed = drives != NULL ? perp_drives_speed(drives) : 0;
+  const double margin = perp_contacts_margin(c, h, drive_speed, k->a);
   if (!isfinite(margin)) {
     k->reason = PERP_NOT_FINITE;
     return FAILED;
   }
-  k->status = find_start(c, k, margin);
+  k->status = perp_contacts_find_start(c, k, margin);
   if (k->status == PERP_OK)
     k->status = contacts_reserve(k->ctx, c, c->n + (c->sleep != NULL ? c->n_before : 0));
   if (k->status != PERP_OK) return FAILED;
-  perp_contacts_recall(c, e, h);
-  const int kept = contacts_choose(c, e, h, base, v, k->a);
+  perp_contacts_recall(c, k->e, h);
+  const int kept = perp_contacts_choose(c, k->e, h, v, k->a);
   c->collision_s += perp_constrained_clock(k) - start;
-  if (c->sleep != NULL && contacts_touched(c)) return WOKEN;
+  if (perp_contacts_wake(c)) return WOKEN;
   if (kept == 0 && rows == 0) {
-    if (c->n > 0) memset(c->impulse, 0, (size_t)3 * (size_t)c->n * sizeof *c->impulse);
+    if (c->n > 0) memset(c->impulse, 0, 3 * (size_t)c->n * sizeof *c->impulse);
     return FREE;
   }
   perp_island_task task = { .contact = c->contact,
@@ -410,30 +254,26 @@ static outcome solve_step(perp_contacts *c, perp_constrained *k, perp_drives *dr
                             .before = c->before_step,
                             .free = c->free,
                             .align = c->o.align == PERP_ALIGN_SLIP,
-                            .softness = softness_of(&c->o, h),
+                            .softness = contacts_softness(&c->o, h),
                             .row = row,
                             .n_rows = rows,
-                            .bias = contacts_bias_of,
-                            .friction = contacts_friction_of,
-                            .restitution = c->o.impact == PERP_IMPACT_POISSON
-                                               ? contacts_restitution_of
-                                               : NULL,
+                            .bias = contacts_bias,
+                            .friction = contacts_friction,
+                            .restitution = c->o.impact == PERP_IMPACT_POISSON ? contacts_restitution
+                                                                              : NULL,
                             .user = c };
-  for (int round = 0;; round++) {
-    /* on the first round k->a is v^; later ones go back to it */
-    if (round > 0) {
-      memcpy(k->f, c->f, (size_t)model->nv * sizeof *c->f);
-      if (!contacts_solve_all(c, k, h, v)) return FAILED;
-      perp_twists(model, e, k->a, c->free);
+  for (int round = 0; round < ROUNDS; round++) {
+    if (round > 0) { /* back to v^ */
+      if (perp_contacts_wake(c)) return WOKEN;
+      memcpy(k->f, c->f, size);
+      if (!contacts_velocities(c, k, h, v)) return FAILED;
+      perp_twists(c->model, k->e, k->a, c->free);
     }
-    start = perp_constrained_clock(k);
-    double kkt = k->kkt_s;
-    bool good = perp_islands_solve(c->velocity, k, &task);
-    if (good) perp_islands_apply(c->velocity, k, &task, k->f);
-    c->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt);
-    if (!good || !contacts_solve_all(c, k, h, v)) return FAILED;
-    if (round + 1 == ROUNDS || contacts_late(c, e, h, k->a) == 0) break;
-    if (c->sleep != NULL && contacts_touched(c)) return WOKEN;
+    if (!perp_islands_step(c->velocity, k, &task, PERP_LEVEL_VELOCITY, h, v, &c->lcp_s))
+      return FAILED;
+    if (c->sleep != NULL) perp_sleep_still(c->sleep, k->a);
+    if (!c->o.gap || round + 1 == ROUNDS || perp_contacts_choose(c, k->e, h, NULL, k->a) == 0)
+      break;
   }
   if (drives != NULL) perp_drives_accept(drives, h);
   return SOLVED;
@@ -449,9 +289,9 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
     perp_sleep_forces(c->sleep, k->f, h);
     perp_sleep_still(c->sleep, k->a);
   }
-  while ((end = solve_step(c, k, drives, h, v)) == WOKEN) {
+  while ((end = contacts_solve_step(c, k, drives, h, v)) == WOKEN) {
     memcpy(k->f, c->f, (size_t)c->model->nv * sizeof *c->f);
-    if (!contacts_solve_all(c, k, h, v)) return false;
+    if (!contacts_velocities(c, k, h, v)) return false;
   }
   if (end == FAILED) return false;
   c->swept = perp_islands_count(c->velocity)->swept > swept;
@@ -477,7 +317,7 @@ static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, d
                           ? 1.25 * c->margin + 2 * c->h * c->h * fabs(c->model->gravity)
                           : 1e-3 * c->model->size;
     perp_collision_margin(c->ahead, c->margin_ahead);
-    k->status = contacts_find(k, c->ahead, c->o.threads, &c->contact_ahead, &c->n_ahead);
+    k->status = perp_contacts_find(c, k, c->ahead, &c->contact_ahead, &c->n_ahead);
     c->collision_s += perp_constrained_clock(k) - start;
     if (k->status != PERP_OK) return PERP_ODE_FAILED;
     if (pass == passes ||
@@ -504,11 +344,11 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
 {
   c->ahead_holds = false;
   if (c->post == NULL) return PERP_ODE_OK;
-  const double start = perp_constrained_clock(k), kkt = k->kkt_s, found = c->collision_s;
+  const double start = perp_constrained_own_clock(k) - c->collision_s;
   perp_contact_count count = { 0 };
   const perp_ode_answer answer = contacts_project(c, k, t, q, v, &count);
   perp_contact_count_add(perp_islands_count(c->velocity), &count);
-  c->lcp_s += perp_constrained_clock(k) - start - (k->kkt_s - kkt) - (c->collision_s - found);
+  c->lcp_s += perp_constrained_own_clock(k) - c->collision_s - start;
   return answer;
 }
 

@@ -9,9 +9,10 @@ static void contacts_memory_place_of(const perp_contacts *c, const perp_eval *e,
                                      const perp_contact *x, double at[3])
 {
   const int dim = c->model->dim;
-  const perp_pose *pose = &e->pose[x->body[1] >= 0 ? x->body[1] : x->body[0]];
-  double r[3] = { 0 };
-  for (int i = 0; i < dim; i++) r[i] = 0.5 * (x->p[0][i] + x->p[1][i]) - pose->x[i];
+  const perp_pose *pose = &e->pose[perp_contact_holder(x)];
+  double middle[3], r[3] = { 0 };
+  perp_contact_middle(x, middle);
+  for (int i = 0; i < dim; i++) r[i] = middle[i] - pose->x[i];
   at[0] = at[1] = at[2] = 0;
   perp_turn_back(dim, pose->R, r, at);
 }
@@ -29,7 +30,7 @@ static void take_nearest(perp_contacts *c, const perp_eval *e, int i, int first,
                          double scale)
 {
   const perp_contact *x = &c->contact[i];
-  double at[3], reach = c->reach[x->body[1] >= 0 ? x->body[1] : x->body[0]], best = 0.1 * reach;
+  double at[3], reach = c->reach[perp_contact_holder(x)], best = 0.1 * reach;
   int found = -1;
   contacts_memory_place_of(c, e, x, at);
   for (int k = first; k < end; k++) {
@@ -115,7 +116,7 @@ static void recall_share(void *user, int member, int members)
 void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h)
 {
   job all = { c, e, c->h > 0 ? h / c->h : 0 };
-  perp_team(c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1, recall_share, &all);
+  perp_team(perp_contacts_team(c), recall_share, &all);
 }
 
 /* of two bodies at rest: not looked for, but of use when they wake */
@@ -168,7 +169,7 @@ void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h)
   if (c->sleep != NULL) {
     c->n_before = remember_dormant(c, e, all.scale);
   } else {
-    perp_team(c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1, remember_share, &all);
+    perp_team(perp_contacts_team(c), remember_share, &all);
     c->n_before = c->n;
   }
   perp_contact_memory *swap = c->before;

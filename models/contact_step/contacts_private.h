@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside contacts.c and contacts_memory.c. */
-#ifndef PERP_CONTACTS_IMPL_H
-#define PERP_CONTACTS_IMPL_H
+/* Inside contacts.c, contacts_choose.c and contacts_memory.c. */
+#ifndef PERP_CONTACTS_PRIVATE_H
+#define PERP_CONTACTS_PRIVATE_H
 
 #include "models/contact_step/contacts.h"
 #include "models/contact_step/islands.h"
@@ -55,6 +55,32 @@ struct perp_contacts {
 };
 
 enum { PERP_TEAM_CONTACTS = 500 }; /* contacts that are worth a team */
+static inline int perp_contacts_team(const perp_contacts *c)
+{
+  return c->n >= PERP_TEAM_CONTACTS ? c->o.threads : 1;
+}
+
+/* ---- contacts_choose.c ----------------------------------------------------------------------- */
+
+/* m: contacts with a gap up to this are kept whatever they do in a step h: what gravity closes, with gap; else what
+ * is closed (Anitescu and Potra). */
+double perp_contacts_base(const perp_contacts *c, double h);
+/* m: how far contacts of a step h from the velocities v are looked for, which drives may add to. */
+double perp_contacts_margin(const perp_contacts *c, double h, double drive_speed, const double *v);
+/* Contacts at k->e on all threads. */
+perp_status perp_contacts_find(perp_contacts *c, perp_constrained *k, perp_collision *collision,
+                               const perp_contact **contact, int *n);
+/* Those at the start of the step: where nothing was corrected they are those that the end of the step before was looked
+ * at with, when that was as far. */
+perp_status perp_contacts_find_start(perp_contacts *c, perp_constrained *k, double margin);
+/* Sets kept, and returns how many are: of all contacts with the velocities v before the step and a = v^.  v NULL: takes in
+ * those left out that a = v+ closes, and returns how many these are. */
+int perp_contacts_choose(perp_contacts *c, const perp_eval *e, double h, const double *v,
+                         const double *a);
+/* Wakes whom a kept contact reaches; anybody? */
+bool perp_contacts_wake(perp_contacts *c);
+
+/* ---- contacts_memory.c ----------------------------------------------------------------------- */
 
 /* Guesses of the contacts at hand from the impulses of the step before, scaled to the step h. */
 void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h);

@@ -124,13 +124,12 @@ void perp_sleep_still(const perp_sleep *s, double *v)
 void perp_sleep_update(perp_sleep *s, double h, const int *root, double *v)
 {
   const perp_model *m = s->model;
-  const int d = m->dim, n = m->n_bodies;
+  const int n = m->n_bodies;
   for (int b = 0; b < n; b++) s->least[b] = HUGE_VAL;
   for (int b = 0; b < n; b++) {
     if (s->asleep[b]) continue;
-    const double *vb = v + (size_t)m->nvb * (size_t)b, *w = vb + d;
-    const double turn = d == 3 ? sqrt(perp_dot(3, w, w)) : fabs(w[0]);
-    const bool slow = sqrt(perp_dot(d, vb, vb)) + turn * s->reach[b] < s->velocity;
+    const double *vb = v + (size_t)m->nvb * (size_t)b;
+    const bool slow = perp_point_speed(m->dim, vb, s->reach[b]) < s->velocity;
     s->quiet[b] = slow && !s->restless[b] ? s->quiet[b] + h : 0;
     s->least[root[b]] = fmin(s->least[root[b]], s->quiet[b]);
   }

@@ -212,7 +212,7 @@ static void match_nearest(perp_events *s, perp_event_contact *t)
     double p[3];
     perp_contact_middle(x, p);
     const double d = hypot(hypot(p[0] - t->at[0], p[1] - t->at[1]), p[2] - t->at[2]);
-    if (d < best && d < 0.1 * s->reach[x->body[1] >= 0 ? x->body[1] : x->body[0]]) {
+    if (d < best && d < 0.1 * s->reach[perp_contact_holder(x)]) {
       best = d;
       found = i;
     }

@@ -127,14 +127,11 @@ perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *w, perp_group *g)
 static double own_step(const perp_group_terms *w, const perp_group *g, const double *v)
 {
   const perp_model *model = w->model;
-  const int d = model->dim;
   double fastest = 0, h = w->h;
   if (w->travel == 0) return HUGE_VAL;
   for (int i = 0; i < g->part.n_bodies; i++) {
-    const double *vb = v + model->nvb * i;
-    double turn = d == 3 ? sqrt(perp_dot(3, vb + 3, vb + 3)) : fabs(vb[2]);
-    fastest = fmax(fastest, sqrt(perp_dot(d, vb, vb)) +
-                                turn * perp_swept_bounds_reach(w->hulls, g->part.body[i]));
+    const double reach = perp_swept_bounds_reach(w->hulls, g->part.body[i]);
+    fastest = fmax(fastest, perp_point_speed(model->dim, v + model->nvb * i, reach));
   }
   for (int k = 0; k < HALVINGS_MOST && fastest * h > w->travel; k++) h *= 0.5;
   return h;

@@ -244,4 +244,11 @@ PERP_INLINE void perp_sym_mul(const double A[9], const double x[3], double y[3])
   y[0] = a, y[1] = b, y[2] = c;
 }
 
+/* m/s: no point of a body is faster, whose velocities are v [nvb] and whose points are within `reach` of its centre. */
+static inline double perp_point_speed(int dim, const double *v, double reach)
+{
+  const double *w = v + dim, turn = dim == 3 ? sqrt(perp_dot(3, w, w)) : fabs(w[0]);
+  return sqrt(perp_dot(dim, v, v)) + turn * reach;
+}
+
 #endif
