@@ -164,8 +164,3 @@ void perp_parts_write(const perp_parts *parts, perp_result *result)
     if (part->d != NULL) perp_spec_format(part, text, PERP_SPEC_MAX);
   }
 }
-
-void perp_parts_free(perp_parts *parts)
-{
-  for (int i = 0; i < PERP_PARTS; i++) perp_spec_free(perp_part(parts, i));
-}

@@ -45,7 +45,6 @@ const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
  *  The caller frees the specs, also on failure.  Allocates. */
 perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const perp_scene *scene,
                             const char *name, perp_parts *parts, bool *adaptive);
-void perp_parts_free(perp_parts *parts);
 /* The parts by their names, in the result. */
 void perp_parts_write(const perp_parts *parts, perp_result *result);
 

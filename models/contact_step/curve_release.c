@@ -29,8 +29,10 @@ struct perp_curve_release {
   perp_arena arena;
 };
 
-static void curve_release_layout(perp_curve_release *k, const perp_model *m, perp_arena *a)
+static void curve_release_layout(void *ws, perp_arena *a)
 {
+  perp_curve_release *k = ws;
+  const perp_model *m = &k->view;
   k->released = PERP_CARVE(a, bool, m->n_joints);
   k->softness = PERP_CARVE(a, double, m->m);
   k->release = PERP_CARVE(a, perp_release, m->n_joints);
@@ -62,17 +64,13 @@ perp_status perp_curve_release_create(perp_ctx *ctx, perp_model *model,
                      form->d.name);
   perp_curve_release *k = calloc(1, sizeof *k);
   if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for curves that end");
-  perp_arena a = { 0 };
-  curve_release_layout(k, model, &a);
-  perp_status status = perp_arena_reserve(ctx, &a);
+  k->view = *model;
+  perp_status status = perp_arena_layout(ctx, &k->arena, curve_release_layout, k);
   if (status != PERP_OK) {
     free(k);
     return status;
   }
-  k->arena = a;
-  curve_release_layout(k, model, &a);
   k->form = form;
-  k->view = *model;
   k->view.released = k->released;
   k->view.softness = k->softness;
   k->view.soft = true;

@@ -121,6 +121,13 @@ static perp_status complete_inner(perp_ctx *ctx, const perp_model *model, perp_p
   return status;
 }
 
+void perp_parts_free(perp_parts *parts)
+{
+  perp_spec *const specs[] = { &parts->formulation, &parts->ode,  &parts->kkt,
+                               &parts->lcp,         &parts->stab, &parts->contact };
+  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
+}
+
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
 {
   perp_kind kind;

@@ -354,16 +354,15 @@ static perp_status groups_inner(perp_ctx *ctx, const void *formulation_opts, per
   return o->of[0] == 0 ? PERP_OK : perp_spec_parse(ctx, PERP_KIND_formulation, o->of, formulation);
 }
 
-static void groups_layout(workspace *w, perp_arena *a)
+static void groups_layout(void *ws, perp_arena *a)
 {
+  workspace *w = ws;
   const perp_model *model = w->all.model;
   const int nb = model->n_bodies;
   w->g = PERP_CARVE(a, perp_group *, 2 * nb);
   PERP_INTS(a, nb, &w->group_of, &w->root, &w->label, &w->set, &w->head, &w->next, &w->list);
-  w->all.q = PERP_CARVE(a, double, model->nq);
-  w->all.v = PERP_CARVE(a, double, model->nv);
-  w->all.q_sub = PERP_CARVE(a, double, model->nq);
-  w->all.v_sub = PERP_CARVE(a, double, model->nv);
+  PERP_DOUBLES(a, model->nq, &w->all.q, &w->all.q_sub);
+  PERP_DOUBLES(a, model->nv, &w->all.v, &w->all.v_sub);
   w->lambda = PERP_CARVE(a, double, model->m);
   w->drive = PERP_CARVE(a, double, model->n_drives);
 }
@@ -374,11 +373,7 @@ static void groups_destroy(void *ws)
   if (w == NULL) return;
   for (int i = 0; i < w->n; i++) perp_group_bury(&w->all, w->g[i]);
   perp_swept_bounds_destroy(w->all.hulls);
-  perp_spec *const specs[] = {
-    &w->all.parts.formulation, &w->all.parts.ode,  &w->all.parts.kkt,
-    &w->all.parts.lcp,         &w->all.parts.stab, &w->all.parts.contact
-  };
-  for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
+  perp_parts_free(&w->all.parts);
   free(w->contacts);
   free(w->impulse);
   perp_arena_free(&w->arena);
@@ -408,14 +403,9 @@ static perp_status groups_create(perp_ctx *ctx, perp_model *model, const perp_pa
   w->all.h = h;
   w->all.travel = w->o.travel;
   w->all.still = w->o.still;
-  groups_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) {
-    perp_arena a = w->arena;
-    groups_layout(w, &a);
-    for (int b = 0; b < model->n_bodies; b++) w->group_of[b] = -1;
-    status = copy_parts(ctx, w, parts);
-  }
+  perp_status status = perp_arena_layout(ctx, &w->arena, groups_layout, w);
+  for (int b = 0; b < model->n_bodies && status == PERP_OK; b++) w->group_of[b] = -1;
+  if (status == PERP_OK) status = copy_parts(ctx, w, parts);
   if (status == PERP_OK) status = perp_swept_bounds_create(ctx, model, w->o.margin, &w->all.hulls);
   if (status != PERP_OK) {
     groups_destroy(w);

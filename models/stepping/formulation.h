@@ -121,6 +121,8 @@ enum {
  * frees the specs.  lcp and contact stay empty for a model without shapes.  On failure (PERP_ERR_OPTION: a default
  * that is not registered; PERP_ERR_NOMEM) those filled so far stay. */
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts);
+/* Frees the specs; all are empty then. */
+void perp_parts_free(perp_parts *parts);
 
 /* The formulation that decides which parts are used: that of parts, where it is empty the default, and where it runs
  * another one (PERP_FORM_WRAPS) that one.  *formulation out, the caller frees it; empty on failure.  Errors as of
