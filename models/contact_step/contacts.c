@@ -65,7 +65,6 @@ void perp_contacts_destroy(perp_contacts *c)
   perp_contact_post_destroy(c->post);
   perp_sleep_destroy(c->sleep);
   if (c->stab != NULL) c->stab->destroy(c->stab_ws);
-  perp_arena_free(&c->arena);
   perp_arena_free(&c->grown);
   free(c);
 }
@@ -124,19 +123,16 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
 perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                  const perp_contact_opts *opts, perp_contacts **out)
 {
+  perp_contacts like = { .model = model, .o = *opts };
+  void *ws;
   *out = NULL;
-  perp_contacts *c = calloc(1, sizeof *c);
-  if (c == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
-  c->model = model;
-  c->o = *opts;
-  perp_status status = perp_arena_layout(ctx, &c->arena, contacts_layout, c);
-  if (status == PERP_OK) {
-    perp_contacts_reach(model, c->reach);
-    for (int i = 0; i < model->n_shapes; i++)
-      c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
-    for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->tol * c->reach[b]);
-    status = open_parts(ctx, c, parts);
-  }
+  PERP_TRY(perp_workspace_create(ctx, "contacts", &like, sizeof like, contacts_layout, &ws));
+  perp_contacts *c = ws;
+  perp_contacts_reach(model, c->reach);
+  for (int i = 0; i < model->n_shapes; i++)
+    c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
+  for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->tol * c->reach[b]);
+  perp_status status = open_parts(ctx, c, parts);
   if (status != PERP_OK) {
     perp_contacts_destroy(c);
     return status;

@@ -15,9 +15,8 @@ struct perp_contact_post {
   perp_contact_post_setup o;
   perp_stab_contacts how;
   perp_islands *islands;
-  double softness;       /* 1/kg, of positions */
-  double *before, *free; /* [6 bodies] twists, see islands.h */
-  perp_arena arena;
+  double softness;             /* 1/kg, of positions */
+  double *before, *free;       /* [6 bodies] twists, see islands.h */
   unsigned char *kept;         /* [cap] */
   const perp_contact *contact; /* of the positions that are corrected, */
   const unsigned char *left;   /* and which are left as deep as they are */
@@ -60,16 +59,15 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
   *out = NULL;
   if (stab->contacts != NULL) stab->contacts(ws, &how);
   if (how.passes == 0 && !how.velocity) return PERP_OK;
-  perp_contact_post *p = calloc(1, sizeof *p);
-  if (p == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
-  p->model = model;
-  p->o = *setup;
-  p->how = how;
+  perp_contact_post like = { .model = model, .o = *setup, .how = how };
+  void *memory;
+  PERP_TRY(
+      perp_workspace_create(ctx, "contacts", &like, sizeof like, contacts_post_layout, &memory));
+  perp_contact_post *p = memory;
   double mass = 0;
   for (int b = 0; b < model->n_bodies; b++) mass += model->inertia[b].mass;
   p->softness = mass > 0 ? SOFT * model->n_bodies / mass : 0;
-  perp_status status = perp_arena_layout(ctx, &p->arena, contacts_post_layout, p);
-  if (status == PERP_OK) status = open_islands(ctx, p, parts);
+  perp_status status = open_islands(ctx, p, parts);
   if (status != PERP_OK) {
     perp_contact_post_destroy(p);
     return status;
@@ -82,7 +80,6 @@ void perp_contact_post_destroy(perp_contact_post *p)
 {
   if (p == NULL) return;
   perp_islands_destroy(p->islands);
-  perp_arena_free(&p->arena);
   free(p->kept);
   free(p);
 }

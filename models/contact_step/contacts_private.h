@@ -37,7 +37,6 @@ struct perp_contacts {
   bool *ball;                  /* [shapes] a sphere: one contact at most, always of one name */
   double *f;                   /* [nv] right-hand side without contacts */
   double *before_step, *free;  /* [6 bodies] twists, see islands.h */
-  perp_arena arena;
   /* contacts of the step */
   const perp_contact *contact;
   int n;

@@ -26,7 +26,6 @@ struct perp_curve_release {
   int n;
   double *q, *v; /* start of the step */
   double t;
-  perp_arena arena;
 };
 
 static void curve_release_layout(void *ws, perp_arena *a)
@@ -62,15 +61,11 @@ perp_status perp_curve_release_create(perp_ctx *ctx, perp_model *model,
                      "formulation %s does not serve curves that end: take the one it runs, or "
                      "curves without an end",
                      form->d.name);
-  perp_curve_release *k = calloc(1, sizeof *k);
-  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for curves that end");
-  k->view = *model;
-  perp_status status = perp_arena_layout(ctx, &k->arena, curve_release_layout, k);
-  if (status != PERP_OK) {
-    free(k);
-    return status;
-  }
-  k->form = form;
+  perp_curve_release like = { .view = *model, .form = form };
+  void *ws;
+  PERP_TRY(
+      perp_workspace_create(ctx, "curves that end", &like, sizeof like, curve_release_layout, &ws));
+  perp_curve_release *k = ws;
   k->view.released = k->released;
   k->view.softness = k->softness;
   k->view.soft = true;
@@ -82,8 +77,6 @@ perp_status perp_curve_release_create(perp_ctx *ctx, perp_model *model,
 
 void perp_curve_release_destroy(perp_curve_release *k)
 {
-  if (k == NULL) return;
-  perp_arena_free(&k->arena);
   free(k);
 }
 

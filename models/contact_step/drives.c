@@ -31,11 +31,12 @@ struct perp_drives {
   double *w, *force; /* [rows], [drives] */
   double *c, *mult;  /* [m] */
   double *f;         /* [nv] */
-  perp_arena arena;
 };
 
-static void drives_layout(perp_drives *d, const perp_model *m, perp_arena *a)
+static void drives_layout(void *ws, perp_arena *a)
 {
+  perp_drives *d = ws;
+  const perp_model *m = d->model;
   const int rows = ROWS_EACH * m->n_drives, alone = m->n_shapes > 0 ? 0 : rows;
   d->row = PERP_CARVE(a, perp_island_row, rows);
   d->slot = PERP_CARVE(a, int, rows);
@@ -70,22 +71,19 @@ perp_status perp_drives_check(perp_ctx *ctx, const perp_model *m, perp_level lev
 perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                double tol_data, perp_drives **out)
 {
+  perp_drives like = { .model = model, .named = parts->lcp.d->name, .tol_data = tol_data };
+  void *ws;
   *out = NULL;
   PERP_TRY(perp_drives_check(ctx, model, PERP_LEVEL_VELOCITY, parts->lcp.d));
-  perp_drives *d = calloc(1, sizeof *d);
-  if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for drives");
-  d->model = model;
-  d->named = parts->lcp.d->name;
-  d->tol_data = tol_data;
-  drives_layout(d, model, &d->arena);
-  perp_status status = perp_arena_reserve(ctx, &d->arena);
-  if (status == PERP_OK && model->n_shapes == 0)
+  PERP_TRY(perp_workspace_create(ctx, "drives", &like, sizeof like, drives_layout, &ws));
+  perp_drives *d = ws;
+  perp_status status = PERP_OK;
+  if (model->n_shapes == 0)
     status = perp_lcp_create(ctx, &parts->lcp, ROWS_EACH * model->n_drives, 0, &d->lcp);
   if (status != PERP_OK) {
     perp_drives_destroy(d);
     return status;
   }
-  drives_layout(d, model, &d->arena);
   memset(d->c, 0, (size_t)model->m * sizeof *d->c);
   perp_drives_restart(d);
   *out = d;
@@ -96,7 +94,6 @@ void perp_drives_destroy(perp_drives *d)
 {
   if (d == NULL) return;
   perp_lcp_destroy(d->lcp);
-  perp_arena_free(&d->arena);
   free(d);
 }
 

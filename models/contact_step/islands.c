@@ -19,6 +19,7 @@ static void islands_layout(void *ws, perp_arena *a)
   perp_islands *s = ws;
   const perp_model *model = s->model;
   size_t nb = (size_t)model->n_bodies, square = (size_t)model->nvb * (size_t)model->nvb;
+  s->lanes = PERP_CARVE(a, lane, s->threads);
   s->joint_root = PERP_CARVE(a, int, nb);
   s->jointed = PERP_CARVE(a, bool, nb);
   s->mass = PERP_CARVE(a, double, nb);
@@ -78,10 +79,8 @@ double *perp_islands_scratch(perp_islands *s)
 void perp_islands_destroy(perp_islands *s)
 {
   if (s == NULL) return;
-  for (int i = 0; i < s->threads && s->lanes != NULL; i++) s->kind->destroy(s->lanes[i].ws);
-  free(s->lanes);
+  for (int i = 0; i < s->threads; i++) s->kind->destroy(s->lanes[i].ws);
   free(s->A);
-  perp_arena_free(&s->arena);
   perp_arena_free(&s->grown);
   free(s);
 }
@@ -91,25 +90,21 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                                 const perp_contact_setup *setup, int threads, bool rows,
                                 perp_islands **out)
 {
-  *out = NULL;
-  perp_islands *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for islands");
-  s->model = model;
-  s->kind = kind;
-  s->r = kind->rows(model->dim);
-  s->rows = rows;
-  s->max_bounded = 2 * model->n_drives;
-#ifdef _OPENMP
-  s->threads = threads;
-#else
-  (void)threads;
-  s->threads = 1;
+  perp_islands like = { .model = model,
+                        .kind = kind,
+                        .r = kind->rows(model->dim),
+                        .rows = rows,
+                        .threads = threads,
+                        .max_bounded = 2 * model->n_drives };
+#ifndef _OPENMP
+  like.threads = 1;
 #endif
-  perp_status status = perp_arena_layout(ctx, &s->arena, islands_layout, s);
-  if (status == PERP_OK) {
-    s->lanes = calloc((size_t)s->threads, sizeof *s->lanes);
-    if (s->lanes == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for islands");
-  }
+  void *ws;
+  *out = NULL;
+  PERP_TRY(perp_workspace_create(ctx, "islands", &like, sizeof like, islands_layout, &ws));
+  perp_islands *s = ws;
+  memset(s->lanes, 0, (size_t)s->threads * sizeof *s->lanes);
+  perp_status status = PERP_OK;
   for (int i = 0; i < s->threads && status == PERP_OK; i++)
     status = kind->create(ctx, setup, opts, &s->lanes[i].ws);
   if (status != PERP_OK) {

@@ -58,7 +58,6 @@ struct perp_islands {
   double *f, *a;           /* [nv] response */
   double *zero, *lambda;   /* [m] */
   double *product;         /* [2 nv] by island */
-  perp_arena arena;
   int n_islands;
   int max_bounded; /* bounded rows at most */
   /* by the number of contacts n */

@@ -18,7 +18,6 @@ struct perp_sleep {
   double *quiet;           /* [bodies] s */
   double *least;           /* [bodies] shortest quiet of an island */
   double *force;           /* [nv] when they fell asleep */
-  perp_arena arena;
   int count;
 };
 
@@ -37,15 +36,11 @@ static void sleep_layout(void *ws, perp_arena *a)
 perp_status perp_sleep_create(perp_ctx *ctx, const perp_model *model, double time, double velocity,
                               const double *reach, perp_sleep **out)
 {
+  perp_sleep like = { .model = model, .time = time, .velocity = velocity, .reach = reach };
+  void *ws;
   *out = NULL;
-  perp_sleep *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for sleep");
-  *s = (perp_sleep){ .model = model, .time = time, .velocity = velocity, .reach = reach };
-  perp_status status = perp_arena_layout(ctx, &s->arena, sleep_layout, s);
-  if (status != PERP_OK) {
-    free(s);
-    return status;
-  }
+  PERP_TRY(perp_workspace_create(ctx, "sleep", &like, sizeof like, sleep_layout, &ws));
+  perp_sleep *s = ws;
   memset(s->restless, 0, (size_t)model->n_bodies);
   for (int i = 0; i < model->n_drives; i++) {
     if (model->drive[i].a >= 0) s->restless[model->drive[i].a] = 1;
@@ -58,8 +53,6 @@ perp_status perp_sleep_create(perp_ctx *ctx, const perp_model *model, double tim
 
 void perp_sleep_destroy(perp_sleep *s)
 {
-  if (s == NULL) return;
-  perp_arena_free(&s->arena);
   free(s);
 }
 

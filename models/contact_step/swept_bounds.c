@@ -15,14 +15,14 @@ struct perp_swept_bounds {
       *of; /* [bodies + 1], [shapes of bodies]: shapes of body b are of[first[b] ... first[b+1]-1] */
   int *clan; /* [bodies] group of all of its shapes; 0: none, or several */
   int *tied; /* [bodies] component by joints and forces */
-  perp_arena arena;
 };
 
 /* Bodies that rest on each other meet, whatever the rounding of the gap between them: part of the size. */
 static const double rest_gap = 1e-6;
 
-static void swept_bounds_layout(perp_swept_bounds *s, perp_arena *a)
+static void swept_bounds_layout(void *ws, perp_arena *a)
 {
+  perp_swept_bounds *s = ws;
   const size_t nb = (size_t)s->model->n_bodies;
   s->order = PERP_CARVE(a, int, nb);
   s->box = PERP_CARVE(a, perp_bounds, nb);
@@ -79,18 +79,12 @@ static void swept_bounds_tie(perp_swept_bounds *s, int a, int b)
 perp_status perp_swept_bounds_create(perp_ctx *ctx, const perp_model *model, double margin,
                                      perp_swept_bounds **out)
 {
+  perp_swept_bounds like = { .model = model };
+  void *ws;
   *out = NULL;
-  perp_swept_bounds *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the hulls of bodies");
-  s->model = model;
-  swept_bounds_layout(s, &s->arena);
-  perp_status status = perp_arena_reserve(ctx, &s->arena);
-  if (status != PERP_OK) {
-    perp_swept_bounds_destroy(s);
-    return status;
-  }
-  perp_arena a = s->arena;
-  swept_bounds_layout(s, &a);
+  PERP_TRY(
+      perp_workspace_create(ctx, "hulls of bodies", &like, sizeof like, swept_bounds_layout, &ws));
+  perp_swept_bounds *s = ws;
   list_shapes(s);
   for (int b = 0; b < model->n_bodies; b++) {
     s->tied[b] = b;
@@ -110,8 +104,6 @@ perp_status perp_swept_bounds_create(perp_ctx *ctx, const perp_model *model, dou
 
 void perp_swept_bounds_destroy(perp_swept_bounds *s)
 {
-  if (s == NULL) return;
-  perp_arena_free(&s->arena);
   free(s);
 }
 

@@ -82,7 +82,6 @@ void perp_events_destroy(perp_events *s)
   perp_islands_destroy(s->islands);
   free(s->now.x);
   free(s->next.x);
-  perp_arena_free(&s->arena);
   perp_arena_free(&s->grown);
   free(s);
 }
@@ -150,23 +149,21 @@ static perp_status open_drives(perp_ctx *ctx, perp_events *s, const perp_desc *l
 perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                const perp_event_opts *opts, double h, perp_events **out)
 {
+  perp_events like = { .model = model,
+                       .o = *opts,
+                       .h = h,
+                       .locate = fmax(opts->locate, h * exp2(-0.5 * opts->bisections)) };
+  void *ws;
   *out = NULL;
-  perp_events *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
-  s->model = model;
-  s->o = *opts;
-  s->h = h;
-  s->locate = fmax(opts->locate, h * exp2(-0.5 * opts->bisections));
-  perp_status status = perp_arena_layout(ctx, &s->arena, events_layout, s);
-  if (status == PERP_OK) {
-    perp_contacts_reach(model, s->reach);
-    for (int b = 0; b < model->n_bodies; b++) s->size = fmax(s->size, s->reach[b]);
-    if (!(s->size > 0)) s->size = model->size > 0 ? model->size : 1; /* planes only */
-    s->tol = opts->gap > 0 ? opts->gap : TOUCH * s->size;
-    s->hold = fmax(HOLD * s->size, 2 * s->tol);
-    s->margin = 4 * s->hold;
-    status = events_reserve(ctx, s, 1);
-  }
+  PERP_TRY(perp_workspace_create(ctx, "contacts", &like, sizeof like, events_layout, &ws));
+  perp_events *s = ws;
+  perp_contacts_reach(model, s->reach);
+  for (int b = 0; b < model->n_bodies; b++) s->size = fmax(s->size, s->reach[b]);
+  if (!(s->size > 0)) s->size = model->size > 0 ? model->size : 1; /* planes only */
+  s->tol = opts->gap > 0 ? opts->gap : TOUCH * s->size;
+  s->hold = fmax(HOLD * s->size, 2 * s->tol);
+  s->margin = 4 * s->hold;
+  perp_status status = events_reserve(ctx, s, 1);
   if (status == PERP_OK) status = open_contacts(ctx, s, parts);
   if (status == PERP_OK) status = open_drives(ctx, s, parts->lcp.d);
   if (status != PERP_OK) {

@@ -42,7 +42,6 @@ struct perp_event_drives {
   double *sign; /* [rows] of J against x */
   int n;
   bool regular;
-  perp_arena arena;
 };
 
 static void events_drives_layout(void *ws, perp_arena *a)
@@ -65,16 +64,11 @@ static void events_drives_layout(void *ws, perp_arena *a)
 perp_status perp_event_drives_create(perp_ctx *ctx, const perp_model *model,
                                      const perp_drive_tolerances *tol, perp_event_drives **out)
 {
+  perp_event_drives like = { .model = model, .o = *tol };
+  void *ws;
   *out = NULL;
-  perp_event_drives *d = calloc(1, sizeof *d);
-  if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for drives");
-  d->model = model;
-  d->o = *tol;
-  perp_status status = perp_arena_layout(ctx, &d->arena, events_drives_layout, d);
-  if (status != PERP_OK) {
-    free(d);
-    return status;
-  }
+  PERP_TRY(perp_workspace_create(ctx, "drives", &like, sizeof like, events_drives_layout, &ws));
+  perp_event_drives *d = ws;
   perp_event_drives_restart(d);
   *out = d;
   return PERP_OK;
@@ -82,8 +76,6 @@ perp_status perp_event_drives_create(perp_ctx *ctx, const perp_model *model,
 
 void perp_event_drives_destroy(perp_event_drives *d)
 {
-  if (d == NULL) return;
-  perp_arena_free(&d->arena);
   free(d);
 }
 

@@ -38,7 +38,6 @@ struct perp_events {
   double *before, *free;     /* [6 bodies] twists */
   double *rhs, *response;    /* [nv], [nv] critical.c */
   double *zero, *lambda;     /* [m], [m] */
-  perp_arena arena;
   perp_event_drives *drives; /* NULL: none */
   perp_collision *collision; /* NULL: no shapes */
   perp_islands *islands;

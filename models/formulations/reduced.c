@@ -32,17 +32,16 @@ struct reduced {
   double total;
 };
 
-static void reduced_layout(struct reduced *w, const perp_model *model, perp_arena *a)
+static void reduced_layout(void *ws, perp_arena *a)
 {
+  struct reduced *w = ws;
+  const perp_model *model = w->tree->model;
   const int nq = perp_model_nq(model), nv = perp_model_nv(model);
   perp_eval_layout(&w->eval, model, a);
   w->q = PERP_CARVE(a, double, w->tree->nq);
   w->u = PERP_CARVE(a, double, w->tree->nu);
-  w->qm = PERP_CARVE(a, double, nq);
-  w->vm = PERP_CARVE(a, double, nv);
-  w->qf = PERP_CARVE(a, double, nq);
-  w->vf = PERP_CARVE(a, double, nv);
-  w->f = PERP_CARVE(a, double, nv);
+  PERP_DOUBLES(a, nq, &w->qm, &w->qf);
+  PERP_DOUBLES(a, nv, &w->vm, &w->vf, &w->f);
   w->stale = PERP_CARVE(a, bool, 1);
 }
 
@@ -105,12 +104,8 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
   struct reduced *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "reduced: no memory");
   perp_status status = perp_reduced_create(ctx, model, &w->tree);
+  if (status == PERP_OK) status = perp_arena_layout(ctx, &w->arena, reduced_layout, w);
   if (status == PERP_OK) {
-    reduced_layout(w, model, &w->arena);
-    status = perp_arena_reserve(ctx, &w->arena);
-  }
-  if (status == PERP_OK) {
-    reduced_layout(w, model, &w->arena);
     perp_eval_init(&w->eval, model);
     *w->stale = true;
     w->sys = (perp_ode_sys){

@@ -69,7 +69,6 @@ typedef struct workspace {
   int *head, *next;  /* [bodies] lists of bodies with one label */
   int *list;         /* [bodies] */
   double *lambda, *drive;
-  perp_arena arena;
   perp_contact *contacts; /* [cap] */
   double *impulse;        /* [3 cap] */
   int cap;
@@ -376,7 +375,6 @@ static void groups_destroy(void *ws)
   perp_parts_free(&w->all.parts);
   free(w->contacts);
   free(w->impulse);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -395,27 +393,23 @@ static perp_status copy_parts(perp_ctx *ctx, workspace *w, const perp_parts *p)
 static perp_status groups_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                  double h, void **ws)
 {
-  *ws = NULL;
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "groups: no memory");
-  w->all.model = model;
-  w->o = *(const opts *)parts->formulation.opts;
-  w->all.h = h;
-  w->all.travel = w->o.travel;
-  w->all.still = w->o.still;
-  perp_status status = perp_arena_layout(ctx, &w->arena, groups_layout, w);
-  for (int b = 0; b < model->n_bodies && status == PERP_OK; b++) w->group_of[b] = -1;
-  if (status == PERP_OK) status = copy_parts(ctx, w, parts);
+  const opts *o = parts->formulation.opts;
+  workspace like = { .all = { .model = model, .h = h, .travel = o->travel, .still = o->still },
+                     .o = *o };
+  PERP_TRY(perp_workspace_create(ctx, "groups", &like, sizeof like, groups_layout, ws));
+  workspace *w = *ws;
+  for (int b = 0; b < model->n_bodies; b++) w->group_of[b] = -1;
+  perp_status status = copy_parts(ctx, w, parts);
   if (status == PERP_OK) status = perp_swept_bounds_create(ctx, model, w->o.margin, &w->all.hulls);
   if (status != PERP_OK) {
     groups_destroy(w);
+    *ws = NULL;
     return status;
   }
   /* the first member of the options of every ODE method */
   const perp_ode_control *control = w->all.parts.ode.opts;
   w->adaptive = control != NULL && control->tol > 0;
   w->m.h = w->o.frame > 0 ? w->o.frame : w->adaptive ? frame_adaptive * h : h;
-  *ws = w;
   return PERP_OK;
 }
 
