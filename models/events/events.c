@@ -31,33 +31,6 @@ static void events_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, s->model->m, &s->zero, &s->lambda);
 }
 
-static void events_layout_grown(void *ws, perp_arena *a)
-{
-  perp_events *s = ws;
-  const size_t n = (size_t)s->cap;
-  s->force = PERP_CARVE(a, double, 3 * n);
-  s->slip = PERP_CARVE(a, double, n);
-  PERP_DOUBLES(a, 3 * n, &s->offset, &s->sliding, &s->shown_force, &s->shown_impulse);
-  s->shown = PERP_CARVE(a, perp_contact, n);
-  s->of = PERP_CARVE(a, int, n);
-  s->kept = PERP_CARVE(a, unsigned char, n);
-  s->struck = PERP_CARVE(a, unsigned char, n);
-  s->part = PERP_CARVE(a, unsigned char, n);
-  s->none = PERP_CARVE(a, unsigned char, n);
-  s->stop = PERP_CARVE(a, double, 9 * n);
-}
-
-/* room for n contacts; the arrays lose their contents */
-static perp_status events_reserve(perp_ctx *ctx, perp_events *s, int n)
-{
-  if (n <= s->cap) return PERP_OK;
-  s->cap = n + n / 2 + 16;
-  s->n_shown = 0;
-  perp_status status = perp_arena_layout(ctx, &s->grown, events_layout_grown, s);
-  if (status != PERP_OK) s->cap = 0;
-  return status;
-}
-
 /* room for n; loses its contents */
 static perp_status touches_reserve(perp_ctx *ctx, perp_event_contacts *t, int n)
 {
@@ -163,7 +136,7 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   s->tol = opts->gap > 0 ? opts->gap : TOUCH * s->size;
   s->hold = fmax(HOLD * s->size, 2 * s->tol);
   s->margin = 4 * s->hold;
-  perp_status status = events_reserve(ctx, s, 1);
+  perp_status status = perp_events_reserve(ctx, s, 1);
   if (status == PERP_OK) status = open_contacts(ctx, s, parts);
   if (status == PERP_OK) status = open_drives(ctx, s, parts->lcp.d);
   if (status != PERP_OK) {
@@ -196,133 +169,6 @@ void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
   sys->rough = s->o.tol * fabs(s->model->gravity);
 }
 
-/* ---- contacts at a state --------------------------------------------------------------------- */
-
-/* A contact of the step that has no namesake any more is the nearest one of its pair. */
-static void match_nearest(perp_events *s, perp_event_contact *t)
-{
-  double best = HUGE_VAL;
-  int found = -1;
-  for (int i = 0; i < s->n; i++) {
-    const perp_contact *x = &s->contact[i];
-    if (s->of[i] >= 0 || perp_contact_pair(t->id) != perp_contact_pair(x->id)) continue;
-    double p[3];
-    perp_contact_middle(x, p);
-    const double d = hypot(hypot(p[0] - t->at[0], p[1] - t->at[1]), p[2] - t->at[2]);
-    if (d < best && d < 0.1 * s->reach[perp_contact_holder(x)]) {
-      best = d;
-      found = i;
-    }
-  }
-  if (found < 0) return;
-  s->of[found] = (int)(t - s->now.x);
-  t->taken = true;
-}
-
-static void events_match(perp_events *s)
-{
-  for (int i = 0; i < s->n; i++) s->of[i] = -1;
-  for (int t = 0; t < s->now.n; t++) s->now.x[t].taken = false;
-  for (int t = 0, i = 0; t < s->now.n && i < s->n;) {
-    const uint64_t a = s->now.x[t].id, b = s->contact[i].id;
-    if (a == b) {
-      s->now.x[t].taken = true;
-      s->of[i] = t;
-    }
-    t += a <= b;
-    i += a >= b;
-  }
-  for (int t = 0; t < s->now.n; t++)
-    if (s->now.x[t].rests && !s->now.x[t].taken) match_nearest(s, &s->now.x[t]);
-}
-
-bool perp_events_find(perp_events *s, perp_constrained *k, const double *q)
-{
-  const size_t size = (size_t)s->model->nq * sizeof *q;
-  perp_constrained_at(k, q);
-  if (s->collision == NULL) return true;
-  if (!s->found || memcmp(q, s->q_found, size) != 0) {
-    const double start = perp_constrained_clock(k);
-    s->found = false;
-    k->status = perp_collision_find(k->ctx, s->collision, k->e->pose, &s->contact, &s->n);
-    if (k->status == PERP_OK) k->status = events_reserve(k->ctx, s, s->n);
-    s->collision_s += perp_constrained_clock(k) - start;
-    if (k->status != PERP_OK) return false;
-    memcpy(s->q_found, q, size);
-    s->found = true;
-  }
-  events_match(s);
-  return true;
-}
-
-static bool events_rested(const perp_events *s, int i)
-{
-  return s->of[i] >= 0 && s->now.x[s->of[i]].rests;
-}
-
-/* How deep may a contact of this pair of shapes be?  Pairs that touch at the start of the step: by what they were,
- * and the tolerance. */
-static double events_allowance(const perp_events *s, uint64_t pair)
-{
-  double deepest = HUGE_VAL;
-  int lo = 0, hi = s->now.n;
-  while (lo < hi) {
-    const int mid = lo + (hi - lo) / 2;
-    if (perp_contact_pair(s->now.x[mid].id) < pair)
-      lo = mid + 1;
-    else
-      hi = mid;
-  }
-  for (; lo < s->now.n && perp_contact_pair(s->now.x[lo].id) == pair; lo++)
-    deepest = fmin(deepest, s->now.x[lo].gap);
-  return deepest == HUGE_VAL ? 0 : s->tol + fmax(0, -deepest);
-}
-
-/* least gap of contacts that do not rest, allowance included; least sliding speed, in the direction in
- * which it began, of those that slide */
-static void events_lows(const perp_events *s, const perp_constrained *k, const double *v,
-                        double *gap, double *speed)
-{
-  const int dim = s->model->dim;
-  *gap = s->margin;
-  *speed = HUGE_VAL;
-  for (int i = 0; i < s->n; i++) {
-    const perp_contact *x = &s->contact[i];
-    if (!events_rested(s, i)) {
-      *gap = fmin(*gap, x->gap + events_allowance(s, perp_contact_pair(x->id)));
-      continue;
-    }
-    const perp_event_contact *t = &s->now.x[s->of[i]];
-    if (!t->slides) continue;
-    double u[3];
-    perp_events_velocity(s->model, k->e, x, v, u);
-    *speed = fmin(*speed, perp_dot(dim, u, t->dir));
-  }
-}
-
-static bool events_touched(void *user, int shape_a, int shape_b)
-{
-  return events_allowance(user, (uint64_t)shape_a << 20 | (uint64_t)shape_b) > 0;
-}
-
-/* Has a body passed another one since the start of the step, so fast that neither end shows it? */
-static bool events_passed(perp_events *s, const double *q)
-{
-  return s->collision != NULL &&
-         perp_collision_crosses(s->collision, s->q_start, q, -0.5 * s->tol, events_touched, s);
-}
-
-double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v)
-{
-  double gap, speed, load = HUGE_VAL;
-  if (s->fresh) return s->margin;
-  if (!perp_events_find(s, k, q)) return (double)NAN;
-  events_lows(s, k, v, &gap, &speed);
-  if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
-  const double least = fmin(fmin(gap, speed), load);
-  return least >= 0 && events_passed(s, q) ? -s->margin : least;
-}
-
 /* ---- a regular state ------------------------------------------------------------------------- */
 
 /* what touches or rests from here on */
@@ -336,7 +182,7 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
     const double normal = perp_dot(model->dim, x->n, u);
     bool rests = s->kept[i] && x->gap <= s->hold && normal <= s->o.rest;
     /* what feedback takes out of the other body goes on resting */
-    if (events_rested(s, i) && !(impact && s->struck[i]))
+    if (perp_events_rested(s, i) && !(impact && s->struck[i]))
       rests |= x->gap <= s->hold && (normal <= PERP_HOLD_SPEED || x->gap < -s->tol);
     if (!rests && !(x->gap <= 2 * s->tol)) continue;
     perp_event_contact *t = &s->next.x[s->next.n++];
@@ -393,9 +239,9 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
   if (!perp_events_find(s, k, q)) return PERP_ODE_FAILED;
   if (!s->fresh) {
     double gap, speed, load = HUGE_VAL;
-    events_lows(s, k, v, &gap, &speed);
+    perp_events_lows(s, k, v, &gap, &speed);
     if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
-    if (gap < 0 || speed < -s->o.slip || events_passed(s, q)) return PERP_ODE_INVALID;
+    if (gap < 0 || speed < -s->o.slip || perp_events_passed(s, q)) return PERP_ODE_INVALID;
   }
   const perp_ode_answer parted = part_bodies(s, k, q);
   if (parted == PERP_ODE_FAILED) return parted;
@@ -405,11 +251,11 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
   const double closed = parted == PERP_ODE_CHANGED ? PARTED * s->size : s->tol;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    const double limit = events_rested(s, i) ? PERP_HOLD_SPEED : s->o.rest;
+    const double limit = perp_events_rested(s, i) ? PERP_HOLD_SPEED : s->o.rest;
     const double speed = perp_events_speed(s, k, x, v);
     /* what closes before it could be located touches */
     s->kept[i] = x->gap <= fmax(closed, s->tol) - s->locate * fmin(speed, 0) ||
-                 (events_rested(s, i) && x->gap <= s->hold);
+                 (perp_events_rested(s, i) && x->gap <= s->hold);
     impact |= s->kept[i] && speed < -limit;
   }
   if (impact && !perp_events_impact(s, k, v)) return PERP_ODE_FAILED;

@@ -93,12 +93,29 @@ const char *perp_events_body(const perp_model *model, int body);
 /* By how the counts of failures grew: the reason, PERP_EXACT when none did. */
 perp_reason perp_events_failed(const perp_contact_count *before, const perp_contact_count *after);
 
-/* ---- the others ------------------------------------------------------------------------------ */
+/* ---- events_state.c -------------------------------------------------------------------------- */
 
-/* Impulses at the contacts `kept`: v becomes the velocity after the impact. */
-bool perp_events_impact(perp_events *s, perp_constrained *k, double *v);
 /* Contacts at q, and which contact of the step each of them is (of); k->e is at q.  False: k->status says why. */
 bool perp_events_find(perp_events *s, perp_constrained *k, const double *q);
+/* Did contact i rest in the step? */
+bool perp_events_rested(const perp_events *s, int i);
+/* Least gap of contacts that do not rest, with what they may be deep by; least sliding speed, in the direction in which
+ * it began, of those that slide. */
+void perp_events_lows(const perp_events *s, const perp_constrained *k, const double *v, double *gap,
+                      double *speed);
+/* Has a body passed another one since the start of the step, so fast that neither end shows it? */
+bool perp_events_passed(perp_events *s, const double *q);
+
+/* ---- the others ------------------------------------------------------------------------------ */
+
+/* events_rate.c: Jdot v as a vector: tangential parts from those of d(u)/dt, normal part d(n u)/dt.  Zero where the
+ * contact is not found on both sides. */
+void perp_events_rate(const perp_events *s, const perp_eval *e, const perp_contact *x,
+                      const double *q, const double *v, double out[3]);
+/* Impulses at the contacts `kept`: v becomes the velocity after the impact. */
+bool perp_events_impact(perp_events *s, perp_constrained *k, double *v);
+/* Room for n contacts; the arrays lose their contents. */
+perp_status perp_events_reserve(perp_ctx *ctx, perp_events *s, int n);
 /* critical.c: the forces of an evaluation do not exist; before: what was counted before it. */
 void perp_events_refuted(perp_events *s, const perp_contact_count *before);
 
