@@ -42,8 +42,9 @@ static void put_counters(perp_json *j, const perp_result *r)
                     (long long)c->steps, (long long)c->rejected, (long long)c->bisections,
                     (long long)c->restarts, (long long)c->changed, (long long)c->rhs,
                     (long long)c->iterations, c->h_least, c->h_most);
-  perp_json_members(j, "kkt.factorizations %d, kkt.iterations %d, kkt.fallbacks %d",
-                    r->kkt_count.factorizations, r->kkt_count.iterations, r->kkt_count.fallbacks);
+  perp_json_members(j, "kkt.factorizations %d, kkt.iterations %d, kkt.fallbacks %d, kkt.work %g",
+                    r->kkt_count.factorizations, r->kkt_count.iterations, r->kkt_count.fallbacks,
+                    r->kkt_count.work);
   line_close(j);
 }
 

@@ -4,7 +4,7 @@
  *      formulation   velocity when the ode is empty or makes one evaluation a step, else
  *                    acceleration
  *      ode           symplectic-euler
- *      kkt           tree; kkt-sparse where springs close loops (velocity-implicit)
+ *      kkt           tree; with loops the sparse direct one that counts the least work (kkt_default.h)
  *      lcp           (models with drives) dantzig:start=bpp
  *      lcp, contact  (models with shapes) lcp: dantzig:start=bpp, lemke for polyhedral, block-gs for cone; contact:
  *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric
@@ -21,6 +21,7 @@
 #include "models/stepping/formulation.h"
 #include "models/contact_step/curve_release.h"
 #include "models/multibody/model_private.h"
+#include "models/stepping/kkt_default.h"
 
 #include <stdlib.h>
 
@@ -74,8 +75,6 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
                                                                           : "acceleration";
   unsigned uses = p->formulation.d->caps;
   if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE)) return "symplectic-euler";
-  if (kind == PERP_KIND_kkt && (uses & PERP_FORM_USES_KKT))
-    return uses & PERP_FORM_LOOPS ? "kkt-sparse" : "tree";
   if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP))
     return lcp_for(&p->contact, uses & PERP_FORM_EVENTS);
   if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return SYMMETRIC;
@@ -128,6 +127,19 @@ void perp_parts_free(perp_parts *parts)
   for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
 }
 
+static perp_status complete_kkt(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
+{
+  const perp_formulation_desc *d = (const perp_formulation_desc *)parts->formulation.d;
+  perp_model *lifted = NULL;
+  const char *name;
+  if (parts->kkt.d != NULL || !(d->d.caps & PERP_FORM_USES_KKT)) return PERP_OK;
+  if (d->lift != NULL) PERP_TRY(d->lift(ctx, model, parts->formulation.opts, &lifted));
+  const perp_status status = perp_kkt_default(ctx, lifted != NULL ? lifted : model, &name);
+  perp_model_destroy(lifted);
+  PERP_TRY(status);
+  return perp_spec_parse(ctx, PERP_KIND_kkt, name, &parts->kkt);
+}
+
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
 {
   perp_kind kind;
@@ -138,6 +150,7 @@ perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_par
     perp_spec *spec = sim_part(parts, i, &kind);
     const char *text = spec->d == NULL ? default_of(parts, kind, shapes, drives) : NULL;
     if (text != NULL) PERP_TRY(perp_spec_parse(ctx, kind, text, spec));
+    if (kind == PERP_KIND_kkt) PERP_TRY(complete_kkt(ctx, model, parts));
   }
   return PERP_OK;
 }

@@ -165,6 +165,22 @@ static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const per
   return perp_model_finish(ctx, w->model);
 }
 
+static perp_status velocity_implicit_model(perp_ctx *ctx, const perp_model *model,
+                                           const void *formulation_opts, perp_model **out)
+{
+  const opts *o = formulation_opts;
+  workspace w = { .element = calloc((size_t)model->n_forces + 1, sizeof *w.element) };
+  *out = NULL;
+  if (w.element == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
+  const perp_status status = velocity_implicit_lift(ctx, &w, model, o->gradient);
+  free(w.element);
+  if (status == PERP_OK)
+    *out = w.model;
+  else
+    perp_model_destroy(w.model);
+  return status;
+}
+
 static void velocity_implicit_destroy(void *ws)
 {
   workspace *w = ws;
@@ -205,7 +221,7 @@ const perp_formulation_desc perp_formulation_velocity_implicit = {
          .opts_size = sizeof(opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
-                 PERP_FORM_FEEDBACK | PERP_FORM_LOOPS },
+                 PERP_FORM_FEEDBACK },
   .create = velocity_implicit_create,
   .restart = perp_stepping_restart,
   .step = perp_stepping_step,
@@ -215,4 +231,5 @@ const perp_formulation_desc perp_formulation_velocity_implicit = {
   .destroy = velocity_implicit_destroy,
   .contacts = perp_stepping_contacts,
   .observe = perp_stepping_observe,
+  .lift = velocity_implicit_model,
 };

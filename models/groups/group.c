@@ -28,6 +28,7 @@ void perp_group_add_kkt(const perp_group *g, perp_stats *sum)
   sum->iterations += s.iterations;
   sum->factorizations += s.factorizations;
   sum->matvecs += s.matvecs;
+  sum->work += s.work;
   sum->fallbacks += s.fallbacks;
 }
 

@@ -15,13 +15,9 @@ void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a)
   perp_cells_layout(&e->cells, model, a);
 }
 
-void perp_eval_init(perp_eval *e, const perp_model *m)
+perp_blocks perp_model_pattern(const perp_model *m)
 {
-  e->pose[0] = (perp_pose){ 0 };
-  for (int i = 0; i < m->dim; i++) e->pose[0].R[i + m->dim * i] = 1;
-  e->pose++; /* pose[-1] is the world */
-  perp_joints_constant(m, e->J);
-  e->blocks = (perp_blocks){
+  return (perp_blocks){
     .nv = m->nv,
     .m = m->m,
     .nb = m->n_bodies,
@@ -37,11 +33,20 @@ void perp_eval_init(perp_eval *e, const perp_model *m)
     .tsub = m->tsub,
     .M = m->M,
     .Minv = m->Minv,
-    .J = e->J,
     .s = m->soft ? m->softness : NULL,
     .diag = m->diagonal,
     .flat = m->flat,
   };
+}
+
+void perp_eval_init(perp_eval *e, const perp_model *m)
+{
+  e->pose[0] = (perp_pose){ 0 };
+  for (int i = 0; i < m->dim; i++) e->pose[0].R[i + m->dim * i] = 1;
+  e->pose++; /* pose[-1] is the world */
+  perp_joints_constant(m, e->J);
+  e->blocks = perp_model_pattern(m);
+  e->blocks.J = e->J;
 }
 
 void perp_eval_poses(perp_eval *e, const perp_model *model, const double *q)

@@ -192,6 +192,7 @@ void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a);
 /* ---- evaluation: poses once per state, used by all ------------------------------------------- */
 
 void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a);
+perp_blocks perp_model_pattern(const perp_model *model);
 void perp_eval_init(perp_eval *e, const perp_model *model);
 void perp_eval_poses(perp_eval *e, const perp_model *model, const double *q);
 /* Poses, J and C at q. */

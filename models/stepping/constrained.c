@@ -88,6 +88,7 @@ static perp_status constrained_factor(perp_constrained *k, perp_stats *stats)
   k->count.fallbacks += stats->fallbacks;
   k->count.iterations += stats->iterations;
   k->count.matvecs += stats->matvecs;
+  k->count.work += stats->work;
   k->factor_reason = stats->reason;
   k->factored = status == PERP_OK && stats->reason > 0 ? k->e : NULL;
   k->kkt_s += perp_constrained_clock(k) - start;
@@ -105,6 +106,7 @@ static perp_status constrained_solve(perp_constrained *k, const double *f, const
   k->count.fallbacks += stats->fallbacks;
   k->count.iterations += stats->iterations;
   k->count.matvecs += stats->matvecs;
+  k->count.work += stats->work;
   k->kkt_s += perp_constrained_clock(k) - start;
   return status;
 }

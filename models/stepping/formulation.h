@@ -98,6 +98,10 @@ typedef struct perp_formulation_desc {
   /* Likewise: how it is divided, and its i-th group (< count->groups). */
   const perp_group_count *(*groups)(const void *ws);
   void (*group)(const void *ws, int i, perp_group_info *info);
+  /* Where the KKT solver has another model than the one of the formulation (velocity-implicit): that model, finished,
+   * which the caller destroys.  Else NULL. */
+  perp_status (*lift)(perp_ctx *ctx, const perp_model *model, const void *opts,
+                      perp_model **lifted);
 } perp_formulation_desc;
 
 enum {
@@ -114,7 +118,6 @@ enum {
   PERP_FORM_SPRINGS = 1 << 9, /* serves joints with stiffness or damping; others refuse them */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
-  PERP_FORM_LOOPS = 1 << 11 /* its KKT systems have loops where the model has none: kkt-sparse */
 };
 
 /* Fill the empty parts that the formulation uses for this model with the defaults of sim.c; the caller

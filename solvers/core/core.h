@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
-#define PERP_ABI 3
+#define PERP_ABI 4
 
 /* ---- three separate answers ----------------------------------------------------------------- */
 
@@ -73,7 +73,7 @@ typedef struct perp_stats {
   const char
       *by;     /* composite methods: the part whose answer this is, static or owned by the method's
                        * workspace; NULL: the method itself */
-  double work; /* lcp: multiplications with additions, the unit of all methods (lcp.h) */
+  double work; /* multiplications with additions, the unit of all methods of lcp and kkt */
 } perp_stats;
 
 /* ---- context --------------------------------------------------------------------------------- */

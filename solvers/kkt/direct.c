@@ -109,6 +109,7 @@ perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *B
   perp_blocks known;
   B = perp_kkt_find_diagonal(B, &known, w->diag);
   stats->factorizations++;
+  stats->work += w->cost_factor;
   stats->reason = PERP_EXACT;
   w->dependent = false;
   if (w->factor(w, B, w->opt.rank_tol, 0)) return PERP_OK;
@@ -119,6 +120,7 @@ perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *B
   double shift = w->opt.delta * (mean > 0 ? mean : 1);
   for (int attempt = 0; attempt < MAX_SHIFTS && !w->dependent; attempt++, shift *= 1e3) {
     stats->factorizations++;
+    stats->work += w->cost_factor;
     w->dependent = w->factor(w, B, 0, shift);
   }
   if (w->dependent) stats->reason = PERP_REGULARIZED;
@@ -133,11 +135,20 @@ perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
   perp_blocks known;
   B = kkt_use_diagonal(B, &known, w->diag);
   if (!w->dependent) {
+    stats->work += w->cost_solve;
     w->apply(w, B, f, c, a, lambda);
     return kkt_take(B, a, lambda, stats);
   }
   if (!perp_finite(B->nv, f) || !perp_finite(B->m, c))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  const int passes = stats->iterations;
   perp_kkt_refine(w, w->apply, B, f, c, a, lambda, stats, w->refine);
+  stats->work += (stats->iterations - passes) * w->cost_solve;
   return perp_kkt_judge_dependent(B, c, a, lambda, w->opt.infeasible_tol, stats, w->refine);
+}
+
+void perp_kkt_direct_cost(const void *ws, double *factor, double *solve)
+{
+  *factor = ((const kkt_direct *)ws)->cost_factor;
+  *solve = ((const kkt_direct *)ws)->cost_solve;
 }

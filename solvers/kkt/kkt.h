@@ -50,6 +50,10 @@ typedef struct perp_kkt_desc {
   perp_status (*solve)(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
                        const double *c, double *a, double *lambda, perp_stats *stats);
   void (*destroy)(void *ws); /* NULL is fine */
+  /* What a factorization adds to stats->work when no rows are dependent, and what a solve adds with that factor:
+   * multiplications with additions, by the pattern alone (M_b full); refinement: a usual number of passes.  O(1).
+   * NULL: not known before. */
+  void (*cost)(const void *ws, double *factor, double *solve);
 } perp_kkt_desc;
 
 /* ---- calls: call.c -------------------------------------------------------------------------------------- */

@@ -128,6 +128,8 @@ static perp_status kkt_dense_create(perp_ctx *ctx, const perp_blocks *B, const v
                                                   kkt_dense_apply),
                      .n = B->nv + B->m };
   like.lwork = 64 * (like.n + 1);
+  like.direct.cost_factor = pow(like.n, 3) / 6;
+  like.direct.cost_solve = pow(like.n, 2);
   return perp_workspace_create(ctx, "kkt-dense", &like, sizeof like, kkt_dense_layout, ws);
 }
 
@@ -143,4 +145,5 @@ const perp_kkt_desc perp_kkt_kkt_dense = {
   .factor = perp_kkt_direct_factor,
   .solve = perp_kkt_direct_solve,
   .destroy = free,
+  .cost = perp_kkt_direct_cost,
 };

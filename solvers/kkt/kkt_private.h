@@ -132,7 +132,8 @@ typedef struct kkt_direct {
   kkt_apply *apply;
   struct kkt_direct_opts opt;
   int nv, m, nb;
-  bool dependent;      /* the last factor is a shifted one */
+  double cost_factor, cost_solve; /* of kkt.h; of an apply */
+  bool dependent;                 /* the last factor is a shifted one */
   unsigned char *diag; /* [nb] flags found by the last factor */
   double *refine;      /* [KKT_REFINE_SCRATCH] */
 } kkt_direct;
@@ -146,5 +147,9 @@ perp_status perp_kkt_direct_factor(perp_ctx *ctx, void *ws, const perp_blocks *B
                                    perp_stats *stats);
 perp_status perp_kkt_direct_solve(perp_ctx *ctx, void *ws, const perp_blocks *B, const double *f,
                                   const double *c, double *a, double *lambda, perp_stats *stats);
+void perp_kkt_direct_cost(const void *ws, double *factor, double *solve);
+/* Multiplications with additions that make the triangle of J M^-1 J', and A^-1-free: c - J M^-1 f, M^-1 (f + J' l). */
+double perp_kkt_cost_schur(const perp_blocks *B);
+double perp_kkt_cost_sides(const perp_blocks *B);
 
 #endif

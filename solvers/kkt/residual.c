@@ -143,3 +143,22 @@ void perp_kkt_schur_motion(const perp_blocks *B, const double *f, const double *
   perp_blocks_Jt(B, 1, lambda, scratch);
   perp_blocks_Minv(B, scratch, a);
 }
+
+double perp_kkt_cost_schur(const perp_blocks *B)
+{
+  double work = 0;
+  for (int k = 0; k < B->jptr[B->nc]; k++) {
+    const int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
+    const double r = B->cptr[B->jgrp[k] + 1] - B->cptr[B->jgrp[k]];
+    double rows = r / 2; /* of all groups that meet it in b, in the triangle */
+    for (int t = B->tptr[b]; t < B->tptr[b + 1] && B->tsub[t] < k; t++)
+      rows += B->cptr[B->jgrp[B->tsub[t]] + 1] - B->cptr[B->jgrp[B->tsub[t]]];
+    work += r * d * d + r * d * rows;
+  }
+  return work;
+}
+
+double perp_kkt_cost_sides(const perp_blocks *B)
+{
+  return 2.0 * (B->joff[B->jptr[B->nc]] + B->mptr[B->nb]);
+}

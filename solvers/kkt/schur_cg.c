@@ -246,6 +246,7 @@ static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
   if (!perp_finite(w->nv, f) || !perp_finite(w->m, w->b) || !perp_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   memcpy(w->first, lambda, sizeof *lambda * (size_t)w->m);
+  const int64_t products = stats->matvecs;
   stats->reason = schur_cg_iterate(w, ctx, B, lambda, stats);
   if (stats->reason == PERP_INFEASIBLE) { /* steps along a null direction have no limit */
     memcpy(lambda, w->first, sizeof *lambda * (size_t)w->m);
@@ -254,6 +255,10 @@ static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
   }
   if (stats->reason == PERP_NOT_FINITE || !perp_finite(w->m, lambda))
     return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
+  /* a step: a product with A and one with the preconditioner */
+  stats->work += perp_kkt_cost_sides(B) +
+                 (double)(stats->matvecs - products) *
+                     (2.0 * B->joff[B->jptr[B->nc]] + B->mptr[B->nb] + w->size_D);
   perp_kkt_schur_motion(B, f, lambda, a, w->v);
   if (!perp_finite(w->nv, a)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
   /* a null direction met at round-off level says that rows are dependent, not that they contradict */

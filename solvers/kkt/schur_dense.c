@@ -41,6 +41,7 @@ struct ws {
   struct opts opt;
   int nv, m, nb, lwork;
   int k; /* diagonals above the main one; m - 1 when full */
+  double cost_factor, cost_solve;
   kkt_assembly to_full, to_band;
   bool dependent; /* the last factor is Q R of rank r, else Cholesky */
   int rank;
@@ -94,6 +95,9 @@ static perp_status schur_dense_create(perp_ctx *ctx, const perp_blocks *B, const
   if (like.opt.storage == FULL || (like.opt.storage == AUTO && like.k >= m / 4)) like.k = m - 1;
   PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.to_full));
   if (like.k < m - 1) like.to_band = like.to_full;
+  like.cost_factor = perp_kkt_cost_schur(B) +
+                     (like.k < m - 1 ? m * pow(like.k + 1, 2) / 2 : pow(m, 3) / 6);
+  like.cost_solve = perp_kkt_cost_sides(B) + (like.k < m - 1 ? 2.0 * m * (like.k + 1) : pow(m, 2));
   PERP_TRY(perp_workspace_create(ctx, "schur-dense", &like, sizeof like, schur_dense_layout, ws));
   struct ws *w = *ws;
   const kkt_dense_shape full = { B->cptr, m, 0 }, band = { B->cptr, w->k, w->k };
@@ -166,6 +170,7 @@ static perp_status schur_dense_factor(perp_ctx *ctx, void *ws, const perp_blocks
   perp_blocks known;
   B = perp_kkt_find_diagonal(B, &known, w->flat);
   stats->factorizations++;
+  stats->work += w->cost_factor;
   stats->reason = PERP_EXACT;
   w->dependent = false;
   if (w->m == 0 || factor_plain(w, B)) return PERP_OK;
@@ -175,6 +180,7 @@ static perp_status schur_dense_factor(perp_ctx *ctx, void *ws, const perp_blocks
   w->dependent = true;
   stats->factorizations++;
   stats->reason = factor_dependent(w, B);
+  stats->work += pow(w->m, 3) / 6 + (w->m - w->rank / 3.0) * pow(w->rank, 2); /* dpstrf, dgeqrf */
   return PERP_OK;
 }
 
@@ -186,6 +192,7 @@ static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks 
   int m = w->m, r = w->rank, k = w->k;
   perp_blocks known;
   B = kkt_use_diagonal(B, &known, w->flat);
+  stats->work += w->cost_solve;
   perp_kkt_schur_rhs(B, f, c, lambda, w->v);
   if (m == 0) {
   } else if (!w->dependent && k == m - 1) {
@@ -208,6 +215,12 @@ static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks 
   return kkt_take(B, a, lambda, stats);
 }
 
+static void schur_dense_cost(const void *ws, double *factor, double *solve)
+{
+  *factor = ((const struct ws *)ws)->cost_factor;
+  *solve = ((const struct ws *)ws)->cost_solve;
+}
+
 const perp_kkt_desc perp_kkt_schur_dense = {
   .d = { .name = "schur-dense",
          .summary = "dense Schur complement, LAPACK Cholesky (pivoted when rows are dependent)",
@@ -220,4 +233,5 @@ const perp_kkt_desc perp_kkt_schur_dense = {
   .factor = schur_dense_factor,
   .solve = schur_dense_solve,
   .destroy = free,
+  .cost = schur_dense_cost,
 };

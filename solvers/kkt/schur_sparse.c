@@ -106,6 +106,8 @@ static perp_status schur_sparse_create(perp_ctx *ctx, const perp_blocks *B, cons
     *ws = NULL;
     return status;
   }
+  w->direct.cost_factor = perp_kkt_cost_schur(B) + w->A.cost_factor;
+  w->direct.cost_solve = perp_kkt_cost_sides(B) + w->A.cost_solve;
   perp_kkt_assembly_fill(B, perp_kkt_sparse_locate, &w->A, &w->assembly);
   for (int g = 0; g < B->nc; g++)
     for (int i = B->cptr[g]; i < B->cptr[g + 1]; i++) w->at[i] = w->A.row[g] + i - B->cptr[g];
@@ -125,4 +127,5 @@ const perp_kkt_desc perp_kkt_schur_sparse = {
   .factor = perp_kkt_direct_factor,
   .solve = perp_kkt_direct_solve,
   .destroy = schur_sparse_destroy,
+  .cost = perp_kkt_direct_cost,
 };

@@ -159,6 +159,8 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
   s->cm.postorder = 0;
   s->L = cholmod_analyze(s->A, &s->cm);
   if (s->L == NULL) return sparse_external(ctx, name, s);
+  s->cost_factor = s->cm.fl / 2;
+  s->cost_solve = 2 * s->cm.lnz;
   /* twice: the first makes the factor, the second whatever is still missing */
   if (!perp_kkt_sparse_factor(s) || !perp_kkt_sparse_factor(s))
     return sparse_external(ctx, name, s);

@@ -33,6 +33,7 @@ typedef struct kkt_sparse {
   cholmod_sparse *A;
   cholmod_factor *L;
   int n_nodes, n, n_above;
+  double cost_factor, cost_solve; /* multiplications with additions */
   int *position;  /* [n_nodes] of a node in the order of elimination */
   int *row;       /* [n_nodes] its first row in the permuted matrix */
   int *above_ptr; /* [n_nodes+1] earlier neighbours of a node ... */

@@ -342,4 +342,5 @@ const perp_kkt_desc perp_kkt_tree = {
   .factor = perp_kkt_direct_factor,
   .solve = perp_kkt_direct_solve,
   .destroy = free,
+  .cost = perp_kkt_direct_cost,
 };

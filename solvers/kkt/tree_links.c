@@ -119,6 +119,35 @@ static void tree_links_build(struct kkt_tree *w, const struct perp_kkt_tree_plan
   }
 }
 
+/* Multiplications with additions of the elimination, and of one solve with it, without auxiliary rows. */
+static void tree_cost(const struct kkt_tree *w, const perp_blocks *B, double *factor, double *solve)
+{
+  *factor = *solve = 0;
+  for (int i = 0; i < w->n_links; i++) {
+    const struct kkt_tree_link *g = &w->link[i];
+    const double r = g->r;
+    *factor += r * r * r / 6;
+    *solve += r * r;
+    for (int n = g->first; n < g->last; n++) {
+      const struct kkt_tree_child *b = &w->child[n];
+      const double d = b->d, rh = b->rh;
+      *factor += b->kind == KKT_HUB ? d * d * d / 6 + r * d * d / 2 : r * d * d;
+      *factor += r * r * d / 2;
+      *solve += 2 * d * d + 2 * r * d;
+      if (b->kind != KKT_PASS) continue;
+      *factor += r * d * rh + r * rh * rh / 2 + r * rh + r * r * rh / 2;
+      *solve += 2 * r * rh;
+    }
+    if (g->parent == KKT_HUB) *factor += r * r * g->d / 2 + r * g->d * g->d / 2.0;
+    *solve += g->parent >= 0 ? 2 * r * g->d : 0;
+  }
+  for (int i = 0; i < w->n_roots; i++) {
+    const double d = B->bptr[w->root[i] + 1] - B->bptr[w->root[i]];
+    *factor += d * d * d / 6;
+    *solve += d * d;
+  }
+}
+
 perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, struct kkt_tree *like,
                                  void **ws)
 {
@@ -127,7 +156,17 @@ perp_status perp_kkt_tree_create(perp_ctx *ctx, const perp_blocks *B, struct kkt
   tree_count(like, p, B);
   const perp_status status = perp_workspace_create(ctx, "tree", like, sizeof *like, tree_layout,
                                                    ws);
-  if (status == PERP_OK) tree_links_build(*ws, p, B);
+  if (status == PERP_OK) {
+    struct kkt_tree *w = *ws;
+    double factor, solve, rows = 0; /* numbers of the auxiliary rows */
+    const double k = w->k;
+    tree_links_build(w, p, B);
+    tree_cost(w, B, &factor, &solve);
+    for (int n = 0; n < w->n_aux; n++)
+      rows += B->joff[B->jptr[w->aux[n] + 1]] - B->joff[B->jptr[w->aux[n]]];
+    w->direct.cost_factor = factor + k * (solve + 2 * rows) + k * k * k / 6;
+    w->direct.cost_solve = k > 0 ? 2 * (solve + rows) + k * k : solve;
+  }
   free(p);
   return status;
 }

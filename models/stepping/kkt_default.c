@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/stepping/kkt_default.h"
+
+#include "models/multibody/model_private.h"
+#include "solvers/core/sets.h"
+
+#include <stdlib.h>
+
+enum { SOLVES = 2 }; /* with a factorization, about: the step and what stabilizes it */
+
+/* Does no joint connect bodies (or the world, number n_bodies) that others connect already? */
+static perp_status kkt_default_forest(perp_ctx *ctx, const perp_model *model, bool *forest)
+{
+  const int n = model->n_bodies;
+  int *root = malloc(((size_t)n + 1) * sizeof *root);
+  if (root == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d bodies", n);
+  for (int i = 0; i <= n; i++) root[i] = i;
+  *forest = true;
+  for (int i = 0; i < model->n_joints; i++) {
+    const int a = model->joint[i].a >= 0 ? model->joint[i].a : n,
+              b = model->joint[i].b >= 0 ? model->joint[i].b : n;
+    *forest = *forest && perp_root(root, a) != perp_root(root, b);
+    perp_unite(root, a, b);
+  }
+  free(root);
+  return PERP_OK;
+}
+
+static perp_status kkt_default_cost(perp_ctx *ctx, const perp_kkt_desc *d,
+                                    const perp_blocks *pattern, double *cost)
+{
+  perp_spec spec = { 0 };
+  void *ws = NULL;
+  double factor = 0, solve = 0;
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_kkt, d->d.name, &spec);
+  if (status == PERP_OK) status = d->create(ctx, pattern, spec.opts, &ws);
+  if (status == PERP_OK) d->cost(ws, &factor, &solve);
+  d->destroy(ws);
+  perp_spec_free(&spec);
+  *cost = factor + SOLVES * solve;
+  return status;
+}
+
+perp_status perp_kkt_default(perp_ctx *ctx, const perp_model *model, const char **name)
+{
+  const unsigned asked = PERP_KKT_SPARSE | PERP_KKT_REDUNDANT | PERP_KKT_LOOPS;
+  const perp_blocks pattern = perp_model_pattern(model);
+  const perp_desc *d;
+  double least = HUGE_VAL, cost;
+  bool forest = false;
+  *name = "tree";
+  PERP_TRY(kkt_default_forest(ctx, model, &forest));
+  for (int i = 0; !forest && (d = perp_plugin_at(ctx, PERP_KIND_kkt, i)) != NULL; i++) {
+    const perp_kkt_desc *kkt = (const perp_kkt_desc *)(const void *)d;
+    if (!perp_is_own(ctx, d) || kkt->cost == NULL || (d->caps & asked) != asked) continue;
+    PERP_TRY(kkt_default_cost(ctx, kkt, &pattern, &cost));
+    if (!(cost < least)) continue;
+    least = cost;
+    *name = d->name;
+  }
+  return PERP_OK;
+}
