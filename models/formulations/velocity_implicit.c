@@ -1,27 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Linearly implicit time stepping for stiff forces (Anitescu and Potra; Cline 2002, section 2.7.4, eq.
- * 2.50-2.55): backward Euler with one Newton step,
+ * 2.50-2.55): one Newton step for the forces at the end of the step,
  *
  *      (M - h^2 df/dq - h df/dv) v+ = M v + h f - h df/dv v + J' lambda + J_c' lambda_c,
  *
  * with the joints, drives, contacts and friction of the formulation velocity on v+.  Stable whatever the
  * stiffness; first order; agrees with `velocity` as h -> 0.
  *
- * The gradient is exact for springs and dampers between points and for the linear drag of a body.  It is not
+ * The gradient is that of springs and dampers between points and of the linear drag of a body.  It is not
  * formed: -df/dq of a spring under tension T with the direction n and the distance d of its ends is
  *
  *      K = g E + (k - g) n n',    g = T / d,    k the stiffness,
  *
- * a sum of semidefinite terms of which each is a soft row between the two bodies (perp_row_soft in model.h),
- * with S = 1 / (h^2 stiffness): by the Woodbury identity the KKT system of bodies, joints and these rows is
- * the one above.  So all KKT solvers, sparse ones at O(bodies + springs), islands and LCP solvers serve it as
- * they serve joints, and M stays what it is.  gradient = axial leaves out the turning of n (g = 0): one
- * row a spring instead of four, explicit across it, for springs near their rest length.
+ * a sum of semidefinite terms of which each is a soft row between the two bodies (perp_row_soft in model.h):
+ * by the Woodbury identity the KKT system of bodies, joints and these rows is the one above.  So all KKT solvers,
+ * sparse ones at O(bodies + springs), islands and LCP solvers serve it as they serve joints, and M stays what it is.
  *
- * Taken explicitly, at the start of the step: how the turning of a damper turns its force, g below 0 (springs under pressure; K would not be definite), how
- * turning bodies move the lever of a given force, constant forces, angular drag, and
- * what is no spring.  The gyroscopic torque is that of `velocity`.  Quadratic drag is linear drag with the coefficient at the start of the step, where the
- * body has linear drag too.
+ *      full       The equation as it stands, backward Euler in every direction: what turns is damped, a spring
+ *                 that swings at the rate w loses the part (h w)^2 of its energy in a step.
+ *      turning    Along n as it stands, and the tension is that of the length at the end of the step to second
+ *                 order, d + h n u + h^2/2 (Jdot v), u the relative velocity of the ends.  Across n the force of the
+ *                 start is kept and -h^2/2 g (u+ - u) added, which is as stable (Newmark's beta = 1/2)
+ *                 and takes no energy.
+ *      axial      The same with nothing across: one row a spring instead of four, for springs whose tension
+ *                 makes no stiffness across them that the step would have to fear.
+ *
+ * Taken explicitly, at the start of the step: g below 0 (springs under pressure; K would not be definite), how
+ * turning bodies move the lever of a given force, constant forces, angular drag, and what is no spring.  The
+ * gyroscopic torque is that of `velocity`.  Quadratic drag is linear drag with the coefficient at the start of
+ * the step, where the body has linear drag too.
  *
  * Cost per step: as velocity on a model with that many more joints. */
 #include "models/formulations/stepping.h"
@@ -29,22 +36,24 @@
 #include <float.h>
 #include <stdlib.h>
 
-enum { GRADIENT_FULL, GRADIENT_AXIAL };
-static const char *const gradients[] = { "full", "axial", NULL };
+enum { GRADIENT_TURNING, GRADIENT_FULL, GRADIENT_AXIAL };
+static const char *const gradients[] = { "turning", "full", "axial", NULL };
 
 typedef struct opts {
   perp_contact_opts contact; /* first */
   int gradient;
 } opts;
-static const perp_opt options[] = { PERP_CONTACT_OPTIONS,
-                                    PERP_ENUM(
-                                        opts, gradient, GRADIENT_FULL, gradients,
-                                        "of springs: full, or along them only, which is cheaper"),
-                                    PERP_OPTIONS_END };
+static const perp_opt options[] = {
+  PERP_CONTACT_OPTIONS,
+  PERP_ENUM(opts, gradient, GRADIENT_TURNING, gradients,
+            "of springs: along them, and across without loss; at the end of the step in every "
+            "direction, which damps what turns; along only"),
+  PERP_OPTIONS_END
+};
 
 /* Parts of the stiffness that the terms keep, so that the softness of no row goes to infinity: across a spring
  * under pressure, along one without length.  The pull is what it should be; the gradient is off by as much. */
-static const double LEAST_ACROSS = 1e-3, LEAST_ALONG = 1e-8;
+static const double LEAST_ACROSS = 1e-8, LEAST_ALONG = 1e-8;
 
 /* a force element that became joints of the lifted model */
 typedef struct lifted {
@@ -57,6 +66,8 @@ typedef struct workspace {
   perp_model *model; /* springs are soft joints */
   lifted *element;   /* [n] */
   int n;
+  int gradient;
+  double *rate, *bias; /* [m] J v and Jdot v */
 } workspace;
 
 static bool is_spring(const perp_force_def *el)
@@ -69,34 +80,68 @@ static bool is_drag(const perp_force_def *el)
   return el->kind == PERP_FORCE_DRAG && el->linear > 0;
 }
 
-/* Rows of the joints: the softness of this step. */
+/* J v+ + S lambda + r = 0 in this step, S = 1 / (h b). */
+static void velocity_implicit_row(perp_stepping *s, int row, double h, double b, double r)
+{
+  perp_model *m = ((workspace *)s)->model;
+  m->stiffness[row] = b / h;
+  m->damping[row] = 0;
+  s->k.e->C[row] = h * r;
+}
+
+/* A spring at the end of the step as eq. 2.52 has it; both terms together pull with T, whatever their parts are. */
+static void velocity_implicit_full(perp_stepping *s, const lifted *l, double h)
+{
+  const perp_model *m = ((workspace *)s)->model;
+  const int across = m->joint[l->across].row, along = m->joint[l->along].row;
+  const double *C = s->k.e->C + across; /* p_b - p_a */
+  const double k = l->force->stiffness, c = l->force->damping,
+               length = sqrt(perp_dot(m->dim, C, C)), T = k * (length - l->force->length);
+  const double g = fmin(fmax(length > 0 ? T / length : 0, LEAST_ACROSS * k), (1 - LEAST_ALONG) * k);
+  for (int j = 0; j < m->dim; j++) velocity_implicit_row(s, across + j, h, h * g, C[j] / h);
+  const double b = h * (k - g) + c;
+  velocity_implicit_row(s, along, h, b, (T - g * length) / b);
+}
+
+static void velocity_implicit_turning(perp_stepping *s, const lifted *l, double h)
+{
+  const workspace *w = (workspace *)s;
+  const perp_model *m = w->model;
+  const int along = m->joint[l->along].row;
+  const double k = l->force->stiffness, c = l->force->damping, b = h * k + c;
+  const double stretch = s->k.e->C[along]; /* d - length */
+  if (l->across >= 0) {
+    const int across = m->joint[l->across].row;
+    const double length = stretch + m->joint[l->along].length;
+    const double g = k * fmax(length > 0 ? stretch / length : 0, LEAST_ACROSS);
+    for (int j = 0; j < m->dim; j++)
+      velocity_implicit_row(s, across + j, h, 0.5 * h * g, -w->rate[across + j]);
+  }
+  velocity_implicit_row(s, along, h, b, k * stretch / b + 0.5 * h * w->bias[along]);
+}
+
+/* Rows of the joints that stand for forces: what they are in this step. */
 static void velocity_implicit_prepare(perp_stepping *s, double h, const double *v)
 {
   workspace *w = (workspace *)s;
   perp_model *m = w->model;
-  const int d = m->dim;
-  (void)h;
+  if (w->n == 0) return;
+  perp_constrained_rate(&s->k, v, w->rate);
+  perp_joints_bias(m, s->k.e, v, w->bias);
   for (int i = 0; i < w->n; i++) {
     const lifted *l = &w->element[i];
-    const perp_force_def *el = l->force;
-    if (el->kind == PERP_FORCE_DRAG) {
-      const double *va = v + m->nvb * el->a, speed = sqrt(perp_dot(d, va, va));
+    if (l->force->kind == PERP_FORCE_DRAG) {
+      const double *va = v + m->nvb * l->force->a, speed = sqrt(perp_dot(m->dim, va, va));
       const int row = m->joint[l->across].row;
-      for (int k = 0; k < d; k++) m->damping[row + k] = el->linear + el->quadratic * speed;
-      continue;
+      for (int k = 0; k < m->dim; k++)
+        m->damping[row + k] = l->force->linear + l->force->quadratic * speed;
+    } else if (w->gradient != GRADIENT_FULL) {
+      velocity_implicit_turning(s, l, h);
+    } else if (l->across >= 0) {
+      velocity_implicit_full(s, l, h);
     }
-    if (l->across < 0) continue;
-    /* both terms together pull with T, whatever their parts are */
-    const double *C = s->k.e->C + m->joint[l->across].row; /* p_b - p_a */
-    const double k = el->stiffness, length = sqrt(perp_dot(d, C, C)), T = k * (length - el->length);
-    double g = length > 0 ? T / length : 0;
-    g = fmin(fmax(g, LEAST_ACROSS * k), (1 - LEAST_ALONG) * k);
-    const int across = m->joint[l->across].row, along = m->joint[l->along].row;
-    for (int j = 0; j < d; j++) m->stiffness[across + j] = g;
-    m->stiffness[along] = k - g;
-    s->k.e->C[along] = (T - g * length) / (k - g);
   }
-  if (w->n > 0) s->k.S_h = 0;
+  s->k.S_h = 0; /* the softness is another one */
 }
 
 /* ---- the lifted model ------------------------------------------------------------------------ */
@@ -143,6 +188,7 @@ static perp_status lift_drag(perp_ctx *ctx, workspace *w, const perp_model *mode
 static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const perp_model *model,
                                           int gradient)
 {
+  w->gradient = gradient;
   PERP_TRY(perp_model_create(ctx, model->dim, &w->model));
   perp_model_gravity(w->model, model->gravity);
   for (int i = 0; i < model->n_bodies; i++)
@@ -188,6 +234,7 @@ static void velocity_implicit_destroy(void *ws)
   perp_stepping_close(&w->s);
   perp_model_destroy(w->model);
   free(w->element);
+  free(w->rate);
   free(w);
 }
 
@@ -203,6 +250,11 @@ static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
   perp_status status = w->element == NULL
                            ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory")
                            : velocity_implicit_lift(ctx, w, model, o->gradient);
+  if (status == PERP_OK) {
+    w->rate = calloc(2 * (size_t)w->model->m + 1, sizeof *w->rate);
+    if (w->rate == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
+    w->bias = w->rate + w->model->m;
+  }
   if (status == PERP_OK) status = perp_stepping_open(ctx, &w->s, w->model, parts, &o->contact, h);
   if (status != PERP_OK) {
     velocity_implicit_destroy(w);

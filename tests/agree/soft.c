@@ -2,6 +2,7 @@
 /* Soft rows and implicit springs: joints with stiffness and damping, and the formulation velocity-implicit, against
  * the closed forms of the discrete and of the continuous damped oscillator, the linearly implicit Euler method
  * with numerical gradients, and each other. */
+#include "models/scenes/scene.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -206,10 +207,11 @@ static perp_model *stiff(double k, double d)
 
 static void stiff_contact(void)
 {
-  static const char *const forms[] = { "velocity-implicit", "velocity-implicit:gradient=axial" };
+  static const char *const forms[] = { "velocity-implicit", "velocity-implicit:gradient=full",
+                                       "velocity-implicit:gradient=axial" };
   double q[7], v[6], x, u;
   const double k = 1e6, d = 200, h = 1e-2; /* omega h = 7 */
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 3; i++) {
     perp_model *model = stiff(k, d);
     perp_sim *sim = run_start(&ctx, model, (run_parts){ forms[i], .contact = "frictionless" }, h);
     perp_step_info info = { 0 };
@@ -247,6 +249,60 @@ static void stiff_contact(void)
   }
   near(error[1] / error[2], 2, 0.015, 0, "velocity-implicit: first order to the exact motion");
   near(gap[1] / gap[2], 2, 0.03, 0, "velocity-implicit and velocity meet as h -> 0");
+}
+
+static double total_energy(const perp_model *model, const double *q, const double *v)
+{
+  double kinetic, potential;
+  perp_model_energy(model, 0, q, v, &kinetic, &potential);
+  return kinetic + potential;
+}
+
+/* The flyball governor at 10 ms, whose motion keeps its energy to 1e-5: what turns is not damped. */
+static void turning(void)
+{
+  perp_spec spec;
+  perp_scene scene;
+  perp_step_info info = { 0 };
+  double t = 0, most = 0;
+  const double *q, *v;
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, "flyball", &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_sim *sim = run_start(&ctx, scene.model, (run_parts){ "velocity-implicit" }, 1e-2);
+  perp_sim_state(sim, &t, &q, &v);
+  const double first = total_energy(scene.model, q, v);
+  while (t < 0.5) {
+    if (perp_sim_step(&ctx, sim, 0.5, &info) != PERP_OK || info.reason < 0) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &q, &v);
+    most = fmax(most, fabs(total_energy(scene.model, q, v) - first));
+  }
+  below(most, 0.05 * first, "flyball, velocity-implicit at 10 ms: %.2g of the energy",
+        most / first);
+  perp_sim_destroy(sim);
+  perp_scene_destroy(&scene);
+  perp_spec_free(&spec);
+}
+
+/* A ball between two springs under tension, across which it swings with h omega = 14. */
+static void taut(void)
+{
+  const double h = 1e-2, k = 1e6, swing = 1e-3;
+  perp_model *model = run_model(&ctx, 3);
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { 0, swing, 0 } });
+  perp_model_gravity(model, 0);
+  for (int i = 0; i < 2; i++) {
+    const perp_force_def spring = {
+      .kind = PERP_FORCE_SPRING, .a = PERP_WORLD, .b = 0, .anchor_a = { 2 * i - 1 }, .stiffness = k
+    };
+    if (perp_model_add_force(&ctx, model, &spring) != PERP_OK) bail("%s", ctx.msg);
+  }
+  run_finish(&ctx, model);
+  double q[7], v[6];
+  perp_reason reason = run_fresh(&ctx, model, (run_parts){ "velocity-implicit" }, h, 100, q, v);
+  ok(reason >= 0, "a taut string: runs (%s)", perp_reason_name(reason));
+  below(hypot(q[1], v[1] / sqrt(2 * k)), 3 * swing, "a taut string swings and does not grow");
+  perp_model_destroy(model);
 }
 
 /* v+ = (M - h^2 K - h D)^-1 (M v + h f - h D v) with gradients by differences, for a net of balls */
@@ -332,7 +388,8 @@ static void gradients(void)
 
   for (int i = 0; i < KKTS; i++) {
     double got[NV], worst = 0, largest = 0;
-    perp_reason reason = run_fresh(&ctx, model, (run_parts){ "velocity-implicit", .kkt = kkts[i] },
+    perp_reason reason = run_fresh(&ctx, model,
+                                   (run_parts){ "velocity-implicit:gradient=full", .kkt = kkts[i] },
                                    h, h, NULL, got);
     for (int r = 0; r < NV; r++) {
       worst = fmax(worst, fabs(got[r] - x[r]));
@@ -393,6 +450,8 @@ int main(void)
   in_problems();
   energy();
   stiff_contact();
+  turning();
+  taut();
   gradients();
   drag();
   refusals();

@@ -92,6 +92,19 @@ static void flyball(void)
   below(perp_result_metric(&r, "err.tip.max"), 1e-3,
         "flyball, gsl:rk2imp at 10 ms: error of s %.2g m", perp_result_metric(&r, "err.tip.max"));
   perp_result_free(&r);
+  /* time stepping: first order, at most five times the work of explicit springs */
+  r = run((perp_request){
+      .scene = "flyball", .formulation = "velocity-implicit", .h = 1e-2, .t_end = 0.5 });
+  const double error = perp_result_metric(&r, "err.tip.max"),
+               work = perp_result_metric(&r, "kkt.work") / perp_result_metric(&r, "steps");
+  below(error, 1e-2, "flyball, velocity-implicit at 10 ms: error of s %.2g m", error);
+  perp_result_free(&r);
+  r = run(
+      (perp_request){ .scene = "flyball", .formulation = "velocity", .h = 1e-4, .t_end = 1e-2 });
+  const double plain = perp_result_metric(&r, "kkt.work") / perp_result_metric(&r, "steps");
+  below(work, 5 * plain, "flyball, velocity-implicit: %.3g times the work of velocity a step",
+        work / plain);
+  perp_result_free(&r);
   for (size_t i = 0; i < sizeof explicit_methods / sizeof *explicit_methods; i++) {
     r = run((perp_request){
         .scene = "flyball", .formulation = "acceleration", .ode = explicit_methods[i], .h = 1e-2 });
