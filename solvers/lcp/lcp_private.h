@@ -13,6 +13,9 @@ void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *fini
  * grant it and kill the process later. */
 void *perp_lcp_zeroed(double count, size_t size);
 
+/* Numbers of the largest sub-matrix of J, at least 1: the scratch of perp_blocks_delassus. */
+size_t perp_lcp_largest_block(const perp_blocks *F);
+
 /* Are all numbers of A (or J, M^-1, S) and b finite?  O(n^2) dense, O(nnz) factored. */
 bool perp_lcp_finite(const perp_lcp *p);
 
