@@ -316,9 +316,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     for (int i = 0; i < n; i++) lambda[i] = x[i] = 0;
     start_at_zero(p, lambda);
     stats->reason = PERP_NOT_FINITE;
-    if (judgement != NULL)
-      *judgement = (perp_lcp_judgement){ (double)NAN, (double)NAN, (double)NAN, (double)NAN,
-                                         (double)NAN, (double)NAN, (double)NAN, (double)NAN };
+    if (judgement != NULL) *judgement = perp_lcp_no_judgement();
     return PERP_OK;
   }
   if (!finite_vector(lambda, n)) start_at_zero(p, lambda);

@@ -438,10 +438,9 @@ perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, int dof, double *M
   size_t nd = (size_t)dof, nm = (size_t)m;
   lapack_int *pivot = calloc(nd + 1, sizeof *pivot);
   double *X = perp_lcp_zeroed((double)dof * m, sizeof *X);
-  double *W = perp_lcp_zeroed((double)m * m, sizeof *W);
-  double *q = calloc(nm + 1, sizeof *q);
+  double *W = perp_lcp_zeroed((double)m * m + m, sizeof *W), *q = NULL; /* q behind W */
   perp_status status = PERP_OK;
-  if (pivot == NULL || X == NULL || W == NULL || q == NULL)
+  if (pivot == NULL || X == NULL || W == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
   /* X = M^-1 H, f <- M^-1 f */
   if (status == PERP_OK && dof > 0) {
@@ -454,21 +453,19 @@ perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, int dof, double *M
     if (status == PERP_OK) LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', dof, 1, M, dof, pivot, f, dof);
   }
   if (status == PERP_OK) {
+    q = W + nm * nm;
     for (size_t j = 0; j < nm; j++) {
       for (size_t i = 0; i < nm; i++)
         for (size_t k = 0; k < nd; k++) W[i + j * nm] += H[k + i * nd] * X[k + j * nd];
       q[j] = b[j];
       for (size_t k = 0; k < nd; k++) q[j] += H[k + j * nd] * f[k];
     }
-    for (size_t k = 0; k < nm * nm && status == PERP_OK; k++)
+    for (size_t k = 0; k < nm * nm + nm && status == PERP_OK; k++)
       if (!isfinite(W[k])) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "M is singular");
-    for (size_t k = 0; k < nm && status == PERP_OK; k++)
-      if (!isfinite(q[k])) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "M is singular");
   }
   if (status == PERP_OK) status = perp_lcp_friction_problem(ctx, dim, nc, W, q, mu, out);
   free(pivot);
   free(X);
   free(W);
-  free(q);
   return status;
 }

@@ -57,35 +57,37 @@ static unsigned io_lcp_scan(perp_scan t)
 
 /* ---- A --------------------------------------------------------------------------------------------------------- */
 
+/* given [n n]: entries so far, to refuse a second one at the same place. */
+static perp_status read_entries_of(perp_scan *t, int n, int count, bool symmetric, bool *given,
+                                   double *A)
+{
+  const size_t ld = (size_t)n;
+  for (int k = 0; k < count; k++) {
+    int i, j;
+    double v;
+    PERP_TRY(perp_scan_int(t, "a row index", 0, n - 1, &i));
+    const int line = t->word_line;
+    PERP_TRY(perp_scan_int(t, "a column index", 0, n - 1, &j));
+    PERP_TRY(perp_scan_real(t, "an entry of A", &v));
+    const size_t at = (size_t)i + (size_t)j * ld, mirror = (size_t)j + (size_t)i * ld;
+    if (given[at]) return perp_scan_fail(t, line, "A[%d, %d] is given twice", i, j);
+    A[at] = v;
+    given[at] = true;
+    if (!symmetric) continue;
+    A[mirror] = v;
+    given[mirror] = true;
+  }
+  return PERP_OK;
+}
+
 static perp_status read_coordinate(perp_scan *t, int n, bool symmetric, double *A)
 {
-  int count, i, j;
-  size_t ld = (size_t)n;
+  int count;
   PERP_TRY(perp_scan_int(t, "the number of entries", 0, INT_MAX, &count));
   PERP_TRY(perp_scan_afford(t, "A", 3.0 * count));
-  /* entries given so far, to refuse a second one at the same place */
-  unsigned char *given = calloc((ld * ld + 7) / 8 + 1, 1);
+  bool *given = calloc((size_t)n * (size_t)n + 1, sizeof *given);
   if (given == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
-  perp_status status = PERP_OK;
-  for (int k = 0; k < count && status == PERP_OK; k++) {
-    double v;
-    status = perp_scan_int(t, "a row index", 0, n - 1, &i);
-    int line = t->word_line;
-    if (status == PERP_OK) status = perp_scan_int(t, "a column index", 0, n - 1, &j);
-    if (status == PERP_OK) status = perp_scan_real(t, "an entry of A", &v);
-    if (status != PERP_OK) break;
-    size_t at = (size_t)i + (size_t)j * ld, mirror = (size_t)j + (size_t)i * ld;
-    if (given[at / 8] >> at % 8 & 1) {
-      status = perp_scan_fail(t, line, "A[%d, %d] is given twice", i, j);
-      break;
-    }
-    given[at / 8] = (unsigned char)(given[at / 8] | 1 << at % 8);
-    A[at] = v;
-    if (symmetric) {
-      given[mirror / 8] = (unsigned char)(given[mirror / 8] | 1 << mirror % 8);
-      A[mirror] = v;
-    }
-  }
+  perp_status status = read_entries_of(t, n, count, symmetric, given, A);
   free(given);
   return status;
 }

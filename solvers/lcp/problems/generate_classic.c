@@ -8,44 +8,37 @@
  * the small ones: examples of Cottle, Pang and Stone's book, Pang, Chen and Ye, and unsolvable ones. */
 #include "solvers/lcp/problems/generate.h"
 
+#include <math.h>
 #include <string.h>
 
 #define AT(i, j) x.A[(size_t)(i) + (size_t)(j) * (size_t)n]
 
 static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *rng)
 {
+  for (int i = 0; i < n; i++) x.b[i] = -1; /* of most */
   switch (kind) {
   case PERP_GEN_MURTY1:
   case PERP_GEN_MURTY2: /* upper triangular, 1 and 2; z = (0, ..., 0, -b_n) */
     for (int j = 0; j < n; j++)
       for (int i = 0; i <= j; i++) AT(i, j) = i == j ? 1 : 2;
-    for (int i = 0; i < n; i++) {
-      double power = 1;
-      for (int k = 0; k <= i; k++) power *= 2; /* 2^(i+1), exact up to 2^53 */
-      x.b[i] = power;
-    }
-    for (int i = 0; i < n; i++) x.b[i] = kind == PERP_GEN_MURTY1 ? -1 : x.b[i] - 2 * x.b[n - 1];
+    for (int i = 0; i < n && kind == PERP_GEN_MURTY2; i++)
+      x.b[i] = ldexp(1, i + 1) - 2 * ldexp(1, n); /* exact up to 2^53 */
     x.solution[n - 1] = -x.b[n - 1];
     break;
   case PERP_GEN_FATHI: /* U'U of Murty's U */
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++) AT(i, j) = 4 * (i < j ? i : j) + (i == j ? 1 : 2);
-    for (int i = 0; i < n; i++) x.b[i] = -1;
     x.solution[0] = 1;
     break;
   case PERP_GEN_CSIZMADIA:
     for (int j = 0; j < n; j++)
       for (int i = j; i < n; i++) AT(i, j) = i == j ? 1 : -1;
-    for (int i = 0; i < n; i++) {
-      x.b[i] = -1;
-      x.solution[i] = i == 0 ? 1 : 2 * x.solution[i - 1];
-    }
+    for (int i = 0; i < n; i++) x.solution[i] = i == 0 ? 1 : 2 * x.solution[i - 1];
     break;
   case PERP_GEN_KOSTREVA: /* c = 2 */
     for (int i = 0; i < n; i++) {
       AT(i, i) = 1;
       AT(i, (i + 1) % n) = 2;
-      x.b[i] = -1;
       x.solution[i] = 1.0 / 3;
     }
     break;
@@ -53,7 +46,6 @@ static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++)
         if ((i < n / 2) != (j < n / 2)) AT(i, j) = perp_rng_uniform(rng, 1, 2);
-    for (int i = 0; i < n; i++) x.b[i] = -1;
     break;
   case PERP_GEN_HILBERT: /* planted: 1, 0, 1, 0 ... with w = 1 at the zeros */
     for (int i = 0; i < n; i++) x.solution[i] = i % 2 == 0;
@@ -71,7 +63,6 @@ static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *
       AT(i, i) = 4;
       if (i > 0) AT(i, i - 1) = kind == PERP_GEN_AHN ? 1 : -1;
       if (i + 1 < n) AT(i, i + 1) = kind == PERP_GEN_AHN ? -2 : -1;
-      x.b[i] = -1;
     }
     break;
   case PERP_GEN_HARKER_PANG: { /* A A' + B + D: A, B uniform(-5, 5), B skew, D uniform(0, 0.3) */
@@ -109,7 +100,6 @@ static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *
   case PERP_GEN_NOSOL: /* v v', v of both signs: w >= 0 asks for v'z >= 1 and v'z <= -1 */
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++) AT(i, j) = (i + j) % 2 == 0 ? 1 : -1;
-    for (int i = 0; i < n; i++) x.b[i] = -1;
     break;
   default:
     break;
