@@ -57,7 +57,7 @@ static bool is_ray(const perp_lcp *p, const double *z, double *y, double *c, dou
   return largest > 0;
 }
 
-/* ---- z as it is ------------------------------------------------------------------------------------------- */
+/* ---- z as it is ------------------------------------------------------------------------------ */
 
 /* Weights of the basic rows, integers times a common power of two: z in the units of the dictionary, and what the
  * limits of friction rows need to make their columns <= 0.  y [m] */
@@ -174,7 +174,7 @@ static double exact_radius(perp_exact_lcp *X, const double *z)
   return radius;
 }
 
-/* ---- the vertex that z points to ---------------------------------------------------------------------------- */
+/* ---- the vertex that z points to ------------------------------------------------------------- */
 
 /* The dictionary in doubles, rows and columns brought near 1; false when it does not fit. */
 static bool in_doubles(const perp_exact *E, double *G)

@@ -52,7 +52,8 @@ static void exact_integer(mpz_t z, mpq_srcptr q, long by)
   exact_shift(z, by - (long)mpz_scan1(mpq_denref(q), 0));
 }
 
-/* The least exponent that makes count numbers, every step-th and each times 2^with, integers; 0 where all are zero. */
+/* The least exponent that makes count numbers, every step-th and each times 2^with, integers; 0
+ * where all are zero. */
 static long exact_need(mpq_t *q, int count, int step, const long *with)
 {
   long most = 0;

@@ -267,7 +267,7 @@ void perp_exact_lcp_free(perp_exact_lcp *X)
   free(X->p1);
 }
 
-/* ---- no solution at all --------------------------------------------------------------------------------- */
+/* ---- no solution at all ---------------------------------------------------------------------- */
 
 static void lcp_number(const perp_exact *E, int v, mpq_t out)
 {

@@ -28,7 +28,7 @@ static real judge_median(real above, real y, real below)
   return y < below ? below : y;
 }
 
-/* ---- sizes of rows ------------------------------------------------------------------------------------- */
+/* ---- sizes of rows --------------------------------------------------------------------------- */
 
 /* a = max_j |A_ij|, 0 for a zero row; c = |A||lambda| */
 static void judge_dense_sizes(const perp_lcp *p, const double *lambda, real *a, real *c)
@@ -89,7 +89,7 @@ static void judge_factored_sizes(const perp_blocks *F, const double *lambda, rea
     }
 }
 
-/* ---- w --------------------------------------------------------------------------------------------------- */
+/* ---- w --------------------------------------------------------------------------------------- */
 
 /* sum = (A lambda)_i; g: the group of row i where A is factored */
 static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, perp_exact_sum *sum)
@@ -157,7 +157,7 @@ static real judge_disc(const double *lambda, perp_exact_sum *w0, perp_exact_sum 
   return hypotl(over / (l + radius), 2 * sqrtl(l) * sqrtl(radius) * sinl(angle / 2));
 }
 
-/* ---- all figures ------------------------------------------------------------------------------------------ */
+/* ---- all figures ----------------------------------------------------------------------------- */
 
 typedef struct judge_job {
   const perp_lcp *p;
@@ -369,7 +369,7 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
   j->abh = f > 0 ? (double)(f / (q > 0 ? q : DBL_MIN)) : 0;
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------------------- */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
 /* of one figure */
 static perp_reason judge_side(double figure, double tol, double margin)

@@ -45,7 +45,8 @@ bool perp_lcp_search(const perp_lcp *p, double *z);
 #define PERP_PROOF_WORK   150000000 /* of a proof: 0.1 s */
 #define PERP_EXCLUDE_WORK 500000000 /* of an exclusion: 0.4 s */
 
-/* M_b^-1 of block b: its numbers by columns and *step 0, or the first of its diagonal and how far apart those are. */
+/* M_b^-1 of block b: its numbers by columns and *step 0, or the first of its diagonal and how far
+ * apart those are. */
 static inline const double *perp_lcp_inverse(const perp_blocks *F, int b, int *step)
 {
   if (F->diag != NULL && F->diag[b]) return perp_blocks_flat(F, b, step);

@@ -27,7 +27,8 @@ static void *problem_zeroed(perp_ctx *ctx, size_t bytes)
   return block;
 }
 
-/* The vectors of a problem: the parts that have them (0: all), where their pointers stand, the size of a number. */
+/* The vectors of a problem: the parts that have them (0: all), where their pointers stand, the size
+ * of a number. */
 static const struct problem_vector {
   unsigned parts;
   size_t at, size;
@@ -123,7 +124,7 @@ perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char
   return PERP_OK;
 }
 
-/* ---- factored form -------------------------------------------------------------------------------------- */
+/* ---- factored form --------------------------------------------------------------------------- */
 
 perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F)
 {
@@ -142,7 +143,7 @@ perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, cons
   return PERP_OK;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static unsigned problem_parts_of(const perp_lcp_problem *q)
 {
@@ -234,7 +235,7 @@ perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp
   return copy_labels(ctx, p, out);
 }
 
-/* ---- transformations --------------------------------------------------------------------------------------- */
+/* ---- transformations ------------------------------------------------------------------------- */
 
 perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const int *perm)
 {

@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- the problem ------------------------------------------------------------------------------------- */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 /* Zero when all are finite, NaN otherwise; four chains so that it is not bound by latency. */
 static double finite_probe(const double *x, size_t n)
@@ -275,7 +275,7 @@ double perp_lcp_asymmetry(const perp_lcp *p)
   return asymmetry;
 }
 
-/* ---- row scales -------------------------------------------------------------------------------------- */
+/* ---- row scales ------------------------------------------------------------------------------ */
 
 void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
 {
@@ -334,7 +334,7 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
   }
 }
 
-/* ---- the natural map ------------------------------------------------------------------------------------ */
+/* ---- the natural map ------------------------------------------------------------------------- */
 
 static double residual_clamp(double x, double lo, double hi)
 {

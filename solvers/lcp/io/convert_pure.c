@@ -14,7 +14,8 @@
 
 static const double condition = 1e-12; /* of A_ff, below which free rows are split */
 
-/* One row of the pure problem: sign times w of `row`, or the distance of `row` to its upper bound. */
+/* One row of the pure problem: sign times w of `row`, or the distance of `row` to its upper
+ * bound. */
 struct row {
   int row, sign; /* sign 0: hi - lambda */
 };

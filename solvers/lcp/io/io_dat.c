@@ -192,7 +192,7 @@ static perp_status io_dat_read_matrix(perp_scan *t, struct matrix *m)
   return status;
 }
 
-/* ---- the kinds ------------------------------------------------------------------------------------------ */
+/* ---- the kinds ------------------------------------------------------------------------------- */
 
 /* A square matrix of n rows into a new problem. */
 static perp_status square_problem(perp_scan *t, int n, unsigned parts, perp_lcp_problem *out)
@@ -340,7 +340,7 @@ static perp_status io_dat_read_global(perp_scan *t, perp_lcp_problem *out)
   return io_dat_read_friction(t, true, out);
 }
 
-/* ---- which kind ------------------------------------------------------------------------------------------ */
+/* ---- which kind ------------------------------------------------------------------------------ */
 
 static const struct kind {
   const char *name;
@@ -411,7 +411,7 @@ perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out)
   return worst;
 }
 
-/* ---- friction problems, shared with fclib ------------------------------------------------------------------- */
+/* ---- friction problems, shared with fclib ---------------------------------------------------- */
 
 perp_status perp_lcp_friction_problem(perp_ctx *ctx, int dim, int nc, const double *W,
                                       const double *q, const double *mu, perp_lcp_problem *out)

@@ -178,7 +178,7 @@ static perp_status io_fclib_read_matrix(const struct file *f, const char *group,
   return status;
 }
 
-/* Vectors and matrices of a problem: M = W (local), or M and H (global).  x: room for f, then b and mu. */
+/* The vectors of a problem with M = W (local), or M and H (global).  x: room for f, b and mu. */
 static perp_status read_vectors(const struct file *f, bool global, int dim, const struct matrix *M,
                                 const struct matrix *H, double *x, perp_lcp_problem *out)
 {
@@ -251,7 +251,7 @@ perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_proble
   return status;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool write_array(hid_t at, const char *name, hid_t type, size_t count, const void *x)
 {

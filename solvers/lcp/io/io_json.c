@@ -54,7 +54,7 @@ static const struct {
   [J_SOLUTION] = { REAL, offsetof(perp_lcp_arrays, solution) },
 };
 
-/* ---- syntax ------------------------------------------------------------------------------------------- */
+/* ---- syntax ---------------------------------------------------------------------------------- */
 
 enum { DEEPEST = 64, LONGEST = 512 };
 
@@ -145,26 +145,24 @@ static perp_status io_json_read_number(perp_scan *t, const char *what, double *v
 {
   char word[LONGEST];
   char c = io_json_peek(t);
-  const char *s = t->at;
-  if (c == '-') s++;
+  const char *s = t->at + (c == '-');
   size_t n = io_json_digits(s, t->end);
   if (n == 0 || (n > 1 && *s == '0')) return io_json_unexpected(t, what);
   s += n;
-  if (integer != NULL) *integer = true;
+  const char *whole = s;
   if (s < t->end && *s == '.') {
     n = io_json_digits(s + 1, t->end);
     if (n == 0) return io_json_unexpected(t, what);
     s += n + 1;
-    if (integer != NULL) *integer = false;
   }
   if (s < t->end && (*s == 'e' || *s == 'E')) {
-    const char *e = s + 1;
-    if (e < t->end && (*e == '+' || *e == '-')) e++;
-    n = io_json_digits(e, t->end);
+    s++;
+    if (s < t->end && (*s == '+' || *s == '-')) s++;
+    n = io_json_digits(s, t->end);
     if (n == 0) return io_json_unexpected(t, what);
-    s = e + n;
-    if (integer != NULL) *integer = false;
+    s += n;
   }
+  if (integer != NULL) *integer = s == whole;
   n = (size_t)(s - t->at);
   if (n >= sizeof word) return perp_scan_fail(t, t->line, "%s has %zu digits", what, n);
   memcpy(word, t->at, n);
@@ -223,7 +221,7 @@ static perp_status io_json_skip(perp_scan *t, const char *what, int depth, int *
   return PERP_OK;
 }
 
-/* ---- the members ----------------------------------------------------------------------------------------- */
+/* ---- the members ----------------------------------------------------------------------------- */
 
 struct member_place {
   const char *at; /* of its value; NULL: absent */

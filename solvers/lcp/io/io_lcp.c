@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading: what is there, then where it goes ----------------------------------------------------------- */
+/* ---- reading: what is there, then where it goes ---------------------------------------------- */
 
 enum section {
   S_FAMILY,
@@ -55,7 +55,7 @@ static unsigned io_lcp_scan(perp_scan t)
   return seen;
 }
 
-/* ---- A --------------------------------------------------------------------------------------------------------- */
+/* ---- A --------------------------------------------------------------------------------------- */
 
 /* given [n n]: entries so far, to refuse a second one at the same place. */
 static perp_status read_entries_of(perp_scan *t, int n, int count, bool symmetric, bool *given,
@@ -108,7 +108,7 @@ static perp_status read_A(perp_scan *t, int n, double *A)
   return PERP_OK;
 }
 
-/* ---- J M^-1 J' + S ---------------------------------------------------------------------------------------------- */
+/* ---- J M^-1 J' + S --------------------------------------------------------------------------- */
 
 /* M = inverse of a symmetric positive definite d x d matrix, by Cholesky; false when it is not. */
 static bool io_lcp_invert(int d, const double *W, double *M)
@@ -143,7 +143,8 @@ static bool io_lcp_invert(int d, const double *W, double *M)
   return ok;
 }
 
-/* What is read.  No file has more numbers than half of its characters, which is the room of W and J together. */
+/* What is read.  No file has more numbers than half of its characters, which is the room of W and J
+ * together. */
 struct factors {
   int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tsub, *tptr;
   double *W, *J, *M;
@@ -264,7 +265,7 @@ static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const doub
   return status;
 }
 
-/* ---- the sections ------------------------------------------------------------------------------------------------ */
+/* ---- the sections ---------------------------------------------------------------------------- */
 
 static perp_status read_friction_rows(perp_scan *t, perp_lcp_arrays x, int n, int count,
                                       bool *normal)

@@ -106,7 +106,7 @@ static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *
   }
 }
 
-/* ---- small problems written out: A by rows ---------------------------------------------------------------- */
+/* ---- small problems written out: A by rows --------------------------------------------------- */
 
 static const struct small {
   const char *name, *note;

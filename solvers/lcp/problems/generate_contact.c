@@ -65,7 +65,7 @@ struct scene {
   struct point *points;
 };
 
-/* ---- geometry ------------------------------------------------------------------------------------------ */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 static perp_status open_scene(perp_ctx *ctx, int boxes, int contacts, struct scene *s)
 {
@@ -203,7 +203,7 @@ static perp_status generate_contact_wall(perp_ctx *ctx, int W, int H, struct sce
   return PERP_OK;
 }
 
-/* ---- assembly --------------------------------------------------------------------------------------------- */
+/* ---- assembly -------------------------------------------------------------------------------- */
 
 /* The arrays of J M^-1 J' + S for `rows` (1 or 3) rows a contact. */
 struct assembly {
