@@ -25,12 +25,9 @@ static bool certificate_admissible(const perp_lcp *p, const double *z, double *o
   bool any = false;
   for (int i = 0; i < p->n; i++) {
     out[i] = 0;
-    if (perp_exact_is_friction(p, i) || !isfinite(z[i])) continue;
-    double lo, hi;
-    perp_lcp_bounds(p, NULL, i, &lo, &hi);
-    bool down = lo == -HUGE_VAL, up = hi == HUGE_VAL;
-    if (up && (down || z[i] > 0)) out[i] = z[i];
-    if (down && !up && z[i] < 0) out[i] = z[i];
+    if (!isfinite(z[i])) continue;
+    const perp_exact_sides side = perp_exact_sides_of(p, i);
+    if ((side.up && (side.down || z[i] > 0)) || (side.down && z[i] < 0)) out[i] = z[i];
     any = any || out[i] != 0;
   }
   return any;
@@ -60,7 +57,7 @@ static bool is_ray(const perp_lcp *p, const double *z, double *y, double *c, dou
   return largest > 0;
 }
 
-/* ---- z as it is ------------------------------------------------------------------------------------------- */
+/* ---- z as it is ------------------------------------------------------------------------------ */
 
 /* Weights of the basic rows, integers times a common power of two: z in the units of the dictionary, and what the
  * limits of friction rows need to make their columns <= 0.  y [m] */
@@ -151,13 +148,10 @@ static double exact_radius(perp_exact_lcp *X, const double *z)
         mpq_mul_2exp(q, q, (mp_bitcnt_t)by);
       else
         mpq_div_2exp(q, q, (mp_bitcnt_t)-by);
-      bool friction = perp_exact_is_friction(p, j - 1);
-      if (friction) mpq_mul_2exp(q, q, 1); /* turned axes of a cone */
+      if (perp_exact_is_friction(p, j - 1)) mpq_mul_2exp(q, q, 1); /* turned axes of a cone */
       if (mpq_cmp(q, most) > 0) mpq_set(most, q);
-      double lo, hi;
-      if (friction) continue;
-      perp_lcp_bounds(p, NULL, j - 1, &lo, &hi);
-      if (lo > -HUGE_VAL || hi < HUGE_VAL) shift += fabs(lo > -HUGE_VAL ? lo : hi);
+      const perp_exact_sides side = perp_exact_sides_of(p, j - 1);
+      if (!side.down || !side.up) shift += fabs(!side.down ? side.lo : side.hi);
     }
   }
   E->work += (int64_t)E->m * width * 4;
@@ -180,7 +174,7 @@ static double exact_radius(perp_exact_lcp *X, const double *z)
   return radius;
 }
 
-/* ---- the vertex that z points to ---------------------------------------------------------------------------- */
+/* ---- the vertex that z points to ------------------------------------------------------------- */
 
 /* The dictionary in doubles, rows and columns brought near 1; false when it does not fit. */
 static bool in_doubles(const perp_exact *E, double *G)
@@ -197,6 +191,13 @@ static bool in_doubles(const perp_exact *E, double *G)
     for (int j = 0; j < E->k && top > 0; j++) G[(size_t)i * E->k + j] /= top;
   }
   return true;
+}
+
+static void certificate_swap(int *a, int *b)
+{
+  const int kept = *a;
+  *a = *b;
+  *b = kept;
 }
 
 /* Bring to the dictionary where the rows of z, but one, are nonbasic, and columns with u = 0 basic. */
@@ -258,12 +259,8 @@ static void certificate_approach(perp_exact_lcp *X, const double *z)
         c = j;
       }
     if (!(most > 1e-9)) break;
-    int t = row[r];
-    row[r] = row[step];
-    row[step] = t;
-    t = col[c];
-    col[c] = col[step];
-    col[step] = t;
+    certificate_swap(&row[r], &row[step]);
+    certificate_swap(&col[c], &col[step]);
     const double *P = G + (size_t)row[step] * k;
     for (int i = step + 1; i < rows; i++) {
       double *Q = G + (size_t)row[i] * k, f = Q[col[step]] / P[col[step]];
@@ -299,9 +296,8 @@ static void certificate_extract(const perp_exact_lcp *X, int r, double *z)
         if (E->non[c - 1] == v) mpz_neg(y, D[c]);
       if (mpz_sgn(y) == 0) continue;
       if (E->v[v].sign < 0) mpz_neg(y, y);
-      double lo, hi;
-      perp_lcp_bounds(X->p, NULL, i, &lo, &hi);
-      if (lo == -HUGE_VAL && hi < HUGE_VAL) mpz_neg(y, y);
+      const perp_exact_sides side = perp_exact_sides_of(X->p, i);
+      if (side.down && !side.up) mpz_neg(y, y);
       mpz_divexact(y, y, g);
       long e;
       double f = mpz_get_d_2exp(&e, y);
@@ -359,13 +355,13 @@ static bool stands_out(const perp_lcp *p, const double *z, double *u, double *c,
     gap -= p->b[i] * z[i];
     size += fabs(p->b[i] * z[i]);
     if (perp_exact_is_friction(p, i)) continue;
-    double lo, hi, top = -HUGE_VAL;
-    perp_lcp_bounds(p, NULL, i, &lo, &hi);
-    if (lo > -HUGE_VAL) top = fmax(top, u[i] * lo);
-    if (hi < HUGE_VAL) top = fmax(top, u[i] * hi);
+    const perp_exact_sides side = perp_exact_sides_of(p, i);
+    double top = -HUGE_VAL;
+    if (!side.down) top = fmax(top, u[i] * side.lo);
+    if (!side.up) top = fmax(top, u[i] * side.hi);
     if (!(top > -HUGE_VAL)) continue;
     gap -= top;
-    size += c[i] * fmax(lo > -HUGE_VAL ? fabs(lo) : 0, hi < HUGE_VAL ? fabs(hi) : 0);
+    size += c[i] * fmax(!side.down ? fabs(side.lo) : 0, !side.up ? fabs(side.hi) : 0);
   }
   return gap > 64 * p->n * DBL_EPSILON * size;
 }
@@ -419,14 +415,13 @@ static perp_lcp_proof certificate_weigh(const perp_lcp *p, const double *z, int6
   }
   for (int i = 0; i < n; i++) {
     if (perp_exact_is_friction(p, i)) continue;
-    double lo, hi, up = u[i] + push[i];
-    perp_lcp_bounds(p, NULL, i, &lo, &hi);
-    if (lo > -HUGE_VAL) data = fmax(data, lo);
-    if (hi < HUGE_VAL) data = fmax(data, -hi);
-    askable += lo == -HUGE_VAL || hi == HUGE_VAL;
-    if (hi == HUGE_VAL) noise = fmax(noise, up);
-    if (lo == -HUGE_VAL) noise = fmax(noise, -u[i]);
-    double most = fmax(lo > -HUGE_VAL ? u[i] * lo : -HUGE_VAL, hi < HUGE_VAL ? up * hi : -HUGE_VAL);
+    const perp_exact_sides side = perp_exact_sides_of(p, i);
+    const double up = u[i] + push[i];
+    askable += side.down || side.up;
+    data = fmax(data, fmax(side.down ? 0 : side.lo, side.up ? 0 : -side.hi));
+    noise = fmax(noise, fmax(side.down ? -u[i] : 0, side.up ? up : 0));
+    const double most = fmax(side.down ? -HUGE_VAL : u[i] * side.lo,
+                             side.up ? -HUGE_VAL : up * side.hi);
     if (most > -HUGE_VAL) gap -= most;
   }
   bool proved = false;
@@ -443,11 +438,8 @@ static perp_lcp_proof certificate_weigh(const perp_lcp *p, const double *z, int6
   if (!proved && all && rows < askable && budget > 0) {
     double ignored;
     for (int i = 0; i < n; i++) {
-      double lo, hi;
-      keep[i] = false;
-      if (perp_exact_is_friction(p, i)) continue;
-      perp_lcp_bounds(p, NULL, i, &lo, &hi);
-      keep[i] = lo == -HUGE_VAL || hi == HUGE_VAL;
+      const perp_exact_sides side = perp_exact_sides_of(p, i);
+      keep[i] = side.down || side.up;
     }
     proved = certificate_search(p, x, keep, u, &budget, true, &ignored, exact);
   }
@@ -478,21 +470,14 @@ perp_lcp_proof perp_lcp_glance(const perp_lcp *p, const double *z, double *scrat
   }
   for (int i = 0; i < n; i++) {
     if (perp_exact_is_friction(p, i)) continue;
-    double lo, hi, off = eps * c[i], top = -HUGE_VAL;
-    perp_lcp_bounds(p, NULL, i, &lo, &hi);
-    if (lo > -HUGE_VAL) {
-      data = fmax(data, lo);
-      top = u[i] * lo + off * fabs(lo);
-    } else
-      noise = fmax(noise, off - u[i]);
-    if (hi < HUGE_VAL) {
-      data = fmax(data, -hi);
-      top = fmax(top, u[i] * hi + off * fabs(hi));
-    } else
-      noise = fmax(noise, off + u[i]);
-    if (top > -HUGE_VAL) gap -= top;
-    if (top > -HUGE_VAL && (lo == -HUGE_VAL || hi == HUGE_VAL))
-      shift += lo > -HUGE_VAL ? fabs(lo) : fabs(hi);
+    const perp_exact_sides side = perp_exact_sides_of(p, i);
+    const double off = eps * c[i];
+    const double low = side.down ? -HUGE_VAL : u[i] * side.lo + off * fabs(side.lo);
+    const double high = side.up ? -HUGE_VAL : u[i] * side.hi + off * fabs(side.hi);
+    data = fmax(data, fmax(side.down ? 0 : side.lo, side.up ? 0 : -side.hi));
+    noise = fmax(noise, fmax(side.down ? off - u[i] : 0, side.up ? off + u[i] : 0));
+    if (fmax(low, high) > -HUGE_VAL) gap -= fmax(low, high);
+    if (side.down != side.up) shift += side.down ? fabs(side.hi) : fabs(side.lo);
   }
   /* |lambda|_1 >= gap / noise - shift for every solution: rows with one bound are counted from it */
   if (gap > (1e8 * data + shift) * noise) return PERP_PROOF_WITHIN;

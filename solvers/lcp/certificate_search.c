@@ -37,19 +37,15 @@ static bool search_counts(search *f, int *friction)
     if (!perp_exact_is_friction(p, t)) continue;
     bool cone = p->cone != NULL && p->cone[t];
     int normal = p->fric_of[t];
-    double lo, hi;
-    perp_lcp_bounds(p, NULL, normal, &lo, &hi);
-    if (lo < 0 || hi < HUGE_VAL) return false;
+    const perp_exact_sides side = perp_exact_sides_of(p, normal);
+    if (side.lo < 0 || !side.up) return false;
     if (p->mu[t] > 0) friction[normal] += cone ? 100 : 1;
     t += cone;
   }
   for (int j = 0; j < p->n; j++) {
-    double lo, hi;
-    if (perp_exact_is_friction(p, j)) continue;
-    perp_lcp_bounds(p, NULL, j, &lo, &hi);
-    bool down = lo == -HUGE_VAL, up = hi == HUGE_VAL;
-    if (lo == hi) continue;
-    if (down == up || (friction[j] > SEARCH_TANGENTS && friction[j] != 100)) return false;
+    const perp_exact_sides side = perp_exact_sides_of(p, j);
+    if (side.lo == side.hi) continue; /* friction rows, too */
+    if (side.down == side.up || (friction[j] > SEARCH_TANGENTS && friction[j] != 100)) return false;
     f->rows++;
     f->K += friction[j] == 100 ? 3 : 1 << friction[j];
   }
@@ -111,10 +107,9 @@ static void search_conditions(search *f, const int *friction)
   double *inner = perp_exact_alloc((int)(2 * nv) + n, sizeof *inner);
   double *data = f->G + (size_t)(f->K - 1) * (size_t)f->vars, most = 0;
   for (int j = 0, i = 0; j < n; j++) {
-    double lo, hi, top = 0, *r = e + n;
-    if (perp_exact_is_friction(p, j)) continue;
-    perp_lcp_bounds(p, NULL, j, &lo, &hi);
-    if (lo == hi) continue;
+    const perp_exact_sides side = perp_exact_sides_of(p, j);
+    double top = 0, *r = e + n;
+    if (side.lo == side.hi) continue; /* friction rows, too */
     if (p->F != NULL) {
       for (int c = 0; c < n; c++) e[c] = c == j;
       perp_blocks_A(p->F, e, r, inner);
@@ -122,14 +117,13 @@ static void search_conditions(search *f, const int *friction)
       for (int c = 0; c < n; c++) r[c] = p->A[(size_t)j + (size_t)c * (size_t)p->lda];
     for (int c = 0; c < n; c++) top = fmax(top, fabs(r[c]));
     f->row[i] = j;
-    f->scale[i] = (hi < HUGE_VAL ? -1 : 1) / (top > 0 ? top : 1);
+    f->scale[i] = (side.up ? 1 : -1) / (top > 0 ? top : 1);
     data[i] = -f->scale[i] * p->b[j];
     for (int c = 0; c < n; c++) {
       A[(size_t)i + (size_t)c * (size_t)m] = f->scale[i] * r[c];
-      double l, h; /* finite bounds other than 0 */
       if (perp_exact_is_friction(p, c)) continue;
-      perp_lcp_bounds(p, NULL, c, &l, &h);
-      data[i] -= f->scale[i] * r[c] * (l > -HUGE_VAL ? l : h < HUGE_VAL ? h : 0);
+      const perp_exact_sides of = perp_exact_sides_of(p, c); /* finite bounds other than 0 */
+      data[i] -= f->scale[i] * r[c] * (!of.down ? of.lo : !of.up ? of.hi : 0);
     }
     most = fmax(most, fabs(data[i]));
     i++;
@@ -137,10 +131,8 @@ static void search_conditions(search *f, const int *friction)
   for (int i = 0; i < m; i++) data[i] /= most > 0 ? most : 1;
   data[m] = 1;
   for (int j = 0; j < n; j++) {
-    double lo, hi;
-    if (perp_exact_is_friction(p, j)) continue;
-    perp_lcp_bounds(p, NULL, j, &lo, &hi);
-    if (lo < hi) k = search_column(f, A, j, hi == HUGE_VAL, friction[j], k);
+    const perp_exact_sides side = perp_exact_sides_of(p, j);
+    if (side.lo < side.hi) k = search_column(f, A, j, side.up, friction[j], k);
   }
   f->size[f->blocks++] = 1;
   free(A);
@@ -259,25 +251,22 @@ bool perp_lcp_search(const perp_lcp *p, double *z)
   int *friction = perp_exact_alloc(p->n, sizeof *friction);
   bool found = false;
   if (search_counts(&f, friction) && (double)f.vars * f.K <= MOST_CONDITIONS) {
-    int most = f.vars > f.K ? f.vars : f.K;
-    double *block = perp_exact_alloc(6 * most, sizeof *block);
+    const int most = f.vars > f.K ? f.vars : f.K, entries = f.vars * f.K;
+    double *block = perp_exact_alloc(6 * most + 2 * entries + f.vars * f.vars, sizeof *block);
+    int *index = perp_exact_alloc(f.rows + f.K, sizeof *index);
     double **part[] = { &f.s, &f.ds, &f.x, &f.dx, &f.g, &f.scale };
     for (size_t k = 0; k < sizeof part / sizeof *part; k++) *part[k] = block + k * (size_t)most;
-    f.row = perp_exact_alloc(f.rows, sizeof *f.row);
-    f.size = perp_exact_alloc(f.K, sizeof *f.size);
-    f.G = perp_exact_alloc(f.vars * f.K, sizeof *f.G);
-    f.W = perp_exact_alloc(f.vars * f.K, sizeof *f.W);
-    f.H = perp_exact_alloc(f.vars * f.vars, sizeof *f.H);
+    f.G = block + 6 * (size_t)most;
+    f.W = f.G + entries;
+    f.H = f.W + entries;
+    f.row = index;
+    f.size = index + f.rows;
     search_conditions(&f, friction);
     found = search_run(&f);
     for (int i = 0; i < p->n; i++) z[i] = 0;
     for (int i = 0; i < f.rows; i++) z[f.row[i]] = f.scale[i] * f.x[i];
     free(block);
-    free(f.row);
-    free(f.size);
-    free(f.G);
-    free(f.W);
-    free(f.H);
+    free(index);
   }
   free(friction);
   return found;

@@ -28,17 +28,6 @@ typedef struct strict {
   int rows, equations;
 } strict;
 
-/* Sides of column j without a bound; friction rows have none. */
-static void strict_open(const perp_lcp *p, int j, bool *down, bool *up)
-{
-  double lo, hi;
-  *down = *up = false;
-  if (perp_exact_is_friction(p, j)) return;
-  perp_lcp_bounds(p, NULL, j, &lo, &hi);
-  *down = lo == -HUGE_VAL;
-  *up = hi == HUGE_VAL;
-}
-
 /* u, c, v and size of z; false where a column must be 0 exactly and is not made of zeros. */
 static bool strict_measure(strict *s, const double *z)
 {
@@ -47,10 +36,9 @@ static bool strict_measure(strict *s, const double *z)
   perp_lcp_transposed(p, z, s->u, s->rest);
   perp_lcp_absolute(p, z, true, s->a, s->c, s->rest, s->rest + n);
   for (int j = 0; j < n; j++) {
-    bool down, up;
-    strict_open(p, j, &down, &up);
-    if (down && up && s->c[j] > 0) return false;
-    s->v[j] = up ? s->u[j] : down ? -s->u[j] : -1;
+    const perp_exact_sides side = perp_exact_sides_of(p, j);
+    if (side.down && side.up && s->c[j] > 0) return false;
+    s->v[j] = side.up ? s->u[j] : side.down ? -s->u[j] : -1;
     s->size[j] = s->c[j];
   }
   for (int t = 0; t < n; t++) {
@@ -77,10 +65,9 @@ static bool strict_number(strict *s)
   const perp_lcp *p = s->p;
   s->equations = 0;
   for (int j = 0; j < p->n; j++) {
-    bool down, up;
-    strict_open(p, j, &down, &up);
+    const perp_exact_sides side = perp_exact_sides_of(p, j);
     s->equation[j] = s->still[j] = -1;
-    if (down == up || !(s->size[j] > 0)) continue;
+    if (side.down == side.up || !(s->size[j] > 0)) continue;
     if (!(s->v[j] <= STRICT_ZERO * s->size[j])) return false;
     if (s->v[j] >= -STRICT_ZERO * s->size[j]) s->equation[j] = s->equations++;
   }
@@ -97,9 +84,9 @@ static bool strict_direction(const strict *s, const double *z, double *dz, doubl
   const perp_lcp *p = s->p;
   int n = p->n, m = s->equations, k = 0;
   size_t ld = (size_t)m;
-  double *E = perp_exact_alloc(m * s->rows, sizeof *E), *copy, *y, *work;
-  copy = perp_exact_alloc(m * s->rows, sizeof *copy);
-  y = perp_exact_alloc(s->rows, sizeof *y);
+  const int entries = m * s->rows, lwork = 64 * (m + s->rows);
+  double *E = perp_exact_alloc(2 * entries + s->rows + lwork, sizeof *E);
+  double *copy = E + entries, *y = copy + entries, *work = y + s->rows;
   for (int i = 0; i < n; i++) {
     if (z[i] == 0) continue;
     double *e = E + (size_t)k++ * ld;
@@ -115,17 +102,13 @@ static bool strict_direction(const strict *s, const double *z, double *dz, doubl
         if (q >= 0) e[q] += s->weight[j] * x / s->size[normal];
         if (s->still[j] >= 0) e[s->still[j]] += x / s->c[j];
       } else if (s->equation[j] >= 0) {
-        bool down, up;
-        strict_open(p, j, &down, &up);
-        e[s->equation[j]] += (up ? x : -x) / s->size[j];
+        e[s->equation[j]] += (perp_exact_sides_of(p, j).up ? x : -x) / s->size[j];
       }
     }
   }
   memcpy(copy, E, ld * (size_t)s->rows * sizeof *E);
   for (int j = 0; j < n; j++)
     if (s->equation[j] >= 0) y[s->equation[j]] = -1;
-  int lwork = 64 * (m + s->rows);
-  work = perp_exact_alloc(lwork, sizeof *work);
   bool good = LAPACKE_dgels_work(LAPACK_COL_MAJOR, 'N', m, s->rows, 1, copy, m, y, s->rows, work,
                                  lwork) == 0;
   /* dependent conditions: does y do what it should? */
@@ -139,9 +122,6 @@ static bool strict_direction(const strict *s, const double *z, double *dz, doubl
   k = 0;
   for (int i = 0; i < n; i++) dz[i] = z[i] == 0 ? 0 : fabs(z[i]) * y[k++];
   free(E);
-  free(copy);
-  free(y);
-  free(work);
   return good;
 }
 
@@ -153,17 +133,15 @@ static double strict_gap(const strict *s, const double *z)
   for (int i = 0; i < p->n; i++) {
     gap -= p->b[i] * z[i];
     if (perp_exact_is_friction(p, i)) continue;
-    double lo, hi;
-    perp_lcp_bounds(p, NULL, i, &lo, &hi);
-    double low = lo > -HUGE_VAL ? s->u[i] * lo : -HUGE_VAL;
-    double high = hi < HUGE_VAL ? s->u[i] * hi : -HUGE_VAL;
+    const perp_exact_sides side = perp_exact_sides_of(p, i);
+    double low = side.down ? -HUGE_VAL : s->u[i] * side.lo;
+    double high = side.up ? -HUGE_VAL : s->u[i] * side.hi;
     if (fmax(low, high) > -HUGE_VAL) gap -= fmax(low, high);
   }
   for (int t = 0; t < p->n; t++) { /* friction of a normal with an upper bound: at most there */
-    double lo, hi;
     if (!perp_exact_is_friction(p, t)) continue;
-    perp_lcp_bounds(p, NULL, p->fric_of[t], &lo, &hi);
-    if (hi < HUGE_VAL) gap -= p->mu[t] * fabs(s->u[t]) * fmax(hi, 0);
+    const perp_exact_sides side = perp_exact_sides_of(p, p->fric_of[t]);
+    if (!side.up) gap -= p->mu[t] * fabs(s->u[t]) * fmax(side.hi, 0);
   }
   return gap;
 }
@@ -171,9 +149,9 @@ static double strict_gap(const strict *s, const double *z)
 static bool strict_is(const strict *s)
 {
   for (int j = 0; j < s->p->n; j++) {
-    bool down, up;
-    strict_open(s->p, j, &down, &up);
-    if (down != up && s->size[j] > 0 && !(s->v[j] <= -4 * (s->p->n + 4) * DBL_EPSILON * s->size[j]))
+    const perp_exact_sides side = perp_exact_sides_of(s->p, j);
+    if (side.down != side.up && s->size[j] > 0 &&
+        !(s->v[j] <= -4 * (s->p->n + 4) * DBL_EPSILON * s->size[j]))
       return false;
   }
   return true;

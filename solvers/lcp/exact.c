@@ -52,30 +52,28 @@ static void exact_integer(mpz_t z, mpq_srcptr q, long by)
   exact_shift(z, by - (long)mpz_scan1(mpq_denref(q), 0));
 }
 
+/* The least exponent that makes count numbers, every step-th and each times 2^with, integers; 0
+ * where all are zero. */
+static long exact_need(mpq_t *q, int count, int step, const long *with)
+{
+  long most = 0;
+  bool any = false;
+  for (int k = 0; k < count; k++) {
+    mpq_srcptr x = q[(size_t)k * (size_t)step];
+    if (mpq_sgn(x) == 0) continue;
+    const long need = -(exact_low(x) + (with != NULL ? with[k] : 0));
+    if (!any || need > most) most = need;
+    any = true;
+  }
+  return most;
+}
+
 void perp_exact_new(perp_exact *E, int m, int k, mpq_t *R, mpq_t *upper, int64_t budget)
 {
   exact_arrays(E, m, k);
   int width = k + 1;
-  for (int i = 0; i < m; i++) {
-    bool any = false;
-    for (int j = 0; j < width; j++) {
-      mpq_ptr q = R[i * width + j];
-      if (mpq_sgn(q) == 0) continue;
-      long low = exact_low(q);
-      if (!any || -low > E->row[i]) E->row[i] = -low;
-      any = true;
-    }
-  }
-  for (int j = 0; j < width; j++) {
-    bool any = false;
-    for (int i = 0; i < m; i++) {
-      mpq_ptr q = R[i * width + j];
-      if (mpq_sgn(q) == 0) continue;
-      long need = -(exact_low(q) + E->row[i]);
-      if (!any || need > E->column[j]) E->column[j] = need;
-      any = true;
-    }
-  }
+  for (int i = 0; i < m; i++) E->row[i] = exact_need(R + (size_t)i * (size_t)width, width, 1, NULL);
+  for (int j = 0; j < width; j++) E->column[j] = exact_need(R + j, m, width, E->row);
   /* x = y 2^(column_j - column_0): U must become an integer */
   for (int j = 1; j < width; j++)
     if (mpq_sgn(upper[j - 1]) > 0) {
@@ -131,7 +129,8 @@ void perp_exact_free(perp_exact *E)
   free(E->column);
 }
 
-int perp_exact_row(const perp_exact *E, int v)
+/* The row of v; -1: it is not basic. */
+static int exact_row(const perp_exact *E, int v)
 {
   for (int i = 0; i < E->m; i++)
     if (E->basic[i] == v) return i;
@@ -147,7 +146,7 @@ void perp_exact_reflect(perp_exact *E, int v)
 {
   perp_exact_var *x = &E->v[v];
   bool box = x->kind == PERP_EXACT_BOX;
-  int r = perp_exact_row(E, v), width = E->k + 1;
+  int r = exact_row(E, v), width = E->k + 1;
   if (r >= 0) {
     mpz_t *D = E->D + (size_t)r * width;
     for (int j = 0; j < width; j++) mpz_neg(D[j], D[j]);
@@ -170,7 +169,7 @@ void perp_exact_reflect(perp_exact *E, int v)
 
 void perp_exact_value(const perp_exact *E, int v, mpq_t out)
 {
-  int r = perp_exact_row(E, v);
+  int r = exact_row(E, v);
   mpq_set_ui(out, 0, 1);
   if (r >= 0) {
     mpq_set_num(out, E->D[(size_t)r * (size_t)(E->k + 1)]);

@@ -61,8 +61,7 @@ void perp_exact_pivot(perp_exact *E, int r, int c);
 /* Least-index criss-cross (Fukuda and Terlaky 1997).  *row: the basic row that shows that it is impossible. */
 enum perp_exact_answer perp_exact_decide(perp_exact *E, int *row);
 
-/* Where v is: its row, or -1; its value as rational (original sign and origin, in units of the dictionary). */
-int perp_exact_row(const perp_exact *E, int v);
+/* The value of v as rational (original sign and origin, in units of the dictionary). */
 void perp_exact_value(const perp_exact *E, int v, mpq_t out);
 
 #endif

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solvers/lcp/exact_lcp.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Zeros, to be given to lcp_numbers_free. */
+static mpq_t *lcp_numbers(int count)
+{
+  mpq_t *q = perp_exact_alloc(count, sizeof *q);
+  for (int i = 0; i < count; i++) mpq_init(q[i]);
+  return q;
+}
+
+static void lcp_numbers_free(mpq_t *q, int count)
+{
+  for (int i = 0; i < count; i++) mpq_clear(q[i]);
+  free(q);
+}
 
 /* out += x y */
 static void lcp_add(mpq_t out, mpq_srcptr x, double y, mpq_t scratch)
@@ -24,16 +39,15 @@ static void lcp_factored_row(const perp_blocks *F, int i, mpq_t *out)
   while (F->cptr[g + 1] <= i) g++;
   int rows = F->cptr[g + 1] - F->cptr[g];
   for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-    int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], step = 0;
-    const double *J = F->J + F->joff[k] + (i - F->cptr[g]), *inverse = F->Minv + F->mptr[b];
-    bool diagonal = F->diag != NULL && F->diag[b];
-    if (diagonal) inverse = perp_blocks_flat(F, b, &step);
+    int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b], step;
+    const double *J = F->J + F->joff[k] + (i - F->cptr[g]);
+    const double *inverse = perp_lcp_inverse(F, b, &step);
     for (int c = 0; c < d; c++) {
       mpq_set_ui(v, 0, 1);
       mpq_t x;
       mpq_init(x);
       for (int a = 0; a < d; a++) {
-        double m = !diagonal ? inverse[a + c * d] : a == c ? inverse[step * c] : 0;
+        double m = step == 0 ? inverse[a + c * d] : a == c ? inverse[step * c] : 0;
         if (m == 0 || J[a * rows] == 0) continue;
         mpq_set_d(x, J[a * rows]);
         lcp_add(v, x, m, s);
@@ -55,24 +69,26 @@ static void lcp_factored_row(const perp_blocks *F, int i, mpq_t *out)
   mpq_clears(v, s, NULL);
 }
 
+static void lcp_square(mpq_t out, double x)
+{
+  mpq_set_d(out, x);
+  mpq_mul(out, out, out);
+}
+
 /* Least m, nearly, with  m |(x, y)| >= mu. */
 static double lcp_outer(double mu, double x, double y)
 {
   double m = mu / hypot(x, y);
   mpq_t a, b, c;
   mpq_inits(a, b, c, NULL);
+  lcp_square(c, x);
+  lcp_square(b, y);
+  mpq_add(c, c, b); /* |(x, y)|^2 */
+  lcp_square(b, mu);
   for (;; m = nextafter(m, HUGE_VAL)) {
-    mpq_set_d(a, x);
-    mpq_mul(a, a, a);
-    mpq_set_d(b, y);
-    mpq_mul(b, b, b);
-    mpq_add(a, a, b);
-    mpq_set_d(b, m);
-    mpq_mul(b, b, b);
-    mpq_mul(a, a, b);
-    mpq_set_d(c, mu);
-    mpq_mul(c, c, c);
-    if (mpq_cmp(a, c) >= 0) break;
+    lcp_square(a, m);
+    mpq_mul(a, a, c);
+    if (mpq_cmp(a, b) >= 0) break;
   }
   mpq_clears(a, b, c, NULL);
   return m;
@@ -193,17 +209,14 @@ void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, 
                          .p0 = perp_exact_alloc(n, sizeof(double)),
                          .p1 = perp_exact_alloc(n, sizeof(double)) };
   unsigned char *kind = perp_exact_alloc(n, 1);
-  mpq_t *upper = perp_exact_alloc(n, sizeof *upper);
-  for (int i = 0; i < n; i++) mpq_init(upper[i]);
+  mpq_t *upper = lcp_numbers(n);
   for (int i = 0; i < n; i++) X->w[i] = X->limit[i] = -1;
   lcp_columns(X, u, kind, upper);
   for (int i = 0; i < n; i++)
     if (keep[i]) X->w[i] = n + m++;
   for (int i = 0; i < n; i++)
     if (X->limit[i] >= 0) X->limit[i] = n + m++;
-  mpq_t *R = perp_exact_alloc(m * width, sizeof *R), *a = perp_exact_alloc(width, sizeof *a);
-  for (int i = 0; i < m * width; i++) mpq_init(R[i]);
-  for (int i = 0; i < width; i++) mpq_init(a[i]);
+  mpq_t *R = lcp_numbers(m * width), *a = lcp_numbers(width);
   for (int i = 0; i < n; i++) {
     if (X->w[i] < 0) continue;
     for (int j = 0; j < n; j++)
@@ -215,10 +228,8 @@ void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, 
     mpq_set_d(a[0], p->b[i]);
     mpq_t *row = R + (size_t)(X->w[i] - n) * width;
     lcp_substitute(X, a, row, upper);
-    double lo, hi;
-    if (perp_exact_is_friction(p, i)) continue;
-    perp_lcp_bounds(p, NULL, i, &lo, &hi);
-    if (lo == -HUGE_VAL && hi < HUGE_VAL)
+    const perp_exact_sides side = perp_exact_sides_of(p, i);
+    if (side.down && !side.up)
       for (int j = 0; j < width; j++) mpq_neg(row[j], row[j]);
   }
   for (int t = 0; t < n; t++) {
@@ -235,21 +246,15 @@ void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, 
   X->E.work += 20 * (int64_t)m * width;
   for (int j = 0; j < n; j++) perp_exact_restrict(&X->E, j, kind[j]);
   for (int i = 0; i < n; i++) {
-    double lo, hi;
+    const perp_exact_sides side = perp_exact_sides_of(p, i);
     if (X->limit[i] >= 0) perp_exact_restrict(&X->E, X->limit[i], PERP_EXACT_UP);
-    if (X->w[i] < 0 || perp_exact_is_friction(p, i)) continue;
-    perp_lcp_bounds(p, NULL, i, &lo, &hi);
-    bool down = lo == -HUGE_VAL, up = hi == HUGE_VAL;
-    if (down != up) perp_exact_restrict(&X->E, X->w[i], PERP_EXACT_UP);
-    if (down && up) perp_exact_restrict(&X->E, X->w[i], PERP_EXACT_FIXED);
+    if (X->w[i] < 0 || !(side.down || side.up)) continue;
+    perp_exact_restrict(&X->E, X->w[i], side.down && side.up ? PERP_EXACT_FIXED : PERP_EXACT_UP);
   }
-  for (int i = 0; i < m * width; i++) mpq_clear(R[i]);
-  for (int i = 0; i < width; i++) mpq_clear(a[i]);
-  for (int i = 0; i < n; i++) mpq_clear(upper[i]);
-  free(R);
-  free(a);
+  lcp_numbers_free(R, m * width);
+  lcp_numbers_free(a, width);
+  lcp_numbers_free(upper, n);
   free(kind);
-  free(upper);
 }
 
 void perp_exact_lcp_free(perp_exact_lcp *X)
@@ -262,7 +267,7 @@ void perp_exact_lcp_free(perp_exact_lcp *X)
   free(X->p1);
 }
 
-/* ---- no solution at all --------------------------------------------------------------------------------- */
+/* ---- no solution at all ---------------------------------------------------------------------- */
 
 static void lcp_number(const perp_exact *E, int v, mpq_t out)
 {
@@ -275,7 +280,8 @@ static void lcp_number(const perp_exact *E, int v, mpq_t out)
     mpq_div_2exp(out, out, (mp_bitcnt_t)-by);
 }
 
-void perp_exact_lcp_lambda(const perp_exact_lcp *X, const perp_exact *E, double *lambda)
+/* lambda [n], rounded, from values of the dictionary E of X. */
+static void lcp_lambda(const perp_exact_lcp *X, const perp_exact *E, double *lambda)
 {
   const perp_lcp *p = X->p;
   mpq_t x, s;
@@ -353,7 +359,7 @@ static enum perp_exact_answer lcp_branch(const perp_exact_lcp *X, perp_exact *E,
   for (int i = 0; i < X->p->n && row < 0; i++)
     if (X->w[i] >= 0 && !lcp_complementary(X, E, i, &ends)) row = i;
   if (row < 0) {
-    perp_exact_lcp_lambda(X, E, lambda);
+    lcp_lambda(X, E, lambda);
     return PERP_EXACT_POSSIBLE;
   }
   for (int end = 0; end < ends; end++) {

@@ -22,9 +22,6 @@ void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, 
                         int64_t budget);
 void perp_exact_lcp_free(perp_exact_lcp *X);
 
-/* lambda [n], rounded, from values of the dictionary E of X. */
-void perp_exact_lcp_lambda(const perp_exact_lcp *X, const perp_exact *E, double *lambda);
-
 /* Is there no solution at all?  Branches on complementarity, each part in exact arithmetic: IMPOSSIBLE when all are
  * excluded; POSSIBLE with a solution in lambda [n] (rounded); SPENT when the budget does not suffice, or n > 20, a
  * cone, or a normal row with lo < 0 is there. */
@@ -33,6 +30,21 @@ enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget, dou
 static inline bool perp_exact_is_friction(const perp_lcp *p, int i)
 {
   return p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
+}
+
+/* The bounds of row i, and on which sides it has none; a friction row has them on both. */
+typedef struct perp_exact_sides {
+  double lo, hi;
+  bool down, up;
+} perp_exact_sides;
+static inline perp_exact_sides perp_exact_sides_of(const perp_lcp *p, int i)
+{
+  perp_exact_sides s = { 0, 0, false, false };
+  if (perp_exact_is_friction(p, i)) return s;
+  perp_lcp_bounds(p, NULL, i, &s.lo, &s.hi);
+  s.down = s.lo == -__builtin_inf();
+  s.up = s.hi == __builtin_inf();
+  return s;
 }
 
 #endif

@@ -28,7 +28,7 @@ static real judge_median(real above, real y, real below)
   return y < below ? below : y;
 }
 
-/* ---- sizes of rows ------------------------------------------------------------------------------------- */
+/* ---- sizes of rows --------------------------------------------------------------------------- */
 
 /* a = max_j |A_ij|, 0 for a zero row; c = |A||lambda| */
 static void judge_dense_sizes(const perp_lcp *p, const double *lambda, real *a, real *c)
@@ -45,13 +45,6 @@ static void judge_dense_sizes(const perp_lcp *p, const double *lambda, real *a, 
   }
 }
 
-static const double *judge_inverse(const perp_blocks *F, int b, int *step)
-{
-  if (F->diag != NULL && F->diag[b]) return perp_blocks_flat(F, b, step);
-  *step = 0;
-  return F->Minv + F->mptr[b];
-}
-
 /* The same of J M^-1 J' + S, row by row.  acc [m] */
 static void judge_factored_sizes(const perp_blocks *F, const double *lambda, real *a, real *c,
                                  real *acc)
@@ -65,7 +58,7 @@ static void judge_factored_sizes(const perp_blocks *F, const double *lambda, rea
         const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
         const double *G = F->J + F->joff[k];
         int step;
-        const double *W = judge_inverse(F, b, &step);
+        const double *W = perp_lcp_inverse(F, b, &step);
         for (int q = 0; q < d; q++) {
           real y = 0;
           if (step > 0)
@@ -96,7 +89,7 @@ static void judge_factored_sizes(const perp_blocks *F, const double *lambda, rea
     }
 }
 
-/* ---- w --------------------------------------------------------------------------------------------------- */
+/* ---- w --------------------------------------------------------------------------------------- */
 
 /* sum = (A lambda)_i; g: the group of row i where A is factored */
 static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, perp_exact_sum *sum)
@@ -116,7 +109,7 @@ static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, per
     const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
     const double *G = F->J + F->joff[k] + l;
     int step;
-    const double *W = judge_inverse(F, b, &step);
+    const double *W = perp_lcp_inverse(F, b, &step);
     for (int s = 0; s < d; s++) {
       bool have = false; /* u = (J' lambda)_s of this block */
       for (int q = step > 0 ? s : 0; q < (step > 0 ? s + 1 : d); q++) {
@@ -164,7 +157,7 @@ static real judge_disc(const double *lambda, perp_exact_sum *w0, perp_exact_sum 
   return hypotl(over / (l + radius), 2 * sqrtl(l) * sqrtl(radius) * sinl(angle / 2));
 }
 
-/* ---- all figures ------------------------------------------------------------------------------------------ */
+/* ---- all figures ----------------------------------------------------------------------------- */
 
 typedef struct judge_job {
   const perp_lcp *p;
@@ -336,13 +329,18 @@ static double judge_data(const judge_job *job)
   return B > 0 ? (double)(job->left / B) : HUGE_VAL;
 }
 
+perp_lcp_judgement perp_lcp_no_judgement(void)
+{
+  const double lost = (double)NAN;
+  return (perp_lcp_judgement){ lost, lost, lost, lost, lost, lost, lost, lost };
+}
+
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j)
 {
   judge_job job = { .p = p, .lambda = lambda };
-  const double lost = (double)NAN;
   if (!judge_readable(p, lambda)) {
-    *j = (perp_lcp_judgement){ lost, lost, lost, lost, lost, lost, lost, lost };
+    *j = perp_lcp_no_judgement();
     if (w != NULL) perp_lcp_product(p, lambda, w, scratch);
     return;
   }
@@ -371,7 +369,7 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
   j->abh = f > 0 ? (double)(f / (q > 0 ? q : DBL_MIN)) : 0;
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------------------- */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
 /* of one figure */
 static perp_reason judge_side(double figure, double tol, double margin)
@@ -394,7 +392,15 @@ typedef struct judge_error {
   double r, left;
 } judge_error;
 
-/* From bounds e [n] of the errors of w.  A cone takes both of its rows, and the rounding of its figure. */
+/* A cone takes both of its rows, and the rounding of its figure. */
+static void judge_widen(const perp_lcp *p, const perp_lcp_extremes *x, judge_error *e)
+{
+  if (p->cone == NULL || p->frozen) return;
+  e->r = 1.5 * e->r + 64 * DBL_EPSILON * x->size;
+  e->left = 1.5 * e->left + 64 * DBL_EPSILON * x->size * x->stiff;
+}
+
+/* From bounds e [n] of the errors of w. */
 static judge_error judge_errors(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
                                 const double *e)
 {
@@ -403,10 +409,7 @@ static judge_error judge_errors(const perp_lcp *p, const perp_lcp_extremes *x, c
     out.r = fmax(out.r, e[i] / a[i]);
     out.left = fmax(out.left, (p->unit != NULL ? p->unit[i] : 1) * e[i]);
   }
-  if (p->cone != NULL && !p->frozen) {
-    out.r = 1.5 * out.r + 64 * DBL_EPSILON * x->size;
-    out.left = 1.5 * out.left + 64 * DBL_EPSILON * x->size * x->stiff;
-  }
+  judge_widen(p, x, &out);
   return out;
 }
 
@@ -481,10 +484,7 @@ perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, cons
     const double gamma = each * (n + 4.0);
     e.r = gamma * (total + x.data + DBL_MIN / least);
     e.left = gamma * (x.stiff * total + x.force + (x.stiff > 0 ? DBL_MIN * x.stiff / least : 0));
-    if (p->cone != NULL && !p->frozen) {
-      e.r = 1.5 * e.r + 64 * DBL_EPSILON * x.size;
-      e.left = 1.5 * e.left + 64 * DBL_EPSILON * x.size * x.stiff;
-    }
+    judge_widen(p, &x, &e);
     const perp_reason reason = judge_plain(p, tol, &x, e, &missed);
     if (reason != PERP_UNDECIDED) return reason;
   }

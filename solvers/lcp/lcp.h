@@ -113,7 +113,7 @@ typedef struct perp_lcp_desc {
   const char *same;
 } perp_lcp_desc;
 
-/* ---- the problem: residual.c ------------------------------------------------------------------------- */
+/* ---- the problem: residual.c ----------------------------------------------------------------- */
 
 /* PERP_ERR_DIM / PERP_ERR_ARG with the row when the problem makes no sense: sizes, lo > hi, friction
  * cycles, mu < 0, half a cone.  *finite (may be NULL) tells whether A, b (and M^-1, J, S) are finite,
@@ -179,7 +179,7 @@ void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double
 /* max_ij |A_ij - A_ji| / max_ij |A_ij| of a dense problem; 0 when factored.  O(n^2). */
 double perp_lcp_asymmetry(const perp_lcp *p);
 
-/* ---- judging: judge.c and residual.c, the one judge ------------------------------------------------------ */
+/* ---- judging: judge.c and residual.c, the one judge ------------------------------------------ */
 
 typedef struct perp_lcp_judgement {
   double rel;  /* scaled natural map, see below: decides */
@@ -250,7 +250,7 @@ perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judge
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j);
 
-/* ---- certificates: certificate.c ------------------------------------------------------------------------ */
+/* ---- certificates: certificate.c ------------------------------------------------------------- */
 
 typedef enum perp_lcp_proof {
   PERP_PROOF_NONE = 0,
@@ -287,7 +287,7 @@ typedef enum perp_lcp_proof {
  * [PERP_LCP_SCRATCH].  Allocates.  Rows and columns beyond 400000 numbers are not looked at: no proof. */
 perp_lcp_proof perp_lcp_prove(const perp_lcp *p, const double *z, double *radius, double *scratch);
 
-/* ---- one solve, judged: solve.c ------------------------------------------------------------------------- */
+/* ---- one solve, judged: solve.c -------------------------------------------------------------- */
 
 typedef struct perp_lcp_solver perp_lcp_solver;
 /* A solver of kind lcp for up to max_n rows and, when factored problems will come, max_nv columns of J
@@ -327,7 +327,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
 perp_lcp_proof perp_lcp_proved(const perp_lcp_solver *s);
 const double *perp_lcp_certificate(const perp_lcp_solver *s);
 
-/* ---- all solutions: enumerate.c --------------------------------------------------------------------------- */
+/* ---- all solutions: enumerate.c -------------------------------------------------------------- */
 
 /* Called with every basic solution found (a vertex of the solution set; duplicates removed are those with
  * the same index set only); return false to stop. */

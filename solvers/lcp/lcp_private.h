@@ -13,6 +13,9 @@ void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *fini
  * grant it and kill the process later. */
 void *perp_lcp_zeroed(double count, size_t size);
 
+/* Numbers of the largest sub-matrix of J, at least 1: the scratch of perp_blocks_delassus. */
+size_t perp_lcp_largest_block(const perp_blocks *F);
+
 /* Are all numbers of A (or J, M^-1, S) and b finite?  O(n^2) dense, O(nnz) factored. */
 bool perp_lcp_finite(const perp_lcp *p);
 
@@ -42,6 +45,15 @@ bool perp_lcp_search(const perp_lcp *p, double *z);
 #define PERP_PROOF_WORK   150000000 /* of a proof: 0.1 s */
 #define PERP_EXCLUDE_WORK 500000000 /* of an exclusion: 0.4 s */
 
+/* M_b^-1 of block b: its numbers by columns and *step 0, or the first of its diagonal and how far
+ * apart those are. */
+static inline const double *perp_lcp_inverse(const perp_blocks *F, int b, int *step)
+{
+  if (F->diag != NULL && F->diag[b]) return perp_blocks_flat(F, b, step);
+  *step = 0;
+  return F->Minv + F->mptr[b];
+}
+
 /* Row scales of a factored problem (scales.c), 0 for a zero row.
  *
  * For each row i of J M^-1 J' + S: a_i = max_j |A_ij| and, where lambda is given, c_i = sum_j
@@ -62,10 +74,11 @@ typedef struct perp_lcp_extremes {
 /* Of plain numbers, by a team of F->threads.  O(n), no allocation. */
 void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *lambda,
                               const double *w, bool units, perp_lcp_extremes *out);
-/* rel and data of a w with rounding: where the data drown in that, rel is at least 1. */
-double perp_lcp_plain_rel(const perp_lcp_extremes *e);
+/* data of a w with rounding. */
 double perp_lcp_plain_data(const perp_lcp_extremes *e);
 
+/* NaN for each figure. */
+perp_lcp_judgement perp_lcp_no_judgement(void);
 /* judge.c: is lambda, finite, solved at tol and p->tol_data?  a as perp_lcp_scales; w [n]: as perp_lcp_product gives it.
  * *rel, *data out: of this w where it tells enough, otherwise exact (then a may be what scratch begins with, and is
  * overwritten).  scratch [PERP_LCP_SCRATCH].  PERP_CONVERGED, PERP_INACCURATE or PERP_UNDECIDED. */

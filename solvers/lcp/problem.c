@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,23 +27,40 @@ static void *problem_zeroed(perp_ctx *ctx, size_t bytes)
   return block;
 }
 
+/* The vectors of a problem: the parts that have them (0: all), where their pointers stand, the size
+ * of a number. */
+static const struct problem_vector {
+  unsigned parts;
+  size_t at, size;
+} problem_vectors[] = {
+  { 0, offsetof(perp_lcp_problem, p.b), sizeof(double) },
+  { PERP_PART_BOUNDS, offsetof(perp_lcp_problem, p.lo), sizeof(double) },
+  { PERP_PART_BOUNDS, offsetof(perp_lcp_problem, p.hi), sizeof(double) },
+  { PERP_PART_FRICTION | PERP_PART_CONE, offsetof(perp_lcp_problem, p.mu), sizeof(double) },
+  { PERP_PART_FRICTION | PERP_PART_CONE, offsetof(perp_lcp_problem, p.fric_of), sizeof(int) },
+  { PERP_PART_CONE, offsetof(perp_lcp_problem, p.cone), sizeof(signed char) },
+  { PERP_PART_UNIT, offsetof(perp_lcp_problem, p.unit), sizeof(double) },
+  { PERP_PART_CONTACTS, offsetof(perp_lcp_problem, p.contact_of), sizeof(int) },
+  { PERP_PART_SOLUTION, offsetof(perp_lcp_problem, solution), sizeof(double) },
+};
+enum { VECTORS = sizeof problem_vectors / sizeof problem_vectors[0] };
+
+/* The array of a vector; NULL where q does not have it. */
+static char *problem_array(const perp_lcp_problem *q, const struct problem_vector *v)
+{
+  char *array;
+  memcpy(&array, (const char *)q + v->at, sizeof array);
+  return array;
+}
+
 static void problem_layout(perp_lcp_problem *q, perp_arena *a, unsigned parts)
 {
   size_t n = (size_t)q->p.n;
   if (parts & PERP_PART_A) q->p.A = PERP_CARVE(a, double, n *n);
-  q->p.b = PERP_CARVE(a, double, n);
-  if (parts & PERP_PART_BOUNDS) {
-    q->p.lo = PERP_CARVE(a, double, n);
-    q->p.hi = PERP_CARVE(a, double, n);
+  for (const struct problem_vector *v = problem_vectors; v < problem_vectors + VECTORS; v++) {
+    void *array = v->parts == 0 || parts & v->parts ? perp_arena_carve(a, n, v->size) : NULL;
+    memcpy((char *)q + v->at, &array, sizeof array);
   }
-  if (parts & (PERP_PART_FRICTION | PERP_PART_CONE)) {
-    q->p.mu = PERP_CARVE(a, double, n);
-    q->p.fric_of = PERP_CARVE(a, int, n);
-  }
-  if (parts & PERP_PART_CONE) q->p.cone = PERP_CARVE(a, signed char, n);
-  if (parts & PERP_PART_UNIT) q->p.unit = PERP_CARVE(a, double, n);
-  if (parts & PERP_PART_CONTACTS) q->p.contact_of = PERP_CARVE(a, int, n);
-  if (parts & PERP_PART_SOLUTION) q->solution = PERP_CARVE(a, double, n);
 }
 
 perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_problem *out)
@@ -106,7 +124,7 @@ perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char
   return PERP_OK;
 }
 
-/* ---- factored form -------------------------------------------------------------------------------------- */
+/* ---- factored form --------------------------------------------------------------------------- */
 
 perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F)
 {
@@ -125,11 +143,12 @@ perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, cons
   return PERP_OK;
 }
 
-/* ---- copies ------------------------------------------------------------------------------------------------ */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
-static unsigned problem_parts_of(const perp_lcp *p)
+static unsigned problem_parts_of(const perp_lcp_problem *q)
 {
-  unsigned parts = 0;
+  const perp_lcp *p = &q->p;
+  unsigned parts = q->solution != NULL ? PERP_PART_SOLUTION : 0u;
   if (p->A != NULL) parts |= PERP_PART_A;
   if (p->lo != NULL || p->hi != NULL) parts |= PERP_PART_BOUNDS;
   if (p->fric_of != NULL) parts |= PERP_PART_FRICTION;
@@ -140,43 +159,31 @@ static unsigned problem_parts_of(const perp_lcp *p)
 }
 
 /* Everything but A and F. */
-static void copy_vectors(const perp_lcp *p, const double *solution, perp_lcp_problem *out)
+static void copy_vectors(const perp_lcp_problem *p, perp_lcp_problem *out)
 {
-  size_t n = (size_t)p->n;
-  perp_lcp_arrays x = perp_lcp_edit(out);
-  if (n == 0) return;
-  memcpy(x.b, p->b, n * sizeof *x.b);
-  if (p->lo != NULL) memcpy(x.lo, p->lo, n * sizeof *x.lo);
-  if (p->hi != NULL) memcpy(x.hi, p->hi, n * sizeof *x.hi);
-  if (p->fric_of != NULL) {
-    memcpy(x.fric_of, p->fric_of, n * sizeof *x.fric_of);
-    memcpy(x.mu, p->mu, n * sizeof *x.mu);
+  for (const struct problem_vector *v = problem_vectors; v < problem_vectors + VECTORS; v++) {
+    const char *from = problem_array(p, v);
+    char *to = problem_array(out, v);
+    if (from != NULL && to != NULL) memcpy(to, from, (size_t)p->p.n * v->size);
   }
-  if (p->cone != NULL) memcpy(x.cone, p->cone, n);
-  if (p->unit != NULL) memcpy(x.unit, p->unit, n * sizeof *x.unit);
-  if (p->contact_of != NULL) memcpy(x.contact_of, p->contact_of, n * sizeof *x.contact_of);
-  if (solution != NULL) memcpy(x.solution, solution, n * sizeof *x.solution);
-  out->p.frozen = p->frozen;
-  out->p.tol = p->tol;
-  out->p.tol_data = p->tol_data;
+  out->p.frozen = p->p.frozen;
+  out->p.tol = p->p.tol;
+  out->p.tol_data = p->p.tol_data;
 }
 
-static perp_status copy_all(perp_ctx *ctx, const perp_lcp *p, const double *solution,
-                            perp_lcp_problem *out)
+static perp_status copy_all(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_problem *out)
 {
-  unsigned parts = problem_parts_of(p) | (solution != NULL ? PERP_PART_SOLUTION : 0u);
-  PERP_TRY(perp_lcp_problem_new(ctx, p->n, parts, out));
-  copy_vectors(p, solution, out);
+  const perp_lcp *p = &q->p;
+  PERP_TRY(perp_lcp_problem_new(ctx, p->n, problem_parts_of(q), out));
+  copy_vectors(q, out);
   perp_lcp_arrays x = perp_lcp_edit(out);
   size_t n = (size_t)p->n;
   for (size_t j = 0; p->A != NULL && j < n; j++)
     memcpy(x.A + j * n, p->A + j * (size_t)p->lda, n * sizeof *x.A);
-  if (p->F != NULL) {
-    perp_status status = perp_lcp_problem_set_blocks(ctx, out, p->F);
-    if (status != PERP_OK) perp_lcp_problem_free(out);
-    return status;
-  }
-  return PERP_OK;
+  perp_status status = PERP_OK;
+  if (p->F != NULL) status = perp_lcp_problem_set_blocks(ctx, out, p->F);
+  if (status != PERP_OK) perp_lcp_problem_free(out);
+  return status;
 }
 
 static perp_status copy_labels(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
@@ -191,21 +198,17 @@ static perp_status copy_labels(perp_ctx *ctx, const perp_lcp_problem *p, perp_lc
 
 perp_status perp_lcp_copy(perp_ctx *ctx, const perp_lcp *p, perp_lcp_problem *out)
 {
-  return copy_all(ctx, p, NULL, out);
+  return copy_all(ctx, &(perp_lcp_problem){ .p = *p }, out);
 }
 
 perp_status perp_lcp_problem_copy(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
 {
-  PERP_TRY(copy_all(ctx, &p->p, p->solution, out));
+  PERP_TRY(copy_all(ctx, p, out));
   return copy_labels(ctx, p, out);
 }
 
-perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
+size_t perp_lcp_largest_block(const perp_blocks *F)
 {
-  if (p->p.F == NULL) return perp_lcp_problem_copy(ctx, p, out);
-  unsigned parts = problem_parts_of(&p->p) | PERP_PART_A;
-  if (p->solution != NULL) parts |= PERP_PART_SOLUTION;
-  const perp_blocks *F = p->p.F;
   size_t most = 1;
   for (int g = 0; g < F->nc; g++)
     for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
@@ -213,19 +216,26 @@ perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp
       size_t size = (size_t)(F->cptr[g + 1] - F->cptr[g]) * (size_t)(F->bptr[b + 1] - F->bptr[b]);
       if (size > most) most = size;
     }
-  PERP_TRY(perp_lcp_problem_new(ctx, p->p.n, parts, out));
-  double *scratch = problem_zeroed(ctx, most * sizeof *scratch);
+  return most;
+}
+
+perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
+{
+  if (p->p.F == NULL) return perp_lcp_problem_copy(ctx, p, out);
+  const perp_blocks *F = p->p.F;
+  PERP_TRY(perp_lcp_problem_new(ctx, p->p.n, problem_parts_of(p) | PERP_PART_A, out));
+  double *scratch = problem_zeroed(ctx, perp_lcp_largest_block(F) * sizeof *scratch);
   if (scratch == NULL) {
     perp_lcp_problem_free(out);
     return PERP_ERR_NOMEM;
   }
-  copy_vectors(&p->p, p->solution, out);
+  copy_vectors(p, out);
   perp_blocks_delassus(F, perp_lcp_edit(out).A, p->p.n, scratch);
   free(scratch);
   return copy_labels(ctx, p, out);
 }
 
-/* ---- transformations --------------------------------------------------------------------------------------- */
+/* ---- transformations ------------------------------------------------------------------------- */
 
 perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const int *perm)
 {
@@ -256,19 +266,10 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const i
   for (size_t k = 0; k < m; k++) {
     size_t i = (size_t)perm[k];
     for (size_t l = 0; l < m; l++) x.A[l + k * m] = y.A[(size_t)perm[l] + i * m];
-    x.b[k] = y.b[i];
-    if (x.lo != NULL) {
-      x.lo[k] = y.lo[i];
-      x.hi[k] = y.hi[i];
-    }
-    if (x.fric_of != NULL) {
-      x.fric_of[k] = y.fric_of[i] >= 0 ? inverse[y.fric_of[i]] : -1;
-      x.mu[k] = y.mu[i];
-    }
-    if (x.cone != NULL) x.cone[k] = y.cone[i];
-    if (x.unit != NULL) x.unit[k] = y.unit[i];
-    if (x.contact_of != NULL) x.contact_of[k] = y.contact_of[i];
-    if (x.solution != NULL) x.solution[k] = y.solution[i];
+    for (const struct problem_vector *v = problem_vectors; v < problem_vectors + VECTORS; v++)
+      if (problem_array(p, v) != NULL)
+        memcpy(problem_array(p, v) + k * v->size, problem_array(&old, v) + i * v->size, v->size);
+    if (x.fric_of != NULL && x.fric_of[k] >= 0) x.fric_of[k] = inverse[x.fric_of[k]];
   }
   perp_lcp_problem_free(&old);
   free(inverse);

@@ -76,7 +76,7 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const i
 /* (A, b) -> s (A, b), s > 0: the solutions stay. */
 void perp_lcp_problem_scale(perp_lcp_problem *p, double s);
 
-/* ---- generators: generate*.c ---------------------------------------------------------------------------- */
+/* ---- generators: generate*.c ----------------------------------------------------------------- */
 
 typedef struct perp_lcp_recipe {
   const char *family; /* see perp_lcp_family_at */

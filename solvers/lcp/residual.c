@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-/* ---- the problem ------------------------------------------------------------------------------------- */
+/* ---- the problem ----------------------------------------------------------------------------- */
 
 /* Zero when all are finite, NaN otherwise; four chains so that it is not bound by latency. */
 static double finite_probe(const double *x, size_t n)
@@ -20,6 +20,14 @@ static double finite_probe(const double *x, size_t n)
     for (int k = 0; k < 4; k++) s[k] += 0 * x[i + (size_t)k];
   for (; i < n; i++) s[0] += 0 * x[i];
   return s[0] + s[1] + s[2] + s[3];
+}
+
+static double probe_dense(const perp_lcp *p)
+{
+  double probe = 0;
+  for (int j = 0; p->A != NULL && j < p->n; j++)
+    probe += finite_probe(p->A + (size_t)j * (size_t)p->lda, (size_t)p->n);
+  return probe;
 }
 
 /* What one member of a team reads of a problem. */
@@ -46,6 +54,14 @@ static double probe_blocks(const perp_blocks *F, int member, int members)
   return probe;
 }
 
+/* Are the bounds of row i none?  Those of friction rows are looked at, too. */
+static bool bounds_strange(const perp_lcp *p, int i, double *lo, double *hi)
+{
+  *lo = p->lo != NULL ? p->lo[i] : 0;
+  *hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
+  return !(*lo <= *hi) | (*lo == HUGE_VAL) | (*hi == -HUGE_VAL);
+}
+
 /* Are all numbers finite, bounds and friction rows in order?  No tells less than the checks below, yes all of it. */
 static void read_share(void *user, int member, int members)
 {
@@ -53,10 +69,9 @@ static void read_share(void *user, int member, int members)
   const perp_lcp *p = job->p;
   const int from = perp_share(p->n, member, members), end = perp_share(p->n, member + 1, members);
   bool strange = false;
-  for (int i = from; i < end && (p->lo != NULL || p->hi != NULL); i++) {
-    double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-    strange |= !(lo <= hi) | (lo == HUGE_VAL) | (hi == -HUGE_VAL);
-  }
+  double lo, hi;
+  for (int i = from; i < end && (p->lo != NULL || p->hi != NULL); i++)
+    strange |= bounds_strange(p, i, &lo, &hi);
   for (int i = from; i < end && p->fric_of != NULL && p->mu != NULL; i++) {
     const int j = p->fric_of[i];
     if (j < 0)
@@ -75,9 +90,7 @@ static void read_share(void *user, int member, int members)
 
 bool perp_lcp_finite(const perp_lcp *p)
 {
-  double probe = finite_probe(p->b, (size_t)p->n);
-  for (int j = 0; p->A != NULL && j < p->n; j++)
-    probe += finite_probe(p->A + (size_t)j * (size_t)p->lda, (size_t)p->n);
+  double probe = finite_probe(p->b, (size_t)p->n) + probe_dense(p);
   if (p->F != NULL) probe += probe_blocks(p->F, 0, 1);
   if (p->F != NULL && p->F->s != NULL) probe += finite_probe(p->F->s, (size_t)p->n);
   return probe == 0;
@@ -113,11 +126,10 @@ static perp_status check_cones(perp_ctx *ctx, const perp_lcp *p)
 
 static perp_status check_rows(perp_ctx *ctx, const perp_lcp *p)
 {
-  for (int i = 0; i < p->n && (p->lo != NULL || p->hi != NULL); i++) {
-    double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-    if (!(lo <= hi) || lo == HUGE_VAL || hi == -HUGE_VAL)
+  double lo, hi;
+  for (int i = 0; i < p->n && (p->lo != NULL || p->hi != NULL); i++)
+    if (bounds_strange(p, i, &lo, &hi))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: bounds [%g, %g]", i, lo, hi);
-  }
   return p->fric_of != NULL ? check_friction(ctx, p) : PERP_OK;
 }
 
@@ -150,9 +162,7 @@ perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: contact %d, must be -1 ... n - 1 = %d", i,
                        p->contact_of[i], p->n - 1);
   if (p->cone != NULL) PERP_TRY(check_cones(ctx, p));
-  for (int j = 0; p->A != NULL && finite != NULL && j < p->n; j++)
-    probe += finite_probe(p->A + (size_t)j * (size_t)p->lda, (size_t)p->n);
-  if (finite != NULL) *finite = probe == 0;
+  if (finite != NULL) *finite = probe + probe_dense(p) == 0;
   return PERP_OK;
 }
 
@@ -265,7 +275,7 @@ double perp_lcp_asymmetry(const perp_lcp *p)
   return asymmetry;
 }
 
-/* ---- row scales -------------------------------------------------------------------------------------- */
+/* ---- row scales ------------------------------------------------------------------------------ */
 
 void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
 {
@@ -324,7 +334,7 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
   }
 }
 
-/* ---- the natural map ------------------------------------------------------------------------------------ */
+/* ---- the natural map ------------------------------------------------------------------------- */
 
 static double residual_clamp(double x, double lo, double hi)
 {
@@ -365,6 +375,19 @@ typedef struct rating {
 static inline double residual_larger(double x, double y)
 {
   return x > y ? x : y;
+}
+
+static inline void residual_join(perp_lcp_extremes *e, const perp_lcp_extremes *part)
+{
+  e->bad |= part->bad;
+  e->worst = residual_larger(part->worst, e->worst);
+  e->size = residual_larger(part->size, e->size);
+  e->data = residual_larger(part->data, e->data);
+  e->start = residual_larger(part->start, e->start);
+  e->left = residual_larger(part->left, e->left);
+  e->stiff = residual_larger(part->stiff, e->stiff);
+  e->force = residual_larger(part->force, e->force);
+  e->moved = residual_larger(part->moved, e->moved);
 }
 
 static void rate_units(perp_lcp_extremes *e, const rating *job, int i, double a, double r)
@@ -446,17 +469,9 @@ static inline __attribute__((always_inline)) void rate_bounded(const rating *job
       moved = PERP_LARGER4(m, moved);
     }
   }
-  for (int q = 0; q < 4 && k > 0; q++) { /* not for the few rows of a small problem */
-    e->bad |= good[q] == 0;
-    e->worst = residual_larger(worst[q], e->worst);
-    e->size = residual_larger(size[q], e->size);
-    e->data = residual_larger(data[q], e->data);
-    e->start = residual_larger(start[q], e->start);
-    e->left = residual_larger(left[q], e->left);
-    e->stiff = residual_larger(stiff[q], e->stiff);
-    e->force = residual_larger(force[q], e->force);
-    e->moved = residual_larger(moved[q], e->moved);
-  }
+  for (int q = 0; q < 4 && k > 0; q++) /* not for the few rows of a small problem */
+    residual_join(e, &(perp_lcp_extremes){ worst[q], size[q], data[q], start[q], left[q], stiff[q],
+                                           force[q], moved[q], good[q] == 0 });
   for (; k < n; k++) rate_row(e, job, i + k, lo[k], hi[k], units);
 }
 
@@ -495,22 +510,11 @@ void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *
   const int threads = p->F != NULL ? p->F->threads : 1;
   perp_team(threads < RATERS ? threads : RATERS, rate_share, &job);
   perp_lcp_extremes e = job.part[0];
-  for (int k = 1; k < RATERS && k < threads; k++) {
-    const perp_lcp_extremes *part = &job.part[k];
-    e.bad |= part->bad;
-    e.worst = residual_larger(part->worst, e.worst);
-    e.size = residual_larger(part->size, e.size);
-    e.data = residual_larger(part->data, e.data);
-    e.start = residual_larger(part->start, e.start);
-    e.left = residual_larger(part->left, e.left);
-    e.stiff = residual_larger(part->stiff, e.stiff);
-    e.force = residual_larger(part->force, e.force);
-    e.moved = residual_larger(part->moved, e.moved);
-  }
+  for (int k = 1; k < RATERS && k < threads; k++) residual_join(&e, &job.part[k]);
   *out = e;
 }
 
-double perp_lcp_plain_rel(const perp_lcp_extremes *e)
+static double residual_plain_rel(const perp_lcp_extremes *e)
 {
   if (e->bad) return (double)NAN;
   double rel = e->worst / fmax(fmax(e->size, e->data), DBL_MIN);
@@ -535,7 +539,7 @@ double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, co
 {
   perp_lcp_extremes e;
   perp_lcp_survey_residual(p, a, lambda, w, false, &e);
-  return perp_lcp_plain_rel(&e);
+  return residual_plain_rel(&e);
 }
 
 void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
@@ -543,7 +547,7 @@ void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, con
 {
   perp_lcp_extremes e;
   perp_lcp_survey_residual(p, a, lambda, w, true, &e);
-  *rel = perp_lcp_plain_rel(&e);
+  *rel = residual_plain_rel(&e);
   *data = perp_lcp_plain_data(&e);
 }
 

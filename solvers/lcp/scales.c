@@ -113,10 +113,10 @@ row_times(const double *G, const double *W, int step, int r, int d, bool diagona
 static double row_times_inverse(const perp_blocks *F, int k, int l, int r, double y[NARROW])
 {
   const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-  const double *G = F->J + F->joff[k] + l, *W = F->Minv + F->mptr[b];
-  const bool diagonal = F->diag != NULL && F->diag[b];
-  int step = 0;
-  if (diagonal) W = perp_blocks_flat(F, b, &step);
+  const double *G = F->J + F->joff[k] + l;
+  int step;
+  const double *W = perp_lcp_inverse(F, b, &step);
+  const bool diagonal = step > 0;
   if (r == 3 && d == 6 && diagonal) return row_times(G, W, step, 3, 6, true, y);
   return row_times(G, W, step, r, d, diagonal, y);
 }

@@ -31,16 +31,19 @@ struct perp_lcp_solver {
   perp_lcp_proof proof;
 };
 
-static void solve_layout(struct perp_lcp_solver *s, perp_arena *a, bool form)
+static void solve_layout(void *solver, perp_arena *a)
 {
+  struct perp_lcp_solver *s = solver;
   size_t n = (size_t)s->max_n;
+  bool form = s->max_nv > 0 && !(s->d->d.caps & PERP_LCP_FACTORED);
   s->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, s->max_nv));
   PERP_DOUBLES(a, n, &s->certificate, &s->w, &s->a);
   s->A = form ? PERP_CARVE(a, double, n *n) : NULL;
 }
 
-static void layout_scaled(struct perp_lcp_solver *s, perp_arena *a)
+static void layout_scaled(void *solver, perp_arena *a)
 {
+  struct perp_lcp_solver *s = solver;
   size_t n = (size_t)s->max_n;
   s->D = PERP_CARVE(a, double, n);
   s->SA = PERP_CARVE(a, double, n *n);
@@ -61,13 +64,8 @@ perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, i
   s->max_n = max_n;
   s->max_nv = max_nv;
   s->outside = !perp_is_own(ctx, &d->d);
-  bool form = max_nv > 0 && !(d->d.caps & PERP_LCP_FACTORED);
-  solve_layout(s, &s->arena, form);
-  perp_status status = perp_arena_reserve(ctx, &s->arena);
-  if (status == PERP_OK) {
-    solve_layout(s, &s->arena, form);
-    status = d->create(ctx, max_n, method->opts, &s->ws);
-  }
+  perp_status status = perp_arena_layout(ctx, &s->arena, solve_layout, s);
+  if (status == PERP_OK) status = d->create(ctx, max_n, method->opts, &s->ws);
   if (status != PERP_OK) {
     perp_lcp_destroy(s);
     return status;
@@ -90,27 +88,16 @@ void perp_lcp_destroy(perp_lcp_solver *s)
 perp_status perp_lcp_equilibrate(perp_ctx *ctx, perp_lcp_solver *s, bool on)
 {
   if (on == (s->D != NULL)) return PERP_OK;
-  if (on) {
-    layout_scaled(s, &s->scaled);
-    PERP_TRY(perp_arena_reserve(ctx, &s->scaled));
-    layout_scaled(s, &s->scaled);
-  } else {
-    perp_arena_free(&s->scaled);
-    s->D = NULL;
-  }
+  if (on) return perp_arena_layout(ctx, &s->scaled, layout_scaled, s);
+  perp_arena_free(&s->scaled);
+  s->D = NULL;
   return PERP_OK;
 }
 
 /* A of a factored problem, column-major n x n */
 static perp_status solve_form(perp_ctx *ctx, perp_lcp_solver *s, const perp_blocks *F, double *A)
 {
-  size_t most = 1;
-  for (int g = 0; g < F->nc; g++)
-    for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-      int b = F->jblk[k];
-      size_t size = (size_t)(F->cptr[g + 1] - F->cptr[g]) * (size_t)(F->bptr[b + 1] - F->bptr[b]);
-      if (size > most) most = size;
-    }
+  const size_t most = perp_lcp_largest_block(F);
   if (most > s->product_size) { /* only where the pattern brings a larger sub-matrix than before */
     double *bigger = realloc(s->product, most * sizeof *bigger);
     if (bigger == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %zu numbers", most);
@@ -329,9 +316,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
     for (int i = 0; i < n; i++) lambda[i] = x[i] = 0;
     start_at_zero(p, lambda);
     stats->reason = PERP_NOT_FINITE;
-    if (judgement != NULL)
-      *judgement = (perp_lcp_judgement){ (double)NAN, (double)NAN, (double)NAN, (double)NAN,
-                                         (double)NAN, (double)NAN, (double)NAN, (double)NAN };
+    if (judgement != NULL) *judgement = perp_lcp_no_judgement();
     return PERP_OK;
   }
   if (!finite_vector(lambda, n)) start_at_zero(p, lambda);

@@ -45,24 +45,28 @@ struct column {
 };
 
 struct map {
+  perp_arena arena;
   int kept, beta, contacts; /* columns of each kind */
   struct column *col;       /* [kept + beta] */
   int *normal;              /* [contacts] its column */
   int *first;               /* [contacts + 1] its first beta, from 0 */
+  int *column_of;           /* [rows] of the kept ones */
   double *mu;               /* [contacts] */
+  double *ag;               /* [rows] scratch */
+  int rows;                 /* of the problem with friction */
 };
 
-static void free_map(struct map *m)
+static void friction_map_layout(void *map, perp_arena *a)
 {
-  free(m->col);
-  free(m->normal);
-  free(m->first);
-  free(m->mu);
+  struct map *m = map;
+  m->col = PERP_CARVE(a, struct column, m->kept + m->beta);
+  PERP_INTS(a, m->rows + 1, &m->normal, &m->first, &m->column_of);
+  PERP_DOUBLES(a, m->rows + 1, &m->mu, &m->ag);
 }
 
 static perp_status make_map(perp_ctx *ctx, const perp_lcp *p, int n_d, struct map *m)
 {
-  *m = (struct map){ 0 };
+  *m = (struct map){ .rows = p->n };
   for (int i = 0; i < p->n; i++) {
     if (!convert_friction_is_friction(p, i)) {
       m->kept++;
@@ -73,28 +77,17 @@ static perp_status make_map(perp_ctx *ctx, const perp_lcp *p, int n_d, struct ma
     m->contacts++;
     i += rows - 1;
   }
-  size_t n = (size_t)p->n + 1;
-  m->col = calloc((size_t)(m->kept + m->beta) + 1, sizeof *m->col);
-  m->normal = calloc(n, sizeof *m->normal);
-  m->first = calloc(n, sizeof *m->first);
-  m->mu = calloc(n, sizeof *m->mu);
-  int *column_of = calloc(n, sizeof *column_of);
-  if (m->col == NULL || m->normal == NULL || m->first == NULL || m->mu == NULL ||
-      column_of == NULL) {
-    free(column_of);
-    free_map(m);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", m->contacts);
-  }
+  PERP_TRY(perp_arena_layout(ctx, &m->arena, friction_map_layout, m));
   int kept = 0, beta = 0, contact = 0;
   for (int i = 0; i < p->n; i++)
     if (!convert_friction_is_friction(p, i)) {
-      column_of[i] = kept;
+      m->column_of[i] = kept;
       m->col[kept++] = (struct column){ .row = i, .rows = 1, .d = { 1, 0 } };
     }
   for (int i = 0; i < p->n; i++) {
     if (!convert_friction_is_friction(p, i)) continue;
     int rows = rows_of_contact(p, i), count = rows == 2 ? n_d : 2;
-    m->normal[contact] = column_of[p->fric_of[i]];
+    m->normal[contact] = m->column_of[p->fric_of[i]];
     m->mu[contact] = p->mu[i];
     m->first[contact++] = beta;
     for (int k = 0; k < count; k++) {
@@ -106,7 +99,6 @@ static perp_status make_map(perp_ctx *ctx, const perp_lcp *p, int n_d, struct ma
     i += rows - 1;
   }
   m->first[contact] = beta;
-  free(column_of);
   return PERP_OK;
 }
 
@@ -116,9 +108,9 @@ static double convert_friction_combine(const struct column *c, const double *x)
 }
 
 /* G'AG into the leading block of out. */
-static void convert_friction_project(const perp_lcp *p, const struct map *m, double *ag,
-                                     double *out, size_t ld)
+static void convert_friction_project(const perp_lcp *p, const struct map *m, double *out, size_t ld)
 {
+  double *ag = m->ag;
   int columns = m->kept + m->beta;
   for (int j = 0; j < columns; j++) {
     const struct column *c = &m->col[j];
@@ -148,15 +140,13 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
     if (convert_friction_is_friction(p, i) && q->solution[i] != 0) still = false;
   if (p->lo != NULL || p->hi != NULL) parts |= PERP_PART_BOUNDS;
   if (still) parts |= PERP_PART_SOLUTION;
-  double *ag = calloc((size_t)p->n + 1, sizeof *ag);
-  perp_status status = ag == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", n)
-                                  : perp_lcp_problem_new(ctx, n, parts, out);
+  perp_status status = perp_lcp_problem_new(ctx, n, parts, out);
   if (status == PERP_OK) {
     perp_lcp_arrays x = perp_lcp_edit(out);
     size_t ld = (size_t)n;
     bool shared =
         false; /* a normal with friction of two kinds: no contact of Stewart and Trinkle */
-    convert_friction_project(p, &m, ag, x.A, ld);
+    convert_friction_project(p, &m, x.A, ld);
     for (int c = 0; c < m.contacts; c++) {
       size_t gamma = (size_t)(m.kept + m.beta + c);
       const int normal =
@@ -201,8 +191,7 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
     }
     free(a);
   }
-  free(ag);
-  free_map(&m);
+  perp_arena_free(&m.arena);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;
 }

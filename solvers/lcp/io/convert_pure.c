@@ -14,11 +14,19 @@
 
 static const double condition = 1e-12; /* of A_ff, below which free rows are split */
 
+/* One row of the pure problem: sign times w of `row`, or the distance of `row` to its upper
+ * bound. */
+struct row {
+  int row, sign; /* sign 0: hi - lambda */
+};
+
 struct perp_lcp_map {
-  int n, m;     /* rows of the boxed and of the pure problem */
-  double *c;    /* [n] */
-  double *C;    /* [n m] column-major */
-  double noise; /* rounding of the elimination, relative to the terms of a sum */
+  int n, m;         /* rows of the boxed and of the pure problem */
+  double *c;        /* [n] */
+  double *C;        /* [n m] column-major */
+  struct row *rows; /* [m] */
+  double *size;     /* [m + 1] scratch */
+  double noise;     /* rounding of the elimination, relative to the terms of a sum */
 };
 
 void perp_lcp_map_back(const perp_lcp_map *map, const double *z, double *lambda)
@@ -31,16 +39,8 @@ void perp_lcp_map_back(const perp_lcp_map *map, const double *z, double *lambda)
 
 void perp_lcp_map_free(perp_lcp_map *map)
 {
-  if (map == NULL) return;
-  free(map->c);
-  free(map->C);
   free(map);
 }
-
-/* One row of the pure problem: sign times w of `row`, or the distance of `row` to its upper bound. */
-struct row {
-  int row, sign; /* sign 0: hi - lambda */
-};
 
 static double convert_pure_lower(const perp_lcp *p, int i)
 {
@@ -61,33 +61,20 @@ static int convert_pure_lay_out(const perp_lcp *p, bool split, struct row *out, 
                                 double *C)
 {
   int m = 0, n = p->n;
-#define COLUMN(i, v)                                                                               \
-  do {                                                                                             \
-    if (C != NULL) C[(size_t)(i) + (size_t)m * (size_t)n] = (v);                                   \
-  } while (0)
   for (int i = 0; i < n; i++) {
-    double lo = convert_pure_lower(p, i), hi = convert_pure_upper(p, i);
-    if (is_free(p, i)) {
-      if (!split) continue;
-      for (int sign = 1; sign >= -1; sign -= 2) {
-        COLUMN(i, sign);
-        if (out != NULL) out[m] = (struct row){ i, sign };
-        m++;
-      }
-      continue;
-    }
-    bool from_above = lo == -HUGE_VAL;
-    if (c != NULL) c[i] = from_above ? hi : lo;
-    if (lo == hi) continue;
-    COLUMN(i, from_above ? -1 : 1);
-    if (out != NULL) out[m] = (struct row){ i, from_above ? -1 : 1 };
-    m++;
-    if (!from_above && hi < HUGE_VAL) {
-      if (out != NULL) out[m] = (struct row){ i, 0 };
-      m++;
+    const double lo = convert_pure_lower(p, i), hi = convert_pure_upper(p, i);
+    const bool free_row = is_free(p, i), from_above = !free_row && lo == -HUGE_VAL;
+    /* signs of the rows that row i becomes, and their number */
+    const int signs[2] = { from_above ? -1 : 1, free_row ? -1 : 0 };
+    const int count = free_row   ? (split ? 2 : 0)
+                      : lo == hi ? 0
+                                 : 1 + (!from_above && hi < HUGE_VAL);
+    if (c != NULL && !free_row) c[i] = from_above ? hi : lo;
+    for (int k = 0; k < count; k++, m++) {
+      if (C != NULL && signs[k] != 0) C[(size_t)i + (size_t)m * (size_t)n] = signs[k];
+      if (out != NULL) out[m] = (struct row){ i, signs[k] };
     }
   }
-#undef COLUMN
   return m;
 }
 
@@ -149,34 +136,34 @@ static perp_status convert_pure_eliminate(perp_ctx *ctx, const perp_lcp *p, perp
   return status;
 }
 
-static perp_status new_map(perp_ctx *ctx, const perp_lcp *p, bool split, struct row **rows,
-                           perp_lcp_map **out)
+static void map_layout(void *ws, perp_arena *a)
 {
-  int m = convert_pure_lay_out(p, split, NULL, NULL, NULL);
-  size_t n = (size_t)p->n;
-  perp_lcp_map *map = calloc(1, sizeof *map);
-  *rows = calloc((size_t)m + 1, sizeof **rows);
-  if (map != NULL) {
-    map->n = p->n;
-    map->m = m;
-    map->c = calloc(n + 1, sizeof *map->c);
-    map->C = calloc(n * (size_t)m + 1, sizeof *map->C);
-  }
-  if (map == NULL || *rows == NULL || map->c == NULL || map->C == NULL) {
-    perp_lcp_map_free(map);
-    free(*rows);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", m);
-  }
-  convert_pure_lay_out(p, split, *rows, map->c, map->C);
-  *out = map;
+  perp_lcp_map *map = ws;
+  map->c = PERP_CARVE(a, double, map->n);
+  map->C = PERP_CARVE(a, double, (size_t)map->n *(size_t)map->m);
+  map->rows = PERP_CARVE(a, struct row, map->m);
+  map->size = PERP_CARVE(a, double, (size_t)map->m + 1);
+}
+
+static perp_status new_map(perp_ctx *ctx, const perp_lcp *p, bool split, perp_lcp_map **out)
+{
+  perp_lcp_map like = { .n = p->n, .m = convert_pure_lay_out(p, split, NULL, NULL, NULL) };
+  void *ws;
+  PERP_TRY(perp_workspace_create(ctx, "pure LCP", &like, sizeof like, map_layout, &ws));
+  *out = ws;
+  const size_t n = (size_t)like.n, m = (size_t)like.m;
+  for (size_t i = 0; i < n; i++) (*out)->c[i] = 0;
+  for (size_t k = 0; k < n * m; k++) (*out)->C[k] = 0;
+  convert_pure_lay_out(p, split, (*out)->rows, (*out)->c, (*out)->C);
   return PERP_OK;
 }
 
 /* A' = S A C, b' = S (A c + b), and the rows of upper bounds.  Where terms cancel to less than the rounding
- * of the elimination the sum is zero: a semidefinite A leaves zero rows, not rows of noise.  size [m + 1]. */
-static void convert_pure_project(const perp_lcp *p, const perp_lcp_map *map, const struct row *rows,
-                                 double *A, double *b, double *size)
+ * of the elimination the sum is zero: a semidefinite A leaves zero rows, not rows of noise. */
+static void convert_pure_project(const perp_lcp *p, const perp_lcp_map *map, double *A, double *b)
 {
+  const struct row *rows = map->rows;
+  double *size = map->size;
   size_t n = (size_t)p->n, m = (size_t)map->m, ld = (size_t)p->lda;
   for (size_t r = 0; r < m; r++) {
     size_t i = (size_t)rows[r].row;
@@ -211,7 +198,6 @@ perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_pro
 {
   const perp_lcp *p = &q->p;
   perp_lcp_map *map = NULL;
-  struct row *rows = NULL;
   bool done;
   *out = (perp_lcp_problem){ 0 };
   *out_map = NULL;
@@ -220,30 +206,22 @@ perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_pro
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the pure LCP needs a dense A");
   if (perp_lcp_needs(p) & PERP_LCP_FRICTION)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "friction rows have no pure LCP; make a pyramid");
-  PERP_TRY(new_map(ctx, p, false, &rows, &map));
+  PERP_TRY(new_map(ctx, p, false, &map));
   perp_status status = convert_pure_eliminate(ctx, p, map, &done);
   if (status == PERP_OK && !done) {
     perp_lcp_map_free(map);
-    free(rows);
     map = NULL;
-    rows = NULL;
-    status = new_map(ctx, p, true, &rows, &map);
+    status = new_map(ctx, p, true, &map);
   }
   if (status == PERP_OK) status = perp_lcp_problem_new(ctx, map->m, PERP_PART_A, out);
   if (status == PERP_OK) {
     perp_lcp_arrays x = perp_lcp_edit(out);
-    double *size = calloc((size_t)map->m + 1, sizeof *size);
-    if (size == NULL)
-      status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", map->m);
-    else
-      convert_pure_project(p, map, rows, x.A, x.b, size);
-    free(size);
+    convert_pure_project(p, map, x.A, x.b);
     memcpy(out->family, q->family, sizeof out->family);
     out->classes = q->classes & (PERP_CLASS_SOLVABLE | PERP_CLASS_UNSOLVABLE | PERP_CLASS_PSD);
-    if (status == PERP_OK && q->provenance != NULL)
+    if (q->provenance != NULL)
       status = perp_lcp_problem_note(ctx, out, "%s; pure LCP", q->provenance);
   }
-  free(rows);
   if (status != PERP_OK) {
     perp_lcp_problem_free(out);
     perp_lcp_map_free(map);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- whole files -------------------------------------------------------------------------------------------- */
+/* ---- whole files ----------------------------------------------------------------------------- */
 
 static perp_status io_load(perp_ctx *ctx, const char *path, char **data, size_t *size)
 {
@@ -131,7 +131,7 @@ perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out
   return status;
 }
 
-/* ---- vectors --------------------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const char *data,
                                         size_t size, int n, double *x)

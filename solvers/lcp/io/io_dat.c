@@ -61,38 +61,33 @@ static perp_status read_starts(perp_scan *t, const char *what, int count, int to
   return PERP_OK;
 }
 
+/* start: room for the starts of block rows and columns, then for both indices. */
 static perp_status read_block_arrays(perp_scan *t, struct matrix *m, int blocks, int nr, int nc,
-                                     int *rs, int *cs)
+                                     int *start)
 {
+  int *rs = start, *cs = rs + nr + 1, *index2 = cs + nc + 1, *index1 = index2 + blocks;
   int filled1, filled2, number;
   PERP_TRY(read_starts(t, "block rows", nr, m->rows, rs));
   PERP_TRY(read_starts(t, "block columns", nc, m->columns, cs));
   PERP_TRY(perp_scan_int(t, "the size of the first index", 1, nr + 1, &filled1));
   PERP_TRY(perp_scan_int(t, "the size of the second index", blocks, blocks, &filled2));
-  int *index1 = calloc((size_t)filled1 + 1, sizeof *index1);
-  int *index2 = calloc((size_t)filled2 + 1, sizeof *index2);
-  perp_status status = index1 == NULL || index2 == NULL
-                           ? PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", blocks)
-                           : PERP_OK;
-  for (int k = 0; k < filled1 && status == PERP_OK; k++)
-    status = perp_scan_int(t, "a block row pointer", k > 0 ? index1[k - 1] : 0, blocks, &index1[k]);
-  if (status == PERP_OK && (index1[0] != 0 || index1[filled1 - 1] != blocks))
-    status = perp_scan_fail(t, t->word_line, "the block row pointers do not span all blocks");
-  for (int k = 0; k < filled2 && status == PERP_OK; k++)
-    status = perp_scan_int(t, "a block column", 0, nc - 1, &index2[k]);
-  if (status == PERP_OK) status = io_dat_make(t, m);
-  for (int r = 0; r + 1 < filled1 && status == PERP_OK; r++)
-    for (int k = index1[r]; k < index1[r + 1] && status == PERP_OK; k++) {
-      status = perp_scan_int(t, "the number of a block", k, k, &number);
-      int c = index2[k];
-      for (int j = cs[c]; j < cs[c + 1] && status == PERP_OK; j++)
-        for (int i = rs[r]; i < rs[r + 1] && status == PERP_OK; i++)
-          status = perp_scan_real(t, "an entry of a block",
-                                  &m->a[(size_t)i + (size_t)j * (size_t)m->rows]);
+  for (int k = 0; k < filled1; k++)
+    PERP_TRY(
+        perp_scan_int(t, "a block row pointer", k > 0 ? index1[k - 1] : 0, blocks, &index1[k]));
+  if (index1[0] != 0 || index1[filled1 - 1] != blocks)
+    return perp_scan_fail(t, t->word_line, "the block row pointers do not span all blocks");
+  for (int k = 0; k < filled2; k++)
+    PERP_TRY(perp_scan_int(t, "a block column", 0, nc - 1, &index2[k]));
+  PERP_TRY(io_dat_make(t, m));
+  for (int r = 0; r + 1 < filled1; r++)
+    for (int k = index1[r]; k < index1[r + 1]; k++) {
+      PERP_TRY(perp_scan_int(t, "the number of a block", k, k, &number));
+      for (int j = cs[index2[k]]; j < cs[index2[k] + 1]; j++)
+        for (int i = rs[r]; i < rs[r + 1]; i++)
+          PERP_TRY(perp_scan_real(t, "an entry of a block",
+                                  &m->a[(size_t)i + (size_t)j * (size_t)m->rows]));
     }
-  free(index1);
-  free(index2);
-  return status;
+  return PERP_OK;
 }
 
 static perp_status read_blocks(perp_scan *t, struct matrix *m)
@@ -102,12 +97,10 @@ static perp_status read_blocks(perp_scan *t, struct matrix *m)
   PERP_TRY(perp_scan_int(t, "the number of block rows", 0, m->rows, &nr));
   PERP_TRY(perp_scan_int(t, "the number of block columns", 0, m->columns, &nc));
   PERP_TRY(perp_scan_afford(t, "the blocks", 2.0 * blocks + nr + nc));
-  int *rs = calloc((size_t)nr + 1, sizeof *rs), *cs = calloc((size_t)nc + 1, sizeof *cs);
-  perp_status status = rs == NULL || cs == NULL
-                           ? PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", blocks)
-                           : read_block_arrays(t, m, blocks, nr, nc, rs, cs);
-  free(rs);
-  free(cs);
+  int *start = calloc(2 * (size_t)nr + (size_t)nc + (size_t)blocks + 3, sizeof *start);
+  if (start == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", blocks);
+  perp_status status = read_block_arrays(t, m, blocks, nr, nc, start);
+  free(start);
   return status;
 }
 
@@ -199,7 +192,7 @@ static perp_status io_dat_read_matrix(perp_scan *t, struct matrix *m)
   return status;
 }
 
-/* ---- the kinds ------------------------------------------------------------------------------------------ */
+/* ---- the kinds ------------------------------------------------------------------------------- */
 
 /* A square matrix of n rows into a new problem. */
 static perp_status square_problem(perp_scan *t, int n, unsigned parts, perp_lcp_problem *out)
@@ -285,83 +278,69 @@ static perp_status read_mlcp(perp_scan *t, perp_lcp_problem *out)
   return PERP_OK;
 }
 
-static perp_status io_dat_read_mu(perp_scan *t, int nc, double *mu)
+/* The vectors behind M = W (local), or M and H (global), into x: f, then b and mu. */
+static perp_status read_friction_vectors(perp_scan *t, int dim, int nc, struct matrix *M,
+                                         struct matrix *H, double *x, perp_lcp_problem *out)
 {
+  const int dof = H != NULL ? M->rows : 0, m = dim * nc;
+  double *f = x, *b = f + dof, *mu = b + m;
+  PERP_TRY(perp_scan_reals(t, "q", (size_t)dof, f));
+  PERP_TRY(perp_scan_reals(t, H != NULL ? "b" : "q", (size_t)m, b));
   for (int c = 0; c < nc; c++) {
     PERP_TRY(perp_scan_real(t, "mu", &mu[c]));
     if (mu[c] < 0) return perp_scan_fail(t, t->word_line, "mu must be >= 0, got %g", mu[c]);
   }
-  return PERP_OK;
+  if (H == NULL) return perp_lcp_friction_problem(t->ctx, dim, nc, M->a, b, mu, out);
+  perp_status status = perp_lcp_condense(t->ctx, dim, nc, dof, M->a, H->a, f, b, mu, out);
+  return status == PERP_ERR_FORMAT ? perp_scan_fail(t, t->word_line, "M is singular") : status;
+}
+
+/* The same, with a look at the sizes.  H NULL: local. */
+static perp_status read_friction_data(perp_scan *t, int dim, int nc, struct matrix *M,
+                                      struct matrix *H, perp_lcp_problem *out)
+{
+  const int m = dim * nc, dof = H != NULL ? M->rows : 0;
+  if (H == NULL && (M->rows != m || M->columns != m))
+    return perp_scan_fail(t, t->word_line, "W is %d x %d, but %d contacts have %d rows", M->rows,
+                          M->columns, nc, m);
+  if (H != NULL && (M->columns != dof || H->rows != dof || H->columns != m))
+    return perp_scan_fail(t, t->word_line, "M is %d x %d and H is %d x %d with %d contacts",
+                          M->rows, M->columns, H->rows, H->columns, nc);
+  PERP_TRY(perp_scan_afford(t, H != NULL ? "f, b and mu" : "q and mu", (double)dof + m + nc));
+  double *x = calloc((size_t)dof + (size_t)m + (size_t)nc + 1, sizeof *x);
+  if (x == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
+  perp_status status = read_friction_vectors(t, dim, nc, M, H, x, out);
+  free(x);
+  return status;
+}
+
+static perp_status io_dat_read_friction(perp_scan *t, bool global, perp_lcp_problem *out)
+{
+  int dim, nc;
+  struct matrix M, H = { 0 };
+  PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
+  PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
+  PERP_TRY(io_dat_read_matrix(t, &M));
+  perp_status status = global ? io_dat_read_matrix(t, &H) : PERP_OK;
+  if (status == PERP_OK) status = read_friction_data(t, dim, nc, &M, global ? &H : NULL, out);
+  free(M.a);
+  free(H.a);
+  if (status == PERP_OK)
+    snprintf(out->family, sizeof out->family, "siconos-%sfc%dd", global ? "global-" : "", dim);
+  return status;
 }
 
 static perp_status read_fc(perp_scan *t, perp_lcp_problem *out)
 {
-  int dim, nc;
-  struct matrix W;
-  PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
-  PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
-  PERP_TRY(io_dat_read_matrix(t, &W));
-  int m = dim * nc;
-  double *q = NULL;
-  perp_status status = PERP_OK;
-  if (W.rows != m || W.columns != m)
-    status = perp_scan_fail(t, t->word_line, "W is %d x %d, but %d contacts have %d rows", W.rows,
-                            W.columns, nc, m);
-  if (status == PERP_OK) status = perp_scan_afford(t, "q and mu", (double)m + nc);
-  if (status == PERP_OK) {
-    q = calloc((size_t)m + (size_t)nc + 1, sizeof *q);
-    if (q == NULL) status = PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
-  }
-  if (status == PERP_OK) status = perp_scan_reals(t, "q", (size_t)m, q);
-  if (status == PERP_OK) status = io_dat_read_mu(t, nc, q + m);
-  if (status == PERP_OK) status = perp_lcp_friction_problem(t->ctx, dim, nc, W.a, q, q + m, out);
-  free(q);
-  free(W.a);
-  if (status == PERP_OK) snprintf(out->family, sizeof out->family, "siconos-fc%dd", dim);
-  return status;
-}
-
-static perp_status io_dat_read_global_vectors(perp_scan *t, int dim, int nc, struct matrix *M,
-                                              struct matrix *H, perp_lcp_problem *out)
-{
-  int dof = M->rows, m = dim * nc;
-  if (M->columns != dof || H->rows != dof || H->columns != m)
-    return perp_scan_fail(t, t->word_line, "M is %d x %d and H is %d x %d with %d contacts",
-                          M->rows, M->columns, H->rows, H->columns, nc);
-  PERP_TRY(perp_scan_afford(t, "f, b and mu", (double)dof + m + nc));
-  double *f = calloc((size_t)dof + (size_t)m + (size_t)nc + 1, sizeof *f);
-  if (f == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
-  double *b = f + dof, *mu = b + m;
-  perp_status status = perp_scan_reals(t, "q", (size_t)dof, f);
-  if (status == PERP_OK) status = perp_scan_reals(t, "b", (size_t)m, b);
-  if (status == PERP_OK) status = io_dat_read_mu(t, nc, mu);
-  int line = t->word_line;
-  if (status == PERP_OK) {
-    status = perp_lcp_condense(t->ctx, dim, nc, dof, M->a, H->a, f, b, mu, out);
-    if (status == PERP_ERR_FORMAT) status = perp_scan_fail(t, line, "M is singular");
-  }
-  free(f);
-  return status;
+  return io_dat_read_friction(t, false, out);
 }
 
 static perp_status io_dat_read_global(perp_scan *t, perp_lcp_problem *out)
 {
-  int dim, nc;
-  struct matrix M, H;
-  PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
-  PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
-  PERP_TRY(io_dat_read_matrix(t, &M));
-  perp_status status = io_dat_read_matrix(t, &H);
-  if (status == PERP_OK) {
-    status = io_dat_read_global_vectors(t, dim, nc, &M, &H, out);
-    free(H.a);
-  }
-  free(M.a);
-  if (status == PERP_OK) snprintf(out->family, sizeof out->family, "siconos-global-fc%dd", dim);
-  return status;
+  return io_dat_read_friction(t, true, out);
 }
 
-/* ---- which kind ------------------------------------------------------------------------------------------ */
+/* ---- which kind ------------------------------------------------------------------------------ */
 
 static const struct kind {
   const char *name;
@@ -432,7 +411,7 @@ perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out)
   return worst;
 }
 
-/* ---- friction problems, shared with fclib ------------------------------------------------------------------- */
+/* ---- friction problems, shared with fclib ---------------------------------------------------- */
 
 perp_status perp_lcp_friction_problem(perp_ctx *ctx, int dim, int nc, const double *W,
                                       const double *q, const double *mu, perp_lcp_problem *out)
@@ -459,10 +438,9 @@ perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, int dof, double *M
   size_t nd = (size_t)dof, nm = (size_t)m;
   lapack_int *pivot = calloc(nd + 1, sizeof *pivot);
   double *X = perp_lcp_zeroed((double)dof * m, sizeof *X);
-  double *W = perp_lcp_zeroed((double)m * m, sizeof *W);
-  double *q = calloc(nm + 1, sizeof *q);
+  double *W = perp_lcp_zeroed((double)m * m + m, sizeof *W), *q = NULL; /* q behind W */
   perp_status status = PERP_OK;
-  if (pivot == NULL || X == NULL || W == NULL || q == NULL)
+  if (pivot == NULL || X == NULL || W == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
   /* X = M^-1 H, f <- M^-1 f */
   if (status == PERP_OK && dof > 0) {
@@ -475,21 +453,19 @@ perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, int dof, double *M
     if (status == PERP_OK) LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', dof, 1, M, dof, pivot, f, dof);
   }
   if (status == PERP_OK) {
+    q = W + nm * nm;
     for (size_t j = 0; j < nm; j++) {
       for (size_t i = 0; i < nm; i++)
         for (size_t k = 0; k < nd; k++) W[i + j * nm] += H[k + i * nd] * X[k + j * nd];
       q[j] = b[j];
       for (size_t k = 0; k < nd; k++) q[j] += H[k + j * nd] * f[k];
     }
-    for (size_t k = 0; k < nm * nm && status == PERP_OK; k++)
+    for (size_t k = 0; k < nm * nm + nm && status == PERP_OK; k++)
       if (!isfinite(W[k])) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "M is singular");
-    for (size_t k = 0; k < nm && status == PERP_OK; k++)
-      if (!isfinite(q[k])) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "M is singular");
   }
   if (status == PERP_OK) status = perp_lcp_friction_problem(ctx, dim, nc, W, q, mu, out);
   free(pivot);
   free(X);
   free(W);
-  free(q);
   return status;
 }

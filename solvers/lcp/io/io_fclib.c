@@ -178,68 +178,44 @@ static perp_status io_fclib_read_matrix(const struct file *f, const char *group,
   return status;
 }
 
-static perp_status io_fclib_read_mu(const struct file *f, const char *group, int nc, double *mu)
+/* The vectors of a problem with M = W (local), or M and H (global).  x: room for f, b and mu. */
+static perp_status read_vectors(const struct file *f, bool global, int dim, const struct matrix *M,
+                                const struct matrix *H, double *x, perp_lcp_problem *out)
 {
+  const char *group = global ? "/fclib_global/vectors" : "/fclib_local/vectors";
+  const int dof = global ? M->m : 0, m = global ? H->n : M->m, nc = m / dim;
+  double *force = x, *b = x + dof, *mu = b + m;
+  if (global) PERP_TRY(read_array(f, group, "f", H5T_NATIVE_DOUBLE, (size_t)dof, force));
+  PERP_TRY(read_array(f, group, global ? "w" : "q", H5T_NATIVE_DOUBLE, (size_t)m, b));
   PERP_TRY(read_array(f, group, "mu", H5T_NATIVE_DOUBLE, (size_t)nc, mu));
   for (int c = 0; c < nc; c++)
     if (mu[c] < 0) return REFUSE(f, "%s/mu[%d] = %g", group, c, mu[c]);
-  return PERP_OK;
-}
-
-static perp_status read_local(const struct file *f, int dim, perp_lcp_problem *out)
-{
-  struct matrix W;
-  int m = 0;
-  PERP_TRY(io_fclib_read_size(f, "/fclib_local/vectors", "q", &m));
-  if (m % dim != 0) return REFUSE(f, "%d rows in %d dimensions", m, dim);
-  PERP_TRY(io_fclib_read_matrix(f, "/fclib_local/W", m, m, &W));
-  double *q = calloc(2 * (size_t)m + 1, sizeof *q), *mu = q + m;
-  perp_status status = PERP_OK;
-  if (q == NULL) status = REFUSE(f, "no memory for %d rows", m);
-  if (status == PERP_OK)
-    status = read_array(f, "/fclib_local/vectors", "q", H5T_NATIVE_DOUBLE, (size_t)W.m, q);
-  if (status == PERP_OK) status = io_fclib_read_mu(f, "/fclib_local/vectors", W.m / dim, mu);
-  if (status == PERP_OK)
-    status = perp_lcp_friction_problem(f->ctx, dim, W.m / dim, W.a, q, mu, out);
-  free(q);
-  free(W.a);
-  return status;
-}
-
-static perp_status io_fclib_read_global_vectors(const struct file *f, int dim, struct matrix *M,
-                                                struct matrix *H, double *x, perp_lcp_problem *out)
-{
-  int dof = M->m, m = H->n;
-  double *force = x, *w = x + dof, *mu = w + m;
-  const char *group = "/fclib_global/vectors";
-  PERP_TRY(read_array(f, group, "f", H5T_NATIVE_DOUBLE, (size_t)dof, force));
-  PERP_TRY(read_array(f, group, "w", H5T_NATIVE_DOUBLE, (size_t)m, w));
-  PERP_TRY(io_fclib_read_mu(f, group, m / dim, mu));
-  perp_status status = perp_lcp_condense(f->ctx, dim, m / dim, dof, M->a, H->a, force, w, mu, out);
+  if (!global) return perp_lcp_friction_problem(f->ctx, dim, nc, M->a, b, mu, out);
+  perp_status status = perp_lcp_condense(f->ctx, dim, nc, dof, M->a, H->a, force, b, mu, out);
   return status == PERP_ERR_FORMAT ? REFUSE(f, "M is singular") : status;
 }
 
-static perp_status io_fclib_read_global(const struct file *f, int dim, perp_lcp_problem *out)
+static perp_status read_problem(const struct file *f, bool global, int dim, perp_lcp_problem *out)
 {
-  struct matrix M, H;
-  if (io_fclib_present(f, "/fclib_global/G")) {
-    int columns;
+  struct matrix M, H = { 0 };
+  int dof = 0, m = 0, columns = 0;
+  if (global && io_fclib_present(f, "/fclib_global/G"))
     PERP_TRY(io_fclib_read_int(f, "/fclib_global/G", "n", 0, &columns));
-    if (columns > 0) return REFUSE(f, "equality constraints (G) are not supported");
-  }
-  int dof = 0, m = 0;
-  PERP_TRY(io_fclib_read_size(f, "/fclib_global/vectors", "f", &dof));
-  PERP_TRY(io_fclib_read_size(f, "/fclib_global/vectors", "w", &m));
+  if (columns > 0) return REFUSE(f, "equality constraints (G) are not supported");
+  if (global) PERP_TRY(io_fclib_read_size(f, "/fclib_global/vectors", "f", &dof));
+  PERP_TRY(global ? io_fclib_read_size(f, "/fclib_global/vectors", "w", &m)
+                  : io_fclib_read_size(f, "/fclib_local/vectors", "q", &m));
   if (m % dim != 0) return REFUSE(f, "%d rows in %d dimensions", m, dim);
-  PERP_TRY(io_fclib_read_matrix(f, "/fclib_global/M", dof, dof, &M));
-  perp_status status = io_fclib_read_matrix(f, "/fclib_global/H", dof, m, &H);
+  PERP_TRY(global ? io_fclib_read_matrix(f, "/fclib_global/M", dof, dof, &M)
+                  : io_fclib_read_matrix(f, "/fclib_local/W", m, m, &M));
+  perp_status status = global ? io_fclib_read_matrix(f, "/fclib_global/H", dof, m, &H) : PERP_OK;
   if (status == PERP_OK) {
-    double *x = calloc((size_t)M.m + 2 * (size_t)H.n + 1, sizeof *x);
-    status = x == NULL ? REFUSE(f, "no memory for %d rows", H.n)
-                       : io_fclib_read_global_vectors(f, dim, &M, &H, x, out);
+    double *x = calloc((size_t)dof + 2 * (size_t)m + 1, sizeof *x);
+    status = x == NULL ? REFUSE(f, "no memory for %d rows", m)
+                       : read_vectors(f, global, dim, &M, &H, x, out);
     free(x);
-    free(H.a);
   }
+  free(H.a);
   free(M.a);
   return status;
 }
@@ -253,7 +229,7 @@ static perp_status read_open_file(const struct file *f, perp_lcp_problem *out)
   if (!local && !global) return REFUSE(f, "neither /fclib_local nor /fclib_global");
   PERP_TRY(io_fclib_read_int(f, local ? "/fclib_local" : "/fclib_global", "spacedim", 2, &dim));
   if (dim > 3) return REFUSE(f, "spacedim = %d", dim);
-  PERP_TRY(local ? read_local(f, dim, out) : io_fclib_read_global(f, dim, out));
+  PERP_TRY(read_problem(f, !local, dim, out));
   snprintf(out->family, sizeof out->family, local ? "fclib-local" : "fclib-global");
   return PERP_OK;
 }
@@ -275,7 +251,7 @@ perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_proble
   return status;
 }
 
-/* ---- writing ----------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static bool write_array(hid_t at, const char *name, hid_t type, size_t count, const void *x)
 {

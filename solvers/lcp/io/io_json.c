@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +37,24 @@ static const char *const member_names[MEMBERS] = { "family", "provenance", "n", 
                                                    "mu",     "cone",       "unit", "contact_of",
                                                    "frozen", "solution" };
 
-/* ---- syntax ------------------------------------------------------------------------------------------- */
+/* What is one item of the array of a member, and where it goes. */
+enum item { REAL, BOUND, INDEX, FLAG, ROW };
+static const struct {
+  enum item kind;
+  size_t to; /* in perp_lcp_arrays */
+} member_arrays[MEMBERS] = {
+  [J_B] = { REAL, offsetof(perp_lcp_arrays, b) },
+  [J_LO] = { BOUND, offsetof(perp_lcp_arrays, lo) },
+  [J_HI] = { BOUND, offsetof(perp_lcp_arrays, hi) },
+  [J_FRICTION_OF] = { INDEX, offsetof(perp_lcp_arrays, fric_of) },
+  [J_MU] = { REAL, offsetof(perp_lcp_arrays, mu) },
+  [J_CONE] = { FLAG, offsetof(perp_lcp_arrays, cone) },
+  [J_UNIT] = { REAL, offsetof(perp_lcp_arrays, unit) },
+  [J_CONTACT_OF] = { INDEX, offsetof(perp_lcp_arrays, contact_of) },
+  [J_SOLUTION] = { REAL, offsetof(perp_lcp_arrays, solution) },
+};
+
+/* ---- syntax ---------------------------------------------------------------------------------- */
 
 enum { DEEPEST = 64, LONGEST = 512 };
 
@@ -127,26 +145,24 @@ static perp_status io_json_read_number(perp_scan *t, const char *what, double *v
 {
   char word[LONGEST];
   char c = io_json_peek(t);
-  const char *s = t->at;
-  if (c == '-') s++;
+  const char *s = t->at + (c == '-');
   size_t n = io_json_digits(s, t->end);
   if (n == 0 || (n > 1 && *s == '0')) return io_json_unexpected(t, what);
   s += n;
-  if (integer != NULL) *integer = true;
+  const char *whole = s;
   if (s < t->end && *s == '.') {
     n = io_json_digits(s + 1, t->end);
     if (n == 0) return io_json_unexpected(t, what);
     s += n + 1;
-    if (integer != NULL) *integer = false;
   }
   if (s < t->end && (*s == 'e' || *s == 'E')) {
-    const char *e = s + 1;
-    if (e < t->end && (*e == '+' || *e == '-')) e++;
-    n = io_json_digits(e, t->end);
+    s++;
+    if (s < t->end && (*s == '+' || *s == '-')) s++;
+    n = io_json_digits(s, t->end);
     if (n == 0) return io_json_unexpected(t, what);
-    s = e + n;
-    if (integer != NULL) *integer = false;
+    s += n;
   }
+  if (integer != NULL) *integer = s == whole;
   n = (size_t)(s - t->at);
   if (n >= sizeof word) return perp_scan_fail(t, t->line, "%s has %zu digits", what, n);
   memcpy(word, t->at, n);
@@ -205,7 +221,7 @@ static perp_status io_json_skip(perp_scan *t, const char *what, int depth, int *
   return PERP_OK;
 }
 
-/* ---- the members ----------------------------------------------------------------------------------------- */
+/* ---- the members ----------------------------------------------------------------------------- */
 
 struct member_place {
   const char *at; /* of its value; NULL: absent */
@@ -222,12 +238,7 @@ static perp_status find_members(perp_scan *t, struct member_place *place)
     PERP_TRY(io_json_read_text(t, "the name of a member", name, sizeof name));
     int k = 0;
     while (k < MEMBERS && strcmp(member_names[k], name) != 0) k++;
-    if (k == MEMBERS) {
-      const char *near = perp_closest(name, member_names, MEMBERS);
-      return perp_scan_fail(t, t->line, "unknown member '%s'%s%s%s", name,
-                            near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
-                            near != NULL ? "'?)" : "");
-    }
+    if (k == MEMBERS) return perp_scan_unknown(t, t->line, "member", name, member_names, MEMBERS);
     if (place[k].at != NULL) return perp_scan_fail(t, t->line, "%s is given twice", name);
     if (!io_json_take(t, ':')) return io_json_unexpected(t, "':'");
     io_json_peek(t);
@@ -272,85 +283,74 @@ static perp_status read_bound(perp_scan *t, const char *what, double *value)
   return PERP_OK;
 }
 
-/* What is one item of an array, and where it goes. */
-enum item { REAL, BOUND, INDEX, FLAG };
+/* An array of n items. */
 struct items {
   enum item kind;
   const char *name;
   int n;
-  double *x; /* REAL, BOUND: every stride-th; NULL: only look */
-  size_t stride;
-  int *index;        /* INDEX: [-1, n - 1] */
-  signed char *flag; /* 0 or 1 */
+  void *to;      /* double, int in [-1, n - 1] or signed char, 0 or 1; NULL: only look */
+  size_t stride; /* of doubles */
 };
 
 static perp_status read_items(perp_scan *t, struct items a)
 {
   double v;
   int k = 0;
+  char name[32];
   if (!io_json_take(t, '[')) return io_json_unexpected(t, "'['");
   for (int i = 0; i < a.n; i++) {
     if (i > 0 && !io_json_take(t, ',')) {
-      if (io_json_peek(t) == ']')
-        return perp_scan_fail(t, t->line, "%s has %d entries, not %d", a.name, i, a.n);
-      return io_json_unexpected(t, "','");
+      if (io_json_peek(t) != ']') return io_json_unexpected(t, "','");
+      return a.kind == ROW
+                 ? perp_scan_fail(t, t->line, "A has %d rows but n = %d", i, a.n)
+                 : perp_scan_fail(t, t->line, "%s has %d entries, not %d", a.name, i, a.n);
     }
+    double *x = a.to != NULL ? (double *)a.to + (size_t)i * a.stride : NULL;
     switch (a.kind) {
+    case ROW:
+      snprintf(name, sizeof name, "row %d of A", i);
+      PERP_TRY(read_items(t, (struct items){ REAL, name, a.n, x, (size_t)a.n }));
+      break;
     case REAL:
     case BOUND:
       PERP_TRY(a.kind == BOUND ? read_bound(t, a.name, &v)
                                : io_json_read_number(t, a.name, &v, NULL));
-      if (a.x != NULL) a.x[(size_t)i * a.stride] = v;
+      if (x != NULL) *x = v;
       break;
     case INDEX:
-      PERP_TRY(io_json_read_int(t, a.name, -1, a.n - 1, &a.index[i]));
+      PERP_TRY(io_json_read_int(t, a.name, -1, a.n - 1, (int *)a.to + i));
       break;
     case FLAG:
       PERP_TRY(io_json_read_int(t, a.name, 0, 1, &k));
-      a.flag[i] = (signed char)k;
+      ((signed char *)a.to)[i] = (signed char)k;
       break;
     }
   }
-  if (!io_json_take(t, ']'))
-    return io_json_peek(t) == ','
-               ? perp_scan_fail(t, t->line, "%s has more than %d entries", a.name, a.n)
-               : io_json_unexpected(t, "',' or ']'");
-  return PERP_OK;
+  if (io_json_take(t, ']')) return PERP_OK;
+  if (io_json_peek(t) != ',') return io_json_unexpected(t, "',' or ']'");
+  return a.kind == ROW ? perp_scan_fail(t, t->line, "A has more than n = %d rows", a.n)
+                       : perp_scan_fail(t, t->line, "%s has more than %d entries", a.name, a.n);
 }
 
 /* The rows of A; A NULL: only look. */
 static perp_status io_json_read_rows(perp_scan *t, int n, double *A)
 {
-  char name[32];
-  if (!io_json_take(t, '[')) return io_json_unexpected(t, "'['");
-  for (int i = 0; i < n; i++) {
-    if (i > 0 && !io_json_take(t, ',')) {
-      if (io_json_peek(t) == ']')
-        return perp_scan_fail(t, t->line, "A has %d rows but n = %d", i, n);
-      return io_json_unexpected(t, "','");
-    }
-    snprintf(name, sizeof name, "row %d of A", i);
-    PERP_TRY(read_items(t, (struct items){ .kind = REAL,
-                                           .name = name,
-                                           .n = n,
-                                           .x = A != NULL ? A + i : NULL,
-                                           .stride = (size_t)n }));
-  }
-  if (!io_json_take(t, ']'))
-    return io_json_peek(t) == ',' ? perp_scan_fail(t, t->line, "A has more than n = %d rows", n)
-                                  : io_json_unexpected(t, "',' or ']'");
-  return PERP_OK;
+  return read_items(t, (struct items){ ROW, "A", n, A, 1 });
 }
 
-/* The array of a member where it is present. */
-static perp_status read_member(perp_scan *t, const struct member_place *place, struct items a)
+/* The array of member k, where it is present and wanted. */
+static perp_status read_member(perp_scan *t, const struct member_place *place, enum member k, int n,
+                               const perp_lcp_arrays *x)
 {
-  if (place->at == NULL) return PERP_OK;
-  go_to(t, place);
-  if (place->items < 0) return io_json_unexpected(t, "'['");
-  if (place->items != a.n)
-    return perp_scan_fail(t, t->line, "%s has %d entries but n = %d", a.name, place->items, a.n);
-  return read_items(t, a);
+  void *to;
+  memcpy(&to, (const char *)x + member_arrays[k].to, sizeof to);
+  if (place[k].at == NULL || to == NULL) return PERP_OK;
+  go_to(t, &place[k]);
+  if (place[k].items < 0) return io_json_unexpected(t, "'['");
+  if (place[k].items != n)
+    return perp_scan_fail(t, t->line, "%s has %d entries but n = %d", member_names[k],
+                          place[k].items, n);
+  return read_items(t, (struct items){ member_arrays[k].kind, member_names[k], n, to, 1 });
 }
 
 /* The line where item i of an array stands; its syntax is known to be right. */
@@ -373,15 +373,9 @@ static int io_json_line_of(perp_scan t, const struct member_place *place, int i)
 static perp_status io_json_read_friction(perp_scan *t, const struct member_place *place, int n,
                                          perp_lcp_arrays x)
 {
-  PERP_TRY(read_member(
-      t, &place[J_FRICTION_OF],
-      (struct items){ .kind = INDEX, .name = "friction_of", .n = n, .index = x.fric_of }));
-  PERP_TRY(
-      read_member(t, &place[J_MU],
-                  (struct items){ .kind = REAL, .name = "mu", .n = n, .x = x.mu, .stride = 1 }));
-  if (x.cone != NULL)
-    PERP_TRY(read_member(t, &place[J_CONE],
-                         (struct items){ .kind = FLAG, .name = "cone", .n = n, .flag = x.cone }));
+  PERP_TRY(read_member(t, place, J_FRICTION_OF, n, &x));
+  PERP_TRY(read_member(t, place, J_MU, n, &x));
+  PERP_TRY(read_member(t, place, J_CONE, n, &x));
   for (int i = 0; i < n; i++) {
     int j = x.fric_of[i];
     if (j < 0) continue;
@@ -398,14 +392,11 @@ static perp_status io_json_read_friction(perp_scan *t, const struct member_place
 }
 
 static perp_status io_json_read_bounds(perp_scan *t, const struct member_place *place, int n,
-                                       double *lo, double *hi)
+                                       perp_lcp_arrays x)
 {
-  PERP_TRY(
-      read_member(t, &place[J_LO],
-                  (struct items){ .kind = BOUND, .name = "lo", .n = n, .x = lo, .stride = 1 }));
-  PERP_TRY(
-      read_member(t, &place[J_HI],
-                  (struct items){ .kind = BOUND, .name = "hi", .n = n, .x = hi, .stride = 1 }));
+  const double *lo = x.lo, *hi = x.hi;
+  PERP_TRY(read_member(t, place, J_LO, n, &x));
+  PERP_TRY(read_member(t, place, J_HI, n, &x));
   for (int i = 0; i < n; i++)
     if (!(lo[i] <= hi[i]) || lo[i] == HUGE_VAL || hi[i] == -HUGE_VAL)
       return perp_scan_fail(t, io_json_line_of(*t, &place[place[J_HI].at != NULL ? J_HI : J_LO], i),
@@ -467,25 +458,21 @@ static perp_status read_labels(perp_scan *t, const struct member_place *place,
 static void io_json_simplify(perp_lcp_problem *out)
 {
   perp_lcp *p = &out->p;
-  bool bounds = false, friction = false, cones = false;
+  bool bounds = false, friction = false, cones = false, units = false, contacts = false;
   for (int i = 0; i < p->n; i++) {
     bounds = bounds || (p->lo != NULL && (p->lo[i] != 0 || p->hi[i] != HUGE_VAL));
     friction = friction || (p->fric_of != NULL && p->fric_of[i] >= 0);
     cones = cones || (p->cone != NULL && p->cone[i] != 0);
+    units = units || (p->unit != NULL && p->unit[i] != 1);
+    contacts = contacts || (p->contact_of != NULL && p->contact_of[i] >= 0);
   }
   if (!bounds) p->lo = p->hi = NULL;
-  bool units = false;
-  for (int i = 0; p->unit != NULL && i < p->n; i++) units = units || p->unit[i] != 1;
   if (!units) p->unit = NULL;
-  bool contacts = false;
-  for (int i = 0; p->contact_of != NULL && i < p->n; i++)
-    contacts = contacts || p->contact_of[i] >= 0;
   if (!contacts) p->contact_of = NULL;
   if (!cones) p->cone = NULL;
-  if (!friction && !cones) {
-    p->fric_of = NULL;
-    p->mu = NULL;
-  }
+  if (friction || cones) return;
+  p->fric_of = NULL;
+  p->mu = NULL;
 }
 
 perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
@@ -506,22 +493,12 @@ perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out)
   PERP_TRY(read_labels(t, place, out));
   go_to(t, &place[J_A]);
   PERP_TRY(io_json_read_rows(t, n, x.A));
-  PERP_TRY(read_member(t, &place[J_B],
-                       (struct items){ .kind = REAL, .name = "b", .n = n, .x = x.b, .stride = 1 }));
-  PERP_TRY(io_json_read_bounds(t, place, n, x.lo, x.hi));
+  PERP_TRY(read_member(t, place, J_B, n, &x));
+  PERP_TRY(io_json_read_bounds(t, place, n, x));
   PERP_TRY(io_json_read_friction(t, place, n, x));
-  if (x.unit != NULL)
-    PERP_TRY(read_member(
-        t, &place[J_UNIT],
-        (struct items){ .kind = REAL, .name = "unit", .n = n, .x = x.unit, .stride = 1 }));
-  if (x.contact_of != NULL)
-    PERP_TRY(read_member(
-        t, &place[J_CONTACT_OF],
-        (struct items){ .kind = INDEX, .name = "contact_of", .n = n, .index = x.contact_of }));
-  if (solution)
-    PERP_TRY(read_member(
-        t, &place[J_SOLUTION],
-        (struct items){ .kind = REAL, .name = "solution", .n = n, .x = x.solution, .stride = 1 }));
+  PERP_TRY(read_member(t, place, J_UNIT, n, &x));
+  PERP_TRY(read_member(t, place, J_CONTACT_OF, n, &x));
+  PERP_TRY(read_member(t, place, J_SOLUTION, n, &x));
   io_json_simplify(out);
   t->line = last;
   return PERP_OK;

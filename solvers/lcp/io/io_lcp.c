@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- reading: what is there, then where it goes ----------------------------------------------------------- */
+/* ---- reading: what is there, then where it goes ---------------------------------------------- */
 
 enum section {
   S_FAMILY,
@@ -55,65 +55,39 @@ static unsigned io_lcp_scan(perp_scan t)
   return seen;
 }
 
-/* Growing arrays of numbers and indices. */
-struct list {
-  double *x;
-  int *i;
-  size_t n, room;
-};
+/* ---- A --------------------------------------------------------------------------------------- */
 
-static perp_status io_lcp_grow(perp_scan *t, struct list *l, bool real, size_t more)
+/* given [n n]: entries so far, to refuse a second one at the same place. */
+static perp_status read_entries_of(perp_scan *t, int n, int count, bool symmetric, bool *given,
+                                   double *A)
 {
-  if (l->n + more <= l->room) return PERP_OK;
-  size_t room = 2 * (l->n + more) + 64, size = real ? sizeof(double) : sizeof(int);
-  void *bigger = realloc(real ? (void *)l->x : (void *)l->i, room * size);
-  if (bigger == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %zu numbers", room);
-  if (real)
-    l->x = bigger;
-  else
-    l->i = bigger;
-  l->room = room;
+  const size_t ld = (size_t)n;
+  for (int k = 0; k < count; k++) {
+    int i, j;
+    double v;
+    PERP_TRY(perp_scan_int(t, "a row index", 0, n - 1, &i));
+    const int line = t->word_line;
+    PERP_TRY(perp_scan_int(t, "a column index", 0, n - 1, &j));
+    PERP_TRY(perp_scan_real(t, "an entry of A", &v));
+    const size_t at = (size_t)i + (size_t)j * ld, mirror = (size_t)j + (size_t)i * ld;
+    if (given[at]) return perp_scan_fail(t, line, "A[%d, %d] is given twice", i, j);
+    A[at] = v;
+    given[at] = true;
+    if (!symmetric) continue;
+    A[mirror] = v;
+    given[mirror] = true;
+  }
   return PERP_OK;
 }
-
-static perp_status io_lcp_push(perp_scan *t, struct list *l, int value)
-{
-  PERP_TRY(io_lcp_grow(t, l, false, 1));
-  l->i[l->n++] = value;
-  return PERP_OK;
-}
-
-/* ---- A --------------------------------------------------------------------------------------------------------- */
 
 static perp_status read_coordinate(perp_scan *t, int n, bool symmetric, double *A)
 {
-  int count, i, j;
-  size_t ld = (size_t)n;
+  int count;
   PERP_TRY(perp_scan_int(t, "the number of entries", 0, INT_MAX, &count));
   PERP_TRY(perp_scan_afford(t, "A", 3.0 * count));
-  /* entries given so far, to refuse a second one at the same place */
-  unsigned char *given = calloc((ld * ld + 7) / 8 + 1, 1);
+  bool *given = calloc((size_t)n * (size_t)n + 1, sizeof *given);
   if (given == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
-  perp_status status = PERP_OK;
-  for (int k = 0; k < count && status == PERP_OK; k++) {
-    double v;
-    status = perp_scan_int(t, "a row index", 0, n - 1, &i);
-    int line = t->word_line;
-    if (status == PERP_OK) status = perp_scan_int(t, "a column index", 0, n - 1, &j);
-    if (status == PERP_OK) status = perp_scan_real(t, "an entry of A", &v);
-    if (status != PERP_OK) break;
-    size_t at = (size_t)i + (size_t)j * ld, mirror = (size_t)j + (size_t)i * ld;
-    if (given[at / 8] >> at % 8 & 1) {
-      status = perp_scan_fail(t, line, "A[%d, %d] is given twice", i, j);
-      break;
-    }
-    given[at / 8] = (unsigned char)(given[at / 8] | 1 << at % 8);
-    A[at] = v;
-    if (symmetric) {
-      given[mirror / 8] = (unsigned char)(given[mirror / 8] | 1 << mirror % 8);
-      A[mirror] = v;
-    }
-  }
+  perp_status status = read_entries_of(t, n, count, symmetric, given, A);
   free(given);
   return status;
 }
@@ -134,7 +108,7 @@ static perp_status read_A(perp_scan *t, int n, double *A)
   return PERP_OK;
 }
 
-/* ---- J M^-1 J' + S ---------------------------------------------------------------------------------------------- */
+/* ---- J M^-1 J' + S --------------------------------------------------------------------------- */
 
 /* M = inverse of a symmetric positive definite d x d matrix, by Cholesky; false when it is not. */
 static bool io_lcp_invert(int d, const double *W, double *M)
@@ -169,133 +143,129 @@ static bool io_lcp_invert(int d, const double *W, double *M)
   return ok;
 }
 
+/* What is read.  No file has more numbers than half of its characters, which is the room of W and J
+ * together. */
 struct factors {
-  struct list bptr, mptr, cptr, jptr, jblk, joff, W, J;
+  int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tsub, *tptr;
+  double *W, *J, *M;
 };
-
-static void free_factors(struct factors *f)
-{
-  struct list *all[] = { &f->bptr, &f->mptr, &f->cptr, &f->jptr, &f->jblk, &f->joff, &f->W, &f->J };
-  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-    free(all[k]->x);
-    free(all[k]->i);
-  }
-}
 
 enum { MOST_BLOCK = 4096 }; /* a block is a body: small */
 
 static perp_status read_body_blocks(perp_scan *t, int nb, struct factors *f)
 {
-  int d, columns = 0;
+  int d;
   for (int b = 0; b < nb; b++) {
-    PERP_TRY(io_lcp_push(t, &f->bptr, columns));
-    PERP_TRY(io_lcp_push(t, &f->mptr, (int)f->W.n));
     PERP_TRY(perp_scan_int(t, "the size of a block", 1, MOST_BLOCK, &d));
     int line = t->word_line;
     PERP_TRY(perp_scan_afford(t, "M^-1", (double)d * d));
-    if (f->W.n + (size_t)(d * d) > INT_MAX || columns > INT_MAX - d)
+    if (f->mptr[b] > INT_MAX - d * d || f->bptr[b] > INT_MAX - d)
       return perp_scan_fail(t, line, "more numbers in M^-1 than an int counts");
-    PERP_TRY(io_lcp_grow(t, &f->W, true, (size_t)(d * d)));
-    double *W = f->W.x + f->W.n;
+    double *W = f->W + f->mptr[b];
     PERP_TRY(perp_scan_reals(t, "an entry of M^-1", (size_t)(d * d), W));
     for (int j = 0; j < d; j++)
       for (int i = 0; i < j; i++)
         if (W[i + j * d] != W[j + i * d])
           return perp_scan_fail(t, line, "M^-1 of block %d is not symmetric", b);
-    f->W.n += (size_t)(d * d);
-    columns += d;
+    f->mptr[b + 1] = f->mptr[b] + d * d;
+    f->bptr[b + 1] = f->bptr[b] + d;
   }
-  PERP_TRY(io_lcp_push(t, &f->bptr, columns));
-  return io_lcp_push(t, &f->mptr, (int)f->W.n);
+  return PERP_OK;
 }
 
 static perp_status read_groups(perp_scan *t, int n, int nb, int nc, struct factors *f)
 {
-  int rows = 0, r, k, b;
+  int r, k, b;
   for (int c = 0; c < nc; c++) {
-    PERP_TRY(io_lcp_push(t, &f->cptr, rows));
-    PERP_TRY(io_lcp_push(t, &f->jptr, (int)f->jblk.n));
-    PERP_TRY(perp_scan_int(t, "the rows of a group", 1, n - rows, &r));
+    const int first = f->jptr[c];
+    PERP_TRY(perp_scan_int(t, "the rows of a group", 1, n - f->cptr[c], &r));
     PERP_TRY(perp_scan_int(t, "the blocks of a group", 1, nb, &k));
-    rows += r;
-    size_t first = f->jblk.n;
-    for (int s = 0; s < k; s++) {
+    for (int s = first; s < first + k; s++) {
       PERP_TRY(perp_scan_int(t, "a block index", 0, nb - 1, &b));
-      for (size_t q = first; q < f->jblk.n; q++)
-        if (f->jblk.i[q] == b)
+      for (int q = first; q < s; q++)
+        if (f->jblk[q] == b)
           return perp_scan_fail(t, t->word_line, "group %d has block %d twice", c, b);
-      int d = f->bptr.i[b + 1] - f->bptr.i[b];
+      int d = f->bptr[b + 1] - f->bptr[b];
       PERP_TRY(perp_scan_afford(t, "J", (double)r * d));
-      if (f->J.n + (size_t)r * (size_t)d > INT_MAX)
+      if ((double)f->joff[s] + (double)r * d > INT_MAX)
         return perp_scan_fail(t, t->word_line, "more numbers in J than an int counts");
-      PERP_TRY(io_lcp_push(t, &f->jblk, b));
-      PERP_TRY(io_lcp_push(t, &f->joff, (int)f->J.n));
-      PERP_TRY(io_lcp_grow(t, &f->J, true, (size_t)r * (size_t)d));
-      double *J = f->J.x + f->J.n;
+      double *J = f->J + f->joff[s];
       for (int i = 0; i < r; i++)
         for (int j = 0; j < d; j++) PERP_TRY(perp_scan_real(t, "an entry of J", &J[i + j * r]));
-      f->J.n += (size_t)r * (size_t)d;
+      f->jblk[s] = b;
+      f->joff[s + 1] = f->joff[s] + r * d;
     }
+    f->cptr[c + 1] = f->cptr[c] + r;
+    f->jptr[c + 1] = first + k;
   }
-  PERP_TRY(io_lcp_push(t, &f->cptr, rows));
-  PERP_TRY(io_lcp_push(t, &f->jptr, (int)f->jblk.n));
-  PERP_TRY(io_lcp_push(t, &f->joff, (int)f->J.n));
-  if (rows != n)
-    return perp_scan_fail(t, t->word_line, "the groups have %d rows but n = %d", rows, n);
+  if (f->cptr[nc] != n)
+    return perp_scan_fail(t, t->word_line, "the groups have %d rows but n = %d", f->cptr[nc], n);
   return PERP_OK;
+}
+
+static perp_status read_blocks_of(perp_scan *t, int nb, int nc, int line, struct factors *f,
+                                  const double *softness, perp_lcp_problem *out)
+{
+  PERP_TRY(read_body_blocks(t, nb, f));
+  f->J = f->W + f->mptr[nb];
+  PERP_TRY(read_groups(t, out->p.n, nb, nc, f));
+  for (int b = 0; b < nb; b++) {
+    int d = f->bptr[b + 1] - f->bptr[b], at = f->mptr[b];
+    if (!io_lcp_invert(d, f->W + at, f->M + at))
+      return perp_scan_fail(t, line, "M^-1 of block %d is not positive definite", b);
+  }
+  perp_blocks_transpose(nb, nc, f->jptr, f->jblk, f->jgrp, f->tptr, f->tsub);
+  const perp_blocks B = { .nv = f->bptr[nb],
+                          .m = out->p.n,
+                          .nb = nb,
+                          .nc = nc,
+                          .bptr = f->bptr,
+                          .mptr = f->mptr,
+                          .cptr = f->cptr,
+                          .jptr = f->jptr,
+                          .jblk = f->jblk,
+                          .joff = f->joff,
+                          .jgrp = f->jgrp,
+                          .tsub = f->tsub,
+                          .tptr = f->tptr,
+                          .M = f->M,
+                          .Minv = f->W,
+                          .J = f->J,
+                          .s = softness };
+  return perp_lcp_problem_set_blocks(t->ctx, out, &B);
 }
 
 static perp_status read_factored(perp_scan *t, perp_lcp_problem *out, const double *softness)
 {
-  struct factors f = { 0 };
   int nb, nc, n = out->p.n, line = t->word_line;
   PERP_TRY(perp_scan_int(t, "the number of blocks", n > 0, INT_MAX - 1, &nb));
   PERP_TRY(perp_scan_int(t, "the number of groups", n > 0, n, &nc));
   PERP_TRY(perp_scan_afford(t, "M^-1 and J", 2.0 * nb + 3.0 * nc));
-  perp_status status = read_body_blocks(t, nb, &f);
-  if (status == PERP_OK) status = read_groups(t, n, nb, nc, &f);
-  if (status != PERP_OK) {
-    free_factors(&f);
-    return status;
-  }
-  size_t sub = f.jblk.n;
-  double *M = calloc(f.W.n + 1, sizeof *M);
-  int *derived = calloc(2 * sub + (size_t)nb + 2, sizeof *derived);
-  if (M == NULL || derived == NULL)
+  const size_t room = (size_t)(t->end - t->at) / 2 + 1, blocks = (size_t)nb + 1;
+  const size_t groups = (size_t)nc + 1;
+  int *index = calloc(3 * blocks + 2 * groups + 4 * room + 1, sizeof *index);
+  double *numbers = calloc(2 * room, sizeof *numbers);
+  perp_status status;
+  if (index == NULL || numbers == NULL)
     status = PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d blocks", nb);
-  for (int b = 0; b < nb && status == PERP_OK; b++) {
-    int d = f.bptr.i[b + 1] - f.bptr.i[b], at = f.mptr.i[b];
-    if (!io_lcp_invert(d, f.W.x + at, M + at))
-      status = perp_scan_fail(t, line, "M^-1 of block %d is not positive definite", b);
+  else {
+    struct factors f = { .bptr = index, .W = numbers, .M = numbers + room };
+    f.mptr = f.bptr + blocks;
+    f.tptr = f.mptr + blocks;
+    f.cptr = f.tptr + blocks;
+    f.jptr = f.cptr + groups;
+    f.jblk = f.jptr + groups;
+    f.jgrp = f.jblk + room;
+    f.tsub = f.jgrp + room;
+    f.joff = f.tsub + room;
+    status = read_blocks_of(t, nb, nc, line, &f, softness, out);
   }
-  if (status == PERP_OK) {
-    perp_blocks B = { .nv = f.bptr.i[nb],
-                      .m = n,
-                      .nb = nb,
-                      .nc = nc,
-                      .bptr = f.bptr.i,
-                      .mptr = f.mptr.i,
-                      .cptr = f.cptr.i,
-                      .jptr = f.jptr.i,
-                      .jblk = f.jblk.i,
-                      .joff = f.joff.i,
-                      .jgrp = derived,
-                      .tsub = derived + sub,
-                      .tptr = derived + 2 * sub,
-                      .M = M,
-                      .Minv = f.W.x,
-                      .J = f.J.x,
-                      .s = softness };
-    perp_blocks_transpose(nb, nc, B.jptr, B.jblk, derived, derived + 2 * sub, derived + sub);
-    status = perp_lcp_problem_set_blocks(t->ctx, out, &B);
-  }
-  free(M);
-  free(derived);
-  free_factors(&f);
+  free(index);
+  free(numbers);
   return status;
 }
 
-/* ---- the sections ------------------------------------------------------------------------------------------------ */
+/* ---- the sections ---------------------------------------------------------------------------- */
 
 static perp_status read_friction_rows(perp_scan *t, perp_lcp_arrays x, int n, int count,
                                       bool *normal)
@@ -443,7 +413,7 @@ static perp_status read_n(perp_scan *t, unsigned present, perp_lcp_problem *out)
   PERP_TRY(perp_scan_int(t, "n", 0, INT_MAX, &n));
   PERP_TRY(perp_scan_afford(t, "b", n));
   unsigned parts = 0;
-  if (present & 1u << S_A) { parts |= PERP_PART_A; }
+  if (present & 1u << S_A) parts |= PERP_PART_A;
   if (present & (1u << S_LO | 1u << S_HI)) parts |= PERP_PART_BOUNDS;
   if (present & 1u << S_FRICTION) parts |= PERP_PART_FRICTION;
   if (present & 1u << S_CONE) parts |= PERP_PART_CONE;
@@ -467,12 +437,9 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
   perp_status status = PERP_OK;
   while (status == PERP_OK && perp_scan_word(t, word, sizeof word)) {
     int k = section_of(word), line = t->word_line;
-    if (k < 0) {
-      const char *near = perp_closest(word, section_names, SECTIONS);
-      status = perp_scan_fail(t, line, "unknown section '%s'%s%s%s", word,
-                              near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
-                              near != NULL ? "'?)" : "");
-    } else if (!(present & 1u << k))
+    if (k < 0)
+      status = perp_scan_unknown(t, line, "section", word, section_names, SECTIONS);
+    else if (!(present & 1u << k))
       status = perp_scan_fail(t, line, "section %s does not start its line", word);
     else if (done & 1u << k)
       status = perp_scan_fail(t, line, "%s is given twice", word);

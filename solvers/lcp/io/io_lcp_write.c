@@ -35,6 +35,23 @@ static void write_vector(FILE *f, const char *name, const double *x, int n)
   }
 }
 
+/* By rows, of a matrix that is kept by columns. */
+static void write_matrix(FILE *f, int rows, int columns, const double *a, size_t ld)
+{
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < columns; j++) {
+      write_number(f, a[(size_t)i + (size_t)j * ld]);
+      fputc(j + 1 < columns ? ' ' : '\n', f);
+    }
+}
+
+static int write_count(int n, const int *index)
+{
+  int count = 0;
+  for (int i = 0; i < n; i++) count += index[i] >= 0;
+  return count;
+}
+
 /* Dense when more than a third of the entries are not zero. */
 static void write_A(FILE *f, const perp_lcp *p)
 {
@@ -51,11 +68,7 @@ static void write_A(FILE *f, const perp_lcp *p)
   if (symmetric) entries = lower;
   if (3 * entries > (long long)n * n || entries > INT_MAX) {
     fprintf(f, "A dense\n");
-    for (int i = 0; i < n; i++)
-      for (int j = 0; j < n; j++) {
-        write_number(f, p->A[(size_t)i + (size_t)j * ld]);
-        fputc(j + 1 < n ? ' ' : '\n', f);
-      }
+    write_matrix(f, n, n, p->A, ld);
     return;
   }
   fprintf(f, "A %s %lld\n", symmetric ? "symmetric" : "coordinate", entries);
@@ -76,11 +89,7 @@ static void write_factored(FILE *f, const perp_blocks *F)
   for (int b = 0; b < F->nb; b++) {
     int d = F->bptr[b + 1] - F->bptr[b];
     fprintf(f, "%d\n", d);
-    for (int i = 0; i < d; i++)
-      for (int j = 0; j < d; j++) {
-        write_number(f, F->Minv[F->mptr[b] + i + j * d]);
-        fputc(j + 1 < d ? ' ' : '\n', f);
-      }
+    write_matrix(f, d, d, F->Minv + F->mptr[b], (size_t)d);
   }
   for (int c = 0; c < F->nc; c++) {
     int r = F->cptr[c + 1] - F->cptr[c];
@@ -88,11 +97,7 @@ static void write_factored(FILE *f, const perp_blocks *F)
     for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++) {
       int d = F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]];
       fprintf(f, "%d\n", F->jblk[k]);
-      for (int i = 0; i < r; i++)
-        for (int j = 0; j < d; j++) {
-          write_number(f, F->J[F->joff[k] + i + j * r]);
-          fputc(j + 1 < d ? ' ' : '\n', f);
-        }
+      write_matrix(f, r, d, F->J + F->joff[k], (size_t)r);
     }
   }
 }
@@ -117,8 +122,7 @@ perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
   if (p->lo != NULL) write_vector(f, "lo", p->lo, n);
   if (p->hi != NULL) write_vector(f, "hi", p->hi, n);
   if (p->fric_of != NULL) {
-    for (int i = 0; i < n; i++) count += p->fric_of[i] >= 0;
-    fprintf(f, "friction %d\n", count);
+    fprintf(f, "friction %d\n", write_count(n, p->fric_of));
     for (int i = 0; i < n; i++)
       if (p->fric_of[i] >= 0) {
         fprintf(f, "%d %d ", i, p->fric_of[i]);
@@ -127,7 +131,6 @@ perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
       }
   }
   if (p->cone != NULL) {
-    count = 0;
     for (int i = 0; i < n; i++) count += p->cone[i] != 0;
     fprintf(f, "cone %d\n", count);
     for (int i = 0; i < n; i++)
@@ -135,9 +138,7 @@ perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
   }
   if (p->unit != NULL) write_vector(f, "unit", p->unit, n);
   if (p->contact_of != NULL) {
-    count = 0;
-    for (int i = 0; i < n; i++) count += p->contact_of[i] >= 0;
-    fprintf(f, "contact %d\n", count);
+    fprintf(f, "contact %d\n", write_count(n, p->contact_of));
     for (int i = 0; i < n; i++)
       if (p->contact_of[i] >= 0) fprintf(f, "%d %d\n", i, p->contact_of[i]);
   }

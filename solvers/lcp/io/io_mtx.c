@@ -76,7 +76,9 @@ static void io_mtx_place(perp_lcp_arrays x, int n, int i, int j, double v)
     x.hi[i] = v;
 }
 
-static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_arrays x, int n)
+/* what: the name of an entry of A or b in messages */
+static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_arrays x, int n,
+                                const char *what)
 {
   int i, j;
   double v;
@@ -84,7 +86,7 @@ static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_a
     for (int k = 0; k < h->entries; k++) {
       PERP_TRY(perp_scan_int(t, "a row index", 1, h->rows, &i));
       PERP_TRY(perp_scan_int(t, "a column index", 1, h->columns, &j));
-      PERP_TRY(j > n + 1 ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, "an entry", &v));
+      PERP_TRY(j > n + 1 ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, what, &v));
       io_mtx_place(x, n, i - 1, j - 1, v);
       if (h->sign != 0 && i != j) io_mtx_place(x, n, j - 1, i - 1, h->sign * v);
     }
@@ -92,7 +94,7 @@ static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_a
   }
   for (j = 0; j < h->columns; j++)
     for (i = h->sign == 0 ? 0 : h->sign > 0 ? j : j + 1; i < h->rows; i++) {
-      PERP_TRY(j > n ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, "an entry", &v));
+      PERP_TRY(j > n ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, what, &v));
       io_mtx_place(x, n, i, j, v);
       if (h->sign != 0 && i != j) io_mtx_place(x, n, j, i, h->sign * v);
     }
@@ -133,16 +135,8 @@ static perp_status read_companion(perp_ctx *ctx, const char *name, const char *d
   if (status == PERP_OK && (h.rows != n || h.columns != 1))
     status = perp_scan_fail(&t, t.word_line, "b is %d x %d but A has %d rows", h.rows, h.columns,
                             n);
-  for (int i = 0; status == PERP_OK && !h.coordinate && i < n; i++)
-    status = perp_scan_real(&t, "b", &b[i]);
-  for (int k = 0; status == PERP_OK && h.coordinate && k < h.entries; k++) {
-    int i, j;
-    double v;
-    status = perp_scan_int(&t, "a row index", 1, n, &i);
-    if (status == PERP_OK) status = perp_scan_int(&t, "a column index", 1, 1, &j);
-    if (status == PERP_OK) status = perp_scan_real(&t, "b", &v);
-    if (status == PERP_OK) b[i - 1] = v;
-  }
+  if (status == PERP_OK) /* its one column is that of an A of one column */
+    status = read_entries(&t, &h, (perp_lcp_arrays){ .A = b }, 1, "b");
   perp_scan_close(&t);
   return status;
 }
@@ -166,7 +160,7 @@ perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t compan
   if (extra == 3)
     for (int i = 0; i < n; i++) x.hi[i] = 0; /* what a coordinate file leaves out is zero */
   perp_scan entries = *t;
-  PERP_TRY(read_entries(t, &h, x, n));
+  PERP_TRY(read_entries(t, &h, x, n, "an entry"));
   if (extra == 0)
     PERP_TRY(read_companion(t->ctx, companion_name, companion, companion_size, n, x.b));
   char word[8];

@@ -41,6 +41,14 @@ perp_status perp_scan_fail(perp_scan *t, int line, const char *fmt, ...)
   return PERP_FAIL(t->ctx, PERP_ERR_FORMAT, "%s:%d: %s", t->name, line, text);
 }
 
+perp_status perp_scan_unknown(perp_scan *t, int line, const char *what, const char *word,
+                              const char *const *known, int n)
+{
+  const char *near = perp_closest(word, known, n);
+  if (near == NULL) return perp_scan_fail(t, line, "unknown %s '%s'", what, word);
+  return perp_scan_fail(t, line, "unknown %s '%s' (did you mean '%s'?)", what, word, near);
+}
+
 static void skip_blanks(perp_scan *t)
 {
   for (; t->at < t->end; t->at++) {
@@ -98,13 +106,20 @@ static int last_line(const perp_scan *t)
   return t->line - (p > t->begin && p[-1] == '\n');
 }
 
+/* The next word, of a number; kind: "an integer" or "a number". */
+static perp_status io_scan_take(perp_scan *t, const char *what, const char *kind, char word[WORD])
+{
+  if (!perp_scan_word(t, word, WORD))
+    return perp_scan_fail(t, last_line(t), "end of file where %s is expected", what);
+  if (strlen(word) == WORD - 1) /* it may have been cut */
+    return perp_scan_fail(t, t->word_line, "%s must be %s, got '%.40s...'", what, kind, word);
+  return PERP_OK;
+}
+
 perp_status perp_scan_int(perp_scan *t, const char *what, int least, int most, int *value)
 {
   char word[WORD], *end;
-  if (!perp_scan_word(t, word, sizeof word))
-    return perp_scan_fail(t, last_line(t), "end of file where %s is expected", what);
-  if (strlen(word) == WORD - 1) /* it may have been cut */
-    return perp_scan_fail(t, t->word_line, "%s must be an integer, got '%.40s...'", what, word);
+  PERP_TRY(io_scan_take(t, what, "an integer", word));
   errno = 0;
   long long v = strtoll(word, &end, 10);
   if (end == word || *end != '\0')
@@ -119,10 +134,7 @@ perp_status perp_scan_int(perp_scan *t, const char *what, int least, int most, i
 static perp_status io_scan_number(perp_scan *t, const char *what, bool infinite, double *value)
 {
   char word[WORD], *end;
-  if (!perp_scan_word(t, word, sizeof word))
-    return perp_scan_fail(t, last_line(t), "end of file where %s is expected", what);
-  if (strlen(word) == WORD - 1) /* it may have been cut */
-    return perp_scan_fail(t, t->word_line, "%s must be a number, got '%.40s...'", what, word);
+  PERP_TRY(io_scan_take(t, what, "a number", word));
   double v = strtod_l(word, &end, t->c);
   if (end == word || *end != '\0')
     return perp_scan_fail(t, t->word_line, "%s must be a number, got '%.40s'", what, word);

@@ -24,6 +24,10 @@ void perp_scan_close(perp_scan *t);
 perp_status perp_scan_fail(perp_scan *t, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The same of an unknown word, with the nearest of those that are known; what: their kind. */
+perp_status perp_scan_unknown(perp_scan *t, int line, const char *what, const char *word,
+                              const char *const *known, int n);
+
 static inline bool perp_scan_blank(char c)
 {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\v' || c == '\f';

@@ -204,8 +204,8 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
   if (p->n == 0) return PERP_OK;
   if (id == SICONOS_LCP_ENUM && p->n > ENUMERABLE) {
     stats->reason = PERP_UNSUITED;
-    PERP_FAIL(ctx, PERP_OK, "siconos:enum tries all 2^n index sets, for n <= %d", ENUMERABLE);
-    return PERP_OK;
+    return PERP_FAIL(ctx, PERP_OK, "siconos:enum tries all 2^n index sets, for n <= %d",
+                     ENUMERABLE);
   }
   w->shared->done = w->shared->info = w->shared->iterations = 0;
   memcpy(w->shared->z, lambda, bytes);
@@ -217,8 +217,7 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
   }
   if (!w->shared->done) {
     stats->reason = PERP_INVALID_STATE;
-    PERP_FAIL(ctx, PERP_OK, "Siconos could not start");
-    return PERP_OK;
+    return PERP_FAIL(ctx, PERP_OK, "Siconos could not start");
   }
   memcpy(lambda, w->shared->z, bytes);
   stats->iterations = w->shared->iterations > 0 ? w->shared->iterations : 0;

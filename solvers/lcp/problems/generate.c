@@ -40,41 +40,41 @@ static const perp_lcp_family families[] = {
     SYM | PSD | NO, PERP_GEN_INFEASIBLE },
 
   { "stack", "frictionless stack of cubes, 4 contacts an interface", 4, HUGE_N, 4, 1, 1, 0,
-    SYM | PSD | OK | DEG, PERP_GEN_STACK },
+    SYM | PSD | OK | DEG, PERP_GEN_CONTACT },
   { "stack-cfm", "as stack with 1e-5 on the diagonal", 4, HUGE_N, 4, 1, 1, 0, SYM | PD | P | OK,
-    PERP_GEN_STACK_CFM },
+    PERP_GEN_CONTACT },
   { "stack-box", "stack with boxed friction, 3 rows a contact", 12, HUGE_N, 12, 1, 1, 0,
-    SYM | PSD | OK | DEG, PERP_GEN_STACK_BOX },
+    SYM | PSD | OK | DEG, PERP_GEN_CONTACT },
   { "stack-cone", "stack with circular cones, 3 rows a contact", 12, HUGE_N, 12, 1, 1, 0,
-    SYM | PSD | OK | DEG, PERP_GEN_STACK_CONE },
+    SYM | PSD | OK | DEG, PERP_GEN_CONTACT },
   { "stack-friction", "stack, Stewart-Trinkle with 4 directions, 6 rows a contact", 24, MOST, 24, 1,
-    0, 0, COP | OK | DEG, PERP_GEN_STACK_FRICTION },
+    0, 0, COP | OK | DEG, PERP_GEN_CONTACT },
   { "wall", "frictionless wall of cubes in running bond", 4, HUGE_N, 4, 1, 1, 0,
     SYM | PSD | OK | DEG, PERP_GEN_WALL },
   { "wall-box", "wall with boxed friction, 3 rows a contact", 12, HUGE_N, 12, 1, 1, 0,
-    SYM | PSD | OK | DEG, PERP_GEN_WALL_BOX },
+    SYM | PSD | OK | DEG, PERP_GEN_WALL },
   { "wall-cone", "wall with circular cones, 3 rows a contact", 12, HUGE_N, 12, 1, 1, 0,
-    SYM | PSD | OK | DEG, PERP_GEN_WALL_CONE },
+    SYM | PSD | OK | DEG, PERP_GEN_WALL },
   { "wall-friction", "wall, Stewart-Trinkle with 4 directions, 6 rows a contact", 24, MOST, 24, 1,
-    0, 0, COP | OK | DEG, PERP_GEN_WALL_FRICTION },
+    0, 0, COP | OK | DEG, PERP_GEN_WALL },
   /* has a solution, but that is not labelled: no solver is sure to reach it in doubles */
   { "heavy-cone", "stack-cone, each cube 100 times its lower one, velocities 5 % off", 12, 60, 12,
-    1, 1, 1, SYM | PSD | DEG, PERP_GEN_HEAVY_CONE },
+    1, 1, 1, SYM | PSD | DEG, PERP_GEN_CONTACT },
   { "pushed-cone", "stack-cone, mu 0.3, its top pushed aside with 1 m/s, velocities 2 % off", 12,
-    HUGE_N, 12, 1, 1, 1, SYM | PSD | OK | DEG, PERP_GEN_PUSHED_CONE },
+    HUGE_N, 12, 1, 1, 1, SYM | PSD | OK | DEG, PERP_GEN_CONTACT },
   { "wall-rough-cone", "wall-cone, velocities 5 % off", 12, HUGE_N, 12, 1, 1, 1,
-    SYM | PSD | OK | DEG, PERP_GEN_WALL_ROUGH },
+    SYM | PSD | OK | DEG, PERP_GEN_WALL },
   { "incline-edge", "cubes on a slope of 20 degrees, mu = tan 20, Stewart-Trinkle", 24, MOST, 24, 1,
-    0, 0, COP | OK | DEG, PERP_GEN_INCLINE_EDGE },
+    0, 0, COP | OK | DEG, PERP_GEN_CONTACT },
   { "incline-slide", "as incline-edge with mu = 0.2", 24, MOST, 24, 1, 0, 0, COP | OK | DEG,
-    PERP_GEN_INCLINE_SLIDE },
+    PERP_GEN_CONTACT },
   { "incline-stick", "as incline-edge with mu = 0.5", 24, MOST, 24, 1, 0, 0, COP | OK | DEG,
-    PERP_GEN_INCLINE_STICK },
+    PERP_GEN_CONTACT },
 
   { "incline-box", "as incline-slide with boxed friction", 12, HUGE_N, 12, 1, 1, 0,
-    SYM | PSD | OK | DEG, PERP_GEN_INCLINE_BOX },
+    SYM | PSD | OK | DEG, PERP_GEN_CONTACT },
   { "incline-cone", "as incline-slide with circular cones", 12, HUGE_N, 12, 1, 1, 0,
-    SYM | PSD | OK | DEG, PERP_GEN_INCLINE_CONE },
+    SYM | PSD | OK | DEG, PERP_GEN_CONTACT },
 
   { "murty1", "Murty I: 2^n - 1 least-index pivots", 1, MOST, 1, 0, 0, 0, P | OK, PERP_GEN_MURTY1 },
   { "murty2", "Murty II: 2^n - 1 Lemke pivots with d = e", 1, 48, 1, 0, 0, 0, P | OK,
@@ -133,11 +133,6 @@ const perp_lcp_family *perp_lcp_family_find(const char *name)
   return NULL;
 }
 
-static bool is_wall(const perp_lcp_family *f)
-{
-  return f->kind >= PERP_GEN_WALL && f->kind <= PERP_GEN_WALL_ROUGH;
-}
-
 int perp_lcp_family_rows(const perp_lcp_family *f, int n)
 {
   if (n > f->most) n = f->most;
@@ -147,7 +142,7 @@ int perp_lcp_family_rows(const perp_lcp_family *f, int n)
     while (k * k > f->most) k--;
     return k * k;
   }
-  if (is_wall(f)) {
+  if (f->kind == PERP_GEN_WALL) {
     int rows = f->least / 4, contacts = (n + rows / 2) / rows, W, H; /* rows a contact */
     do /* the nearest one may be above the most */
       perp_lcp_wall_nearest(contacts--, 0, &W, &H);
@@ -163,7 +158,7 @@ int perp_lcp_family_rows_of_boxes(const perp_lcp_family *f, int boxes)
 {
   if (!f->contact || boxes < 1) return f->least;
   if (boxes > f->most / f->least) boxes = f->most / f->least;
-  if (!is_wall(f)) return f->least * boxes;
+  if (f->kind != PERP_GEN_WALL) return f->least * boxes;
   int W, H;
   perp_lcp_wall_nearest(0, boxes, &W, &H);
   return f->least / 4 * perp_lcp_wall_contacts(W, H);

@@ -35,23 +35,8 @@ enum {
   PERP_GEN_MIXED,
   PERP_GEN_RANDOM_END,
   /* generate_contact.c */
-  PERP_GEN_STACK,
-  PERP_GEN_STACK_CFM,
-  PERP_GEN_STACK_BOX,
-  PERP_GEN_STACK_CONE,
-  PERP_GEN_STACK_FRICTION,
-  PERP_GEN_HEAVY_CONE,
-  PERP_GEN_PUSHED_CONE,
-  PERP_GEN_WALL,
-  PERP_GEN_WALL_BOX,
-  PERP_GEN_WALL_CONE,
-  PERP_GEN_WALL_FRICTION,
-  PERP_GEN_WALL_ROUGH,
-  PERP_GEN_INCLINE_EDGE,
-  PERP_GEN_INCLINE_SLIDE,
-  PERP_GEN_INCLINE_STICK,
-  PERP_GEN_INCLINE_BOX,
-  PERP_GEN_INCLINE_CONE
+  PERP_GEN_CONTACT, /* found by name */
+  PERP_GEN_WALL     /* the same */
 };
 
 perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, int n, perp_rng *rng,

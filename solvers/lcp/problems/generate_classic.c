@@ -8,44 +8,37 @@
  * the small ones: examples of Cottle, Pang and Stone's book, Pang, Chen and Ye, and unsolvable ones. */
 #include "solvers/lcp/problems/generate.h"
 
+#include <math.h>
 #include <string.h>
 
 #define AT(i, j) x.A[(size_t)(i) + (size_t)(j) * (size_t)n]
 
 static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *rng)
 {
+  for (int i = 0; i < n; i++) x.b[i] = -1; /* of most */
   switch (kind) {
   case PERP_GEN_MURTY1:
   case PERP_GEN_MURTY2: /* upper triangular, 1 and 2; z = (0, ..., 0, -b_n) */
     for (int j = 0; j < n; j++)
       for (int i = 0; i <= j; i++) AT(i, j) = i == j ? 1 : 2;
-    for (int i = 0; i < n; i++) {
-      double power = 1;
-      for (int k = 0; k <= i; k++) power *= 2; /* 2^(i+1), exact up to 2^53 */
-      x.b[i] = power;
-    }
-    for (int i = 0; i < n; i++) x.b[i] = kind == PERP_GEN_MURTY1 ? -1 : x.b[i] - 2 * x.b[n - 1];
+    for (int i = 0; i < n && kind == PERP_GEN_MURTY2; i++)
+      x.b[i] = ldexp(1, i + 1) - 2 * ldexp(1, n); /* exact up to 2^53 */
     x.solution[n - 1] = -x.b[n - 1];
     break;
   case PERP_GEN_FATHI: /* U'U of Murty's U */
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++) AT(i, j) = 4 * (i < j ? i : j) + (i == j ? 1 : 2);
-    for (int i = 0; i < n; i++) x.b[i] = -1;
     x.solution[0] = 1;
     break;
   case PERP_GEN_CSIZMADIA:
     for (int j = 0; j < n; j++)
       for (int i = j; i < n; i++) AT(i, j) = i == j ? 1 : -1;
-    for (int i = 0; i < n; i++) {
-      x.b[i] = -1;
-      x.solution[i] = i == 0 ? 1 : 2 * x.solution[i - 1];
-    }
+    for (int i = 0; i < n; i++) x.solution[i] = i == 0 ? 1 : 2 * x.solution[i - 1];
     break;
   case PERP_GEN_KOSTREVA: /* c = 2 */
     for (int i = 0; i < n; i++) {
       AT(i, i) = 1;
       AT(i, (i + 1) % n) = 2;
-      x.b[i] = -1;
       x.solution[i] = 1.0 / 3;
     }
     break;
@@ -53,7 +46,6 @@ static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++)
         if ((i < n / 2) != (j < n / 2)) AT(i, j) = perp_rng_uniform(rng, 1, 2);
-    for (int i = 0; i < n; i++) x.b[i] = -1;
     break;
   case PERP_GEN_HILBERT: /* planted: 1, 0, 1, 0 ... with w = 1 at the zeros */
     for (int i = 0; i < n; i++) x.solution[i] = i % 2 == 0;
@@ -71,7 +63,6 @@ static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *
       AT(i, i) = 4;
       if (i > 0) AT(i, i - 1) = kind == PERP_GEN_AHN ? 1 : -1;
       if (i + 1 < n) AT(i, i + 1) = kind == PERP_GEN_AHN ? -2 : -1;
-      x.b[i] = -1;
     }
     break;
   case PERP_GEN_HARKER_PANG: { /* A A' + B + D: A, B uniform(-5, 5), B skew, D uniform(0, 0.3) */
@@ -109,133 +100,93 @@ static void generate_classic_fill(perp_lcp_arrays x, int kind, int n, perp_rng *
   case PERP_GEN_NOSOL: /* v v', v of both signs: w >= 0 asks for v'z >= 1 and v'z <= -1 */
     for (int j = 0; j < n; j++)
       for (int i = 0; i < n; i++) AT(i, j) = (i + j) % 2 == 0 ? 1 : -1;
-    for (int i = 0; i < n; i++) x.b[i] = -1;
     break;
   default:
     break;
   }
 }
 
-/* ---- small problems written out: A by rows ---------------------------------------------------------------- */
+/* ---- small problems written out: A by rows --------------------------------------------------- */
 
 static const struct small {
   const char *name, *note;
-  int n;
-  bool solved, free;
   double A[16], b[4], z[4];
+  bool free;
 } table[] = {
-  { "cps-1",
-    "Cottle-Pang-Stone, remark 4.1.14: solutions z1 + z2 = 1",
-    2,
-    true,
-    false,
-    { 1, 1, 1, 1 },
-    { -1, -1 },
-    { 0.5, 0.5 } },
-  { "cps-2",
-    "Cottle-Pang-Stone, example 4.4.7: zero diagonal",
-    3,
-    true,
-    false,
-    { 0, -1, 2, 2, 0, -2, -1, 1, 0 },
-    { -3, 6, -1 },
-    { 0, 1, 3 } },
-  { "cps-3",
-    "Cottle-Pang-Stone, example 4.4.23: bimatrix, 3 solutions",
-    4,
-    true,
-    false,
-    { 0, 0, 10, 20, 0, 0, 30, 15, 10, 20, 0, 0, 30, 15, 0, 0 },
-    { -1, -1, -1, -1 },
-    { 0.1, 0, 0.1, 0 } },
-  { "cps-4",
-    "Cottle-Pang-Stone: optimality conditions of a quadratic programme",
-    4,
-    true,
-    false,
-    { 11, 0, 10, -1, 0, 11, 10, -1, 10, 10, 21, -1, 1, 1, 1, 0 },
-    { 50, 50, 10, -6 },
-    { 2, 2, 2, 92 } },
-  { "cps-4bis",
-    "as cps-4 with a degenerate solution",
-    4,
-    true,
-    false,
-    { 11, 0, 10, -1, 0, 11, 10, -1, 10, 10, 21, -1, 1, 1, 1, 0 },
-    { 50, 50, 23, -6 },
-    { 3, 3, 0, 83 } },
-  { "cps-5",
-    "Cottle-Pang-Stone, example 4.4.16: a ray of solutions",
-    2,
-    true,
-    false,
-    { 1, -1, -1, 1 },
-    { 1, -1 },
-    { 0, 1 } },
-  { "pang",
-    "Pang: isolated solution with two degenerate pairs, A not copositive",
-    3,
-    true,
-    false,
-    { 0, -1, -1, 1, 0, 0, -1, 0, 0 },
-    { 0, -1, 1 },
-    { 1, 0, 0 } },
-  { "pang-perturbed",
-    "as pang with b_1 = -1e-4: w_1 < 0 for every lambda >= 0",
-    3,
-    false,
-    false,
-    { 0, -1, -1, 1, 0, 0, -1, 0, 0 },
-    { -1e-4, -1, 1 },
-    { 0 } },
-  { "skew-perturbed",
-    "skew-symmetric, many solutions",
-    3,
-    true,
-    false,
-    { 0, -1, 1, 1, 0, 0, -1, 0, 0 },
-    { -1e-4, -1, 1 },
-    { 1, 0, 1e-4 } },
-  { "chen-ye",
-    "Chen and Ye: P0, solutions (t, 0, 0)",
-    3,
-    true,
-    false,
-    { 0, 1, 0, 0, 0, 1, 0, 1, 1 },
-    { 0, 0, 1 },
-    { 0 } },
-  { "negative", "1 x 1, A < 0, b < 0: no solution", 1, false, false, { -1 }, { -1 }, { 0 } },
-  { "zero-row",
-    "a zero row with b < 0: no solution",
-    2,
-    false,
-    false,
-    { 1, 0, 0, 0 },
-    { -1, -1 },
-    { 0 } },
-  { "free-infeasible",
-    "two free rows that contradict each other: no solution",
-    2,
-    false,
-    true,
-    { 1, 1, 1, 1 },
-    { -1, 1 },
-    { 0 } },
+  { .name = "cps-1",
+    .note = "Cottle-Pang-Stone, remark 4.1.14: solutions z1 + z2 = 1",
+    .A = { 1, 1, 1, 1 },
+    .b = { -1, -1 },
+    .z = { 0.5, 0.5 } },
+  { .name = "cps-2",
+    .note = "Cottle-Pang-Stone, example 4.4.7: zero diagonal",
+    .A = { 0, -1, 2, 2, 0, -2, -1, 1, 0 },
+    .b = { -3, 6, -1 },
+    .z = { 0, 1, 3 } },
+  { .name = "cps-3",
+    .note = "Cottle-Pang-Stone, example 4.4.23: bimatrix, 3 solutions",
+    .A = { 0, 0, 10, 20, 0, 0, 30, 15, 10, 20, 0, 0, 30, 15, 0, 0 },
+    .b = { -1, -1, -1, -1 },
+    .z = { 0.1, 0, 0.1, 0 } },
+  { .name = "cps-4",
+    .note = "Cottle-Pang-Stone: optimality conditions of a quadratic programme",
+    .A = { 11, 0, 10, -1, 0, 11, 10, -1, 10, 10, 21, -1, 1, 1, 1, 0 },
+    .b = { 50, 50, 10, -6 },
+    .z = { 2, 2, 2, 92 } },
+  { .name = "cps-4bis",
+    .note = "as cps-4 with a degenerate solution",
+    .A = { 11, 0, 10, -1, 0, 11, 10, -1, 10, 10, 21, -1, 1, 1, 1, 0 },
+    .b = { 50, 50, 23, -6 },
+    .z = { 3, 3, 0, 83 } },
+  { .name = "cps-5",
+    .note = "Cottle-Pang-Stone, example 4.4.16: a ray of solutions",
+    .A = { 1, -1, -1, 1 },
+    .b = { 1, -1 },
+    .z = { 0, 1 } },
+  { .name = "pang",
+    .note = "Pang: isolated solution with two degenerate pairs, A not copositive",
+    .A = { 0, -1, -1, 1, 0, 0, -1, 0, 0 },
+    .b = { 0, -1, 1 },
+    .z = { 1, 0, 0 } },
+  { .name = "pang-perturbed",
+    .note = "as pang with b_1 = -1e-4: w_1 < 0 for every lambda >= 0",
+    .A = { 0, -1, -1, 1, 0, 0, -1, 0, 0 },
+    .b = { -1e-4, -1, 1 } },
+  { .name = "skew-perturbed",
+    .note = "skew-symmetric, many solutions",
+    .A = { 0, -1, 1, 1, 0, 0, -1, 0, 0 },
+    .b = { -1e-4, -1, 1 },
+    .z = { 1, 0, 1e-4 } },
+  { .name = "chen-ye",
+    .note = "Chen and Ye: P0, solutions (t, 0, 0)",
+    .A = { 0, 1, 0, 0, 0, 1, 0, 1, 1 },
+    .b = { 0, 0, 1 } },
+  { .name = "negative", .note = "1 x 1, A < 0, b < 0: no solution", .A = { -1 }, .b = { -1 } },
+  { .name = "zero-row",
+    .note = "a zero row with b < 0: no solution",
+    .A = { 1, 0, 0, 0 },
+    .b = { -1, -1 } },
+  { .name = "free-infeasible",
+    .note = "two free rows that contradict each other: no solution",
+    .A = { 1, 1, 1, 1 },
+    .b = { -1, 1 },
+    .free = true },
 };
 
-static perp_status small_problem(perp_ctx *ctx, const char *name, perp_lcp_problem *out)
+static perp_status small_problem(perp_ctx *ctx, const perp_lcp_family *f, int n,
+                                 perp_lcp_problem *out)
 {
   const struct small *t = table;
-  while (strcmp(t->name, name) != 0) t++;
-  int n = t->n;
-  unsigned parts = PERP_PART_A | (t->solved ? PERP_PART_SOLUTION : 0u) |
+  while (strcmp(t->name, f->name) != 0) t++;
+  bool solved = (f->classes & PERP_CLASS_SOLVABLE) != 0;
+  unsigned parts = PERP_PART_A | (solved ? PERP_PART_SOLUTION : 0u) |
                    (t->free ? PERP_PART_BOUNDS : 0u);
   PERP_TRY(perp_lcp_problem_new(ctx, n, parts, out));
   perp_lcp_arrays x = perp_lcp_edit(out);
   for (int i = 0; i < n; i++) {
     for (int j = 0; j < n; j++) AT(i, j) = t->A[i * n + j];
     x.b[i] = t->b[i];
-    if (t->solved) x.solution[i] = t->z[i];
+    if (solved) x.solution[i] = t->z[i];
     if (t->free) x.lo[i] = -__builtin_inf();
   }
   perp_status status = perp_lcp_problem_note(ctx, out, "%s", t->note);
@@ -246,7 +197,7 @@ static perp_status small_problem(perp_ctx *ctx, const char *name, perp_lcp_probl
 perp_status perp_lcp_generate_classic(perp_ctx *ctx, const perp_lcp_family *f, int n, perp_rng *rng,
                                       perp_lcp_problem *out)
 {
-  if (f->kind == PERP_GEN_TABLE) return small_problem(ctx, f->name, out);
+  if (f->kind == PERP_GEN_TABLE) return small_problem(ctx, f, n, out);
   bool solved = f->kind <= PERP_GEN_KOSTREVA || f->kind == PERP_GEN_HILBERT;
   PERP_TRY(perp_lcp_problem_new(ctx, n, PERP_PART_A | (solved ? PERP_PART_SOLUTION : 0u), out));
   perp_lcp_arrays x = perp_lcp_edit(out);

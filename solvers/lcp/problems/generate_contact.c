@@ -17,10 +17,40 @@
 #include <string.h>
 
 static const double gravity = 9.81, step = 0.01, mass = 1, inertia = 1.0 / 6;
-static const double friction = 0.5, softness = 1e-5;
+static const double softness = 1e-5;
 /* 20 degrees, written out so that every machine has the same */
 static const double sine = 0.34202014332566873, cosine = 0.93969262078590838;
-static const double tangent = 0.36397023426620236;
+#define TANGENT 0.36397023426620236
+
+/* Friction: none, of boxes, of circular cones, in the form of Stewart and Trinkle. */
+enum form { PLAIN, BOX, CONE, PYRAMID };
+
+static const struct contact_family {
+  const char *name;
+  enum form form;
+  double mu;
+  bool incline, soft;
+  double rough, push; /* velocities beside those of rest: mean square root, along y for the top */
+  double ratio;       /* mass of a cube over that of the one before */
+} contact_families[] = {
+  { "stack", PLAIN, 0.5, false, false, 0, 0, 1 },
+  { "stack-cfm", PLAIN, 0.5, false, true, 0, 0, 1 },
+  { "stack-box", BOX, 0.5, false, false, 0, 0, 1 },
+  { "stack-cone", CONE, 0.5, false, false, 0, 0, 1 },
+  { "stack-friction", PYRAMID, 0.5, false, false, 0, 0, 1 },
+  { "heavy-cone", CONE, 0.5, false, false, 0.05, 0, 100 },
+  { "pushed-cone", CONE, 0.3, false, false, 0.02, 1, 1 },
+  { "wall", PLAIN, 0.5, false, false, 0, 0, 1 },
+  { "wall-box", BOX, 0.5, false, false, 0, 0, 1 },
+  { "wall-cone", CONE, 0.5, false, false, 0, 0, 1 },
+  { "wall-friction", PYRAMID, 0.5, false, false, 0, 0, 1 },
+  { "wall-rough-cone", CONE, 0.5, false, false, 0.05, 0, 1 },
+  { "incline-edge", PYRAMID, TANGENT, true, false, 0, 0, 1 },
+  { "incline-slide", PYRAMID, 0.2, true, false, 0, 0, 1 },
+  { "incline-stick", PYRAMID, 0.5, true, false, 0, 0, 1 },
+  { "incline-box", BOX, 0.2, true, false, 0, 0, 1 },
+  { "incline-cone", CONE, 0.2, true, false, 0, 0, 1 },
+};
 
 /* One contact point: the normal points from cube `below` (-1: ground) to cube `above`. */
 struct point {
@@ -35,7 +65,7 @@ struct scene {
   struct point *points;
 };
 
-/* ---- geometry ------------------------------------------------------------------------------------------ */
+/* ---- geometry -------------------------------------------------------------------------------- */
 
 static perp_status open_scene(perp_ctx *ctx, int boxes, int contacts, struct scene *s)
 {
@@ -132,8 +162,11 @@ static void generate_contact_carry(struct scene *s, int first, int count, double
 static perp_status generate_contact_wall(perp_ctx *ctx, int W, int H, struct scene *s)
 {
   PERP_TRY(open_scene(ctx, perp_lcp_wall_boxes(W, H), perp_lcp_wall_contacts(W, H), s));
-  int *first = calloc((size_t)s->boxes + 1, sizeof *first); /* lower contacts of each cube */
-  if (first == NULL) {
+  int *first = calloc((size_t)s->boxes + 1, sizeof *first);  /* lower contacts of each cube */
+  double *load = calloc((size_t)s->boxes * 2, sizeof *load); /* of each cube, and its moment */
+  if (first == NULL || load == NULL) {
+    free(first);
+    free(load);
     free(s->points);
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", s->boxes);
   }
@@ -155,12 +188,6 @@ static perp_status generate_contact_wall(perp_ctx *ctx, int W, int H, struct sce
   }
   first[box] = s->contacts;
   /* loads from the top down: contacts of higher cubes come later, so all of a cube's are known */
-  double *load = calloc((size_t)s->boxes * 2, sizeof *load);
-  if (load == NULL) {
-    free(first);
-    free(s->points);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", s->boxes);
-  }
   for (int i = s->boxes - 1; i >= 0; i--) {
     double total = load[2 * i] + mass * gravity * step, moment = load[2 * i + 1];
     generate_contact_carry(s, first[i], first[i + 1] - first[i], total, moment / total);
@@ -176,26 +203,29 @@ static perp_status generate_contact_wall(perp_ctx *ctx, int W, int H, struct sce
   return PERP_OK;
 }
 
-/* ---- assembly --------------------------------------------------------------------------------------------- */
+/* ---- assembly -------------------------------------------------------------------------------- */
 
 /* The arrays of J M^-1 J' + S for `rows` (1 or 3) rows a contact. */
 struct assembly {
+  const struct scene *scene;
+  int rows, sub; /* sub-matrices of J */
+  bool soft;
   perp_arena arena;
   int *bptr, *mptr, *cptr, *jptr, *jblk, *joff, *jgrp, *tptr, *tsub;
   double *M, *Minv, *J, *s;
 };
 
-static void generate_contact_layout(struct assembly *f, perp_arena *a, const struct scene *s,
-                                    int rows, int sub, bool soft)
+static void generate_contact_layout(void *assembly, perp_arena *a)
 {
-  PERP_INTS(a, s->boxes + 1, &f->bptr, &f->mptr, &f->tptr);
-  PERP_INTS(a, s->contacts + 1, &f->cptr, &f->jptr);
-  f->jblk = PERP_CARVE(a, int, sub);
-  f->joff = PERP_CARVE(a, int, sub + 1);
-  PERP_INTS(a, sub, &f->jgrp, &f->tsub);
-  PERP_DOUBLES(a, 36 * (size_t)s->boxes, &f->M, &f->Minv);
-  f->J = PERP_CARVE(a, double, 6 * (size_t)rows * (size_t)sub);
-  f->s = soft ? PERP_CARVE(a, double, (size_t)rows *(size_t)s->contacts) : NULL;
+  struct assembly *f = assembly;
+  const size_t boxes = (size_t)f->scene->boxes, rows = (size_t)f->rows;
+  const size_t contacts = (size_t)f->scene->contacts, sub = (size_t)f->sub;
+  PERP_INTS(a, boxes + 1, &f->bptr, &f->mptr, &f->tptr);
+  PERP_INTS(a, contacts + 1, &f->cptr, &f->jptr);
+  PERP_INTS(a, sub + 1, &f->jblk, &f->joff, &f->jgrp, &f->tsub);
+  PERP_DOUBLES(a, 36 * boxes, &f->M, &f->Minv);
+  f->J = PERP_CARVE(a, double, 6 * rows * sub);
+  f->s = f->soft ? PERP_CARVE(a, double, rows *contacts) : NULL;
 }
 
 /* Rows sign (d, r x d) of one side of a contact, d = z, x, y. */
@@ -218,10 +248,8 @@ static perp_status generate_contact_assemble(perp_ctx *ctx, const struct scene *
 {
   int sub = 0;
   for (int c = 0; c < s->contacts; c++) sub += s->points[c].below >= 0 ? 2 : 1;
-  *f = (struct assembly){ 0 };
-  generate_contact_layout(f, &f->arena, s, rows, sub, soft);
-  PERP_TRY(perp_arena_reserve(ctx, &f->arena));
-  generate_contact_layout(f, &f->arena, s, rows, sub, soft);
+  *f = (struct assembly){ .scene = s, .rows = rows, .sub = sub, .soft = soft };
+  PERP_TRY(perp_arena_layout(ctx, &f->arena, generate_contact_layout, f));
   double times = 1;
   for (int b = 0; b <= s->boxes; b++, times *= s->ratio) {
     f->bptr[b] = 6 * b;
@@ -269,20 +297,6 @@ static perp_status generate_contact_assemble(perp_ctx *ctx, const struct scene *
   return PERP_OK;
 }
 
-/* b = J v* with v* = h g for every cube; g = (gx, 0, gz). */
-static void free_motion(const struct scene *s, int rows, double gx, double gz, double *b)
-{
-  /* both sides move alike, except the ground */
-  for (int c = 0; c < s->contacts; c++) {
-    bool ground = s->points[c].below < 0;
-    b[rows * c] = ground ? gz * step : 0;
-    if (rows == 3) {
-      b[rows * c + 1] = ground ? gx * step : 0;
-      b[rows * c + 2] = 0;
-    }
-  }
-}
-
 /* b += J v for velocities v of all cubes: uniform, of mean square rough^2 (m/s, 1/s), and `push` along y for the top. */
 static perp_status generate_contact_disturb(perp_ctx *ctx, const perp_blocks *B, double rough,
                                             double push, perp_rng *rng, double *b)
@@ -301,28 +315,34 @@ static perp_status generate_contact_disturb(perp_ctx *ctx, const perp_blocks *B,
   return PERP_OK;
 }
 
-/* rows = 1: normals only; 3: normal, x, y with box or cone friction.  at_rest: the planted loads solve it. */
-static perp_status contact_problem(perp_ctx *ctx, const struct scene *s, int rows, bool cone,
-                                   bool soft, double mu, double gx, double gz, bool at_rest,
+/* A in factored form.  at_rest: the planted loads solve it. */
+static perp_status contact_problem(perp_ctx *ctx, const struct scene *s,
+                                   const struct contact_family *kind, bool at_rest,
                                    perp_lcp_problem *out)
 {
+  const int rows = kind->form == PLAIN ? 1 : 3;
+  const double gx = kind->incline ? gravity * sine : 0;
+  const double gz = kind->incline ? -gravity * cosine : -gravity;
   struct assembly f;
   perp_blocks B;
   unsigned parts = rows == 3 ? PERP_PART_FRICTION : 0u;
-  if (cone) parts |= PERP_PART_CONE;
+  if (kind->form == CONE) parts |= PERP_PART_CONE;
   if (at_rest) parts |= PERP_PART_SOLUTION;
   PERP_TRY(perp_lcp_problem_new(ctx, rows * s->contacts, parts, out));
   perp_lcp_arrays x = perp_lcp_edit(out);
-  free_motion(s, rows, gx, gz, x.b);
   for (int c = 0; c < s->contacts; c++) {
+    if (s->points[c].below < 0) { /* b = J v*, v* = h g: cubes move alike, the ground does not */
+      x.b[rows * c] = gz * step;
+      if (rows == 3) x.b[rows * c + 1] = gx * step;
+    }
     if (at_rest) x.solution[rows * c] = s->points[c].load;
     for (int k = 1; k < rows; k++) {
       x.fric_of[3 * c + k] = 3 * c;
-      x.mu[3 * c + k] = mu;
+      x.mu[3 * c + k] = kind->mu;
     }
-    if (cone) x.cone[3 * c + 1] = 1;
+    if (kind->form == CONE) x.cone[3 * c + 1] = 1;
   }
-  perp_status status = generate_contact_assemble(ctx, s, rows, soft, &f, &B);
+  perp_status status = generate_contact_assemble(ctx, s, rows, kind->soft, &f, &B);
   if (status == PERP_OK) status = perp_lcp_problem_set_blocks(ctx, out, &B);
   perp_arena_free(&f.arena);
   if (status != PERP_OK) perp_lcp_problem_free(out);
@@ -332,51 +352,32 @@ static perp_status contact_problem(perp_ctx *ctx, const struct scene *s, int row
 perp_status perp_lcp_generate_contact(perp_ctx *ctx, const perp_lcp_family *f, int n, bool factored,
                                       perp_rng *rng, perp_lcp_problem *out)
 {
+  static const int rows_of[] = { [PLAIN] = 1, [BOX] = 3, [CONE] = 3, [PYRAMID] = 6 };
+  const struct contact_family *kind = contact_families;
+  while (strcmp(kind->name, f->name) != 0) kind++;
   struct scene s;
-  int kind = f->kind, contacts, W, H;
-  bool incline = kind >= PERP_GEN_INCLINE_EDGE, walls = kind >= PERP_GEN_WALL && !incline;
-  bool heavy = kind == PERP_GEN_HEAVY_CONE, pushed = kind == PERP_GEN_PUSHED_CONE;
-  bool disturbed = heavy || pushed || kind == PERP_GEN_WALL_ROUGH;
-  bool cone = kind == PERP_GEN_STACK_CONE || kind == PERP_GEN_WALL_CONE ||
-              kind == PERP_GEN_INCLINE_CONE || disturbed;
-  bool box = kind == PERP_GEN_STACK_BOX || kind == PERP_GEN_WALL_BOX ||
-             kind == PERP_GEN_INCLINE_BOX;
-  bool frictional = kind == PERP_GEN_STACK_FRICTION || kind == PERP_GEN_WALL_FRICTION ||
-                    (incline && !box && !cone);
-  contacts = n / (frictional ? 6 : box || cone ? 3 : 1);
-  if (walls) {
+  const int contacts = n / rows_of[kind->form];
+  if (f->kind == PERP_GEN_WALL) {
+    int W, H;
     perp_lcp_wall_nearest(contacts, 0, &W, &H);
     PERP_TRY(generate_contact_wall(ctx, W, H, &s));
   } else
     PERP_TRY(generate_contact_stack(ctx, contacts / 4, &s));
-
-  if (heavy) s.ratio = 100;
-  double mu = pushed ? 0.3 : friction, gx = 0, gz = -gravity;
-  if (incline) {
-    mu = kind == PERP_GEN_INCLINE_EDGE ? tangent : kind == PERP_GEN_INCLINE_STICK ? 0.5 : 0.2;
-    gx = gravity * sine;
-    gz = -gravity * cosine;
-  }
-  int rows = frictional || box || cone ? 3 : 1;
-  bool at_rest = !incline && !disturbed && kind != PERP_GEN_STACK_CFM;
+  s.ratio = kind->ratio;
+  bool at_rest = !kind->incline && kind->rough == 0 && !kind->soft;
   perp_lcp_problem p = { 0 }, dense = { 0 };
-  perp_status status = contact_problem(ctx, &s, rows, cone, kind == PERP_GEN_STACK_CFM, mu, gx, gz,
-                                       at_rest, &p);
+  perp_status status = contact_problem(ctx, &s, kind, at_rest, &p);
   free(s.points);
-  if (status == PERP_OK && disturbed)
-    status = generate_contact_disturb(ctx, p.p.F, pushed ? 0.02 : 0.05, pushed ? 1 : 0, rng,
+  if (status == PERP_OK && kind->rough > 0)
+    status = generate_contact_disturb(ctx, p.p.F, kind->rough, kind->push, rng,
                                       perp_lcp_edit(&p).b);
-  if (status != PERP_OK) {
-    perp_lcp_problem_free(&p);
-    return status;
-  }
-  if (factored) {
+  if (status == PERP_OK && factored) {
     *out = p;
     return PERP_OK;
   }
-  status = perp_lcp_problem_form(ctx, &p, &dense);
+  if (status == PERP_OK) status = perp_lcp_problem_form(ctx, &p, &dense);
   perp_lcp_problem_free(&p);
-  if (status != PERP_OK || !frictional) {
+  if (status != PERP_OK || kind->form != PYRAMID) {
     *out = dense;
     return status;
   }
