@@ -56,6 +56,7 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
                         .m = model != NULL ? perp_model_m(model) : 0,
                         .potential_lo = HUGE_VAL,
                         .potential_hi = -HUGE_VAL,
+                        .drift_acc_max = nan(""),
                         .cpu_s = nan(""),
                         .step_us = nan("") };
   void *block;
@@ -224,7 +225,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
         m->lambda_compared++;
       }
     }
-    if (!first) measure_raise_to(&m->drift_acc_max, m->drift_acc);
+    if (!first && info->lambda != NULL) m->drift_acc_max = fmax(m->drift_acc_max, m->drift_acc);
     perp_model_error(m->model, t, q, m->C);
     forget_released(m, info, m->C);
     m->drift_pos = m->drift_pre = measure_norm(m->m, m->C);

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The force of a step.  With J v+ = 0 at the start of each step the velocity is turned along with J by the step after:
+ * the impulse has J (v+ - v) = -h Jdot v of the step before, and the first step from a motion, whose J v is 0 already,
+ * has none of it.  With the feedback J v+ = -C / h it has one half of it and of the one before, and the second step
+ * one and a half.  lambda is unknown in these steps.  A projection of the velocity turns it in the step itself, and its
+ * impulse is part of the force. */
 #include "models/formulations/stepping.h"
 
 #include <stdlib.h>
@@ -27,7 +32,7 @@ static perp_ode_answer stepping_deriv(void *user, double t, double h, const doub
   } else if (w->drives != NULL && !perp_drives_step(w->drives, k, h, v)) {
     return PERP_ODE_FAILED;
   }
-  k->start_h = h;
+  k->start_h = w->h = h;
   for (int i = 0; i < model->nv; i++) a[i] = (k->a[i] - v[i]) / h;
   for (int i = 0; i < model->m; i++) w->lambda[i] = k->lambda[i] / h;
   if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
@@ -38,6 +43,10 @@ static perp_ode_answer stepping_accept(void *user, double t, double *q, double *
 {
   perp_stepping *w = user;
   perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
+  for (int i = 0; i < w->k.model->m && w->h > 0; i++) {
+    w->lambda[i] += w->k.impulse[i] / w->h;
+    if (w->k.impulse[i] != 0) w->unknown = 0;
+  }
   if (w->contacts == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
   perp_ode_answer contacts = perp_contacts_project(w->contacts, &w->k, t, q, v);
   return contacts == PERP_ODE_OK ? answer : contacts;
@@ -114,9 +123,13 @@ perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const doubl
   if (w->contacts != NULL) perp_contacts_restart(w->contacts);
   if (w->drives != NULL) perp_drives_restart(w->drives);
   w->k.ctx = ctx;
+  w->h = 0;
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)model->nq * sizeof *q);
   PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
+  w->unknown = 0;
+  for (int i = 0; i < model->nv && model->m > 0; i++)
+    if (v[i] != 0) w->unknown = w->k.stab->d.caps & PERP_STAB_FEEDBACK ? 2 : 1;
   return perp_ode_restart(ctx, w->ode, t, w->q, v);
 }
 
@@ -124,7 +137,8 @@ perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
 {
   perp_stepping *w = ws;
   PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
-  info->lambda = w->lambda;
+  info->lambda = w->unknown > 0 ? NULL : w->lambda;
+  w->unknown -= w->unknown > 0;
   if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
   if (w->drives != NULL) info->drive = perp_drives_forces(w->drives);
   return PERP_OK;

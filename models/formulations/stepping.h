@@ -15,7 +15,9 @@ typedef struct perp_stepping {
   perp_ode_sys sys;
   perp_ode *ode;
   double *q;      /* [nq] start of a restart */
-  double *lambda; /* [m] forces */
+  double *lambda; /* [m] force of the step: the impulses of its solve and of projections over h */
+  double h;       /* of the step, 0 before the first */
+  int unknown;    /* steps whose lambda is not the force, see stepping.c */
   /* Before the joints are solved for in a step h from v: k is evaluated at its start, k.f = M v + h f, k.c = 0
    * before the feedback of the stabilization.  NULL: nothing to do. */
   void (*prepare)(struct perp_stepping *w, double h, const double *v);

@@ -171,6 +171,12 @@ void perp_constrained_error(const perp_constrained *k, double *C)
   perp_model_rigid_rows(k->model, C);
 }
 
+static void stab_impulse(void *user, double scale, const double *lambda)
+{
+  perp_constrained *k = user;
+  for (int i = 0; i < k->model->m; i++) k->impulse[i] += scale * lambda[i];
+}
+
 void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v)
 {
   const perp_model *m = k->model;
@@ -202,7 +208,7 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
   PERP_DOUBLES(a, model->nv, &k->f, &k->a, &k->zeros);
   k->q_before = PERP_CARVE(a, double, model->nq);
   k->v_before = PERP_CARVE(a, double, model->nv);
-  PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->Cdot, &k->violation);
+  PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->Cdot, &k->violation, &k->impulse);
   k->S = PERP_CARVE(a, double, model->springs ? model->m : 0);
 }
 
@@ -226,6 +232,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     .solve = stab_solve,
     .retract = constrained_retract,
     .solve_start = keeps_start ? stab_solve_start : NULL,
+    .impulse = stab_impulse,
   };
   perp_constrained_restart(k);
   if (model->springs) { /* with S of a step of 1 s until there is one */
@@ -370,6 +377,7 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   perp_constrained_at(k, q);
   perp_constrained_error(k, k->violation);
   k->drift = constrained_norm_inf(model->m, k->violation);
+  memset(k->impulse, 0, (size_t)model->m * sizeof *k->impulse);
   if (k->stab->post_step == NULL) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };
   size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;

@@ -28,6 +28,7 @@ typedef struct perp_constrained {
   double *f, *a;               /* [nv] */
   double *c, *lambda, *Cdot;   /* [m] */
   double *violation;           /* [m] */
+  double *impulse;             /* [m] of the velocity corrections of the last post-step */
   double *S;                   /* [m] softness of the rows of a model with springs */
   double S_h;                  /* step that S holds for, 0: none */
   double *zeros;               /* [nv] */

@@ -22,8 +22,9 @@ typedef struct perp_step_info {
   perp_reason reason;   /* < 0: the step failed; the state is the last good one */
   double drift_pos_pre; /* |C|_inf before the post-step, m or rad, that after when there is no
                          * post-step; NaN: unknown */
-  /* [m] multipliers, forces (N, N m) on either level; NULL when unknown.  Velocity level:
-   * impulse of the step / h.  Acceleration level: at the start of the step, or at the last
+  /* [m] multipliers, forces (N, N m) on either level; NULL when unknown.  Velocity level: all impulses of the
+   * step over h, those of projections of its velocity too: the mean force of the step, to first order; unknown in a
+   * first step from a motion without such projections (formulations/stepping.c).  Acceleration level: at the start of the step, or at the last
    * derivative of it for methods that evaluate none at a regular state. */
   const double *lambda;
   double h_stable;     /* s, longest stable step of symplectic-euler, at the start; 0: not known */

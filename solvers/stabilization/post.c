@@ -93,8 +93,9 @@ static perp_status post_correct(struct ws *w, double t, bool rattle, perp_stats 
     PERP_TRY(perp_stab_correction(p, t, p->q, rattle ? &h : NULL, stats));
     if (stats->reason < 0) return PERP_OK;
     sys->retract(sys->user, p->q, p->dx, p->q);
-    if (rattle && h > 0)
-      for (int i = 0; i < sys->nv; i++) p->v[i] += p->dx[i] / h;
+    if (!rattle || !(h > 0)) continue;
+    for (int i = 0; i < sys->nv; i++) p->v[i] += p->dx[i] / h;
+    if (sys->impulse != NULL) sys->impulse(sys->user, 1 / h, p->lambda);
   }
   return PERP_OK;
 }

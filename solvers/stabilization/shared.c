@@ -100,5 +100,6 @@ perp_status perp_stab_project_velocity(struct stab_projection *p, double t, cons
   PERP_TRY(perp_stab_correction(p, t, q, NULL, stats));
   if (stats->reason < 0) return PERP_OK;
   for (int i = 0; i < sys->nv; i++) v[i] += p->dx[i];
+  if (sys->impulse != NULL) sys->impulse(sys->user, 1, p->lambda);
   return PERP_OK;
 }

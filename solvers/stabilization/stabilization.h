@@ -33,6 +33,8 @@ typedef struct perp_stab_sys {
    * one whose velocity dq / h costs no energy (SHAKE, RATTLE). */
   perp_status (*solve_start)(void *user, const double *c, double *x, double *lambda, double *h,
                              perp_stats *stats);
+  /* Optional (NULL: nobody asks).  Told that v has been changed by scale M^-1 J' lambda [m] of the last solve. */
+  void (*impulse)(void *user, double scale, const double *lambda);
 } perp_stab_sys;
 
 enum {
