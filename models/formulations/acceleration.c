@@ -318,6 +318,7 @@ static perp_status acceleration_restart(perp_ctx *ctx, void *ws, double t, const
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)model->nq * sizeof *q);
   PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
+  perp_constrained_begin(&w->k, v);
   return acceleration_begin(ctx, w, t, v);
 }
 

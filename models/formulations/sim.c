@@ -13,9 +13,7 @@
  *                    acceleration: lcp: lemke, dantzig:start=bpp for frictionless, auto for box and cone; contact: as
  *                    above
  *      stab          velocity: baumgarte (full feedback), split in models with shapes, whose contacts feedback would
- *                    throw apart; acceleration: post:velocity=true (with shapes: hold=true), or
- *                    baumgarte with a multistep method, whose history a changed state would throw away in
- *                    each step
+ *                    throw apart; acceleration: post:velocity=true (with shapes: hold=true)
  *
  * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the same. */
 #include "models/stepping/formulation.h"
@@ -81,9 +79,7 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
   if (shapes && kind == PERP_KIND_contact && (uses & PERP_FORM_USES_LCP))
     return contact_for(p->lcp.d);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
-    const unsigned history = PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER;
     if (uses & PERP_FORM_FEEDBACK) return shapes ? "split" : "baumgarte";
-    if (p->ode.d != NULL && (p->ode.d->caps & history) == history) return "baumgarte";
     return shapes ? "post:velocity=true,hold=true" : "post:velocity=true";
   }
   return NULL;

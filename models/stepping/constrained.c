@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Under error control: steps in 1/rate, what a method of middle order makes of a smooth motion; and the drift that
+ * projections leave alone, of tol times the size, as local errors add up to more than that anyway. */
+enum { STEPS = 10, SLACK = 10 };
+
 bool perp_all_finite(int n, const double *x)
 {
   double s[4] = { 0 }; /* four chains: the additions overlap */
@@ -185,7 +189,8 @@ void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, 
   /* on the velocity level the rate is not defined before v+ is known: zeros */
   if (level == PERP_LEVEL_ACCELERATION) perp_constrained_rate(k, v, k->Cdot);
   if (m->springs) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
-  if (k->stab->rhs != NULL) k->stab->rhs(k->stab_ws, level, h, C, k->Cdot, k->c);
+  const double step = level == PERP_LEVEL_ACCELERATION && k->tol > 0 ? 1 / (STEPS * k->rate) : h;
+  if (k->stab->rhs != NULL) k->stab->rhs(k->stab_ws, level, step, C, k->Cdot, k->c);
   if (!m->springs) return;
   if (k->S_h != h) set_softness(k, h);
   for (int i = 0; i < m->m; i++) {
@@ -239,6 +244,12 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     set_softness(k, 1);
     for (int i = 0; i < 2; i++) k->eval[i].blocks.s = k->S;
   }
+  const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
+  if (control != NULL && parts->ode.d != NULL) {
+    k->tol = control->tol;
+    k->history = control->tol > 0 && (parts->ode.d->caps & PERP_ODE_MULTISTEP);
+  }
+  k->rate = 1;
   if (model->m == 0) return PERP_OK;
   PERP_TRY(perp_kkt_create(ctx, &parts->kkt, &k->e->blocks, &k->kkt));
   k->stab = (const perp_stab_desc *)parts->stab.d;
@@ -262,6 +273,16 @@ void perp_constrained_restart(perp_constrained *k)
   k->count = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
   k->assembly_s = k->kkt_s = k->step_s = 0;
   memset(k->lambda, 0, (size_t)k->model->m * sizeof *k->lambda);
+}
+
+void perp_constrained_begin(perp_constrained *k, const double *v)
+{
+  const perp_model *model = k->model;
+  const double size = model->size > 0 ? model->size : 1;
+  k->rate = sqrt(fabs(model->gravity) / size);
+  for (int b = 0; b < model->n_bodies; b++)
+    k->rate = fmax(k->rate, perp_point_speed(model->dim, v + model->nvb * b, size) / size);
+  if (!(k->rate > 0)) k->rate = 1;
 }
 
 perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double *q,
@@ -366,6 +387,16 @@ void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
   perp_blocks_J(&k->e->blocks, 1, v, Cdot);
 }
 
+/* A projection takes the history of a multistep method away, which then starts at order one: drift of the size of its
+ * errors is left alone. */
+static bool constrained_leaves(perp_constrained *k, const double *v)
+{
+  const double slack = SLACK * k->tol * k->model->size;
+  if (!k->history || !(k->drift <= slack)) return false;
+  perp_constrained_rate(k, v, k->Cdot);
+  return constrained_norm_inf(k->model->m, k->Cdot) <= slack * k->rate;
+}
+
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)
 {
   const perp_model *model = k->model;
@@ -378,7 +409,7 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   perp_constrained_error(k, k->violation);
   k->drift = constrained_norm_inf(model->m, k->violation);
   memset(k->impulse, 0, (size_t)model->m * sizeof *k->impulse);
-  if (k->stab->post_step == NULL) return PERP_ODE_OK;
+  if (k->stab->post_step == NULL || constrained_leaves(k, v)) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };
   size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;
   memcpy(k->q_before, q, size_q);

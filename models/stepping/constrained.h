@@ -33,6 +33,9 @@ typedef struct perp_constrained {
   double S_h;                  /* step that S holds for, 0: none */
   double *zeros;               /* [nv] */
   double drift;                /* |C|_inf at the last regular state, before the post-step */
+  double tol;                  /* of the steps of the ODE, 0: their length is given */
+  bool history;                /* its steps build on those before, as long as the state is not changed */
+  double rate;                 /* 1/s, of the motion at the start */
   perp_reason reason;          /* < 0: why the evaluation failed; else of the last KKT solve */
   perp_status status;          /* of a call that could not work at all */
   perp_stats count;
@@ -48,6 +51,9 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
 void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_arena *a);
 void perp_constrained_destroy(perp_constrained *k);
 void perp_constrained_restart(perp_constrained *k);
+/* The rate of the motion that starts with v, of gravity and the velocities: under error control it stands for 1/h, of
+ * which nobody knows anything, in the feedback of the acceleration level and in what a projection leaves alone. */
+void perp_constrained_begin(perp_constrained *k, const double *v);
 
 /* Model at q: poses, J and C in *k->e.  Nothing is done when q is where it was evaluated last. */
 void perp_constrained_at(perp_constrained *k, const double *q);

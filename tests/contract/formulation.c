@@ -260,7 +260,8 @@ static void defaults(perp_model *model)
     { { "", "", "", "" }, { "velocity", "symplectic-euler", "tree", "baumgarte" } },
     { { "", "euler", "", "" }, { "velocity", "euler", "tree", "baumgarte" } },
     { { "", "rk4", "", "" }, { "acceleration", "rk4", "tree", "post:velocity=true" } },
-    { { "", "gsl:msadams", "", "" }, { "acceleration", "gsl:msadams", "tree", "baumgarte" } },
+    { { "", "gsl:msadams", "", "" },
+      { "acceleration", "gsl:msadams", "tree", "post:velocity=true" } },
     { { "acceleration", "", "", "" },
       { "acceleration", "symplectic-euler", "tree", "post:velocity=true" } },
   };
