@@ -263,8 +263,8 @@ static void exact_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, co
   m->lambda_waits = stats.reason == PERP_EXACT;
 }
 
-void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const double *v,
-                          const double *q_ref, const double *v_ref)
+static void measure_errors(perp_measure *m, const double *q, const double *v, const double *q_ref,
+                           const double *v_ref)
 {
   m->compared++;
   m->compared_until = m->t;
@@ -291,5 +291,20 @@ void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const
     measure_raise_to(&m->tip_max, m->err_tip);
     m->tip_end = m->err_tip;
   }
+}
+
+void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const double *v,
+                          const double *q_ref, const double *v_ref)
+{
+  measure_errors(m, q, v, q_ref, v_ref);
   if (m->kkt_desc != NULL && !m->released) exact_lambda(ctx, m, q_ref, v_ref);
+}
+
+void perp_measure_compare_between(perp_measure *m, double t, const double *q, const double *v,
+                                  const double *q_ref, const double *v_ref)
+{
+  const double here = m->t;
+  m->t = t;
+  measure_errors(m, q, v, q_ref, v_ref);
+  m->t = here;
 }

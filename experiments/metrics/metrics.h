@@ -3,7 +3,8 @@
  * meaning, which way is better, and the function that reads it from the measurements.
  *
  * A run is measured at every accepted state after stabilization (drift, energy, momentum), and
- * compared with its ground truth at sample times.  The first state counts. */
+ * compared with its ground truth at those that are the first at or after a sample time; with a
+ * reference file at its rows (samples.h says how).  The first state counts. */
 #ifndef PERP_METRICS_H
 #define PERP_METRICS_H
 
@@ -84,6 +85,11 @@ void perp_measure_state(perp_measure *measure, double t, const double *q, const 
  * when rows are dependent, or more than 2000. */
 void perp_measure_compare(perp_ctx *ctx, perp_measure *measure, const double *q, const double *v,
                           const double *q_ref, const double *v_ref);
+
+/* Compare a state between two accepted ones, from dense output, with the truth of its time t; to be called before
+ * the later one is given to perp_measure_state.  Errors only: a multiplier belongs to a step. */
+void perp_measure_compare_between(perp_measure *measure, double t, const double *q, const double *v,
+                                  const double *q_ref, const double *v_ref);
 
 #ifdef __cplusplus
 }

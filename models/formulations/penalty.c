@@ -190,6 +190,12 @@ static void penalty_state(const void *ws, double *t, const double **q, const dou
   *v = perp_ode_v(w->ode);
 }
 
+static perp_status penalty_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v)
+{
+  workspace *w = ws;
+  return perp_ode_dense_at(ctx, w->ode, t, q, v);
+}
+
 static void penalty_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const workspace *w = ws;
@@ -217,6 +223,7 @@ const perp_formulation_desc perp_formulation_penalty = {
   .restart = penalty_restart,
   .step = penalty_step,
   .state = penalty_state,
+  .dense = penalty_dense,
   .counters = penalty_counters,
   .timing = penalty_timing,
   .destroy = penalty_destroy,
