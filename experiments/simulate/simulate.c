@@ -129,7 +129,9 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
   perp_step_info info = { 0 };
   int64_t count = 0;
   int releases = 0;
+  perp_stats kkt;
   PERP_TRY(perp_cell_start(ctx, r));
+  perp_cell_counters(r, &r->begun, &kkt);
   for (const perp_step_info *last = NULL;; last = &info) {
     perp_cell_state(r, &t, &q, &v);
     if (!in_bounds(q, r->measure->nq, r->bound) || !in_bounds(v, r->measure->nv, r->bound)) {
@@ -166,7 +168,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
                perp_reason_name(info.reason), more ? ": " : "", more ? info.cause : "");
       break;
     }
-    count++;
+    r->steps = ++count;
   }
   if (request->watch != NULL) request->watch->step(-1, request->watch->user);
   return PERP_OK;

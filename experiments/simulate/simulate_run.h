@@ -32,7 +32,9 @@ typedef struct perp_cell_run {
   double *batch;
   int n_batches, cap_batches;
   double cpu0, wall0; /* when pass 1 began */
-  double kept;        /* when, wall clock */
+  int64_t steps;      /* of pass 1, and its counters after the start: what the clock must repeat */
+  perp_ode_counters begun;
+  double kept; /* when, wall clock */
 } perp_cell_run;
 
 /* One face for simulations and plain problems. */
