@@ -159,7 +159,11 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
     }
     PERP_TRY(status);
     note_releases(r, &info, &releases);
-    if (clocked) PERP_TRY(perp_cell_add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
+    if (clocked) {
+      const double seconds = fmax(0, perp_clock_thread() - t0 - cost);
+      PERP_TRY(perp_cell_add_batch(ctx, r, seconds));
+      result->cpu_s += seconds;
+    }
     if (info.reason < 0) {
       result->reason = info.reason;
       perp_cell_state(r, &t, &q, &v);
@@ -266,7 +270,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   r->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, r));
   result->wall_s = perp_clock_wall() - r->wall0;
-  result->cpu_s = perp_clock_thread() - r->cpu0;
+  if (request->timing_rounds > 0) result->cpu_s = perp_clock_thread() - r->cpu0; /* for now */
   PERP_TRY(final_state(ctx, r));
   PERP_TRY(perp_cell_clock(ctx, r));
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
