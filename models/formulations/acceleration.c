@@ -57,9 +57,8 @@ typedef struct workspace {
   double *lambda; /* [m] at the last regular state */
   bool lambda_regular;
   /* dense output */
-  bool between;        /* it is being made */
-  bool pressed;        /* contacts at rest had a say in the step */
-  double *lambda_kept; /* [m] while it is made */
+  bool between; /* it is being made */
+  bool pressed; /* contacts at rest had a say in the step */
 } workspace;
 
 /* ---- momentum form --------------------------------------------------------------------------- */
@@ -240,7 +239,7 @@ static void acceleration_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, model->nv, &w->v, &w->start);
   w->y = PERP_CARVE(a, double, model->nq + model->nv);
   w->torque = PERP_CARVE(a, double, model->nv);
-  PERP_DOUBLES(a, model->m, &w->lambda, &w->lambda_kept);
+  w->lambda = PERP_CARVE(a, double, model->m);
 }
 
 static void acceleration_destroy(void *ws)
@@ -397,10 +396,7 @@ static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double 
   if (w->events != NULL && (w->pressed || k->model->n_drives > 0))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "acceleration: no states between steps with contacts at rest or drives");
-  const size_t size = (size_t)k->model->m * sizeof *k->lambda;
-  const perp_stats count = k->count;
-  const perp_reason reason = k->reason;
-  memcpy(w->lambda_kept, k->lambda, size);
+  perp_constrained_keep(k);
   perp_status status;
   w->between = true;
   if (w->momentum) {
@@ -413,10 +409,7 @@ static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double 
     status = perp_ode_dense_at(ctx, w->ode, t, q, v);
   }
   w->between = false;
-  memcpy(k->lambda, w->lambda_kept, size);
-  k->count = count;
-  k->reason = reason;
-  k->status = PERP_OK;
+  perp_constrained_put_back(k);
   return status;
 }
 
