@@ -59,7 +59,7 @@ struct perp_measure {
   double cpu_s, step_us;
   double collision_us, solve_us; /* parts of a step; solve: assembly, KKT and LCP */
   /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
-  double t_before, *q_before, *v_before, *lambda_exact;
+  double t_before, *q_before, *v_before, *lambda_exact, *lambda_kept;
   bool lambda_waits;
   bool released; /* a joint holds no more: there are no exact multipliers of its rows */
   /* scratch */
@@ -86,10 +86,12 @@ void perp_measure_state(perp_measure *measure, double t, const double *q, const 
 void perp_measure_compare(perp_ctx *ctx, perp_measure *measure, const double *q, const double *v,
                           const double *q_ref, const double *v_ref);
 
-/* Compare a state between two accepted ones, from dense output, with the truth of its time t; to be called before
- * the later one is given to perp_measure_state.  Errors only: a multiplier belongs to a step. */
-void perp_measure_compare_between(perp_measure *measure, double t, const double *q, const double *v,
-                                  const double *q_ref, const double *v_ref);
+/* Compare a state between two accepted ones, from dense output, with the truth of its time t; to be
+ * called before the later one is given to perp_measure_state.  lambda [m]: its multipliers, NaN where
+ * they are not known; NULL: not to be compared. */
+void perp_measure_compare_between(perp_ctx *ctx, perp_measure *measure, double t, const double *q,
+                                  const double *v, const double *q_ref, const double *v_ref,
+                                  const double *lambda);
 
 #ifdef __cplusplus
 }

@@ -77,15 +77,16 @@ static perp_status samples_truth(perp_ctx *ctx, run *r, double t, bool *known)
 
 perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
 {
-  const size_t nq = (size_t)r->measure->nq, nv = (size_t)r->measure->nv;
+  const size_t nq = (size_t)r->measure->nq, nv = (size_t)r->measure->nv, m = (size_t)r->measure->m;
   choose_truth(r);
-  r->q_ref = malloc((3 * nq + 3 * nv + 1) * sizeof *r->q_ref);
+  r->q_ref = malloc((3 * nq + 3 * nv + m + 1) * sizeof *r->q_ref);
   if (r->q_ref == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
   r->v_ref = r->q_ref + nq;
   r->q_second = r->v_ref + nv;
   r->v_second = r->q_second + nq;
   r->q_at = r->v_second + nv;
   r->v_at = r->q_at + nq;
+  r->lambda_at = r->v_at + nv;
   if (!r->adaptive || !r->request->want_series) return PERP_OK;
   r->plain = r->scene;
   r->plain.n_gauges = 0; /* they see the march alone */
@@ -127,11 +128,13 @@ static perp_status samples_inner(perp_ctx *ctx, run *r, double t, bool row, bool
   bool known = false;
   if (row || r->between != NULL) PERP_TRY(samples_truth(ctx, r, t, &known));
   if (row && known)
-    perp_measure_compare_between(r->measure, t, r->q_at, r->v_at, r->q_ref, r->v_ref);
+    perp_measure_compare_between(ctx, r->measure, t, r->q_at, r->v_at, r->q_ref, r->v_ref,
+                                 r->sim != NULL ? r->lambda_at : NULL);
   if (!sample) return PERP_OK;
   if (r->between != NULL) {
     perp_measure_state(r->between, t, r->q_at, r->v_at, NULL);
-    if (known) perp_measure_compare_between(r->between, t, r->q_at, r->v_at, r->q_ref, r->v_ref);
+    if (known)
+      perp_measure_compare_between(ctx, r->between, t, r->q_at, r->v_at, r->q_ref, r->v_ref, NULL);
     PERP_TRY(perp_series_row(ctx, &r->result->series, r->between, r->q_at, r->v_at));
   }
   return perp_replay_frame(ctx, r->replay, t, r->q_at, info);
@@ -143,20 +146,20 @@ static bool samples_turn(perp_ctx *ctx, run *r, const perp_gauge *gauge, double 
                          double *t)
 {
   const double enough = narrow * (b - a);
-  if (!perp_cell_dense(ctx, r, a) || !(gauge->turn(gauge->user, r->q_at, r->v_at) > 0))
+  if (!perp_cell_dense(ctx, r, a, NULL) || !(gauge->turn(gauge->user, r->q_at, r->v_at) > 0))
     return false;
-  if (!perp_cell_dense(ctx, r, b) || !(gauge->turn(gauge->user, r->q_at, r->v_at) < 0))
+  if (!perp_cell_dense(ctx, r, b, NULL) || !(gauge->turn(gauge->user, r->q_at, r->v_at) < 0))
     return false;
   for (int i = 0; i < TURN_STATES_MOST && b - a > enough; i++) {
     const double mid = a + 0.5 * (b - a);
-    if (!(mid > a && mid < b) || !perp_cell_dense(ctx, r, mid)) break;
+    if (!(mid > a && mid < b) || !perp_cell_dense(ctx, r, mid, NULL)) break;
     if (gauge->turn(gauge->user, r->q_at, r->v_at) > 0)
       a = mid;
     else
       b = mid;
   }
   *t = b;
-  return perp_cell_dense(ctx, r, b);
+  return perp_cell_dense(ctx, r, b, NULL);
 }
 
 static void samples_turns(perp_ctx *ctx, run *r, double t_last, double t)
@@ -182,8 +185,10 @@ perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last,
   for (double at = t_last;;) {
     const double sample = samples ? next_sample(r, at) : HUGE_VAL, row = next_row(r, at);
     at = fmin(sample, row);
-    if (!(at < t) || perp_cell_same_time(at, t) || !perp_cell_dense(ctx, r, at)) return PERP_OK;
+    if (!(at < t) || perp_cell_same_time(at, t)) return PERP_OK;
     const bool is_row = at == row || perp_cell_same_time(at, row);
+    if (!perp_cell_dense(ctx, r, at, is_row && r->sim != NULL ? r->lambda_at : NULL))
+      return PERP_OK;
     const bool is_sample = at == sample || perp_cell_same_time(at, sample);
     PERP_TRY(samples_inner(ctx, r, at, is_row, is_sample, info));
     if (is_sample) r->sampled = at;

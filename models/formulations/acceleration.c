@@ -58,6 +58,7 @@ typedef struct workspace {
   bool lambda_regular;
   /* dense output */
   bool between; /* it is being made */
+  double h;     /* the step of create */
   bool pressed; /* contacts at rest had a say in the step */
 } workspace;
 
@@ -257,7 +258,7 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
 {
   const options *o = parts->formulation.opts;
   *ws = NULL;
-  workspace like = { .k.model = model, .momentum = o->state == STATE_MOMENTUM };
+  workspace like = { .k.model = model, .h = h, .momentum = o->state == STATE_MOMENTUM };
   PERP_TRY(perp_workspace_create(ctx, "acceleration", &like, sizeof like, acceleration_layout, ws));
   workspace *w = *ws;
   perp_status status = perp_constrained_create(ctx, &w->k, model, parts, false);
@@ -389,7 +390,8 @@ static void acceleration_state(const void *ws, double *t, const double **q, cons
 
 /* Derivatives at intermediate states write into k: what the next step begins with, or reports, is put back.  Contacts
  * at rest remember forces, and which they are is known of the next step only: there is no dense output with them. */
-static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v)
+static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
+                                      double *lambda)
 {
   workspace *w = ws;
   perp_constrained *k = &w->k;
@@ -407,6 +409,10 @@ static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double 
     read_state(w); /* deriv_momentum writes w->v */
   } else {
     status = perp_ode_dense_at(ctx, w->ode, t, q, v);
+  }
+  if (status == PERP_OK && lambda != NULL) {
+    const bool known = acceleration_accelerations(w, t, w->h, q, v, true);
+    for (int i = 0; i < k->model->m; i++) lambda[i] = known ? k->lambda[i] : (double)NAN;
   }
   w->between = false;
   perp_constrained_put_back(k);

@@ -190,10 +190,15 @@ static void penalty_state(const void *ws, double *t, const double **q, const dou
   *v = perp_ode_v(w->ode);
 }
 
-static perp_status penalty_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v)
+static perp_status penalty_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
+                                 double *lambda)
 {
   workspace *w = ws;
-  return perp_ode_dense_at(ctx, w->ode, t, q, v);
+  PERP_TRY(perp_ode_dense_at(ctx, w->ode, t, q, v));
+  if (lambda == NULL) return PERP_OK;
+  penalty_deriv(w, t, 0, q, v, true, NULL, w->scratch);
+  memcpy(lambda, w->trial, (size_t)w->model->m * sizeof *lambda);
+  return PERP_OK;
 }
 
 static void penalty_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)

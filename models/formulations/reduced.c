@@ -171,13 +171,15 @@ static void reduced_state(const void *ws, double *t, const double **q, const dou
   *v = w->vm;
 }
 
-static perp_status reduced_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v)
+static perp_status reduced_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
+                                 double *lambda)
 {
   struct reduced *w = ws;
   PERP_TRY(perp_ode_dense_at(ctx, w->ode, t, w->q, w->u));
   perp_reduced_kinematics(w->tree, w->q, w->u);
   perp_reduced_to_model(w->tree, q, v);
   *w->stale = true;
+  for (int i = 0; lambda != NULL && i < w->tree->model->m; i++) lambda[i] = (double)NAN;
   return PERP_OK;
 }
 

@@ -123,6 +123,8 @@ static void truth_times(void)
      "adaptive: compared at each row of the file");
   below(off, 1e-15, "adaptive: at exactly these times");
   below(perp_result_metric(&r, "err.q.max"), 1e-6, "adaptive: follows the truth");
+  below(perp_result_metric(&r, "lambda.err.max"), 1e-5, "adaptive: so do the multipliers");
+  ok(perp_result_metric(&r, "lambda.err.max") > 1e-10, "adaptive: not of the first state alone");
   perp_result_free(&r);
 
   /* fixed steps that no file row meets: the reference in joint coordinates, at whole steps */
