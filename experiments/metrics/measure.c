@@ -13,7 +13,8 @@ static void measure_layout(void *measure, perp_arena *a)
   perp_measure *m = measure;
   PERP_DOUBLES(a, m->nq, &m->q_err, &m->q_ref, &m->q_before);
   PERP_DOUBLES(a, m->nv, &m->v_err, &m->v_ref, &m->v_before, &m->f, &m->a);
-  PERP_DOUBLES(a, m->m, &m->lambda_err, &m->lambda_ref, &m->lambda_exact, &m->C, &m->rate, &m->c);
+  PERP_DOUBLES(a, m->m, &m->lambda_err, &m->lambda_ref, &m->lambda_exact, &m->lambda_kept, &m->C,
+               &m->rate, &m->c);
   if (m->model != NULL && perp_model_shapes(m->model) > 0) {
     perp_pose *pose = PERP_CARVE(a, perp_pose, 1 + perp_model_bodies(m->model));
     m->pose = pose != NULL ? pose + 1 : NULL; /* the counting pass has no memory yet */
@@ -225,7 +226,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
         m->lambda_compared++;
       }
     }
-    if (!first && info->lambda != NULL) m->drift_acc_max = fmax(m->drift_acc_max, m->drift_acc);
+    if (!first && !isnan(m->drift_acc)) m->drift_acc_max = fmax(m->drift_acc_max, m->drift_acc);
     perp_model_error(m->model, t, q, m->C);
     forget_released(m, info, m->C);
     m->drift_pos = m->drift_pre = measure_norm(m->m, m->C);
@@ -264,8 +265,8 @@ static void exact_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, co
   m->lambda_waits = stats.reason == PERP_EXACT;
 }
 
-void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const double *v,
-                          const double *q_ref, const double *v_ref)
+static void measure_errors(perp_measure *m, const double *q, const double *v, const double *q_ref,
+                           const double *v_ref)
 {
   m->compared++;
   m->compared_until = m->t;
@@ -292,5 +293,35 @@ void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const
     measure_raise_to(&m->tip_max, m->err_tip);
     m->tip_end = m->err_tip;
   }
+}
+
+void perp_measure_compare(perp_ctx *ctx, perp_measure *m, const double *q, const double *v,
+                          const double *q_ref, const double *v_ref)
+{
+  measure_errors(m, q, v, q_ref, v_ref);
   if (m->kkt_desc != NULL && !m->released) exact_lambda(ctx, m, q_ref, v_ref);
+}
+
+void perp_measure_compare_between(perp_ctx *ctx, perp_measure *m, double t, const double *q,
+                                  const double *v, const double *q_ref, const double *v_ref,
+                                  const double *lambda)
+{
+  const double here = m->t;
+  m->t = t;
+  measure_errors(m, q, v, q_ref, v_ref);
+  if (m->kkt_desc != NULL && !m->released && lambda != NULL && m->m > 0 && !isnan(lambda[0])) {
+    /* the multipliers that the accepted state before waits with are for the next one */
+    const size_t size = (size_t)m->m * sizeof *lambda;
+    const bool waits = m->lambda_waits;
+    memcpy(m->lambda_kept, m->lambda_exact, size);
+    m->lambda_waits = false;
+    exact_lambda(ctx, m, q_ref, v_ref);
+    if (m->lambda_waits) {
+      measure_compare(m->m, lambda, m->lambda_exact, 1, m->lambda_err, m->lambda_ref);
+      m->lambda_compared++;
+    }
+    memcpy(m->lambda_exact, m->lambda_kept, size);
+    m->lambda_waits = waits;
+  }
+  m->t = here;
 }

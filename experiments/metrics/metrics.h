@@ -3,7 +3,8 @@
  * meaning, which way is better, and the function that reads it from the measurements.
  *
  * A run is measured at every accepted state after stabilization (drift, energy, momentum), and
- * compared with its ground truth at sample times.  The first state counts. */
+ * compared with its ground truth at those that are the first at or after a sample time; with a
+ * reference file at its rows (samples.h says how).  The first state counts. */
 #ifndef PERP_METRICS_H
 #define PERP_METRICS_H
 
@@ -58,7 +59,7 @@ struct perp_measure {
   double cpu_s, step_us;
   double collision_us, solve_us; /* parts of a step; solve: assembly, KKT and LCP */
   /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
-  double t_before, *q_before, *v_before, *lambda_exact;
+  double t_before, *q_before, *v_before, *lambda_exact, *lambda_kept;
   bool lambda_waits;
   bool released; /* a joint holds no more: there are no exact multipliers of its rows */
   /* scratch */
@@ -84,6 +85,13 @@ void perp_measure_state(perp_measure *measure, double t, const double *q, const 
  * when rows are dependent, or more than 2000. */
 void perp_measure_compare(perp_ctx *ctx, perp_measure *measure, const double *q, const double *v,
                           const double *q_ref, const double *v_ref);
+
+/* Compare a state between two accepted ones, from dense output, with the truth of its time t; to be
+ * called before the later one is given to perp_measure_state.  lambda [m]: its multipliers, NaN where
+ * they are not known; NULL: not to be compared. */
+void perp_measure_compare_between(perp_ctx *ctx, perp_measure *measure, double t, const double *q,
+                                  const double *v, const double *q_ref, const double *v_ref,
+                                  const double *lambda);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps),
  * and the breakdown of a step (instrumented, so that its parts are used as shares only). */
+#include "experiments/simulate/samples.h"
 #include "experiments/simulate/series.h"
-#include "experiments/simulate/simulate_run.h"
 
 #include "experiments/simulate/parts.h"
 
@@ -12,9 +12,6 @@
 
 /* A state this many times larger than the initial one (or than 1) has left its problem. */
 #define DIVERGED 1e8
-/* Two references further apart than this, relative to the largest coordinate so far, no longer know
- * the trajectory (chaos): what is left to compare are invariants. */
-#define CHAOS 1e-4
 /* seconds of wall time between what is kept of a run, should its process not live to tell */
 static const double keep_every = 0.05;
 enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100 };
@@ -59,82 +56,7 @@ static bool in_bounds(const double *x, int n, double bound)
   return true;
 }
 
-/* ---- truth and samples ----------------------------------------------------------------------- */
-
-/* Adaptive runs reach the grid of a file exactly.  Fixed steps meet it only by chance, so that the
- * first truth that answers at any time is preferred: convergence studies then sample alike at all
- * h. */
-static void choose_truth(run *r)
-{
-  for (int i = 0; i < r->scene.n_truths; i++) {
-    const perp_truth *truth = &r->scene.truth[i];
-    const double probe = 0.377 * fmin(r->t_end, truth->t_end);
-    bool any_time = truth->next_time(truth->user, probe) == probe;
-    if (r->truth != NULL && (r->adaptive || r->truth_any_time || !any_time)) continue;
-    r->truth = truth;
-    r->truth_any_time = any_time;
-  }
-  for (int i = 0; i < r->scene.n_truths && r->second == NULL; i++)
-    if (&r->scene.truth[i] != r->truth) r->second = &r->scene.truth[i];
-}
-
-static bool truth_answers(const perp_truth *truth, double t)
-{
-  if (truth == NULL || t > truth->t_end * (1 + 1e-12)) return false;
-  return perp_cell_same_time(truth->next_time(truth->user, t), t);
-}
-
-/* The largest difference of two states relative to the largest coordinate so far; q and -q are one
- * orientation. */
-static double simulate_apart(run *r, const double *a, const double *b)
-{
-  const bool space = r->scene.model != NULL && perp_model_dim(r->scene.model) == 3;
-  const int nq = r->measure->nq;
-  double worst = 0;
-  for (int i = 0; i < nq; i++) r->largest_q = fmax(r->largest_q, fabs(a[i]));
-  for (int i = 0; i < nq; i++) {
-    double sign = 1;
-    if (space && i % 7 >= 3) {
-      const int o = i - i % 7 + 3;
-      sign = a[o] * b[o] + a[o + 1] * b[o + 1] + a[o + 2] * b[o + 2] + a[o + 3] * b[o + 3] < 0 ? -1
-                                                                                               : 1;
-    }
-    worst = fmax(worst, fabs(a[i] - sign * b[i]));
-  }
-  return r->largest_q > 0 ? worst / r->largest_q : 0;
-}
-
-/* is t a multiple of the sampling time? */
-static bool on_sample(const run *r, double t)
-{
-  return perp_cell_same_time(t, nearbyint(t / r->every) * r->every);
-}
-
-/* the next time after t that an adaptive run must hit: a sample or a row of the reference file */
-static double next_target(const run *r, double t)
-{
-  const double past = t + 2e-10 * fmax(1, t); /* more than what counts as the same time */
-  double next = fmin(r->t_end, ceil(past / r->every) * r->every);
-  if (r->truth != NULL && !r->truth_any_time)
-    next = fmin(next, r->truth->next_time(r->truth->user, past));
-  return next > t ? next : r->t_end;
-}
-
 /* ---- the three passes ------------------------------------------------------------------------ */
-
-static perp_status simulate_compare(perp_ctx *ctx, run *r, const double *q, const double *v)
-{
-  PERP_TRY(r->truth->state(r->truth->user, ctx, r->measure->t, r->q_ref, r->v_ref));
-  if (truth_answers(r->second, r->measure->t)) {
-    PERP_TRY(r->second->state(r->second->user, ctx, r->measure->t, r->q_second, r->v_second));
-    if (!(simulate_apart(r, r->q_ref, r->q_second) <= CHAOS)) {
-      r->parted = true;
-      return PERP_OK;
-    }
-  }
-  perp_measure_compare(ctx, r->measure, q, v, r->q_ref, r->v_ref);
-  return PERP_OK;
-}
 
 /* The counts of the run so far, for the result and the metrics. */
 static void read_counts(const run *r, perp_result *result)
@@ -202,14 +124,14 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
   const perp_request *request = r->request;
   perp_result *result = r->result;
   const bool clocked = request->timing_rounds <= 0;
-  double t, cost = clocked ? perp_cell_clock_cost() : 0;
+  double t, t_last = 0, cost = clocked ? perp_cell_clock_cost() : 0;
   const double *q, *v;
   perp_step_info info = { 0 };
   int64_t count = 0;
   int releases = 0;
-  const int64_t stride = (int64_t)fmax(1, ceil(r->every / r->h * (1 - 1e-9)));
-  const bool grid = r->truth != NULL && !r->truth_any_time;
+  perp_stats kkt;
   PERP_TRY(perp_cell_start(ctx, r));
+  perp_cell_counters(r, &r->begun, &kkt);
   for (const perp_step_info *last = NULL;; last = &info) {
     perp_cell_state(r, &t, &q, &v);
     if (!in_bounds(q, r->measure->nq, r->bound) || !in_bounds(v, r->measure->nv, r->bound)) {
@@ -218,22 +140,18 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
                r->bound);
       break;
     }
+    if (count > 0) PERP_TRY(perp_samples_between(ctx, r, t_last, t, last));
     perp_measure_state(r->measure, t, q, v, last);
     const bool end = t >= r->t_end || perp_cell_same_time(t, r->t_end);
-    const bool sample = end || (r->adaptive ? on_sample(r, t) : count % stride == 0);
-    if ((grid || sample) && !r->parted && truth_answers(r->truth, t))
-      PERP_TRY(simulate_compare(ctx, r, q, v));
-    if (request->want_series && sample)
-      PERP_TRY(perp_series_row(ctx, &result->series, r->measure, q, v));
-    if (sample) PERP_TRY(perp_replay_frame(ctx, r->replay, t, q, last));
+    PERP_TRY(perp_samples_at(ctx, r, count, t_last, t, q, v, end, last));
     if (end) break;
     simulate_keep(ctx, r);
     if ((result->cut = perp_cell_cut(r)) != PERP_CUT_NONE) break;
 
-    const double t_max = r->adaptive ? next_target(r, t) : r->t_end;
+    t_last = t;
     if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
     double t0 = clocked ? perp_clock_thread() : 0;
-    const perp_status status = perp_cell_step(ctx, r, t_max, &info);
+    const perp_status status = perp_cell_step(ctx, r, r->t_end, &info);
     if (status == PERP_ERR_NOMEM && r->kept > 0) {
       result->cut = PERP_CUT_MEMORY;
       snprintf(result->message, sizeof result->message, "%s", ctx->msg);
@@ -241,7 +159,11 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
     }
     PERP_TRY(status);
     note_releases(r, &info, &releases);
-    if (clocked) PERP_TRY(perp_cell_add_batch(ctx, r, fmax(0, perp_clock_thread() - t0 - cost)));
+    if (clocked) {
+      const double seconds = fmax(0, perp_clock_thread() - t0 - cost);
+      PERP_TRY(perp_cell_add_batch(ctx, r, seconds));
+      result->cpu_s += seconds;
+    }
     if (info.reason < 0) {
       result->reason = info.reason;
       perp_cell_state(r, &t, &q, &v);
@@ -250,7 +172,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
                perp_reason_name(info.reason), more ? ": " : "", more ? info.cause : "");
       break;
     }
-    count++;
+    r->steps = ++count;
   }
   if (request->watch != NULL) request->watch->step(-1, request->watch->user);
   return PERP_OK;
@@ -321,16 +243,11 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r)
     PERP_TRY(perp_ode_create(ctx, &r->parts.ode, r->scene.ode, r->h, &r->ode));
   PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
   if (r->every == 0) r->every = r->t_end / (r->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
-  choose_truth(r);
+  PERP_TRY(perp_samples_create(ctx, r));
   if (request->sample_named && r->truth == NULL && !r->adaptive && !request->want_series)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "the time between samples has no effect: the scene has no truth to compare "
                      "with, and no series is written; leave it out or ask for --series");
-  r->q_ref = malloc((size_t)(2 * r->measure->nq + 2 * r->measure->nv + 1) * sizeof *r->q_ref);
-  if (r->q_ref == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
-  r->v_ref = r->q_ref + r->measure->nq;
-  r->q_second = r->v_ref + r->measure->nv;
-  r->v_second = r->q_second + r->measure->nq;
   r->bound = 1;
   for (int i = 0; i < r->measure->nq; i++) r->bound = fmax(r->bound, fabs(perp_cell_q0(r)[i]));
   for (int i = 0; i < r->measure->nv; i++) r->bound = fmax(r->bound, fabs(perp_cell_v0(r)[i]));
@@ -353,7 +270,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   r->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, r));
   result->wall_s = perp_clock_wall() - r->wall0;
-  result->cpu_s = perp_clock_thread() - r->cpu0;
+  if (request->timing_rounds > 0) result->cpu_s = perp_clock_thread() - r->cpu0; /* for now */
   PERP_TRY(final_state(ctx, r));
   PERP_TRY(perp_cell_clock(ctx, r));
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
@@ -377,7 +294,7 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
   perp_replay_destroy(r.replay);
   perp_scene_destroy(&r.scene);
   perp_parts_free(&r.parts);
-  free(r.q_ref);
+  perp_samples_destroy(&r);
   free(r.batch);
   if (result->status != PERP_OK) {
     perp_status status = result->status;

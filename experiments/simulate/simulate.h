@@ -30,15 +30,19 @@ typedef struct perp_request {
   /* plug-in names with options; NULL or "" = the default of the command line.  A part that has no
    * say with this formulation and scene must not be named (parts.h). */
   const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
-  double h, t_end;     /* s; 0 = the default of the scene */
-  double sample_every; /* s between rows of the series and comparisons with the truth; 0 = auto */
-  bool sample_named;   /* by a person: an error where it has no effect */
-  bool setup_only;     /* create everything, run nothing: would the request be served? */
+  double h, t_end; /* s; 0 = the default of the scene */
+  /* s between rows of the series and comparisons with the truth (samples.h: they change no step);
+   * 0 = auto */
+  double sample_every;
+  bool sample_named; /* by a person: an error where it has no effect */
+  bool setup_only;   /* create everything, run nothing: would the request be served? */
   bool want_series;
   const char *replay_path;   /* where to write a replay of the run (replay.h); NULL: nowhere */
   const perp_watch *watch;   /* NULL: nobody */
   const perp_minder *minder; /* NULL: nobody */
-  int timing_rounds; /* further runs without metrics, for time.step_us; 0 = time only the first */
+  /* further runs without metrics, for the clock, each shown to be the march of the first one, or
+   * PERP_ERR_INTERNAL; 0 = the clock is read around each step of the first */
+  int timing_rounds;
 } perp_request;
 
 enum { PERP_METRICS_MAX = 96, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };

@@ -1,50 +1,130 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The clock of one cell: nothing but steps, and the shares of their parts. */
+/* The clock of one cell: the march that was measured, made again without metrics and shown to be the same one, and
+ * the shares of the parts of a step.  A run too short for the clock is repeated whole. */
 #include "experiments/simulate/simulate_run.h"
 
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* A timing pass is repeated until it has run this long, in batches of at least BATCH. */
+/* A timing pass is repeated until it has run this long; the clock is read after BATCH or more. */
 #define PASS  20e-3
 #define BATCH 100e-6
 enum { BREAKDOWN_STEPS = 1000 };
 
-/* Pass 2: nothing but steps, in batches that the clock can resolve, at least PASS seconds of them;
- * *cpu is the time of one run. */
+/* ---- pass 2: the march again, without metrics -------------------------------------------------- */
+
+/* So many steps.  The march of pass 1 made them, so that none may fail. */
+static perp_status clock_steps(perp_ctx *ctx, perp_cell_run *r, int64_t n)
+{
+  perp_step_info info;
+  for (int64_t i = 0; i < n; i++) {
+    PERP_TRY(perp_cell_step(ctx, r, r->t_end, &info));
+    if (info.reason < 0)
+      return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
+                       "the run for the clock is not the one that was measured: it stopped (%s)",
+                       perp_reason_name(info.reason));
+  }
+  return PERP_OK;
+}
+
+/* Was it the march of pass 1?  Steps and evaluations, and the state in the end to the last bit.
+ * before: counters after the start. */
+static perp_status clock_check(perp_ctx *ctx, const perp_cell_run *r,
+                               const perp_ode_counters *before)
+{
+  const perp_result *result = r->result;
+  perp_ode_counters now;
+  perp_stats kkt;
+  double t;
+  const double *q, *v;
+  perp_cell_counters(r, &now, &kkt);
+  perp_cell_state(r, &t, &q, &v);
+  const int64_t steps = now.steps - before->steps, rhs = now.rhs - before->rhs,
+                steps_1 = result->ode_count.steps - r->begun.steps,
+                rhs_1 = result->ode_count.rhs - r->begun.rhs;
+  const bool state = t == result->t && memcmp(q, result->q, (size_t)result->nq * sizeof *q) == 0 &&
+                     memcmp(v, result->v, (size_t)result->nv * sizeof *v) == 0;
+  if (state && steps == steps_1 && rhs == rhs_1) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
+                   "the run for the clock is not the one that was measured: %lld steps and %lld "
+                   "evaluations instead of %lld and %lld, %s state at t = %.9g s",
+                   (long long)steps, (long long)rhs, (long long)steps_1, (long long)rhs_1,
+                   state ? "the same" : "another", t);
+}
+
+/* One run in batches that the clock can resolve; *cut: it had to end before. */
+static perp_status clock_run(perp_ctx *ctx, perp_cell_run *r, perp_clock_reference *pace,
+                             double *cpu, bool *cut)
+{
+  perp_ode_counters before;
+  perp_stats kkt;
+  PERP_TRY(perp_cell_start(ctx, r));
+  perp_cell_counters(r, &before, &kkt);
+  *cpu = 0;
+  for (int64_t done = 0, size = 1, n; done < r->steps; done += n) {
+    n = size < r->steps - done ? size : r->steps - done;
+    const double t0 = perp_clock_thread();
+    PERP_TRY(clock_steps(ctx, r, n));
+    const double now = perp_clock_thread(), seconds = now - t0;
+    *cpu += seconds;
+    if (n == size || done == 0) PERP_TRY(perp_cell_add_batch(ctx, r, seconds / (double)n));
+    if (seconds < BATCH && size < 1 << 20) size *= 2;
+    perp_clock_reference_tick(pace, now);
+    *cut = perp_cell_cut(r) != PERP_CUT_NONE;
+    if (*cut) return PERP_OK;
+  }
+  return clock_check(ctx, r, &before);
+}
+
+/* Short runs, so many of them between two readings of the clock: the CPU time of one, without its
+ * start. */
+static perp_status clock_short_runs(perp_ctx *ctx, perp_cell_run *r, int64_t runs, double *cpu)
+{
+  perp_ode_counters before;
+  perp_stats kkt;
+  const double t0 = perp_clock_thread();
+  for (int64_t i = 0; i < runs; i++) PERP_TRY(perp_cell_start(ctx, r));
+  const double t1 = perp_clock_thread();
+  for (int64_t i = 0; i < runs; i++) {
+    PERP_TRY(perp_cell_start(ctx, r));
+    if (i == runs - 1) perp_cell_counters(r, &before, &kkt);
+    PERP_TRY(clock_steps(ctx, r, r->steps));
+  }
+  const double both = perp_clock_thread() - t1;
+  *cpu = fmax(0, both - (t1 - t0)) / (double)runs;
+  PERP_TRY(perp_cell_add_batch(ctx, r, *cpu / (double)r->steps));
+  return clock_check(ctx, r, &before);
+}
+
+/* Whole runs, again and again until they have taken PASS seconds; *cpu is the time of one. */
 static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, perp_clock_reference *pace,
                             double *cpu)
 {
-  perp_step_info info;
-  perp_ode_counters before, after;
-  perp_stats kkt;
-  double t, total = 0;
-  const double *q, *v;
-  int size = 1, loops = 0;
-  do {
-    PERP_TRY(perp_cell_start(ctx, r));
-    perp_cell_state(r, &t, &q, &v);
-    while (t < r->t_end && !perp_cell_same_time(t, r->t_end)) {
-      perp_cell_counters(r, &before, &kkt);
-      double t0 = perp_clock_thread();
-      for (int i = 0; i < size; i++) { /* a step at the end of the run does nothing */
-        PERP_TRY(perp_cell_step(ctx, r, r->t_end, &info));
-        if (info.reason < 0) return PERP_OK; /* pass 1 has reported it */
-      }
-      double now = perp_clock_thread(), seconds = now - t0;
-      total += seconds;
-      perp_cell_counters(r, &after, &kkt);
-      perp_cell_state(r, &t, &q, &v);
-      if (after.steps - before.steps == size) PERP_TRY(perp_cell_add_batch(ctx, r, seconds / size));
-      if (seconds < BATCH && size < 1 << 20) size *= 2;
-      perp_clock_reference_tick(pace, now);
-      if (perp_cell_cut(r) != PERP_CUT_NONE) return PERP_OK; /* the run itself is whole */
+  bool cut = false;
+  double total = 0, one;
+  PERP_TRY(clock_run(ctx, r, pace, &one, &cut)); /* also to be ready */
+  const int64_t runs = one < BATCH ? (int64_t)ceil(BATCH / fmax(one, 1e-7)) : 1;
+  if (runs > 1) r->n_batches = 0; /* they tell of the clock more than of the steps */
+  int loops = 0;
+  if (runs == 1) {
+    total = one;
+    loops = 1;
+  }
+  while (!cut && total < PASS) {
+    if (runs > 1) {
+      PERP_TRY(clock_short_runs(ctx, r, runs, &one));
+      perp_clock_reference_tick(pace, perp_clock_thread());
+      cut = perp_cell_cut(r) != PERP_CUT_NONE;
+    } else {
+      PERP_TRY(clock_run(ctx, r, pace, &one, &cut));
     }
+    total += fmax(one, 1e-9) * (double)runs;
     loops++;
-  } while (total < PASS);
-  *cpu = total / loops;
+  }
+  if (!cut) *cpu = total / ((double)runs * loops); /* else the run itself is whole */
   return PERP_OK;
 }
 
@@ -61,7 +141,7 @@ static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r)
   }
   perp_sim_timing(r->sim, true, NULL);
   perp_status status = perp_cell_start(ctx, r);
-  for (int i = 0; i < BREAKDOWN_STEPS && status == PERP_OK; i++) {
+  for (int i = 0; i < BREAKDOWN_STEPS && i < r->steps && status == PERP_OK; i++) {
     status = perp_cell_step(ctx, r, r->t_end, &info);
     if (info.reason < 0 || perp_cell_cut(r) != PERP_CUT_NONE) break;
   }
@@ -88,7 +168,7 @@ perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r)
   const int rounds = r->request->timing_rounds;
   perp_result *result = r->result;
   const bool whole = result->reason > 0 && result->cut == PERP_CUT_NONE;
-  if (rounds > 0 && whole) {
+  if (rounds > 0 && whole && r->steps > 0) {
     const double cpu_s = result->cpu_s; /* of pass 1, in case that none is finished */
     r->n_batches = 0;
     result->cpu_s = HUGE_VAL;

@@ -41,6 +41,12 @@ void perp_cell_state(const perp_cell_run *r, double *t, const double **q, const 
   }
 }
 
+bool perp_cell_dense(perp_ctx *ctx, perp_cell_run *r, double t, double *lambda)
+{
+  return (r->sim != NULL ? perp_sim_dense_at(ctx, r->sim, t, r->q_at, r->v_at, lambda)
+                         : perp_ode_dense_at(ctx, r->ode, t, r->q_at, r->v_at)) == PERP_OK;
+}
+
 void perp_cell_counters(const perp_cell_run *r, perp_ode_counters *ode, perp_stats *kkt)
 {
   *kkt = (perp_stats){ 0 };

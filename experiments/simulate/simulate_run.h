@@ -23,11 +23,18 @@ typedef struct perp_cell_run {
   const perp_truth *truth, *second; /* second: another one, to see how far both are to be trusted */
   bool truth_any_time, parted;      /* parted: they no longer know the trajectory */
   double *q_ref, *v_ref, *q_second, *v_second, largest_q;
+  perp_scene plain;                /* borrowed from scene, without gauges */
+  perp_measure *between;           /* of states between two accepted ones, for rows of the series */
+  double *q_at, *v_at, *lambda_at; /* such a state */
+  double
+      sampled; /* s, the last sample between the last two accepted states, or the first of these */
   /* clock: seconds per step of each batch */
   double *batch;
   int n_batches, cap_batches;
   double cpu0, wall0; /* when pass 1 began */
-  double kept;        /* when, wall clock */
+  int64_t steps;      /* of pass 1, and its counters after the start: what the clock must repeat */
+  perp_ode_counters begun;
+  double kept; /* when, wall clock */
 } perp_cell_run;
 
 /* One face for simulations and plain problems. */
@@ -36,6 +43,9 @@ const double *perp_cell_v0(const perp_cell_run *r);
 perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *r);
 perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *r, double t_max, perp_step_info *info);
 void perp_cell_state(const perp_cell_run *r, double *t, const double **q, const double **v);
+/* A state of the last step by dense output into r->q_at and r->v_at, and its multipliers [m] (NULL:
+ * not wanted); false: there is none. */
+bool perp_cell_dense(perp_ctx *ctx, perp_cell_run *r, double t, double *lambda);
 void perp_cell_counters(const perp_cell_run *r, perp_ode_counters *ode, perp_stats *kkt);
 bool perp_cell_same_time(double a, double b);
 /* Must the run end here?  Nothing is asked of a run that nobody minds. */

@@ -56,6 +56,10 @@ typedef struct workspace {
   double *torque; /* [nv] f without the gyroscopic term */
   double *lambda; /* [m] at the last regular state */
   bool lambda_regular;
+  /* dense output */
+  bool between; /* it is being made */
+  double h;     /* the step of create */
+  bool pressed; /* contacts at rest had a say in the step */
 } workspace;
 
 /* ---- momentum form --------------------------------------------------------------------------- */
@@ -105,6 +109,18 @@ static perp_ode_answer acceleration_without(workspace *w, bool intermediate)
   return PERP_ODE_INVALID;
 }
 
+/* the forces of contacts at rest and of drives */
+static bool acceleration_contact(workspace *w, double h, const double *q, const double *v,
+                                 bool intermediate)
+{
+  const perp_contact_count *count = perp_events_counters(w->events);
+  const int64_t before = count->problems + count->reused;
+  const bool good = perp_events_forces(w->events, &w->k, h, q, v, intermediate);
+  count = perp_events_counters(w->events);
+  if (!good || count->problems + count->reused != before) w->pressed = true;
+  return good;
+}
+
 /* a and lambda at (t, q, v) */
 static bool acceleration_accelerations(workspace *w, double t, double h, const double *q,
                                        const double *v, bool intermediate)
@@ -122,7 +138,8 @@ static bool acceleration_accelerations(workspace *w, double t, double h, const d
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
-  if (w->events != NULL && !perp_events_forces(w->events, k, h, q, v, intermediate)) return false;
+  if (w->events != NULL && !w->between && !acceleration_contact(w, h, q, v, intermediate))
+    return false;
   if (!intermediate) {
     memcpy(w->lambda, k->lambda, (size_t)model->m * sizeof *w->lambda);
     w->lambda_regular = true;
@@ -241,7 +258,7 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
 {
   const options *o = parts->formulation.opts;
   *ws = NULL;
-  workspace like = { .k.model = model, .momentum = o->state == STATE_MOMENTUM };
+  workspace like = { .k.model = model, .h = h, .momentum = o->state == STATE_MOMENTUM };
   PERP_TRY(perp_workspace_create(ctx, "acceleration", &like, sizeof like, acceleration_layout, ws));
   workspace *w = *ws;
   perp_status status = perp_constrained_create(ctx, &w->k, model, parts, false);
@@ -349,6 +366,7 @@ static perp_status acceleration_step(perp_ctx *ctx, void *ws, double t_max, perp
 {
   workspace *w = ws;
   const double t = perp_ode_time(w->ode);
+  w->pressed = false;
   PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
   if (w->events != NULL) PERP_TRY(stop_critical(ctx, w, t_max, info));
   info->lambda = w->lambda_regular ? w->lambda : w->k.lambda;
@@ -369,6 +387,37 @@ static void acceleration_state(const void *ws, double *t, const double **q, cons
   *t = perp_ode_time(w->ode);
   *q = w->momentum ? w->q : perp_ode_q(w->ode);
   *v = w->momentum ? w->v : perp_ode_v(w->ode);
+}
+
+/* Derivatives at intermediate states write into k: what the next step begins with, or reports, is put back.  Contacts
+ * at rest remember forces, and which they are is known of the next step only: there is no dense output with them. */
+static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
+                                      double *lambda)
+{
+  workspace *w = ws;
+  perp_constrained *k = &w->k;
+  if (w->events != NULL && (w->pressed || k->model->n_drives > 0))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "acceleration: no states between steps with contacts at rest or drives");
+  perp_constrained_keep(k);
+  perp_status status;
+  w->between = true;
+  if (w->momentum) {
+    status = perp_ode_dense_at(ctx, w->ode, t, w->y, NULL);
+    memcpy(q, w->y, (size_t)k->model->nq * sizeof *q);
+    perp_constrained_at(k, q);
+    velocity_of(k->model, k->e, w->y + k->model->nq, v);
+    read_state(w); /* deriv_momentum writes w->v */
+  } else {
+    status = perp_ode_dense_at(ctx, w->ode, t, q, v);
+  }
+  if (status == PERP_OK && lambda != NULL) {
+    const bool known = acceleration_accelerations(w, t, w->h, q, v, true);
+    for (int i = 0; i < k->model->m; i++) lambda[i] = known ? k->lambda[i] : (double)NAN;
+  }
+  w->between = false;
+  perp_constrained_put_back(k);
+  return status;
 }
 
 static void acceleration_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
@@ -416,6 +465,7 @@ const perp_formulation_desc perp_formulation_acceleration = {
   .restart = acceleration_restart,
   .step = acceleration_step,
   .state = acceleration_state,
+  .dense = acceleration_dense,
   .counters = acceleration_counters,
   .timing = acceleration_timing,
   .destroy = acceleration_destroy,

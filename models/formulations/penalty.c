@@ -190,6 +190,17 @@ static void penalty_state(const void *ws, double *t, const double **q, const dou
   *v = perp_ode_v(w->ode);
 }
 
+static perp_status penalty_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
+                                 double *lambda)
+{
+  workspace *w = ws;
+  PERP_TRY(perp_ode_dense_at(ctx, w->ode, t, q, v));
+  if (lambda == NULL) return PERP_OK;
+  penalty_deriv(w, t, 0, q, v, true, NULL, w->scratch);
+  memcpy(lambda, w->trial, (size_t)w->model->m * sizeof *lambda);
+  return PERP_OK;
+}
+
 static void penalty_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const workspace *w = ws;
@@ -217,6 +228,7 @@ const perp_formulation_desc perp_formulation_penalty = {
   .restart = penalty_restart,
   .step = penalty_step,
   .state = penalty_state,
+  .dense = penalty_dense,
   .counters = penalty_counters,
   .timing = penalty_timing,
   .destroy = penalty_destroy,

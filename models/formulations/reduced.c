@@ -166,6 +166,18 @@ static void reduced_state(const void *ws, double *t, const double **q, const dou
   *v = w->vm;
 }
 
+static perp_status reduced_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
+                                 double *lambda)
+{
+  struct reduced *w = ws;
+  PERP_TRY(perp_ode_dense_at(ctx, w->ode, t, w->q, w->u));
+  perp_reduced_kinematics(w->tree, w->q, w->u);
+  perp_reduced_to_model(w->tree, q, v);
+  *w->stale = true;
+  for (int i = 0; lambda != NULL && i < w->tree->model->m; i++) lambda[i] = (double)NAN;
+  return PERP_OK;
+}
+
 static void reduced_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const struct reduced *w = ws;
@@ -194,6 +206,7 @@ const perp_formulation_desc perp_formulation_reduced = {
   .restart = reduced_restart,
   .step = reduced_step,
   .state = reduced_state,
+  .dense = reduced_dense,
   .counters = reduced_counters,
   .timing = reduced_timing,
   .destroy = reduced_destroy,

@@ -232,6 +232,15 @@ perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_
   return sim->form->step(ctx, sim->ws, t_max, info);
 }
 
+perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q, double *v,
+                              double *lambda)
+{
+  if (sim->form->dense == NULL || sim->tracks != NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "formulation %s has no states between steps%s",
+                     sim->form->d.name, sim->tracks != NULL ? " with curves that end" : "");
+  return sim->form->dense(ctx, sim->ws, t, q, v, lambda);
+}
+
 void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v)
 {
   sim->form->state(sim->ws, t, q, v);

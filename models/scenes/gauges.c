@@ -48,8 +48,12 @@ static void *gauges_create(perp_ctx *ctx, perp_scene *scene, const char *metric,
   f->first = (char *)f->gauge + size + data;
   memcpy(f->gauge, like, size);
   memcpy(f->first, like, size);
-  scene->gauge[scene->n_gauges++] = (perp_gauge){ metric, f->gauge, gauges_restart,
-                                                  sample, value,    gauges_destroy };
+  scene->gauge[scene->n_gauges++] = (perp_gauge){ .metric = metric,
+                                                  .user = f->gauge,
+                                                  .restart = gauges_restart,
+                                                  .sample = sample,
+                                                  .value = value,
+                                                  .destroy = gauges_destroy };
   return f->gauge;
 }
 

@@ -39,6 +39,10 @@ typedef struct perp_gauge {
   perp_gauge_sample *sample;
   perp_gauge_value *value; /* NaN: not defined (yet) */
   void (*destroy)(void *user);
+  /* A quantity that falls through zero where the scene wants to be looked at between two accepted states, as the speed
+   * upwards at an apex: the state right behind that point, from dense output where there is one, is given to
+   * all gauges of the scene (info NULL) in its turn.  NULL: none */
+  double (*turn)(const void *user, const double *q, const double *v);
 } perp_gauge;
 
 enum { PERP_SCENE_TRUTHS = 4, PERP_SCENE_GAUGES = 8 };

@@ -209,11 +209,13 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
   for (int i = 0; i < 2; i++) {
     perp_eval_layout(&k->eval[i], model, a);
     k->q_at[i] = PERP_CARVE(a, double, model->nq);
+    k->kept.q[i] = PERP_CARVE(a, double, model->nq);
   }
   PERP_DOUBLES(a, model->nv, &k->f, &k->a, &k->zeros);
   k->q_before = PERP_CARVE(a, double, model->nq);
   k->v_before = PERP_CARVE(a, double, model->nv);
-  PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->Cdot, &k->violation, &k->impulse);
+  PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->kept.lambda, &k->Cdot, &k->violation,
+               &k->impulse);
   k->S = PERP_CARVE(a, double, model->springs ? model->m : 0);
 }
 
@@ -447,6 +449,45 @@ perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *
   k->count.reason = info->reason;
   info->drift_pos_pre = k->drift;
   return PERP_OK;
+}
+
+void perp_constrained_keep(perp_constrained *k)
+{
+  const size_t size = (size_t)k->model->nq * sizeof *k->q_at[0];
+  for (int i = 0; i < 2; i++) {
+    k->kept.known[i] = k->known[i];
+    if (k->known[i]) memcpy(k->kept.q[i], k->q_at[i], size);
+  }
+  k->kept.current = (int)(k->e - k->eval);
+  k->kept.factored = k->factored != NULL ? (int)(k->factored - k->eval) : -1;
+  memcpy(k->kept.lambda, k->lambda, (size_t)k->model->m * sizeof *k->lambda);
+  k->kept.reason = k->reason;
+  k->kept.status = k->status;
+  k->kept.count = k->count;
+}
+
+void perp_constrained_put_back(perp_constrained *k)
+{
+  const size_t size = (size_t)k->model->nq * sizeof *k->q_at[0];
+  bool moved = k->kept.factored < 0 || k->factored != &k->eval[k->kept.factored];
+  for (int i = 0; i < 2; i++) {
+    k->known[i] = k->kept.known[i];
+    if (!k->known[i] || memcmp(k->q_at[i], k->kept.q[i], size) == 0) continue;
+    perp_eval_at(&k->eval[i], k->model, k->kept.q[i]);
+    memcpy(k->q_at[i], k->kept.q[i], size);
+    moved = moved || i == k->kept.factored;
+  }
+  if (moved) k->factored = NULL;
+  if (moved && k->kept.factored >= 0) {
+    perp_stats stats;
+    k->e = &k->eval[k->kept.factored];
+    constrained_factor(k, &stats); /* as it was made before */
+  }
+  k->e = &k->eval[k->kept.current];
+  memcpy(k->lambda, k->kept.lambda, (size_t)k->model->m * sizeof *k->lambda);
+  k->reason = k->kept.reason;
+  k->status = k->kept.status;
+  k->count = k->kept.count;
 }
 
 void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times)

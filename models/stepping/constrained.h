@@ -32,12 +32,20 @@ typedef struct perp_constrained {
   double *S;                   /* [m] softness of the rows of a model with springs */
   double S_h;                  /* step that S holds for, 0: none */
   double *zeros;               /* [nv] */
-  double drift;                /* |C|_inf at the last regular state, before the post-step */
-  double tol;                  /* of the steps of the ODE, 0: their length is given */
-  bool history;                /* its steps build on those before, as long as the state is not changed */
-  double rate;                 /* 1/s, of the motion at the start */
-  perp_reason reason;          /* < 0: why the evaluation failed; else of the last KKT solve */
-  perp_status status;          /* of a call that could not work at all */
+  struct {                     /* what perp_constrained_keep has kept */
+    double *q[2], *lambda;     /* [nq] each, [m] */
+    bool known[2];
+    int current, factored; /* of eval; -1: none */
+    perp_reason reason;
+    perp_status status;
+    perp_stats count;
+  } kept;
+  double drift;       /* |C|_inf at the last regular state, before the post-step */
+  double tol;         /* of the steps of the ODE, 0: their length is given */
+  bool history;       /* its steps build on those before, as long as the state is not changed */
+  double rate;        /* 1/s, of the motion at the start */
+  perp_reason reason; /* < 0: why the evaluation failed; else of the last KKT solve */
+  perp_status status; /* of a call that could not work at all */
   perp_stats count;
   bool timing;
   double assembly_s, kkt_s, step_s;
@@ -90,6 +98,11 @@ bool perp_all_finite(int n, const double *x);
 perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *ode, double t_max,
                                   perp_step_info *info);
 void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times);
+
+/* Around evaluations between steps (dense output): evaluations and factor, first guesses and counts are put back, so
+ * that the steps to come make as many factorizations as without, of the same numbers. */
+void perp_constrained_keep(perp_constrained *k);
+void perp_constrained_put_back(perp_constrained *k);
 
 /* CPU time, 0 while the breakdown is off. */
 PERP_INLINE double perp_constrained_clock(const perp_constrained *k)

@@ -88,6 +88,8 @@ typedef struct perp_formulation_desc {
   perp_status (*step)(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info);
   /* Current state in the coordinates of the model; the arrays live until the next call. */
   void (*state)(const void *ws, double *t, const double **q, const double **v);
+  /* Dense output: see perp_sim_dense_at.  NULL: there is none. */
+  perp_status (*dense)(perp_ctx *ctx, void *ws, double t, double *q, double *v, double *lambda);
   void (*counters)(const void *ws, perp_ode_counters *ode, perp_stats *kkt);
   void (*timing)(void *ws, bool on, perp_times *times); /* switch breakdown; times may be NULL */
   void (*destroy)(void *ws);
@@ -153,6 +155,14 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
  * undefined until the next restart.  No allocation unless a part has PERP_CAP_ALLOCATES. */
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info);
 void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v);
+/* The state at a time t of the last step, its ends included, in the coordinates of the model: q [nq], v [nv]; see
+ * perp_ode_dense_at.  lambda [m]: the multipliers that a step from there would report, all NaN where the formulation
+ * does not know any; NULL: not wanted.  The steps to come do not notice, to the last bit.  PERP_ERR_UNSUPPORTED: the formulation has no
+ * dense output (velocity level and impulses: what changes velocities there is an impulse of the whole step; groups;
+ * curves that end) or not here (contacts at rest, drives), or the method no state at t; PERP_ERR_ARG: t outside the last step; PERP_ERR_NOMEM.  Allocates
+ * at the first call. */
+perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q, double *v,
+                              double *lambda);
 /* ode since creation; kkt since the last restart, its residual NaN (nobody judged).  Either may
  * be NULL. */
 void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt);

@@ -31,7 +31,9 @@ static perp_ode_answer trial_deriv(void *user, double t, double h, const double 
 {
   (void)intermediate;
   const perp_ode *o = user;
-  return o->sys.deriv(o->sys.user, t, one_h(o) ? o->h_first : h, q, v, true, qdot, a);
+  const bool first = one_h(o) ||
+                     (o->dense.inside && (o->desc->d.caps & PERP_ODE_ONE_EVALUATION) == 0);
+  return o->sys.deriv(o->sys.user, t, first ? o->h_first : h, q, v, true, qdot, a);
 }
 
 static void forward_retract(void *user, const double *q, const double *dq, double *q_out)
@@ -144,17 +146,24 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
   perp_ode *o = ode;
   o->asked = one_h(o) ? driver_through(o, asked_deriv) : o->sys;
   o->trial = driver_through(o, trial_deriv);
-  const perp_status status = desc->create(ctx, &o->sys, method->opts, &o->ws);
-  if (status == PERP_OK)
+  perp_status status = perp_spec_copy(ctx, method, &o->method);
+  if (status == PERP_OK) status = desc->create(ctx, &o->sys, method->opts, &o->ws);
+  if (status == PERP_OK) {
     *out = o;
-  else
+  } else {
+    perp_spec_free(&o->method);
     free(o);
+  }
   return status;
 }
 
 void perp_ode_destroy(perp_ode *ode)
 {
-  if (ode != NULL) ode->desc->destroy(ode->ws);
+  if (ode != NULL) {
+    perp_ode_dense_free(ode);
+    ode->desc->destroy(ode->ws);
+    perp_spec_free(&ode->method);
+  }
   free(ode);
 }
 
@@ -163,6 +172,7 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
 {
   perp_ode *o = ode;
   o->started = false;
+  o->dense.valid = false;
   memcpy(o->y, q, (size_t)o->nq * sizeof *q);
   if (o->nv > 0) memcpy(o->y + o->nq, v, (size_t)o->nv * sizeof *v);
   if (!(fabs(t) < HUGE_VAL) || !perp_finite(o->n, o->y))

@@ -6,8 +6,22 @@
 #include "solvers/ode/control.h"
 #include "solvers/ode/method.h"
 
+/* Dense output (driver_dense.c): of the last step, from t to the time of the driver.  Its start is y1 of the driver
+ * until the next step is tried. */
+struct perp_ode_dense {
+  double t;    /* start of the step */
+  bool valid;  /* there is one */
+  bool joined; /* what `accept` changed at its end is a correction, not a jump */
+  bool inside; /* a derivative is asked for it now */
+  bool ended;  /* `end` is known */
+  void *ws;    /* of the method, another one than that of the march; NULL before it is asked for */
+  double *y, *end; /* [n] the state asked for, and where the method ends the step */
+  perp_arena arena;
+};
+
 struct perp_ode {
   const perp_ode_desc *desc;
+  perp_spec method; /* a copy, for the workspace of dense output */
   void *ws;
   perp_ode_sys sys;   /* as given */
   perp_ode_sys asked; /* as the method sees it: `sys`, or with one h for all steps */
@@ -23,6 +37,7 @@ struct perp_ode {
   struct perp_ode_scale scale; /* of the tolerance */
   double *y, *y1, *y2, *y3;    /* [n] the state, the trial state, and two for keeping others */
   double *err;                 /* [n] */
+  struct perp_ode_dense dense;
   perp_ode_counters count;
 };
 
@@ -41,6 +56,13 @@ static inline void perp_ode_watch(perp_ode *o)
   o->event = o->sys.event(o->sys.user, o->t, o->y, o->y + o->nq);
   o->armed = o->event >= 0;
 }
+
+/* y = the state at t + h from `from` at t, by as many steps as the tolerance needs, for methods whose single steps
+ * depend on their history: ws starts again.  The states on the way are intermediate.  y2 and err are used. */
+perp_ode_answer perp_ode_march(perp_ode *o, void *ws, double t, const double *from, double h,
+                               double *y, perp_stats *stats);
+/* Free what dense output took. */
+void perp_ode_dense_free(perp_ode *o);
 
 /* One accepted step towards t_max > t, see perp_ode_step; *stats from zero. */
 perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_stats *stats);

@@ -79,31 +79,31 @@ static int order_of_error(const perp_ode *o)
   return o->doubling ? o->desc->order : o->desc->error_order;
 }
 
-/* y1 = the state at t + h by as many steps as the tolerance needs, for methods whose single steps depend on
- * their history: from t they can only start again.  The states on the way are intermediate. */
-static perp_ode_answer driver_step_march(perp_ode *o, double h, perp_stats *stats)
+perp_ode_answer perp_ode_march(perp_ode *o, void *ws, double t, const double *from, double h,
+                               double *y, perp_stats *stats)
 {
   const size_t bytes = (size_t)o->n * sizeof *o->y;
-  const double t_end = o->t + h;
-  double t = o->t, g = 0.01 * h;
+  const double t_end = t + h;
+  double g = 0.01 * h;
   bool refused = false;
-  perp_ode_forget_history(o);
-  memcpy(o->y1, o->y, bytes);
+  if (o->desc->reset != NULL) o->desc->reset(ws);
+  memcpy(y, from, bytes);
   for (int i = 0; i < 100 * REFUSALS_MOST; i++) {
     double step = fmin(g, t_end - t);
-    memcpy(o->y2, o->y1, bytes);
-    perp_ode_answer answer = method_step(o, &o->trial, t, step, o->y2, o->err, stats);
+    memcpy(o->y2, y, bytes);
+    perp_ode_answer answer = o->desc->step(ws, &o->trial, t, step, o->y2, o->y2 + o->nq, o->err,
+                                           stats);
     double ratio = (double)NAN;
     if (answer == PERP_ODE_OK && perp_finite(o->n, o->y2))
-      ratio = perp_ode_error_ratio(&o->control, o->scale, step, o->nq, o->nv, o->y1, o->y2, o->err);
-    g = step * perp_ode_step_factor(ratio, order_of_error(o), refused, true);
+      ratio = perp_ode_error_ratio(&o->control, o->scale, step, o->nq, o->nv, y, o->y2, o->err);
+    g = step * perp_ode_step_factor(ratio, o->desc->current_order(ws), refused, true);
     refused = !(ratio <= 1);
     if (refused) {
       if (g < o->control.h_min || t + g == t)
         return answer == PERP_ODE_OK ? not_finite(stats) : answer;
       continue;
     }
-    memcpy(o->y1, o->y2, bytes);
+    memcpy(y, o->y2, bytes);
     t = step < t_end - t ? t + step : t_end;
     if (t == t_end) return PERP_ODE_OK;
   }
@@ -116,7 +116,8 @@ static perp_ode_answer make_again(perp_ode *o, double h, double *ratio, perp_sta
 {
   *ratio = 0;
   o->count.bisections++;
-  return o->history ? driver_step_march(o, h, stats) : driver_step_attempt(o, h, ratio, stats);
+  return o->history ? perp_ode_march(o, o->ws, o->t, o->y, h, o->y1, stats)
+                    : driver_step_attempt(o, h, ratio, stats);
 }
 
 /* Width at which a point within the step h counts as found. */
@@ -258,6 +259,10 @@ static void driver_step_commit(perp_ctx *ctx, perp_ode *o, const struct trial *p
   double *y = o->y;
   o->y = o->y1;
   o->y1 = y;
+  o->dense.t = o->t;
+  o->dense.valid = p->h > 0;
+  o->dense.ended = false;
+  o->dense.joined = p->stop != PERP_ODE_EVENT && !again;
   o->t = p->t_new;
   if (p->whole) o->k++;
   if (p->h > 0) {
@@ -329,6 +334,7 @@ perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_
   struct trial p;
   perp_ode_answer answer;
   stats->reason = PERP_RUNNING;
+  o->dense.valid = false;
   if ((o->sys.caps & PERP_ODE_SYS_RENEWED_EVENT) != 0) perp_ode_watch(o);
 
   if (o->control.tol > 0) {

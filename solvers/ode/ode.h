@@ -155,6 +155,7 @@ typedef struct perp_ode perp_ode;
  * `accept` changed; rhs: derivatives; iterations: of implicit methods. */
 typedef struct perp_ode_counters {
   int64_t steps, rejected, bisections, changed, restarts, rhs, iterations;
+  int64_t dense; /* derivatives for dense output: of no step, and not in rhs */
   double h_least, h_most; /* accepted steps; both 0 before the first one */
 } perp_ode_counters;
 
@@ -198,6 +199,25 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
 perp_ode_stop perp_ode_advance(perp_ctx *ctx, perp_ode *ode, double t_to, perp_stats *stats);
 /* Make exactly one accepted step, not beyond t_max.  The rest as for perp_ode_advance. */
 perp_ode_stop perp_ode_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_stats *stats);
+/* Dense output: the state at a time t of the last step, from its start to perp_ode_time, both included, into q [nq]
+ * and v [nv] (NULL when nv = 0).  The march does not notice: its steps, states and counts are, to the last bit, those
+ * of a march that nobody asked, as long as deriv keeps nothing of intermediate states.  Never a part of a timed march.
+ *
+ * It is a step of the method itself from the start of the last step to t (of multistep methods: steps of another start
+ * there, with the tolerance of the march), so that between steps the error is of the order of the method, and no
+ * larger than at their ends (multistep methods: than at their ends and the tolerance).  Cubic Hermite costs less, and
+ * so does the extension of order 4 of dopri5 (Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I,
+ * II.6); but their own errors, h^4 / 384 |y''''| of the former, are far above those of methods of order 5 or 8 in the
+ * steps that these make, and would be taken for errors of the march.
+ *
+ * Where `accept` has corrected the end of the step (projection) the correction is spread over the step by
+ * s^2 (3 - 2 s), s from 0 to 1: dense output joins both states, once differentiable within the step.  Not after an
+ * event or a roll-back, where accept makes jumps: the end of the step is then the state before the jump, and
+ * perp_ode_q the one after it.
+ *
+ * PERP_ERR_ARG: no step since the restart (or the last one failed), or t outside it; PERP_ERR_UNSUPPORTED: the method
+ * makes no step to t; PERP_ERR_NOMEM.  Allocates at the first call: a second workspace of the method, and two states. */
+perp_status perp_ode_dense_at(perp_ctx *ctx, perp_ode *ode, double t, double *q, double *v);
 double perp_ode_time(const perp_ode *ode);
 double perp_ode_h(const perp_ode *ode);        /* the step that will be tried next */
 const double *perp_ode_q(const perp_ode *ode); /* [nq]; valid until the next step */

@@ -123,6 +123,8 @@ static void truth_times(void)
      "adaptive: compared at each row of the file");
   below(off, 1e-15, "adaptive: at exactly these times");
   below(perp_result_metric(&r, "err.q.max"), 1e-6, "adaptive: follows the truth");
+  below(perp_result_metric(&r, "lambda.err.max"), 1e-5, "adaptive: so do the multipliers");
+  ok(perp_result_metric(&r, "lambda.err.max") > 1e-10, "adaptive: not of the first state alone");
   perp_result_free(&r);
 
   /* fixed steps that no file row meets: the reference in joint coordinates, at whole steps */
@@ -358,6 +360,152 @@ static void chaos(void)
   perp_result_free(&guarded);
 }
 
+/* ---- one run, one truth --------------------------------------------------------------------------------------- */
+
+static const char *const marches[][2] = {
+  /* formulation, ode */
+  { "acceleration", "gsl:bsimp:tol=1e-6" },
+  { "acceleration", "gsl:rk8pd:tol=1e-10" },
+  { "acceleration:state=momentum", "dopri5:tol=1e-7" },
+  { "acceleration", "gsl:msadams:tol=1e-4" },
+  { "acceleration", "rk4:tol=1e-6" },
+  { "reduced", "dopri5:tol=1e-8" },
+  { "penalty", "dopri5:tol=1e-4" },
+};
+
+/* Samples, rows of a series and a file in between: the steps and the state in the end stay, to the last bit. */
+static void samples_and_steps(void)
+{
+  static const char *const scenes[] = { "pendulum", "chain:links=2,truth=file" };
+  for (size_t s = 0; s < 2; s++)
+    for (size_t i = 0; i < sizeof marches / sizeof *marches; i++) {
+      perp_request request = { .scene = scenes[s],
+                               .formulation = marches[i][0],
+                               .ode = marches[i][1],
+                               .stab = strncmp(marches[i][0], "acc", 3) == 0 ? "post:velocity=true"
+                                                                             : NULL,
+                               .h = 1e-3,
+                               .t_end = 0.5,
+                               .sample_every = 0.5 };
+      perp_result coarse = run(request);
+      request.sample_every = 0.01;
+      perp_result fine = run(request);
+      request.want_series = true;
+      perp_result rows = run(request);
+      const size_t size = (size_t)coarse.nq * sizeof *coarse.q;
+      ok(coarse.ode_count.steps == fine.ode_count.steps &&
+             coarse.ode_count.rhs == fine.ode_count.rhs && memcmp(coarse.q, fine.q, size) == 0 &&
+             memcmp(coarse.q, rows.q, size) == 0,
+         "%s, %s, %s: %d steps with samples at the end, %d with many", scenes[s], marches[i][0],
+         marches[i][1], (int)coarse.ode_count.steps, (int)fine.ode_count.steps);
+      ok(perp_result_metric(&fine, "err.q.max") == perp_result_metric(&rows, "err.q.max") &&
+             perp_result_metric(&coarse, "err.q.max") <= perp_result_metric(&fine, "err.q.max"),
+         "... and a series changes no error");
+      ok(rows.series.rows == 51 && rows.series.values[rows.series.columns] == 0.01,
+         "... the rows of the series are on the grid of samples: %d", rows.series.rows);
+      perp_result_free(&coarse);
+      perp_result_free(&fine);
+      perp_result_free(&rows);
+    }
+}
+
+/* The errors are those of the march that is timed: that of the end alone is the one of few samples. */
+static void error_of_the_march(void)
+{
+  perp_request request = { .scene = "pendulum",
+                           .formulation = "acceleration",
+                           .ode = "gsl:bsimp:tol=1e-6",
+                           .stab = "post:velocity=true",
+                           .h = 1e-3,
+                           .t_end = 10,
+                           .sample_every = 0.01,
+                           .timing_rounds = 1 };
+  perp_result fine = run(request);
+  request.sample_every = 10;
+  perp_result coarse = run(request);
+  ok(fine.ode_count.steps == coarse.ode_count.steps,
+     "bsimp: %d steps, sampled each 0.01 s or 10 s: %d", (int)fine.ode_count.steps,
+     (int)coarse.ode_count.steps);
+  near(perp_result_metric(&fine, "err.tip.end"), perp_result_metric(&coarse, "err.tip.end"), 0, 0,
+       "... the error in the end is one and the same");
+  ok(perp_result_metric(&fine, "err.q.max") >= perp_result_metric(&coarse, "err.q.max") &&
+         perp_result_metric(&fine, "err.q.max") > 1e-6,
+     "... and not that of finer steps: %.3g", perp_result_metric(&fine, "err.q.max"));
+  perp_result_free(&fine);
+  perp_result_free(&coarse);
+}
+
+/* A run of ten steps of Euler takes microseconds, and as much a step as a long one. */
+static void no_floor(void)
+{
+  perp_request request = {
+    .scene = "circle", .ode = "euler", .h = 1e-3, .t_end = 0.01, .timing_rounds = 3
+  };
+  perp_result brief = run(request);
+  request.t_end = 10;
+  perp_result lengthy = run(request);
+  ok(brief.ode_count.steps == 10 && lengthy.ode_count.steps == 10000, "runs of 10 and 10000 steps");
+  below(brief.cpu_s, 50e-6, "no floor: ten steps of Euler take microseconds");
+  below(brief.cpu_s / 10, 20 * lengthy.cpu_s / 10000,
+        "... with the start, no more than 20 times a step");
+  perp_result_free(&brief);
+  perp_result_free(&lengthy);
+}
+
+/* the scene circle, whose field turns a little with every evaluation that there ever was */
+static perp_ode_answer moody_deriv(void *user, double t, double h, const double *q, const double *v,
+                                   bool intermediate, double *qdot, double *a)
+{
+  static int calls;
+  (void)user, (void)t, (void)h, (void)v, (void)intermediate, (void)a;
+  calls++;
+  qdot[0] = -(1 + 1e-14 * calls) * q[1];
+  qdot[1] = (1 + 1e-14 * calls) * q[0];
+  return PERP_ODE_OK;
+}
+
+static perp_status build_moody(perp_ctx *c, const void *opts, perp_scene *scene)
+{
+  const perp_scene_desc *circle = (const perp_scene_desc *)perp_find(c, PERP_KIND_scene, "circle");
+  PERP_TRY(circle->build(c, opts, scene));
+  scene->ode->deriv = moody_deriv;
+  return PERP_OK;
+}
+
+/* The clock runs the march that was measured, or says so loudly. */
+static void clock_of_another_march(void)
+{
+  static perp_scene_desc moody;
+  static perp_plugin table[2] = { { PERP_KIND_scene, &moody.d } };
+  moody = (perp_scene_desc){ .d = *perp_find(&ctx, PERP_KIND_scene, "circle"),
+                             .build = build_moody };
+  moody.d.name = "moody";
+  perp_register(&ctx, table);
+  perp_request request = { .scene = "moody", .ode = "rk4", .h = 0.05, .t_end = 10 };
+  perp_result r = run(request);
+  ok(r.reason == PERP_EXACT, "a system that is never twice the same runs once");
+  perp_result_free(&r);
+  request.timing_rounds = 1;
+  ok(perp_simulate(&ctx, &request, &r) == PERP_ERR_INTERNAL &&
+         strstr(ctx.msg, "not the one that was measured") != NULL &&
+         strstr(ctx.msg, "another state") != NULL,
+     "... but is not clocked: %s", ctx.msg);
+  perp_result_free(&r);
+}
+
+static void apex_between_steps(void)
+{
+  static const char *const odes[] = { "gsl:rk8pd:tol=1e-12", "dopri5:tol=1e-10", "rk4" };
+  for (int i = 0; i < 3; i++) {
+    perp_result r = run((perp_request){
+        .scene = "bouncing-ball", .formulation = "acceleration", .ode = odes[i], .t_end = 2 });
+    below(perp_result_metric(&r, "apex.rel.err"), 1e-9, "%s: the apex lies between two steps",
+          odes[i]);
+    below(perp_result_metric(&r, "event.err"), 1e-9, "... and impacts are where they were");
+    perp_result_free(&r);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -370,5 +518,10 @@ int main(void)
   divergence();
   plain_problem();
   chaos();
+  samples_and_steps();
+  error_of_the_march();
+  no_floor();
+  clock_of_another_march();
+  apex_between_steps();
   return tap_done();
 }

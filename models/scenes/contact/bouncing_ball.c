@@ -98,6 +98,13 @@ static double apex_value(const void *user)
   return fabs(g->top - g->exact) / g->exact;
 }
 
+/* the apex is where the speed upwards ends */
+static double apex_turn(const void *user, const double *q, const double *v)
+{
+  (void)q;
+  return v[((const struct apex *)user)->up];
+}
+
 static perp_status bouncing_ball_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct ball_opts *o = opts;
@@ -123,7 +130,9 @@ static perp_status bouncing_ball_build(perp_ctx *ctx, const void *opts, perp_sce
                              sizeof o->dim));
   if (o->e == 0) return PERP_OK;
   const struct apex g = { .up = o->dim - 1, .radius = o->radius, .exact = o->e * o->e * o->height };
-  return perp_gauge_add(ctx, scene, "apex.rel.err", &g, sizeof g, apex_sample, apex_value);
+  PERP_TRY(perp_gauge_add(ctx, scene, "apex.rel.err", &g, sizeof g, apex_sample, apex_value));
+  scene->gauge[scene->n_gauges - 1].turn = apex_turn;
+  return PERP_OK;
 }
 
 const perp_scene_desc perp_scene_bouncing_ball = {

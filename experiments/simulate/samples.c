@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/simulate/samples.h"
+
+#include "experiments/simulate/series.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Two references further apart than this, relative to the largest coordinate so far, no longer know
+ * the trajectory (chaos): what is left to compare are invariants. */
+#define CHAOS 1e-4
+/* a turn (perp_gauge.turn) is found this closely, as a part of its step, with so many states */
+static const double narrow = 1e-12;
+enum { TURN_STATES_MOST = 100 };
+
+typedef perp_cell_run run;
+
+/* ---- truths ------------------------------------------------------------------------------------ */
+
+/* Adaptive runs reach the rows of a file by dense output.  Fixed steps meet it only by chance, so
+ * that the first truth that answers at any time is preferred: convergence studies then sample alike
+ * at all h. */
+static void choose_truth(run *r)
+{
+  for (int i = 0; i < r->scene.n_truths; i++) {
+    const perp_truth *truth = &r->scene.truth[i];
+    const double probe = 0.377 * fmin(r->t_end, truth->t_end);
+    bool any_time = truth->next_time(truth->user, probe) == probe;
+    if (r->truth != NULL && (r->adaptive || r->truth_any_time || !any_time)) continue;
+    r->truth = truth;
+    r->truth_any_time = any_time;
+  }
+  for (int i = 0; i < r->scene.n_truths && r->second == NULL; i++)
+    if (&r->scene.truth[i] != r->truth) r->second = &r->scene.truth[i];
+}
+
+static bool truth_answers(const perp_truth *truth, double t)
+{
+  if (truth == NULL || t > truth->t_end * (1 + 1e-12)) return false;
+  return perp_cell_same_time(truth->next_time(truth->user, t), t);
+}
+
+/* The largest difference of two states relative to the largest coordinate so far; q and -q are one
+ * orientation. */
+static double samples_apart(run *r, const double *a, const double *b)
+{
+  const bool space = r->scene.model != NULL && perp_model_dim(r->scene.model) == 3;
+  const int nq = r->measure->nq;
+  double worst = 0;
+  for (int i = 0; i < nq; i++) r->largest_q = fmax(r->largest_q, fabs(a[i]));
+  for (int i = 0; i < nq; i++) {
+    double sign = 1;
+    if (space && i % 7 >= 3) {
+      const int o = i - i % 7 + 3;
+      sign = a[o] * b[o] + a[o + 1] * b[o + 1] + a[o + 2] * b[o + 2] + a[o + 3] * b[o + 3] < 0 ? -1
+                                                                                               : 1;
+    }
+    worst = fmax(worst, fabs(a[i] - sign * b[i]));
+  }
+  return r->largest_q > 0 ? worst / r->largest_q : 0;
+}
+
+/* q_ref and v_ref at t; *known: there is a truth that knows the trajectory there */
+static perp_status samples_truth(perp_ctx *ctx, run *r, double t, bool *known)
+{
+  *known = !r->parted && truth_answers(r->truth, t);
+  if (!*known) return PERP_OK;
+  PERP_TRY(r->truth->state(r->truth->user, ctx, t, r->q_ref, r->v_ref));
+  if (!truth_answers(r->second, t)) return PERP_OK;
+  PERP_TRY(r->second->state(r->second->user, ctx, t, r->q_second, r->v_second));
+  if (!(samples_apart(r, r->q_ref, r->q_second) <= CHAOS)) r->parted = true;
+  *known = !r->parted;
+  return PERP_OK;
+}
+
+/* ---- life -------------------------------------------------------------------------------------- */
+
+perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
+{
+  const size_t nq = (size_t)r->measure->nq, nv = (size_t)r->measure->nv, m = (size_t)r->measure->m;
+  choose_truth(r);
+  r->q_ref = malloc((3 * nq + 3 * nv + m + 1) * sizeof *r->q_ref);
+  if (r->q_ref == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference state");
+  r->v_ref = r->q_ref + nq;
+  r->q_second = r->v_ref + nv;
+  r->v_second = r->q_second + nq;
+  r->q_at = r->v_second + nv;
+  r->v_at = r->q_at + nq;
+  r->lambda_at = r->v_at + nv;
+  if (!r->adaptive || !r->request->want_series) return PERP_OK;
+  r->plain = r->scene;
+  r->plain.n_gauges = 0; /* they see the march alone */
+  return perp_measure_create(ctx, &r->plain, &r->between);
+}
+
+void perp_samples_destroy(perp_cell_run *r)
+{
+  perp_measure_destroy(r->between);
+  free(r->q_ref);
+}
+
+/* ---- between two accepted states --------------------------------------------------------------- */
+
+/* the first multiple of the sample time after t */
+static double next_sample(const run *r, double t)
+{
+  const double past = t + 2e-10 * fmax(1, t); /* more than what counts as the same time */
+  return ceil(past / r->every) * r->every;
+}
+
+static bool on_sample(const run *r, double t)
+{
+  return perp_cell_same_time(t, nearbyint(t / r->every) * r->every);
+}
+
+/* the first row of a reference file after t */
+static double next_row(const run *r, double t)
+{
+  if (r->truth == NULL || r->truth_any_time || r->parted) return HUGE_VAL;
+  const double row = r->truth->next_time(r->truth->user, t + 2e-10 * fmax(1, t));
+  return row > t ? row : HUGE_VAL;
+}
+
+/* The state in q_at and v_at at t: a row of a file, or one of the series, or both. */
+static perp_status samples_inner(perp_ctx *ctx, run *r, double t, bool row, bool sample,
+                                 const perp_step_info *info)
+{
+  bool known = false;
+  if (row || r->between != NULL) PERP_TRY(samples_truth(ctx, r, t, &known));
+  if (row && known)
+    perp_measure_compare_between(ctx, r->measure, t, r->q_at, r->v_at, r->q_ref, r->v_ref,
+                                 r->sim != NULL ? r->lambda_at : NULL);
+  if (!sample) return PERP_OK;
+  if (r->between != NULL) {
+    perp_measure_state(r->between, t, r->q_at, r->v_at, NULL);
+    if (known)
+      perp_measure_compare_between(ctx, r->between, t, r->q_at, r->v_at, r->q_ref, r->v_ref, NULL);
+    PERP_TRY(perp_series_row(ctx, &r->result->series, r->between, r->q_at, r->v_at));
+  }
+  return perp_replay_frame(ctx, r->replay, t, r->q_at, info);
+}
+
+/* The state right behind the fall of gauge->turn through zero, if it falls in (a, b), into q_at and
+ * v_at. */
+static bool samples_turn(perp_ctx *ctx, run *r, const perp_gauge *gauge, double a, double b,
+                         double *t)
+{
+  const double enough = narrow * (b - a);
+  if (!perp_cell_dense(ctx, r, a, NULL) || !(gauge->turn(gauge->user, r->q_at, r->v_at) > 0))
+    return false;
+  if (!perp_cell_dense(ctx, r, b, NULL) || !(gauge->turn(gauge->user, r->q_at, r->v_at) < 0))
+    return false;
+  for (int i = 0; i < TURN_STATES_MOST && b - a > enough; i++) {
+    const double mid = a + 0.5 * (b - a);
+    if (!(mid > a && mid < b) || !perp_cell_dense(ctx, r, mid, NULL)) break;
+    if (gauge->turn(gauge->user, r->q_at, r->v_at) > 0)
+      a = mid;
+    else
+      b = mid;
+  }
+  *t = b;
+  return perp_cell_dense(ctx, r, b, NULL);
+}
+
+static void samples_turns(perp_ctx *ctx, run *r, double t_last, double t)
+{
+  const perp_scene *scene = &r->scene;
+  double at;
+  for (int i = 0; i < scene->n_gauges; i++) {
+    if (scene->gauge[i].turn == NULL || !samples_turn(ctx, r, &scene->gauge[i], t_last, t, &at))
+      continue;
+    for (int k = 0; k < scene->n_gauges; k++)
+      if (scene->gauge[k].sample != NULL)
+        scene->gauge[k].sample(scene->gauge[k].user, at, r->q_at, r->v_at, NULL);
+  }
+}
+
+perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last, double t,
+                                 const perp_step_info *info)
+{
+  samples_turns(ctx, r, t_last, t);
+  r->sampled = t_last;
+  if (!r->adaptive) return PERP_OK;
+  const bool samples = r->between != NULL || r->replay != NULL;
+  for (double at = t_last;;) {
+    const double sample = samples ? next_sample(r, at) : HUGE_VAL, row = next_row(r, at);
+    at = fmin(sample, row);
+    if (!(at < t) || perp_cell_same_time(at, t)) return PERP_OK;
+    const bool is_row = isfinite(row) && perp_cell_same_time(at, row);
+    if (!perp_cell_dense(ctx, r, at, is_row && r->sim != NULL ? r->lambda_at : NULL))
+      return PERP_OK;
+    const bool is_sample = isfinite(sample) && perp_cell_same_time(at, sample);
+    PERP_TRY(samples_inner(ctx, r, at, is_row, is_sample, info));
+    if (is_sample) r->sampled = at;
+  }
+}
+
+/* ---- at accepted states ------------------------------------------------------------------------ */
+
+perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, double t_last, double t,
+                            const double *q, const double *v, bool end, const perp_step_info *info)
+{
+  const int64_t stride = (int64_t)fmax(1, ceil(r->every / r->h * (1 - 1e-9)));
+  const bool grid = r->truth != NULL && !r->truth_any_time;
+  bool compare = end || count == 0, row = compare, known = false;
+  if (!r->adaptive) {
+    compare = row = end || count % stride == 0;
+  } else if (count > 0) {
+    /* the first state at or after a sample; a row where dense output has not been there */
+    const double sample = next_sample(r, t_last);
+    compare = compare || sample <= t || perp_cell_same_time(sample, t);
+    const double left = next_sample(r, r->sampled);
+    row = end || on_sample(r, t) || left < t;
+  }
+  if (grid || compare) PERP_TRY(samples_truth(ctx, r, t, &known));
+  if (known) perp_measure_compare(ctx, r->measure, q, v, r->q_ref, r->v_ref);
+  if (!row) return PERP_OK;
+  if (r->request->want_series) PERP_TRY(perp_series_row(ctx, &r->result->series, r->measure, q, v));
+  return perp_replay_frame(ctx, r->replay, t, q, info);
+}
