@@ -132,7 +132,8 @@ static perp_status samples_inner(perp_ctx *ctx, run *r, double t, bool row, bool
                                  r->sim != NULL ? r->lambda_at : NULL);
   if (!sample) return PERP_OK;
   if (r->between != NULL) {
-    perp_measure_state(r->between, t, r->q_at, r->v_at, NULL);
+    const perp_step_info nothing = { .reason = PERP_EXACT, .drift_pos_pre = nan("") };
+    perp_measure_state(r->between, t, r->q_at, r->v_at, &nothing);
     if (known)
       perp_measure_compare_between(ctx, r->between, t, r->q_at, r->v_at, r->q_ref, r->v_ref, NULL);
     PERP_TRY(perp_series_row(ctx, &r->result->series, r->between, r->q_at, r->v_at));

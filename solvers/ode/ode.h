@@ -169,8 +169,8 @@ typedef enum perp_ode_stop {
  * tol > 0.  sys is copied, its user pointer is borrowed; the options of spec are read here only.
  * PERP_ERR_ARG: h not positive and finite, sizes or callbacks missing; PERP_ERR_OPTION: h or h_min above
  * h_max; PERP_ERR_UNSUPPORTED: a second-order method without velocities (nv = 0), `control` that the
- * method does not have.  Allocates everything that the solver will ever need, 5 (nq + nv) numbers and
- * the memory of the method. */
+ * method does not have.  Allocates everything that steps will ever need, 5 (nq + nv) numbers and
+ * the memory of the method; dense output takes as much again at its first call. */
 perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
                             double h, perp_ode **out);
 void perp_ode_destroy(perp_ode *ode); /* NULL is fine */
