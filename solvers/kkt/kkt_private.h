@@ -134,8 +134,8 @@ typedef struct kkt_direct {
   int nv, m, nb;
   double cost_factor, cost_solve; /* of kkt.h; of an apply */
   bool dependent;                 /* the last factor is a shifted one */
-  unsigned char *diag; /* [nb] flags found by the last factor */
-  double *refine;      /* [KKT_REFINE_SCRATCH] */
+  unsigned char *diag;            /* [nb] flags found by the last factor */
+  double *refine;                 /* [KKT_REFINE_SCRATCH] */
 } kkt_direct;
 
 kkt_direct perp_kkt_direct_of(const char *name, const perp_blocks *B, const void *opts,

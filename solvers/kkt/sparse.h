@@ -34,12 +34,12 @@ typedef struct kkt_sparse {
   cholmod_factor *L;
   int n_nodes, n, n_above;
   double cost_factor, cost_solve; /* multiplications with additions */
-  int *position;  /* [n_nodes] of a node in the order of elimination */
-  int *row;       /* [n_nodes] its first row in the permuted matrix */
-  int *above_ptr; /* [n_nodes+1] earlier neighbours of a node ... */
-  int *above;     /* ... by their position */
-  int *above_row; /* first row of that neighbour within the columns of the node */
-  int *first_row; /* [n_nodes] size of all blocks above the diagonal one */
+  int *position;                  /* [n_nodes] of a node in the order of elimination */
+  int *row;                       /* [n_nodes] its first row in the permuted matrix */
+  int *above_ptr;                 /* [n_nodes+1] earlier neighbours of a node ... */
+  int *above;                     /* ... by their position */
+  int *above_row;                 /* first row of that neighbour within the columns of the node */
+  int *first_row;                 /* [n_nodes] size of all blocks above the diagonal one */
 } kkt_sparse;
 
 /* For the layout of a workspace; n_nodes and n_above, the edges of its graph, are set. */

@@ -155,7 +155,7 @@ typedef struct perp_ode perp_ode;
  * `accept` changed; rhs: derivatives; iterations: of implicit methods. */
 typedef struct perp_ode_counters {
   int64_t steps, rejected, bisections, changed, restarts, rhs, iterations;
-  int64_t dense; /* derivatives for dense output: of no step, and not in rhs */
+  int64_t dense;          /* derivatives for dense output: of no step, and not in rhs */
   double h_least, h_most; /* accepted steps; both 0 before the first one */
 } perp_ode_counters;
 
