@@ -89,7 +89,8 @@ static void velocity_implicit_row(perp_stepping *s, int row, double h, double b,
   s->k.e->C[row] = h * r;
 }
 
-/* A spring at the end of the step as Cline 2002, eq. 2.52 has it; both terms together pull with T, whatever their parts are. */
+/* A spring at the end of the step as Cline 2002, eq. 2.52 has it; both terms together pull with T, whatever
+ * their parts are. */
 static void velocity_implicit_full(perp_stepping *s, const lifted *l, double h)
 {
   const perp_model *m = ((workspace *)s)->model;
