@@ -12,6 +12,7 @@
 #include "models/stepping/formulation.h"
 #include "models/reduced/reduced_tree.h"
 #include "models/multibody/model_private.h"
+#include "models/stepping/constrained.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,30 +46,67 @@ static void reduced_layout(void *ws, perp_arena *a)
   w->stale = PERP_CARVE(a, bool, 1);
 }
 
+static double reduced_clock(const struct reduced *w)
+{
+  return w->timed ? perp_clock_thread() : 0;
+}
+
+/* f at (q, u), whose kinematics are left in the tree */
+static void reduced_forces(struct reduced *w, double t, const double *q, const double *u,
+                           bool gyroscopic)
+{
+  const perp_model *model = w->tree->model;
+  perp_reduced_kinematics(w->tree, q, u);
+  perp_reduced_to_model(w->tree, w->qf, w->vf);
+  perp_eval_poses(&w->eval, model, w->qf);
+  perp_eval_forces(&w->eval, model, t, w->vf, gyroscopic, w->f);
+}
+
 static perp_ode_answer reduced_deriv(void *user, double t, double h, const double *q,
                                      const double *u, bool intermediate, double *qdot, double *udot)
 {
   struct reduced *w = user;
-  const perp_model *model = w->tree->model;
   (void)h;
   (void)intermediate;
-  double t0 = w->timed ? perp_clock_thread() : 0, t1 = 0;
-  perp_reduced_kinematics(w->tree, q, u);
-  perp_reduced_to_model(w->tree, w->qf, w->vf);
-  perp_eval_poses(&w->eval, model, w->qf);
-  perp_eval_forces(&w->eval, model, t, w->vf, true, w->f);
-  if (w->timed) t1 = perp_clock_thread();
-  bool done = perp_reduced_accelerate(w->tree, w->f, udot);
+  const double start = reduced_clock(w);
+  reduced_forces(w, t, q, u, true);
+  const double middle = reduced_clock(w);
+  const bool done = perp_reduced_accelerate(w->tree, w->f, udot);
   perp_reduced_qdot(w->tree, q, u, qdot);
-  if (w->timed) {
-    w->times.assembly += t1 - t0;
-    w->times.kkt += perp_clock_thread() - t1;
-  }
+  w->times.assembly += middle - start;
+  w->times.kkt += reduced_clock(w) - middle;
   if (!done) return PERP_ODE_FAILED;
-  for (int i = 0; i < w->tree->nu; i++)
-    if (!isfinite(udot[i])) return PERP_ODE_FAILED;
-  return PERP_ODE_OK;
+  return perp_all_finite(w->tree->nu, udot) ? PERP_ODE_OK : PERP_ODE_FAILED;
 }
+
+static bool reduced_momentum(void *user, double t, const double *q, const double *u, double *p,
+                             double *g)
+{
+  struct reduced *w = user;
+  const double start = reduced_clock(w);
+  reduced_forces(w, t, q, u, false);
+  perp_reduced_momentum(w->tree, u, w->f, p, g);
+  w->times.assembly += reduced_clock(w) - start;
+  return perp_all_finite(w->tree->nu, p) && perp_all_finite(w->tree->nu, g);
+}
+
+static bool reduced_velocity(void *user, const double *p, double *u)
+{
+  struct reduced *w = user;
+  const double start = reduced_clock(w);
+  const bool done = perp_reduced_velocity(w->tree, p, u);
+  w->times.kkt += reduced_clock(w) - start;
+  return done;
+}
+
+static void reduced_transport(void *user, const double *dq, const double *p, double *start,
+                              double *end)
+{
+  perp_reduced_transport(((struct reduced *)user)->tree, dq, p, start, end);
+}
+
+static const perp_ode_canonical reduced_canonical = { reduced_momentum, reduced_velocity,
+                                                      reduced_transport };
 
 static void reduced_retract(void *user, const double *q, const double *dq, double *q_out)
 {
@@ -117,6 +155,7 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
       .retract = reduced_retract,
       .difference = reduced_difference,
       .project = reduced_project,
+      .canonical = &reduced_canonical,
     };
     status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   }
@@ -142,9 +181,9 @@ static perp_status reduced_step(perp_ctx *ctx, void *ws, double t_max, perp_step
 {
   struct reduced *w = ws;
   perp_stats stats = { 0 };
-  double t0 = w->timed ? perp_clock_thread() : 0;
+  const double start = reduced_clock(w);
   perp_ode_stop stop = perp_ode_step(ctx, w->ode, t_max, &stats);
-  if (w->timed) w->total += perp_clock_thread() - t0;
+  w->total += reduced_clock(w) - start;
   *w->stale = true;
   /* no post-step, and the joints hold to rounding */
   *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,

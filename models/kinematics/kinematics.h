@@ -192,6 +192,28 @@ PERP_INLINE void perp_quat_rate(const double q[4], const double w[3], double qdo
   qdot[3] = 0.5 * (q[0] * w[2] + q[1] * w[1] - q[2] * w[0]);
 }
 
+/* The derivative of a function of the step dtheta, q1 = q0 exp(dtheta / 2), by q1 and, negative, by q0, each in its body
+ * frame; p is that by dtheta.  The transposed inverse derivative of the exponential map at -dtheta and dtheta
+ * (Iserles, Munthe-Kaas, Norsett and Zanna 2000, section 2; |dtheta| < 2 pi). */
+PERP_INLINE void perp_quat_transport(const double dtheta[3], const double p[3], double start[3],
+                                     double end[3])
+{
+  const double y = dtheta[0] * dtheta[0] + dtheta[1] * dtheta[1] + dtheta[2] * dtheta[2];
+  /* (1 - a cot a) / y of half the angle, a */
+  double c = 1.0 / 12 + y * (1.0 / 720 + y * (1.0 / 30240 + y / 1209600));
+  if (y > 1.0 / 256) {
+    const double a = 0.5 * sqrt(y);
+    c = (1 - a / tan(a)) / y;
+  }
+  double u[3], uu[3];
+  perp_cross(dtheta, p, u);
+  perp_cross(dtheta, u, uu);
+  for (int i = 0; i < 3; i++) {
+    start[i] = p[i] + 0.5 * u[i] + c * uu[i];
+    end[i] = p[i] - 0.5 * u[i] + c * uu[i];
+  }
+}
+
 #ifdef __cplusplus
 }
 #endif

@@ -379,6 +379,15 @@ void perp_model_retract(const perp_model *model, const double *q, const double *
   }
 }
 
+void perp_model_transport(const perp_model *model, const double *dq, const double *p, double *start,
+                          double *end)
+{
+  memcpy(start, p, (size_t)model->nv * sizeof *p);
+  memcpy(end, p, (size_t)model->nv * sizeof *p);
+  for (int i = 3; model->dim == 3 && i < model->nv; i += 6)
+    perp_quat_transport(dq + i, p + i, start + i, end + i);
+}
+
 void perp_model_difference(const perp_model *model, const double *q0, const double *q1, double *dq)
 {
   if (model->dim == 2) {

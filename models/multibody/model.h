@@ -305,6 +305,9 @@ void perp_model_jdotv(const perp_model *model, double t, const double *q, const 
 /* Manifold: see ode.h.  qdot = N(q) v. */
 void perp_model_qdot(const perp_model *model, const double *q, const double *v, double *qdot);
 void perp_model_retract(const perp_model *model, const double *q, const double *dq, double *q_out);
+/* The derivative of a function of dq, q1 = q0 [+] dq, by q1 and, negative, by q0; p is that by dq.  All [nv]. */
+void perp_model_transport(const perp_model *model, const double *dq, const double *p, double *start,
+                          double *end);
 void perp_model_difference(const perp_model *model, const double *q0, const double *q1, double *dq);
 void perp_model_project(const perp_model *model, double *q);
 bool perp_model_forces_need_velocity(const perp_model *model);

@@ -91,11 +91,10 @@ static void shift_inertia(const double r[3], double I[36])
     for (int i = 0; i < 3; i++) I[3 + j + 6 * i] = B[i + 6 * j];
 }
 
-bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *udot)
+/* Inertia and bias of each body alone; f NULL: no forces. */
+static void reduced_dynamics_bodies(perp_reduced_tree *tree, const double *f)
 {
-  const int n = tree->n;
-  /* each body alone */
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < tree->n; i++) {
     node *k = &tree->node[i];
     memset(k->I, 0, sizeof k->I);
     double T[9], tau[3];
@@ -105,17 +104,23 @@ bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *u
         k->I[a + 6 * b] = T[a] * k->R[b] + T[a + 3] * k->R[b + 3] + T[a + 6] * k->R[b + 6];
       k->I[3 + a + 6 * (3 + a)] = k->mass;
     }
+    memset(k->p, 0, sizeof k->p);
+    if (f == NULL) continue;
     if (tree->dim == 3) {
       const double *fb = f + 6 * k->body;
       turn(k->R, fb + 3, tau);
       for (int a = 0; a < 3; a++) k->p[a] = -tau[a], k->p[3 + a] = -fb[a];
     } else {
       const double *fb = f + 3 * k->body;
-      memset(k->p, 0, sizeof k->p);
       k->p[2] = -fb[2], k->p[3] = -fb[0], k->p[4] = -fb[1];
     }
   }
+}
 
+/* udot from the bodies and the forces tau [nu] of the joints themselves; NULL: none */
+static bool reduced_dynamics_solve(perp_reduced_tree *tree, const double *tau, double *udot)
+{
+  const int n = tree->n;
   /* leaves to root */
   for (int i = n - 1; i >= 0; i--) {
     node *k = &tree->node[i];
@@ -135,7 +140,7 @@ bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *u
       }
       double s = 0;
       for (int a = 0; a < 6; a++) s += k->S[a + 6 * c] * k->p[a];
-      k->y[c] = -s;
+      k->y[c] = tau == NULL ? -s : tau[k->iu + c] - s;
     }
     /* half of D^-1 goes to each side: y <- L^-1 y, U <- U L^-T */
     if (!reduced_dynamics_cholesky(nu, k->L)) return false;
@@ -181,4 +186,18 @@ bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *u
       for (int a = 0; a < 6; a++) k->a[a] += k->S[a + 6 * c] * ud[c];
   }
   return true;
+}
+
+bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *udot)
+{
+  reduced_dynamics_bodies(tree, f);
+  return reduced_dynamics_solve(tree, NULL, udot);
+}
+
+bool perp_reduced_velocity(perp_reduced_tree *tree, const double *p, double *u)
+{
+  /* H u = p is an acceleration from rest */
+  for (int i = 0; i < tree->n; i++) memset(tree->node[i].zeta, 0, sizeof tree->node[i].zeta);
+  reduced_dynamics_bodies(tree, NULL);
+  return reduced_dynamics_solve(tree, p, u);
 }

@@ -67,6 +67,40 @@ void perp_reduced_retract(const perp_reduced_tree *tree, const double *q, const 
   }
 }
 
+/* Two directions on the sphere that a rod points to: across a step of angle a neighbouring ways grow apart as sin a / a */
+static void reduced_manifold_transport_rod(const double d[2], const double p[2], double start[2],
+                                           double end[2])
+{
+  const double a2 = d[0] * d[0] + d[1] * d[1], a = sqrt(a2);
+  /* a cot a - 1 and a / sin a - 1, both over a^2 */
+  double cot = -1.0 / 3 - a2 / 45, sine = 1.0 / 6 + 7 * a2 / 360;
+  if (a > 1e-3) cot = (a / tan(a) - 1) / a2, sine = (a / sin(a) - 1) / a2;
+  const double across = d[0] * p[1] - d[1] * p[0];
+  const double n[2] = { -d[1] * across, d[0] * across }; /* a^2 times the part of p across d */
+  for (int i = 0; i < 2; i++) {
+    start[i] = p[i] + cot * n[i];
+    end[i] = p[i] + sine * n[i];
+  }
+}
+
+void perp_reduced_transport(const perp_reduced_tree *tree, const double *dq, const double *p,
+                            double *start, double *end)
+{
+  for (int i = 0; i < tree->n; i++) {
+    const node *k = &tree->node[i];
+    const parts of = reduced_manifold_parts(k);
+    memcpy(start + k->iu, p + k->iu, (size_t)k->nu * sizeof *p);
+    memcpy(end + k->iu, p + k->iu, (size_t)k->nu * sizeof *p);
+    for (int c = 0; c < of.n; c++) {
+      const int at = of.r[c].rate;
+      if (of.r[c].rod)
+        reduced_manifold_transport_rod(dq + at, p + at, start + at, end + at);
+      else
+        perp_quat_transport(dq + at, p + at, start + at, end + at);
+    }
+  }
+}
+
 void perp_reduced_difference(const perp_reduced_tree *tree, const double *q0, const double *q1,
                              double *dq)
 {

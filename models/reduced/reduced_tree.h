@@ -73,6 +73,16 @@ void perp_reduced_to_model(const perp_reduced_tree *tree, double *qm, double *vm
  * the model (with the gyroscopic term).  false when a joint inertia is not positive definite.
  * O(n), no allocation. */
 bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *udot);
+/* u [nu] from the momenta p [nu] = H(q) u, after perp_reduced_kinematics at q; the accelerations that it has left for
+ * perp_reduced_accelerate are lost.  O(n).  false as above. */
+bool perp_reduced_velocity(perp_reduced_tree *tree, const double *p, double *u);
+/* The momenta p = H(q) u and g = dL/dq by increments as perp_reduced_retract takes them, with the generalized forces f [nv]
+ * of the model without the gyroscopic term; after perp_reduced_kinematics at (q, u).  O(n), see reduced_momentum.c. */
+void perp_reduced_momentum(perp_reduced_tree *tree, const double *u, const double *f, double *p,
+                           double *g);
+/* start, end [nu]: the derivative by the start, negative, and by the end of a step dq of what has the derivative p by dq. */
+void perp_reduced_transport(const perp_reduced_tree *tree, const double *dq, const double *p,
+                            double *start, double *end);
 /* qdot = N(q) u,  q_out = q [+] dq,  dq = q1 [-] q0,  unit quaternions. */
 void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const double *u,
                        double *qdot);

@@ -45,6 +45,30 @@ static inline void perp_ode_retract(const perp_ode_sys *sys, const double *q, co
   for (int i = 0; i < sys->nq; i++) q_out[i] = q[i] + dq[i];
 }
 
+/* ---- steps in (q, p), see canonical.c ---------------------------------------------------------------- */
+
+typedef struct perp_ode_canonical_step {
+  double *q, *q1;                                 /* [nq]; q, p0: the state */
+  double *u, *du, *dq, *g, *p, *p0, *start, *end; /* [nv] */
+} perp_ode_canonical_step;
+
+/* Is it for momenta that a depends on v? */
+static inline bool perp_ode_in_momenta(const perp_ode_sys *sys)
+{
+  return sys->canonical != NULL && (sys->caps & PERP_ODE_SYS_POSITION_FORCES) == 0;
+}
+
+void perp_ode_canonical_layout(perp_ode_canonical_step *s, int nq, int nv, perp_arena *a);
+/* The state (q, p) of (q, v); then steps from t to t + h, the first Euler method or its adjoint; then (q, v) of the
+ * state.  FAILED with PERP_MAX_ITER: no convergence; q and v are written by the last only. */
+perp_ode_answer perp_ode_canonical_begin(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+                                         double t, const double *q, const double *v,
+                                         perp_stats *stats);
+perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+                                         double t, double h, bool adjoint, perp_stats *stats);
+perp_ode_answer perp_ode_canonical_end(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+                                       double t, double *q, double *v, perp_stats *stats);
+
 /* ---- explicit Runge-Kutta methods ---------------------------------------------------------------- */
 
 /* Butcher tableau.  Row s of a (s = 1 ... all-1) has s numbers, rows one after the other. */

@@ -37,6 +37,19 @@ enum {
       1 << 2 /* the event function is another one after each step, see event */
 };
 
+/* Momenta of a system with a Lagrangian L(t, q, v) = v' H(q) v / 2 - V(t, q); symplectic methods ask for them where H
+ * depends on q.  All vectors [nv]. */
+typedef struct perp_ode_canonical {
+  /* p = H(q) v and g = dL/dq by an increment of q as retract takes it, v held (forces that have no V are added; they may
+   * depend on v).  false: none exists, or not finite. */
+  bool (*momentum)(void *user, double t, const double *q, const double *v, double *p, double *g);
+  /* v = H^-1 p at the q of the last call of momentum; v is not p.  false: singular. */
+  bool (*velocity)(void *user, const double *p, double *v);
+  /* The derivative of h L(q0, dq / h), q0 [+] dq = q1, by the end q1 and, negative, by the start q0 (H and V held), where
+   * its derivative by dq is p.  Where [+] is plain both are p. */
+  void (*transport)(void *user, const double *dq, const double *p, double *start, double *end);
+} perp_ode_canonical;
+
 typedef struct perp_ode_sys {
   int nq, nv;
   unsigned caps;
@@ -79,6 +92,7 @@ typedef struct perp_ode_sys {
   /* a is known this closely only [m/s^2], as where a complementarity solver with a tolerance finds forces: an implicit
    * method does not ask for more.  0: to rounding. */
   double rough;
+  const perp_ode_canonical *canonical; /* NULL: not available */
 } perp_ode_sys;
 
 enum {

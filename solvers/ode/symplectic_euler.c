@@ -5,15 +5,20 @@
  *
  * The position moves with the *new* velocity along the manifold (retract), so rotations stay rotations.
  * Symplectic where a depends on positions only: the energy of a pendulum or a spring then stays within
- * O(h) of its start for ever (stable for h omega < 2).  A torque that depends on velocity (gyroscopic term,
- * drag) takes that away.
+ * O(h) of its start for ever (stable for h omega < 2).  Where a depends on v because the mass matrix depends on q
+ * (joint coordinates), the step is made in (q, p) if the system gives its momenta, and is then implicit:
+ *   p(t + h) = p + h dL/dq(q, u),   p(t + h) = H(q) u,   q(t + h) = q [+] h u          (canonical.c).
+ * Else, as for a gyroscopic torque in maximal coordinates, the step is not symplectic.
  *
- * One derivative a step, at the regular state.  Memory: nq + 2 nv numbers.  Needs the split (q, v). */
+ * One derivative a step, at the regular state, or about 10 in momenta.  Memory: nq + 2 nv numbers, 2 nq + 8 nv more with
+ * momenta.  Needs the split (q, v). */
 #include "solvers/ode/method.h"
 
 struct ws {
   int nq, nv;
+  bool in_momenta;
   double *qdot, *a, *dq;
+  perp_ode_canonical_step canonical;
 };
 
 static void symplectic_euler_layout(void *ws, perp_arena *a)
@@ -21,15 +26,25 @@ static void symplectic_euler_layout(void *ws, perp_arena *a)
   struct ws *w = ws;
   w->qdot = PERP_CARVE(a, double, w->nq);
   PERP_DOUBLES(a, w->nv, &w->a, &w->dq);
+  if (w->in_momenta) perp_ode_canonical_layout(&w->canonical, w->nq, w->nv, a);
 }
 
 static perp_status symplectic_euler_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
                                            void **ws)
 {
   (void)opts;
-  struct ws like = { .nq = sys->nq, .nv = sys->nv };
+  struct ws like = { .nq = sys->nq, .nv = sys->nv, .in_momenta = perp_ode_in_momenta(sys) };
   return perp_workspace_create(ctx, "symplectic-euler", &like, sizeof like, symplectic_euler_layout,
                                ws);
+}
+
+static perp_ode_answer symplectic_euler_implicit(perp_ode_canonical_step *s,
+                                                 const perp_ode_sys *sys, double t, double h,
+                                                 double *q, double *v, perp_stats *stats)
+{
+  perp_ode_answer answer = perp_ode_canonical_begin(s, sys, t, q, v, stats);
+  if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(s, sys, t, h, false, stats);
+  return answer == PERP_ODE_OK ? perp_ode_canonical_end(s, sys, t + h, q, v, stats) : answer;
 }
 
 static perp_ode_answer symplectic_euler_step(void *ws, const perp_ode_sys *sys, double t, double h,
@@ -37,6 +52,7 @@ static perp_ode_answer symplectic_euler_step(void *ws, const perp_ode_sys *sys, 
 {
   (void)err;
   struct ws *w = ws;
+  if (w->in_momenta) return symplectic_euler_implicit(&w->canonical, sys, t, h, q, v, stats);
   perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, perp_ode_unwanted(sys, w->qdot),
                                          w->a, stats);
   if (answer != PERP_ODE_OK) return answer;

@@ -15,11 +15,17 @@
  * implicit in v+, solved by two fixed-point passes from v + h a.  The first pass leaves an error of O(h^3), the
  * second one of O(h^4): the order stays 2.
  *
+ * Where a depends on velocity because the mass matrix depends on q (joint coordinates), and the system gives its
+ * momenta: the generalized Stormer-Verlet method in (q, p) (Hairer, Lubich and Wanner, Geometric Numerical
+ * Integration, VI.3.4), half a step of the implicit symplectic Euler method and half a step of its adjoint (canonical.c),
+ *   p_m = p + h/2 dL/dq(q, p_m),  q+ = q + h/2 (v(q, p_m) + v(q+, p_m)),  p+ = p_m + h/2 dL/dq(q+, p_m).
+ *
  * On rotations all increments are rotation vectors in the body frame, applied by retract; a constant
  * vector is a constant rotation there, so the formulas keep their order.
  *
- * Position form: symplectic, energy bounded.  Velocity form: only as long as a(t, q, v) is free of v.
- * Cost: 2 derivatives (position form), 3 (velocity form).  Memory: nq + 6 nv numbers.  Needs the split (q, v). */
+ * Position form and form in momenta: symplectic, energy bounded.  Velocity form: not.
+ * Cost: 2 derivatives (position form), 3 (velocity form), about 20 (momenta).  Memory: nq + 6 nv numbers, 2 nq + 8 nv more
+ * with momenta.  Needs the split (q, v). */
 #include "solvers/ode/method.h"
 
 #include <string.h>
@@ -36,6 +42,8 @@ struct ws {
   double *qdot, *q1, *a0, *a1, *v1, *dq;
   /* position form: `before` led to the state that the last step started from, `last` was that step */
   struct increment before, last;
+  bool in_momenta;
+  perp_ode_canonical_step canonical;
 };
 
 static void verlet_layout(void *ws, perp_arena *a)
@@ -43,13 +51,14 @@ static void verlet_layout(void *ws, perp_arena *a)
   struct ws *w = ws;
   PERP_DOUBLES(a, w->nq, &w->qdot, &w->q1);
   PERP_DOUBLES(a, w->nv, &w->a0, &w->a1, &w->v1, &w->dq, &w->before.d, &w->last.d);
+  if (w->in_momenta) perp_ode_canonical_layout(&w->canonical, w->nq, w->nv, a);
 }
 
 static perp_status verlet_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
                                  void **ws)
 {
   (void)opts;
-  struct ws like = { .nq = sys->nq, .nv = sys->nv };
+  struct ws like = { .nq = sys->nq, .nv = sys->nv, .in_momenta = perp_ode_in_momenta(sys) };
   return perp_workspace_create(ctx, "verlet", &like, sizeof like, verlet_layout, ws);
 }
 
@@ -112,11 +121,22 @@ static perp_ode_answer velocity_step(struct ws *w, const perp_ode_sys *sys, doub
   return PERP_ODE_OK;
 }
 
+static perp_ode_answer momentum_step(perp_ode_canonical_step *s, const perp_ode_sys *sys, double t,
+                                     double h, double *q, double *v, perp_stats *stats)
+{
+  perp_ode_answer answer = perp_ode_canonical_begin(s, sys, t, q, v, stats);
+  if (answer == PERP_ODE_OK) answer = perp_ode_canonical_euler(s, sys, t, h / 2, false, stats);
+  if (answer == PERP_ODE_OK)
+    answer = perp_ode_canonical_euler(s, sys, t + h / 2, h / 2, true, stats);
+  return answer == PERP_ODE_OK ? perp_ode_canonical_end(s, sys, t + h, q, v, stats) : answer;
+}
+
 static perp_ode_answer verlet_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                    double *v, double *err, perp_stats *stats)
 {
   (void)err;
   struct ws *w = ws;
+  if (w->in_momenta) return momentum_step(&w->canonical, sys, t, h, q, v, stats);
   double *qdot = perp_ode_unwanted(sys, w->qdot);
   perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, qdot, w->a0, stats);
   if (answer != PERP_ODE_OK) return answer;
@@ -133,14 +153,14 @@ static void verlet_reset(void *ws)
 
 const perp_ode_desc perp_ode_verlet = {
   .d = { .name = "verlet",
-         .summary = "Verlet: position form for forces of position, else velocity form",
+         .summary = "Verlet: position form; in momenta for joint coordinates; else velocity form",
          .reference = "van Overveld and Barenbrug 1995, eq. 4",
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 a(t, x)",
          .opts = perp_ode_plain_options,
          .opts_size = sizeof(struct perp_ode_plain_opts),
          .caps = PERP_ODE_SYMPLECTIC | PERP_ODE_SECOND_ORDER | PERP_ODE_MULTISTEP },
   .order = 2,
-  .stages = 0, /* 2 in position form, 3 in velocity form */
+  .stages = 0, /* 2 in position form, 3 in velocity form, more in momenta */
   .create = verlet_create,
   .step = verlet_step,
   .reset = verlet_reset,

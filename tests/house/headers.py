@@ -38,7 +38,8 @@ def functions(path):
     text = text.replace('extern "C" {', '')
     while '{' in text:  # bodies of functions, of structures
         shorter = re.sub(r'\)\s*\{[^{}]*\}', ') static;', text)
-        shorter = re.sub(r'\{[^{}]*\}', '', shorter)
+        if shorter == text:
+            shorter = re.sub(r'\{[^{}]*\}', '', text)
         if shorter == text:
             break
         text = shorter

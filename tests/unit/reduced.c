@@ -172,6 +172,97 @@ static void dense(perp_model *m, const double *q, const double *v, double *a)
   memcpy(a, rhs, (size_t)nv * sizeof *a);
 }
 
+/* ---- momenta --------------------------------------------------------------------------------------------- */
+
+/* L = T - V at joint coordinates */
+static double lagrangian(perp_reduced_tree *tree, const double *q, const double *u, double *T)
+{
+  double qm[NQ], vm[NV], V;
+  perp_reduced_kinematics(tree, q, u);
+  perp_reduced_to_model(tree, qm, vm);
+  perp_model_energy(tree->model, 0, qm, vm, T, &V);
+  return *T - V;
+}
+
+/* dq with q0 [+] dq = q1; of rods, whose spin perp_reduced_difference need not know, the shortest way */
+static void step_between(const perp_reduced_tree *tree, const double *q0, const double *q1,
+                         double *dq)
+{
+  perp_reduced_difference(tree, q0, q1, dq);
+  for (int i = 0; i < tree->n; i++) {
+    const perp_reduced_node *k = &tree->node[i];
+    if (k->kind != PERP_REDUCED_DISTANCE) continue;
+    double R0[9], R1[9], n[3];
+    perp_quat_matrix(q0 + k->iq, R0);
+    perp_quat_matrix(q1 + k->iq, R1);
+    perp_turn_back(3, R0, R1, n);
+    const double across = hypot(n[1], n[2]), angle = atan2(across, n[0]);
+    dq[k->iu] = -angle * n[2] / across;
+    dq[k->iu + 1] = angle * n[1] / across;
+  }
+}
+
+/* slope of a . step_between with one end moved along e */
+static double step_slope(const perp_reduced_tree *tree, const double *a, const double *q0,
+                         const double *q1, const double *e, bool end)
+{
+  const double h = 1e-5;
+  double side[2] = { 0 };
+  for (int s = 0; s < 2; s++) {
+    double moved[8 * BODIES], step[NV], dq[NV];
+    for (int i = 0; i < tree->nu; i++) step[i] = (s ? h : -h) * e[i];
+    perp_reduced_retract(tree, end ? q1 : q0, step, moved);
+    step_between(tree, end ? q0 : moved, end ? moved : q1, dq);
+    for (int i = 0; i < tree->nu; i++) side[s] += a[i] * dq[i];
+  }
+  return (side[1] - side[0]) / (2 * h);
+}
+
+static double inner(int n, const double *a, const double *b)
+{
+  double s = 0;
+  for (int i = 0; i < n; i++) s += a[i] * b[i];
+  return s;
+}
+
+/* p is what T has as twice itself by u, and its inverse; dL/dq and the transport are slopes. */
+static void check_momenta(perp_reduced_tree *tree, const double *q, const double *u,
+                          const char *what)
+{
+  const perp_model *m = tree->model;
+  const int nu = tree->nu;
+  const double h = 1e-5;
+  double qm[NQ], vm[NV], f[NV], p[NV], g[NV], back[NV], e[NV], step[NV], T, side[2];
+  double q1[8 * BODIES], start[NV], end[NV];
+  lagrangian(tree, q, u, &T);
+  perp_reduced_to_model(tree, qm, vm);
+  memset(vm, 0, sizeof vm); /* no gyroscopic torque; the forces do not depend on velocity */
+  perp_model_forces(m, 0, qm, vm, f);
+  perp_reduced_momentum(tree, u, f, p, g);
+  near(inner(nu, p, u), 2 * T, 1e-13 * T, 0, "%s: p . u = 2 T", what);
+  ok(perp_reduced_velocity(tree, p, back), "%s: momenta have velocities", what);
+  for (int i = 0; i < nu; i++) back[i] -= u[i];
+  below(norm(nu, back), 1e-10, "%s: u comes back from its momenta", what);
+
+  random_vector(nu, e);
+  for (int s = 0; s < 2; s++) {
+    for (int i = 0; i < nu; i++) step[i] = (s ? h : -h) * e[i];
+    perp_reduced_retract(tree, q, step, q1);
+    side[s] = lagrangian(tree, q1, u, &T);
+  }
+  near(inner(nu, g, e), (side[1] - side[0]) / (2 * h), 1e-7 * (1 + norm(nu, g)) * nu, 0,
+       "%s: dL/dq is a slope", what);
+
+  random_vector(nu, step);
+  perp_reduced_retract(tree, q, step, q1);
+  step_between(tree, q, q1, step);
+  perp_reduced_transport(tree, step, p, start, end);
+  near(inner(nu, start, e), -step_slope(tree, p, q, q1, e, false), 1e-7 * norm(nu, p) * nu, 0,
+       "%s: the momentum of a step at its start", what);
+  near(inner(nu, end, e), step_slope(tree, p, q, q1, e, true), 1e-7 * norm(nu, p) * nu, 0,
+       "%s: the momentum of a step at its end", what);
+}
+
 static void check_tree(perp_model *m, const char *what)
 {
   perp_reduced_tree *tree;
@@ -264,6 +355,7 @@ static void check_tree(perp_model *m, const char *what)
     perp_reduced_retract(tree, q, du, q3);
     for (int i = 0; i < tree->nq; i++) qdot[i] -= (q2[i] - q3[i]) / (2 * h);
     below(norm(tree->nq, qdot), 1e-7, "%s: qdot is the slope of retract", what);
+    check_momenta(tree, q, u, what);
   }
   free(tree);
 }

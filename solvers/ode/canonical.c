@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Symplectic Euler steps in (q, p) for a Lagrangian L(t, q, v) = v' H(q) v / 2 - V(t, q) whose H depends on q, so that
+ * the Hamiltonian does not separate and no explicit step is symplectic.  With the discrete Lagrangian h L(q0, dq / h)
+ * or h L(q1, dq / h) and dq = h u,
+ *
+ *      p0 = A0(dq) H(q0) u - h g(q0, u),   q1 = q0 [+] dq,   p1 = A1(dq) H(q0) u               and its adjoint
+ *      p0 = A0(dq) H(q1) u,                q1 = q0 [+] dq,   p1 = A1(dq) H(q1) u + h g(q1, u),
+ *
+ * g = dL/dq.  A0 and A1 are 1 for plain coordinates: the first is then the implicit symplectic Euler method
+ * p1 = p0 - h dK/dq(q0, p1), q1 = q0 + h dK/dp(q0, p1) of the Hamiltonian K.  On rotations they are the transposed
+ * inverse derivatives of [+] at both ends.
+ * Sources: Hairer, Lubich and Wanner, Geometric Numerical Integration, section VI.3 (generalized Stormer-Verlet: half a
+ * step of each) and VI.6 (discrete Lagrangians); Bou-Rabee and Marsden 2009 on Lie groups.
+ *
+ * u by u += H^-1 (residual), which contracts by about h |v| over the length on which H changes, until the correction
+ * is round-off and no longer falls: what is left in every step in the same direction would add up. */
+#include "solvers/ode/method.h"
+
+#include <float.h>
+#include <string.h>
+
+enum { CANONICAL_PASSES = 100 };
+#define CANONICAL_ROUND_OFF 1e-12
+
+void perp_ode_canonical_layout(perp_ode_canonical_step *s, int nq, int nv, perp_arena *a)
+{
+  PERP_DOUBLES(a, nq, &s->q, &s->q1);
+  PERP_DOUBLES(a, nv, &s->u, &s->du, &s->dq, &s->g, &s->p, &s->p0, &s->start, &s->end);
+}
+
+static double canonical_size(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
+static perp_ode_answer canonical_momentum(const perp_ode_sys *sys, double t, const double *q,
+                                          const double *v, double *p, double *g, perp_stats *stats)
+{
+  stats->matvecs++;
+  return sys->canonical->momentum(sys->user, t, q, v, p, g) ? PERP_ODE_OK : PERP_ODE_FAILED;
+}
+
+perp_ode_answer perp_ode_canonical_begin(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+                                         double t, const double *q, const double *v,
+                                         perp_stats *stats)
+{
+  memcpy(s->q, q, (size_t)sys->nq * sizeof *q);
+  memcpy(s->u, v, (size_t)sys->nv * sizeof *v);
+  return canonical_momentum(sys, t, q, v, s->p0, s->g, stats);
+}
+
+perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+                                         double t, double h, bool adjoint, perp_stats *stats)
+{
+  const int nv = sys->nv;
+  double before = HUGE_VAL;
+  for (int pass = 0; pass < CANONICAL_PASSES; pass++) {
+    for (int i = 0; i < nv; i++) s->dq[i] = h * s->u[i];
+    perp_ode_retract(sys, s->q, s->dq, s->q1);
+    const perp_ode_answer answer = canonical_momentum(
+        sys, adjoint ? t + h : t, adjoint ? s->q1 : s->q, s->u, s->p, s->g, stats);
+    if (answer != PERP_ODE_OK) return answer;
+    sys->canonical->transport(sys->user, s->dq, s->p, s->start, s->end);
+    for (int i = 0; i < nv; i++) s->p[i] = s->p0[i] + (adjoint ? 0 : h * s->g[i]) - s->start[i];
+    if (!sys->canonical->velocity(sys->user, s->p, s->du)) return PERP_ODE_FAILED;
+    stats->iterations++;
+    const double now = canonical_size(nv, s->du), scale = canonical_size(nv, s->u);
+    if (!(now < HUGE_VAL)) break;
+    if (now == 0 || (now <= CANONICAL_ROUND_OFF * scale && now >= 0.5 * before)) {
+      memcpy(s->q, s->q1, (size_t)sys->nq * sizeof *s->q);
+      for (int i = 0; i < nv; i++) s->p0[i] = s->end[i] + (adjoint ? h * s->g[i] : 0);
+      return PERP_ODE_OK;
+    }
+    for (int i = 0; i < nv; i++) s->u[i] += s->du[i];
+    before = now;
+  }
+  stats->reason = PERP_MAX_ITER;
+  return PERP_ODE_FAILED;
+}
+
+perp_ode_answer perp_ode_canonical_end(perp_ode_canonical_step *s, const perp_ode_sys *sys,
+                                       double t, double *q, double *v, perp_stats *stats)
+{
+  /* H at the end of the step, whatever the velocities */
+  const perp_ode_answer answer = canonical_momentum(sys, t, s->q, s->u, s->p, s->g, stats);
+  if (answer != PERP_ODE_OK) return answer;
+  if (!sys->canonical->velocity(sys->user, s->p0, s->du)) return PERP_ODE_FAILED;
+  memcpy(q, s->q, (size_t)sys->nq * sizeof *q);
+  memcpy(v, s->du, (size_t)sys->nv * sizeof *v);
+  return PERP_ODE_OK;
+}
