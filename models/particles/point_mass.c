@@ -22,8 +22,9 @@
  * number of sweeps of the paper unless `tol` is reached before; what is left is the drift of the
  * joints.  The error of a sweep falls exponentially, slower for long chains.
  *
- * Order 2; velocities, needed for output and for forces of velocity, are extrapolated by half a
- * step.  Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than
+ * Order 2.  The velocity at the end of a step is the mean of its rates and those of the next one, as Verlet's method has
+ * it, so that each step is made one ahead, and once more where the next one is not as long; forces of velocity take that
+ * which is extrapolated by half a step.  Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than
  * ball, hinge, curve and distance, and flat bodies (gamma_j = 0: all mass in a plane). */
 #include "models/particles/point_mass.h"
 
@@ -62,13 +63,14 @@ static void point_mass_fly(workspace *w, double h, double scale)
   perp_point_mass_push(w, scale);
 }
 
-static perp_reason point_mass_make_step(workspace *w, double h)
+/* x1 and the forces of the step from x */
+static perp_reason point_mass_solve(workspace *w, double h)
 {
-  const perp_model *m = w->model;
   /* the rates w belong to the middle of the step before: forces of t act until the middle of this
    * one */
-  const double mean = (w->h_last + h) / 2, scale = h * mean;
+  const double scale = h * (w->h_last + h) / 2;
   perp_reason reason = PERP_EXACT;
+  w->grid.count.rhs++;
   perp_point_mass_prepare(w);
   point_mass_fly(w, h, scale);
   for (int sweep = 0; sweep < w->o.iterations; sweep++) {
@@ -80,7 +82,33 @@ static perp_reason point_mass_make_step(workspace *w, double h)
       break;
     }
   }
+  for (int i = 0; i < w->model->n_bodies; i++)
+    if (!perp_all_finite(12, w->x1[i].all)) return PERP_NOT_FINITE;
+  return reason;
+}
+
+/* forces of the links as multipliers of the rows, see model.h: forces on body b */
+static void point_mass_report(workspace *w)
+{
+  for (int l = 0; l < w->n_links; l++) {
+    const link *k = &w->link[l];
+    double *lambda = w->lambda + w->model->cptr[k->joint];
+    if (k->distance)
+      lambda[0] = -perp_dot(3, k->F, k->n);
+    else
+      for (int i = 0; i < w->model->dim; i++) lambda[i] = -k->F[i];
+  }
+}
+
+static perp_reason point_mass_make_step(workspace *w, double h)
+{
+  const perp_model *m = w->model;
+  if (w->h_ahead != h) w->ahead = point_mass_solve(w, h);
+  const perp_reason reason = w->ahead;
+  w->h_ahead = 0;
+  if (reason < 0) return reason;
   /* rates: mean of the step, and at its end by half a step of its acceleration */
+  const double mean = (w->h_last + h) / 2;
   for (int i = 0; i < m->n_bodies; i++) {
     double *x = w->x[i].all, *x1 = w->x1[i].all, *rate = w->w[i].all, *end = w->v[i].all;
     for (int k = 0; k < 12; k++) {
@@ -89,10 +117,17 @@ static perp_reason point_mass_make_step(workspace *w, double h)
       rate[k] = now;
       x[k] = x1[k];
     }
-    if (!perp_all_finite(12, x)) return PERP_NOT_FINITE;
   }
+  if (w->reports) point_mass_report(w);
+  perp_point_mass_leave(w, w->x, w->v);
   w->h_last = h;
-  w->grid.count.rhs++;
+  w->ahead = point_mass_solve(w, h);
+  if (w->ahead < 0) return reason; /* the next step says so */
+  w->h_ahead = h;
+  for (int i = 0; i < m->n_bodies; i++)
+    for (int k = 0; k < 12; k++)
+      w->v[i].all[k] = (w->w[i].all[k] + (w->x1[i].all[k] - w->x[i].all[k]) / h) / 2;
+  perp_point_mass_leave(w, w->x, w->v);
   return reason;
 }
 
@@ -144,26 +179,13 @@ static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const d
   memcpy(w->q_out, w->q, (size_t)m->nq * sizeof *q);
   memcpy(w->v_out, v, (size_t)m->nv * sizeof *v);
   perp_point_mass_enter(w, w->q, v);
-  w->h_last = 0;
+  w->h_last = w->h_ahead = 0;
   w->drift = 0;
   w->step_s = 0;
   memset(w->lambda, 0, (size_t)m->m * sizeof *w->lambda);
   for (int l = 0; l < w->n_links; l++) memset(w->link[l].F, 0, sizeof w->link[l].F);
   perp_time_grid_restart(&w->grid, t);
   return PERP_OK;
-}
-
-/* forces of the links as multipliers of the rows, see model.h: forces on body b */
-static void point_mass_report(workspace *w)
-{
-  for (int l = 0; l < w->n_links; l++) {
-    const link *k = &w->link[l];
-    double *lambda = w->lambda + w->model->cptr[k->joint];
-    if (k->distance)
-      lambda[0] = -perp_dot(3, k->F, k->n);
-    else
-      for (int i = 0; i < w->model->dim; i++) lambda[i] = -k->F[i];
-  }
 }
 
 static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
@@ -176,10 +198,8 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
   if (end > w->grid.t) {
     info->reason = point_mass_make_step(w, end - w->grid.t);
     if (info->reason > 0) {
-      perp_point_mass_leave(w, w->x, w->v);
       perp_eval_at(&w->e, w->model, w->q_out);
       w->drift = perp_point_mass_norm(w->model->m, w->e.C);
-      if (w->reports) point_mass_report(w);
       perp_time_grid_accept(&w->grid, end);
     }
   }

@@ -53,6 +53,8 @@ typedef struct workspace {
   bool reports;                /* multipliers are forces of points: ball and distance only */
   coordinates *x, *x1, *w, *v; /* at t, at t + h, mean rates of the last step, rates at t */
   double h_last;               /* 0: w is the rate at the start */
+  double h_ahead;              /* x1 is the end of a next step of this length; 0: it is not */
+  perp_reason ahead;           /* of that step */
   double *q, *q_out, *v_out, *f, *lambda;
   double drift;
   bool timing;

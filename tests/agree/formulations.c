@@ -364,6 +364,40 @@ static void compliance(void)
   perp_model_destroy(model);
 }
 
+/* most that the energy of a run is off, of what it is at the start */
+static double energy_off(perp_scene *s, run_parts parts, double h, double t_end)
+{
+  perp_sim *sim = run_start(&ctx, s->model, parts, h);
+  double t = 0, kinetic, potential, most = 0, least = HUGE_VAL, largest = -HUGE_VAL;
+  const double *q, *v;
+  while (t < t_end) {
+    perp_sim_state(sim, &t, &q, &v);
+    perp_model_energy(s->model, t, q, v, &kinetic, &potential);
+    least = fmin(least, kinetic + potential);
+    largest = fmax(largest, kinetic + potential);
+    most = fmax(most, kinetic);
+    perp_step_info info;
+    if (perp_sim_step(&ctx, sim, t_end, &info) != PERP_OK || info.reason < 0) bail("%s", ctx.msg);
+  }
+  perp_sim_destroy(sim);
+  return (largest - least) / most;
+}
+
+/* Verlet and RATTLE make the same positions; so are the velocities that point-mass tells, and not an extrapolation. */
+static void verlet_velocities(void)
+{
+  static const char *const scenes[] = { "double-pendulum", "chain:links=6",
+                                        "chain:links=2,joint=hinge" };
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+    perp_scene s = open_scene(scenes[i]);
+    const double rattle = energy_off(&s, (run_parts){ "impulse" }, 8e-3, 1),
+                 verlet = energy_off(&s, (run_parts){ "point-mass" }, 8e-3, 1);
+    below(verlet, 1.5 * rattle, "%s: energy of point-mass is off by %.2g, of impulse by %.2g",
+          scenes[i], verlet, rattle);
+    perp_scene_destroy(&s);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -371,6 +405,7 @@ int main(void)
   orders();
   drift();
   van_overveld();
+  verlet_velocities();
   point_mass_refuses();
   penalty();
   longest_step();
