@@ -83,6 +83,7 @@ perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model
   PERP_TRY(perp_arena_layout(ctx, &w->arena, stepping_layout, w));
   PERP_TRY(perp_constrained_create(ctx, &w->k, model, parts, true));
   w->sys = perp_formulation_ode_sys(w);
+  w->sys.caps |= PERP_ODE_SYS_VELOCITY_LEVEL;
   w->sys.deriv = stepping_deriv;
   w->sys.accept = stepping_accept;
   if (model->n_shapes > 0) PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));

@@ -189,7 +189,11 @@ void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, 
   /* on the velocity level the rate is not defined before v+ is known: zeros */
   if (level == PERP_LEVEL_ACCELERATION) perp_constrained_rate(k, v, k->Cdot);
   if (m->springs) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
-  const double step = level == PERP_LEVEL_ACCELERATION && k->tol > 0 ? 1 / (STEPS * k->rate) : h;
+  double step = h;
+  if (k->tol > 0 && level == PERP_LEVEL_ACCELERATION)
+    step = 1 / (STEPS * k->rate);
+  else if (k->tol > 0 && k->lags)
+    step = fmax(h, 1 / (STEPS * k->rate));
   if (k->stab->rhs != NULL) k->stab->rhs(k->stab_ws, level, step, C, k->Cdot, k->c);
   if (!m->springs) return;
   if (k->S_h != h) set_softness(k, h);
@@ -250,6 +254,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
   if (control != NULL && parts->ode.d != NULL) {
     k->tol = control->tol;
     k->history = control->tol > 0 && (parts->ode.d->caps & PERP_ODE_MULTISTEP);
+    k->lags = !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC);
   }
   k->rate = 1;
   if (model->m == 0) return PERP_OK;

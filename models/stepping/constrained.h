@@ -40,9 +40,11 @@ typedef struct perp_constrained {
     perp_status status;
     perp_stats count;
   } kept;
-  double drift;       /* |C|_inf at the last regular state, before the post-step */
-  double tol;         /* of the steps of the ODE, 0: their length is given */
-  bool history;       /* its steps build on those before, as long as the state is not changed */
+  double drift; /* |C|_inf at the last regular state, before the post-step */
+  double tol;   /* of the steps of the ODE, 0: their length is given */
+  bool history; /* its steps build on those before, as long as the state is not changed */
+  bool
+      lags; /* its positions move with the velocities before: C / h of one step is late in another one */
   double rate;        /* 1/s, of the motion at the start */
   perp_reason reason; /* < 0: why the evaluation failed; else of the last KKT solve */
   perp_status status; /* of a call that could not work at all */

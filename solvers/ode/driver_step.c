@@ -63,6 +63,8 @@ static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio,
     if (answer == PERP_ODE_OK)
       answer = method_step(o, &o->trial, o->t + 0.5 * h, 0.5 * h, o->y1, NULL, stats);
     for (int i = 0; i < o->n; i++) o->err[i] = o->y2[i] - o->y1[i];
+    if ((o->sys.caps & PERP_ODE_SYS_VELOCITY_LEVEL) != 0)
+      memset(o->err + o->nq, 0, (size_t)o->nv * sizeof *o->err);
   }
   if (answer != PERP_ODE_OK) return answer;
   if (!perp_finite(o->n, o->y1)) return not_finite(stats);

@@ -34,7 +34,10 @@ enum {
   PERP_ODE_SYS_POSITION_FORCES = 1 << 0, /* a depends on (t, q) only */
   PERP_ODE_SYS_OPTIONAL_QDOT = 1 << 1,   /* deriv takes qdot == NULL when only a is wanted */
   PERP_ODE_SYS_RENEWED_EVENT =
-      1 << 2 /* the event function is another one after each step, see event */
+      1 << 2, /* the event function is another one after each step, see event */
+  /* v at the end of a step h obeys constraints of its start: two half steps end with another v, off by O(h) in
+   * directions that no motion follows, and not by the O(h^2) of an error.  The positions alone are held to tol. */
+  PERP_ODE_SYS_VELOCITY_LEVEL = 1 << 3
 };
 
 /* Momenta of a system with a Lagrangian L(t, q, v) = v' H(q) v / 2 - V(t, q); symplectic methods ask for them where H
@@ -114,7 +117,7 @@ enum {
  * (q, v)   |e_i| <= E_i = tol |y_i| + atol,   |y_i| the larger of its values at both ends of the step.
  * atol = 0 stands for tol times the largest component so far (since the restart), taken among
  * the positions for a position and among the velocities for a velocity; velocities that change no position in its last
- * digit within the step count as rest and are not held to tol.  e is the estimate of the embedded pair, or
+ * digit within the step count as rest and are not held to tol, nor are those of PERP_ODE_SYS_VELOCITY_LEVEL.  e is the estimate of the embedded pair, or
  * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3).
  * Methods of variable order (PERP_ODE_VARIABLE_ORDER) choose it by the tolerance and have no fixed step:
  * tol = 0 means tol = 1e-8 and steps no longer than h. */

@@ -151,6 +151,31 @@ static void multistep(void)
   }
 }
 
+/* Error control on the velocity level: the error of a step is that of its positions, O(h^2), whatever the constraints of
+ * its start do to the velocity at its end, O(h): a hundredth of the tolerance takes ten times the steps. */
+static void velocity_level(void)
+{
+  static const char *const methods[] = { "symplectic-euler:tol=1e-4", "symplectic-euler:tol=1e-6",
+                                         "euler:tol=1e-4", "euler:tol=1e-6" };
+  static const char *const scenes[] = { "pendulum", "double-pendulum", "heavy-top" };
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+    double steps[4], err[4];
+    for (int k = 0; k < 4; k++) {
+      perp_result r = run((perp_request){
+          .scene = scenes[i], .formulation = "velocity", .ode = methods[k], .t_end = 1 });
+      steps[k] = perp_result_metric(&r, "steps");
+      err[k] = perp_result_metric(&r, "err.q.max");
+      perp_result_free(&r);
+    }
+    for (int k = 0; k < 4; k += 2) {
+      near(steps[k + 1], 10 * steps[k], 1.5 * steps[k], 0,
+           "%s, velocity level: %g steps of %s, %g of %s", scenes[i], steps[k], methods[k],
+           steps[k + 1], methods[k + 1]);
+      below(err[k + 1], 0.2 * err[k], "... and an error of %.2g, %.2g", err[k], err[k + 1]);
+    }
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -162,5 +187,6 @@ int main(void)
   fewer_digits("pendulum-dae", 6.6e-12);
   flyball();
   multistep();
+  velocity_level();
   return tap_done();
 }
