@@ -50,7 +50,6 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_USES_KKT, "uses-kkt" },
   { PERP_KIND_formulation, PERP_FORM_USES_STAB, "uses-stab" },
   { PERP_KIND_formulation, PERP_FORM_USES_LCP, "uses-lcp" },
-  { PERP_KIND_formulation, PERP_FORM_TREES_ONLY, "trees-only" },
   { PERP_KIND_formulation, PERP_FORM_CONTACTS, "contacts" },
   { PERP_KIND_formulation, PERP_FORM_DRIVES, "drives" },
   { PERP_KIND_formulation, PERP_FORM_SPRINGS, "soft-joints" },

@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reduced coordinates: the joints of an open chain or tree as an ordinary differential equation.
+/* Reduced coordinates: the joints of a tree as an ordinary differential equation, with the loops as constraints.
  *
  * One coordinate for each degree of freedom (quaternions for ball joints and free bodies), accelerations
  * by the articulated-body algorithm in O(n), any ODE solver.  There is no constraint that could drift: the
  * state in the coordinates of the model satisfies C(q) = 0 and J v = 0 to rounding at all times, which
- * makes this the reference for open chains.  See reduced_dynamics.c for the mathematics; Vondrak 2005, introduction
+ * makes this the reference for trees.  See reduced_dynamics.c for the mathematics; Vondrak 2005, introduction
  * of chapter 4, for reduced against maximal coordinates.
  *
- * Limits: loops and soft joints are refused.  Exact joints are not an accurate trajectory: that is up to
+ * Joints that close loops, and those without coordinates of their own (line, wheel, curve), are held by forces
+ * (reduced_loops.c): accelerations obey them, and after each step q and u are projected on them in the metric of H
+ * (multistep methods: when they are off by more than SLACK times the tolerance, as each projection costs their history).
+ *
+ * Limits: soft joints are refused.  Exact joints are not an accurate trajectory: that is up to
  * the ODE solver alone.  Multipliers are not computed.  Memory about 2 kB a body. */
 #include "models/stepping/formulation.h"
-#include "models/reduced/reduced_tree.h"
+#include "models/reduced/reduced_loops.h"
 #include "models/multibody/model_private.h"
-#include "models/stepping/constrained.h"
+#include "models/formulations/stepper.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { PROJECTIONS = 20, SLACK = 10 };
+
 struct reduced {
   perp_reduced_tree *tree;
-  perp_eval eval; /* forces of the model are evaluated in memory of our own */
+  perp_eval eval;           /* forces of the model are evaluated in memory of our own */
+  perp_reduced_loops loops; /* m = 0: none */
+  double slack; /* multistep methods: a violation that is left alone, of size and speed; else 0 */
+  double drift; /* |C|_inf at the end of the last step */
   perp_ode_sys sys;
   perp_ode *ode;
   perp_arena arena;
   double *q, *u;       /* [tree nq], [tree nu] */
+  double *du, *off;    /* [tree nu], [loops.m] */
   double *qm, *vm;     /* state in the coordinates of the model */
   double *qf, *vf, *f; /* ... of the state being differentiated, and its forces */
   bool *stale;         /* qm, vm do not belong to the current state */
@@ -40,7 +50,9 @@ static void reduced_layout(void *ws, perp_arena *a)
   const int nq = perp_model_nq(model), nv = perp_model_nv(model);
   perp_eval_layout(&w->eval, model, a);
   w->q = PERP_CARVE(a, double, w->tree->nq);
-  w->u = PERP_CARVE(a, double, w->tree->nu);
+  PERP_DOUBLES(a, w->tree->nu, &w->u, &w->du);
+  w->off = PERP_CARVE(a, double, w->loops.m);
+  perp_reduced_loops_layout(&w->loops, a);
   PERP_DOUBLES(a, nq, &w->qm, &w->qf);
   PERP_DOUBLES(a, nv, &w->vm, &w->vf, &w->f);
   w->stale = PERP_CARVE(a, bool, 1);
@@ -58,7 +70,10 @@ static void reduced_forces(struct reduced *w, double t, const double *q, const d
   const perp_model *model = w->tree->model;
   perp_reduced_kinematics(w->tree, q, u);
   perp_reduced_to_model(w->tree, w->qf, w->vf);
-  perp_eval_poses(&w->eval, model, w->qf);
+  if (w->loops.m > 0)
+    perp_eval_at(&w->eval, model, w->qf);
+  else
+    perp_eval_poses(&w->eval, model, w->qf);
   perp_eval_forces(&w->eval, model, t, w->vf, gyroscopic, w->f);
 }
 
@@ -71,7 +86,8 @@ static perp_ode_answer reduced_deriv(void *user, double t, double h, const doubl
   const double start = reduced_clock(w);
   reduced_forces(w, t, q, u, true);
   const double middle = reduced_clock(w);
-  const bool done = perp_reduced_accelerate(w->tree, w->f, udot);
+  const bool done = perp_reduced_accelerate(w->tree, w->f, udot) &&
+                    (w->loops.m == 0 || perp_reduced_loops_accelerate(&w->loops, w->vf, udot));
   perp_reduced_qdot(w->tree, q, u, qdot);
   w->times.assembly += middle - start;
   w->times.kkt += reduced_clock(w) - middle;
@@ -108,6 +124,41 @@ static void reduced_transport(void *user, const double *dq, const double *p, dou
 static const perp_ode_canonical reduced_canonical = { reduced_momentum, reduced_velocity,
                                                       reduced_transport };
 
+/* Take q and u back to the loops: Newton's method on C(q) = 0, then J u = 0. */
+static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u)
+{
+  struct reduced *w = user;
+  const perp_reduced_tree *tree = w->tree;
+  perp_reduced_loops *l = &w->loops;
+  const double size = tree->model->size, enough = 1e-15 * size;
+  double last = HUGE_VAL;
+  (void)t;
+  for (int pass = 0; pass < PROJECTIONS; pass++) {
+    reduced_forces(w, t, q, u, false);
+    perp_reduced_loops_error(l, w->off);
+    const double worst = perp_worst(l->m, w->off);
+    if (pass == 0) {
+      w->drift = worst;
+      perp_reduced_loops_rate(l, w->vf, w->off);
+      const double speed = perp_worst(tree->model->nv, w->vf);
+      if (worst <= w->slack * size && perp_worst(l->m, w->off) <= w->slack * speed)
+        return PERP_ODE_OK;
+      perp_reduced_loops_error(l, w->off);
+    }
+    memset(w->du, 0, (size_t)tree->nu * sizeof *w->du);
+    if (!perp_reduced_velocity(w->tree, w->du, w->du)) return PERP_ODE_FAILED;
+    perp_reduced_loops_factor(l);
+    if (!(worst > enough && worst < last / 2)) break;
+    perp_reduced_loops_correct(l, w->off, w->du);
+    perp_reduced_retract(tree, q, w->du, q);
+    last = worst;
+  }
+  perp_reduced_loops_rate(l, w->vf, w->off);
+  perp_reduced_loops_correct(l, w->off, w->du);
+  for (int i = 0; i < tree->nu; i++) u[i] += w->du[i];
+  return PERP_ODE_CHANGED;
+}
+
 static void reduced_retract(void *user, const double *q, const double *dq, double *q_out)
 {
   perp_reduced_retract(((struct reduced *)user)->tree, q, dq, q_out);
@@ -142,10 +193,16 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
   struct reduced *w = calloc(1, sizeof *w);
   if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "reduced: no memory");
   perp_status status = perp_reduced_create(ctx, model, &w->tree);
+  if (status == PERP_OK)
+    w->loops = (perp_reduced_loops){ .tree = w->tree, .e = &w->eval, .m = w->tree->cut_rows };
   if (status == PERP_OK) status = perp_arena_layout(ctx, &w->arena, reduced_layout, w);
   if (status == PERP_OK) {
     perp_eval_init(&w->eval, model);
+    perp_reduced_loops_start(&w->loops);
     *w->stale = true;
+    const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
+    if ((parts->ode.d->caps & PERP_ODE_MULTISTEP) != 0) w->slack = SLACK * control->tol;
+    const bool loops = w->loops.m > 0;
     w->sys = (perp_ode_sys){
       .nq = w->tree->nq,
       .nv = w->tree->nu,
@@ -155,7 +212,8 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
       .retract = reduced_retract,
       .difference = reduced_difference,
       .project = reduced_project,
-      .canonical = &reduced_canonical,
+      .accept = loops ? reduced_accept : NULL,
+      .canonical = loops ? NULL : &reduced_canonical,
     };
     status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
   }
@@ -185,9 +243,8 @@ static perp_status reduced_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   perp_ode_stop stop = perp_ode_step(ctx, w->ode, t_max, &stats);
   w->total += reduced_clock(w) - start;
   *w->stale = true;
-  /* no post-step, and the joints hold to rounding */
   *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
-                            .drift_pos_pre = nan(""),
+                            .drift_pos_pre = w->loops.m > 0 ? w->drift : (double)NAN,
                             .lambda = NULL };
   return PERP_OK;
 }
@@ -236,10 +293,10 @@ static void reduced_timing(void *ws, bool on, perp_times *times)
 const perp_formulation_desc perp_formulation_reduced = {
   .d = {
     .name = "reduced",
-    .summary = "joint coordinates of open chains and trees, articulated-body algorithm, O(n)",
+    .summary = "joint coordinates of a tree, articulated-body algorithm, O(n); loops are constraints",
     .reference = "R. Featherstone, Rigid Body Dynamics Algorithms, 2008; Vondrak 2005, chapter 4",
-    .equation = "H(q) udot = tau - c(q, u), solved link by link; qdot = N(q) u",
-    .caps = PERP_FORM_USES_ODE | PERP_FORM_TREES_ONLY,
+    .equation = "H(q) udot = tau - c(q, u) + J' lambda, solved link by link; J u = 0, qdot = N(q) u",
+    .caps = PERP_FORM_USES_ODE,
   },
   .create = reduced_create,
   .restart = reduced_restart,

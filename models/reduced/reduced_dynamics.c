@@ -91,29 +91,63 @@ static void shift_inertia(const double r[3], double I[36])
     for (int i = 0; i < 3; i++) I[3 + j + 6 * i] = B[i + 6 * j];
 }
 
-/* Inertia and bias of each body alone; f NULL: no forces. */
+/* k->p: minus the force on the body alone; f NULL: none */
+static void reduced_dynamics_force(const perp_reduced_tree *tree, node *k, const double *f)
+{
+  memset(k->p, 0, sizeof k->p);
+  if (f == NULL) return;
+  if (tree->dim == 3) {
+    const double *fb = f + 6 * k->body;
+    double tau[3];
+    turn(k->R, fb + 3, tau);
+    for (int a = 0; a < 3; a++) k->p[a] = -tau[a], k->p[3 + a] = -fb[a];
+  } else {
+    const double *fb = f + 3 * k->body;
+    k->p[2] = -fb[2], k->p[3] = -fb[0], k->p[4] = -fb[1];
+  }
+}
+
+/* Inertia and force of each body alone. */
 static void reduced_dynamics_bodies(perp_reduced_tree *tree, const double *f)
 {
   for (int i = 0; i < tree->n; i++) {
     node *k = &tree->node[i];
     memset(k->I, 0, sizeof k->I);
-    double T[9], tau[3];
+    double T[9];
     multiply(k->R, k->inertia, T);
     for (int a = 0; a < 3; a++) {
       for (int b = 0; b < 3; b++)
         k->I[a + 6 * b] = T[a] * k->R[b] + T[a + 3] * k->R[b + 3] + T[a + 6] * k->R[b + 6];
       k->I[3 + a + 6 * (3 + a)] = k->mass;
     }
-    memset(k->p, 0, sizeof k->p);
-    if (f == NULL) continue;
-    if (tree->dim == 3) {
-      const double *fb = f + 6 * k->body;
-      turn(k->R, fb + 3, tau);
-      for (int a = 0; a < 3; a++) k->p[a] = -tau[a], k->p[3 + a] = -fb[a];
-    } else {
-      const double *fb = f + 3 * k->body;
-      k->p[2] = -fb[2], k->p[3] = -fb[0], k->p[4] = -fb[1];
+    reduced_dynamics_force(tree, k, f);
+  }
+}
+
+/* udot and accelerations from the root to the leaves; moving: with those that velocities cause */
+static void reduced_dynamics_descend(perp_reduced_tree *tree, double *udot, bool moving)
+{
+  for (int i = 0; i < tree->n; i++) {
+    node *k = &tree->node[i];
+    const int nu = k->nu;
+    if (moving)
+      memcpy(k->a, k->zeta, sizeof k->a);
+    else
+      memset(k->a, 0, sizeof k->a);
+    if (k->parent >= 0) {
+      const node *l = &tree->node[k->parent];
+      for (int a = 0; a < 6; a++) k->a[a] += l->a[a];
+      add_cross(1, l->a, k->r, k->a + 3);
     }
+    double *ud = udot + k->iu;
+    for (int c = 0; c < nu; c++) {
+      double s = k->y[c];
+      for (int a = 0; a < 6; a++) s -= k->U[a + 6 * c] * k->a[a];
+      ud[c] = s;
+    }
+    reduced_dynamics_backward(nu, k->L, ud);
+    for (int c = 0; c < nu; c++)
+      for (int a = 0; a < 6; a++) k->a[a] += k->S[a + 6 * c] * ud[c];
   }
 }
 
@@ -164,27 +198,7 @@ static bool reduced_dynamics_solve(perp_reduced_tree *tree, const double *tau, d
     for (int a = 0; a < 36; a++) l->I[a] += I[a];
     for (int a = 0; a < 6; a++) l->p[a] += p[a];
   }
-
-  /* root to leaves */
-  for (int i = 0; i < n; i++) {
-    node *k = &tree->node[i];
-    const int nu = k->nu;
-    memcpy(k->a, k->zeta, sizeof k->a);
-    if (k->parent >= 0) {
-      const node *l = &tree->node[k->parent];
-      for (int a = 0; a < 6; a++) k->a[a] += l->a[a];
-      add_cross(1, l->a, k->r, k->a + 3);
-    }
-    double *ud = udot + k->iu;
-    for (int c = 0; c < nu; c++) {
-      double s = k->y[c];
-      for (int a = 0; a < 6; a++) s -= k->U[a + 6 * c] * k->a[a];
-      ud[c] = s;
-    }
-    reduced_dynamics_backward(nu, k->L, ud);
-    for (int c = 0; c < nu; c++)
-      for (int a = 0; a < 6; a++) k->a[a] += k->S[a + 6 * c] * ud[c];
-  }
+  reduced_dynamics_descend(tree, udot, true);
   return true;
 }
 
@@ -200,4 +214,40 @@ bool perp_reduced_velocity(perp_reduced_tree *tree, const double *p, double *u)
   for (int i = 0; i < tree->n; i++) memset(tree->node[i].zeta, 0, sizeof tree->node[i].zeta);
   reduced_dynamics_bodies(tree, NULL);
   return reduced_dynamics_solve(tree, p, u);
+}
+
+void perp_reduced_respond(perp_reduced_tree *tree, const double *f, double *du)
+{
+  for (int i = 0; i < tree->n; i++) reduced_dynamics_force(tree, &tree->node[i], f);
+  for (int i = tree->n - 1; i >= 0; i--) {
+    node *k = &tree->node[i];
+    for (int c = 0; c < k->nu; c++) {
+      double s = 0;
+      for (int a = 0; a < 6; a++) s += k->S[a + 6 * c] * k->p[a];
+      k->y[c] = -s;
+    }
+    reduced_dynamics_forward(k->nu, k->L, k->y, 1);
+    if (k->parent < 0) continue;
+    double p[6];
+    memcpy(p, k->p, sizeof p);
+    for (int c = 0; c < k->nu; c++)
+      for (int a = 0; a < 6; a++) p[a] += k->U[a + 6 * c] * k->y[c];
+    add_cross(1, k->r, p + 3, p);
+    for (int a = 0; a < 6; a++) tree->node[k->parent].p[a] += p[a];
+  }
+  reduced_dynamics_descend(tree, du, false);
+}
+
+void perp_reduced_accelerations(const perp_reduced_tree *tree, double *a)
+{
+  for (int i = 0; i < tree->n; i++) {
+    const node *k = &tree->node[i];
+    if (tree->dim == 3) {
+      memcpy(a + 6 * k->body, k->a + 3, 3 * sizeof *a);
+      turn_back(k->R, k->a, a + 6 * k->body + 3);
+    } else {
+      double *ab = a + 3 * k->body;
+      ab[0] = k->a[3], ab[1] = k->a[4], ab[2] = k->a[2];
+    }
+  }
 }

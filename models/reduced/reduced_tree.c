@@ -167,6 +167,13 @@ static void sorting_place(sorting *s, int body, int parent, int via)
   s->order[s->count++] = body;
 }
 
+/* Has the joint coordinates here? */
+static bool reduced_tree_carries(const perp_joint_def *def)
+{
+  return def->kind != PERP_JOINT_LINE && def->kind != PERP_JOINT_WHEEL &&
+         def->kind != PERP_JOINT_CURVE && !(def->kind == PERP_JOINT_DISTANCE && !(def->length > 0));
+}
+
 /* What hangs on body b at place `parent`, by joints not used yet. */
 static void sorting_neighbours(sorting *s, int b, int parent)
 {
@@ -174,7 +181,7 @@ static void sorting_neighbours(sorting *s, int b, int parent)
     const int j = s->adj[e];
     const perp_joint_def *def = perp_model_joint(s->model, j);
     const int other = def->a == b ? def->b : def->a;
-    if (s->used[j] || other < 0 || s->placed[other]) continue;
+    if (s->used[j] || other < 0 || s->placed[other] || !reduced_tree_carries(def)) continue;
     s->used[j] = true;
     sorting_place(s, other, parent, j);
   }
@@ -195,11 +202,7 @@ static perp_status reduced_tree_check(perp_ctx *ctx, const perp_model *model, in
   const perp_joint_def *def = perp_model_joint(model, j);
   char why[80];
   snprintf(why, sizeof why, "is soft (%g); joint coordinates hold joints rigidly", def->softness);
-  if (def->softness > 0) return refuse_joint(ctx, model, j, why);
-  if (def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_WHEEL ||
-      def->kind == PERP_JOINT_CURVE)
-    return refuse_joint(ctx, model, j, "is of a kind that has no joint coordinates here");
-  return PERP_OK;
+  return def->softness > 0 ? refuse_joint(ctx, model, j, why) : PERP_OK;
 }
 
 static perp_status reduced_tree_sort(perp_ctx *ctx, perp_reduced_tree *tree, sorting *s)
@@ -208,11 +211,10 @@ static perp_status reduced_tree_sort(perp_ctx *ctx, perp_reduced_tree *tree, sor
   for (int j = 0; j < s->nj; j++) PERP_TRY(reduced_tree_check(ctx, model, j));
   sorting_index(s);
   sorting_run(s);
-  for (int j = 0; j < s->nj; j++)
-    if (!s->used[j])
-      return refuse_joint(ctx, model, j,
-                          "closes a loop; joint coordinates serve open chains and trees, use "
-                          "formulation acceleration or velocity");
+  for (int j = 0; j < s->nj; j++) {
+    tree->cut[j] = !s->used[j];
+    if (tree->cut[j]) tree->cut_rows += model->cptr[j + 1] - model->cptr[j];
+  }
   for (int i = 0; i < tree->n; i++) {
     node *k = &tree->node[i];
     *k = (node){ .body = s->order[i], .parent = s->parent[i] };
@@ -220,9 +222,6 @@ static perp_status reduced_tree_sort(perp_ctx *ctx, perp_reduced_tree *tree, sor
     k->nq = sizes[k->kind].nq, k->nu = sizes[k->kind].nu;
     k->iq = tree->nq, k->iu = tree->nu;
     tree->nq += k->nq, tree->nu += k->nu;
-    if ((k->kind == PERP_REDUCED_DISTANCE || k->kind == PERP_REDUCED_PLANAR_DISTANCE) &&
-        !(k->length > 0))
-      return refuse_joint(ctx, model, s->via[i], "has length 0; use a ball joint");
   }
   return PERP_OK;
 }
@@ -231,6 +230,7 @@ static void reduced_tree_layout(void *tree, perp_arena *a)
 {
   perp_reduced_tree *t = tree;
   t->node = PERP_CARVE(a, node, t->n);
+  t->cut = PERP_CARVE(a, bool, t->model->n_joints);
 }
 
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out)
@@ -255,6 +255,7 @@ perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_red
 bool perp_reduced_position_only(const perp_reduced_tree *tree)
 {
   const perp_model *model = tree->model;
+  if (tree->cut_rows > 0) return false;
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
     if (el->kind == PERP_FORCE_DRAG || (el->kind == PERP_FORCE_SPRING && el->damping > 0))

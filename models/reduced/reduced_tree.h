@@ -54,10 +54,13 @@ typedef struct perp_reduced_tree {
   const perp_model *model;
   int dim, n, nq, nu;      /* bodies, joint coordinates and joint velocities */
   perp_reduced_node *node; /* [n] parents before children */
+  bool *
+      cut; /* [joints] constraints, not edges of the tree: they close loops or have no coordinates */
+  int cut_rows; /* rows of these */
 } perp_reduced_tree;
 
-/* Sort the bodies of a finished model into a tree rooted in the world (or in the first body of a part
- * that floats).  PERP_ERR_UNSUPPORTED, naming the joint, for loops and soft joints.  O(n).
+/* Sort the bodies of a finished model into a spanning tree rooted in the world (or in the first body of a part that
+ * floats), breadth first, so that loops are cut far from it.  PERP_ERR_UNSUPPORTED, naming it, for a soft joint.  O(n).
  * free() destroys *out, which is NULL on failure. */
 perp_status perp_reduced_create(perp_ctx *ctx, const perp_model *model, perp_reduced_tree **out);
 
@@ -73,6 +76,11 @@ void perp_reduced_to_model(const perp_reduced_tree *tree, double *qm, double *vm
  * the model (with the gyroscopic term).  false when a joint inertia is not positive definite.
  * O(n), no allocation. */
 bool perp_reduced_accelerate(perp_reduced_tree *tree, const double *f, double *udot);
+/* What forces f [nv] alone do to the bodies, in du [nu] and in the accelerations: the factors are those of the last of the two
+ * functions around this one.  O(n). */
+void perp_reduced_respond(perp_reduced_tree *tree, const double *f, double *du);
+/* a [nv]: accelerations of the model after any of these. */
+void perp_reduced_accelerations(const perp_reduced_tree *tree, double *a);
 /* u [nu] from the momenta p [nu] = H(q) u, after perp_reduced_kinematics at q; the accelerations that it has left for
  * perp_reduced_accelerate are lost.  O(n).  false as above. */
 bool perp_reduced_velocity(perp_reduced_tree *tree, const double *p, double *u);

@@ -112,7 +112,6 @@ enum {
   PERP_FORM_USES_KKT = 1 << 1,
   PERP_FORM_USES_STAB = 1 << 2,
   PERP_FORM_USES_LCP = 1 << 3,
-  PERP_FORM_TREES_ONLY = 1 << 4,
   PERP_FORM_CONTACTS = 1 << 5, /* serves models with shapes; others refuse them */
   PERP_FORM_DRIVES = 1 << 6,   /* serves models with drives; others refuse them */
   PERP_FORM_WRAPS = 1 << 7,    /* runs another formulation, which decides what it serves and uses */
