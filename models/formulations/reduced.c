@@ -212,6 +212,7 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
       .retract = reduced_retract,
       .difference = reduced_difference,
       .project = reduced_project,
+      .size = fmin(1, model->size),
       .accept = loops ? reduced_accept : NULL,
       .canonical = loops ? NULL : &reduced_canonical,
     };

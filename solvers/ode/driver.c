@@ -60,6 +60,29 @@ static void forward_qdot(void *user, const double *q, const double *v, double *q
   sys->qdot(sys->user, q, v, qdot);
 }
 
+static bool forward_momentum(void *user, double t, const double *q, const double *v, double *p,
+                             double *g)
+{
+  const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
+  return sys->canonical->momentum(sys->user, t, q, v, p, g);
+}
+
+static bool forward_velocity(void *user, const double *p, double *v)
+{
+  const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
+  return sys->canonical->velocity(sys->user, p, v);
+}
+
+static void forward_transport(void *user, const double *dq, const double *p, double *start,
+                              double *end)
+{
+  const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
+  sys->canonical->transport(sys->user, dq, p, start, end);
+}
+
+static const perp_ode_canonical forward_canonical = { forward_momentum, forward_velocity,
+                                                      forward_transport };
+
 static perp_ode_sys
 driver_through(perp_ode *o, perp_ode_answer (*deriv)(void *, double, double, const double *,
                                                      const double *, bool, double *, double *))
@@ -71,6 +94,7 @@ driver_through(perp_ode *o, perp_ode_answer (*deriv)(void *, double, double, con
   if (sys.difference != NULL) sys.difference = forward_difference;
   if (sys.project != NULL) sys.project = forward_project;
   if (sys.qdot != NULL) sys.qdot = forward_qdot;
+  if (sys.canonical != NULL) sys.canonical = &forward_canonical;
   return sys;
 }
 
@@ -188,7 +212,7 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
   o->t0 = o->t = t;
   o->k = 0;
   o->h = o->h_first;
-  o->scale = (struct perp_ode_scale){ 0 };
+  o->scale = (struct perp_ode_scale){ .q = o->sys.size };
   perp_ode_scale_grow(&o->scale, o->nq, o->nv, o->y);
   perp_ode_forget_history(o);
   perp_ode_watch(o);

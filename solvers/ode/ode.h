@@ -96,6 +96,9 @@ typedef struct perp_ode_sys {
    * method does not ask for more.  0: to rounding. */
   double rough;
   const perp_ode_canonical *canonical; /* NULL: not available */
+  /* Where atol = 0, tol is meant of positions at least this large, as angles that start at 0 need it.  0: of the largest
+   * so far. */
+  double size;
 } perp_ode_sys;
 
 enum {

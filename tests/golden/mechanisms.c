@@ -176,6 +176,23 @@ static void velocity_level(void)
   }
 }
 
+/* Steps in momenta under error control, by two half steps: a hundredth of the tolerance, a smaller error. */
+static void momenta(void)
+{
+  static const char *const methods[] = { "symplectic-euler:tol=1e-4", "symplectic-euler:tol=1e-6",
+                                         "verlet:tol=1e-5", "verlet:tol=1e-8" };
+  double err[4];
+  for (int k = 0; k < 4; k++) {
+    perp_result r = run((perp_request){
+        .scene = "double-pendulum", .formulation = "reduced", .ode = methods[k], .t_end = 1 });
+    err[k] = perp_result_metric(&r, "err.q.max");
+    perp_result_free(&r);
+    if (k % 2 == 1)
+      below(err[k], 0.2 * err[k - 1], "double-pendulum in momenta, %s: error %.2g, %s: %.2g",
+            methods[k - 1], err[k - 1], methods[k], err[k]);
+  }
+}
+
 /* Loops in joint coordinates: the motion of the truth; one redundant row for each loop of bricard and of four-bar in
  * space; joints that hold to rounding at every step. */
 static void loops(void)
@@ -211,6 +228,7 @@ int main(void)
   flyball();
   multistep();
   velocity_level();
+  momenta();
   loops();
   return tap_done();
 }
