@@ -30,9 +30,15 @@ static double worst(int n, int period, int lengths, const double *err, const dou
   return most;
 }
 
+/* Has anything but the start been compared?  That agrees by itself. */
+static bool has_errors(const perp_measure *m)
+{
+  return m->compared > 0 && m->compared_until > 0;
+}
+
 static double over_bodies(const perp_measure *m, bool positions)
 {
-  if (m->compared == 0) return nan("");
+  if (!has_errors(m)) return nan("");
   const int n = positions ? m->nq : m->nv;
   const double *err = positions ? m->q_err : m->v_err, *size = positions ? m->q_ref : m->v_ref;
   if (n == 0) return nan("");
@@ -43,7 +49,7 @@ static double over_bodies(const perp_measure *m, bool positions)
 
 static bool has_tip(const perp_measure *m)
 {
-  return m->compared > 0 && m->model != NULL && m->scene->tip_body != PERP_WORLD;
+  return has_errors(m) && m->model != NULL && m->scene->tip_body != PERP_WORLD;
 }
 
 /* ---- invariants ------------------------------------------------------------------------------ */
