@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* See the header; JACOBIANS_MOST of a step, corrections below ROUND may stall. */
-static const double PROXIMAL = 1e-10, SLOW = 0.1, ROUND = 1e-11;
+static const double SOFT = 1e-9, SLOW = 0.1, ROUND = 1e-9;
 enum { JACOBIANS_MOST = 20, HALVINGS_MOST = 12 };
 
 /* ---- the graph of a model ----------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static void implicit_layout(void *ws, perp_arena *a)
 {
   perp_implicit *w = ws;
   PERP_DOUBLES(a, w->n, &w->x0, &w->dx, &w->r, &w->step);
-  w->diagonal = PERP_CARVE(a, double, w->model->m);
+  w->soft = PERP_CARVE(a, double, w->model->m);
   w->A = PERP_CARVE(a, double, perp_local_length(&w->local));
   w->pivots = PERP_CARVE(a, int, w->n);
 }
@@ -156,36 +156,54 @@ static void implicit_steps(perp_implicit *w, const double *x)
       }
 }
 
-/* the factors of dF/dx at x, where F = r */
-static perp_reason implicit_factor(perp_implicit *w, perp_local_fn *F, void *user, double h,
-                                   const perp_blocks *B, const double *x)
+/* F with the softness of the rows: a perp_local_fn of an equations. */
+typedef struct equations {
+  perp_implicit *w;
+  perp_local_fn *F;
+  void *user;
+} equations;
+
+static bool implicit_eval(void *user, const double *x, double *r)
 {
+  const equations *e = user;
+  const perp_implicit *w = e->w;
   const perp_model *m = w->model;
-  implicit_steps(w, x);
-  w->jacobians++;
-  if (!perp_local_jacobian(&w->local, F, user, x, w->r, w->step, w->A, &w->evaluations))
-    return PERP_NOT_FINITE;
-  if (m->m > 0) perp_blocks_diagonal(B, w->diagonal);
+  if (!e->F(e->user, x, r)) return false;
   for (int j = 0; j < m->n_joints; j++)
     for (int k = 0; k < w->per_row; k++) {
       int rows;
       const int at = implicit_row(w, j, k, &rows);
-      for (int i = 0; i < rows; i++) {
-        const double d = w->diagonal[m->cptr[j] + i]; /* 0: a joint that was released */
-        w->A[perp_local_place(&w->local, at + i, at + i)] += d > 0 ? PROXIMAL * d : 1;
-      }
+      for (int i = 0; i < rows; i++) r[at + i] += w->soft[m->cptr[j] + i] * x[at + i];
     }
+  return true;
+}
+
+/* Softness for the rows of B; a joint that was released has no rows and no force. */
+static void implicit_soften(perp_implicit *w, const perp_blocks *B)
+{
+  if (w->model->m == 0) return;
+  perp_blocks_diagonal(B, w->soft);
+  for (int i = 0; i < w->model->m; i++) w->soft[i] = w->soft[i] > 0 ? SOFT * w->soft[i] : 1;
+}
+
+/* the factors of dF/dx at x, where F = r */
+static perp_reason implicit_factor(perp_implicit *w, equations *e, double h, const double *x)
+{
+  implicit_steps(w, x);
+  w->jacobians++;
   w->h = h;
+  if (!perp_local_jacobian(&w->local, implicit_eval, e, x, w->r, w->step, w->A, &w->evaluations))
+    return PERP_NOT_FINITE;
   return perp_local_factor(&w->local, w->A, w->pivots) ? PERP_EXACT : PERP_SINGULAR;
 }
 
 /* x += dx, shorter where F has no value; F there to r */
-static bool implicit_move(perp_implicit *w, perp_local_fn *F, void *user, double *x)
+static bool implicit_move(perp_implicit *w, equations *e, double *x)
 {
   for (int halved = 0; halved <= HALVINGS_MOST; halved++) {
     for (int i = 0; i < w->n; i++) x[i] += w->dx[i];
     w->evaluations++;
-    if (F(user, x, w->r)) return true;
+    if (implicit_eval(e, x, w->r)) return true;
     for (int i = 0; i < w->n; i++) x[i] -= w->dx[i];
     for (int i = 0; i < w->n; i++) w->dx[i] /= 2;
   }
@@ -197,16 +215,20 @@ perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, 
 {
   const int bodies = w->per_velocity * w->model->nv;
   bool stale = w->factored && fabs(w->h - h) < 1e-6 * h; /* factors of an earlier step */
+  equations e = { w, F, user };
   double last = HUGE_VAL;
   int jacobians = 0;
-  if (!stale) w->factored = false;
+  if (!stale) {
+    w->factored = false;
+    implicit_soften(w, B);
+  }
   memcpy(w->x0, x, (size_t)w->n * sizeof *x);
   w->evaluations++;
-  if (!F(user, x, w->r)) return PERP_NOT_FINITE;
+  if (!implicit_eval(&e, x, w->r)) return PERP_NOT_FINITE;
   for (int i = 0; i < most; i++) {
     if (!w->factored) {
       if (jacobians++ == JACOBIANS_MOST) return PERP_MAX_ITER;
-      const perp_reason reason = implicit_factor(w, F, user, h, B, x);
+      const perp_reason reason = implicit_factor(w, &e, h, x);
       if (reason < 0) return reason;
       w->factored = true;
       stale = false;
@@ -218,7 +240,7 @@ perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, 
       if (!(fabs(w->dx[k]) <= change)) change = fabs(w->dx[k]);
     change /= size;
     w->iterations++;
-    const bool slow = i > 0 && !(change <= SLOW * last), moved = implicit_move(w, F, user, x);
+    const bool slow = i > 0 && !(change <= SLOW * last), moved = implicit_move(w, &e, x);
     if (moved && change <= tol) return PERP_EXACT;
     /* at round-off: corrections no longer fall, though the Jacobian is good, or where it was seen so */
     if (moved && change < ROUND && change > last / 2 && (!stale || change <= 4 * w->floor)) {
@@ -230,7 +252,7 @@ perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, 
       w->factored = false;
       last = HUGE_VAL;
       w->evaluations++;
-      if (!F(user, x, w->r)) return PERP_NOT_FINITE;
+      if (!implicit_eval(&e, x, w->r)) return PERP_NOT_FINITE;
       continue;
     }
     if (!moved) break;

@@ -5,9 +5,10 @@
  * The factors of a Jacobian serve from step to step (simplified Newton) until corrections fall by less than a factor of ten; then the step
  * is made again from its guess with a new one, and from there with one at each iterate where it must be.
  *
- * Dependent rows of joints leave the Jacobian singular.  In the equation of a row, 1e-10 of its J M^-1 J' times the
- * correction of its multiplier is added: the equations stay what they are (corrections go to zero), the multipliers
- * stay near their guess where they are not unique, and a position in which J loses rank is one like others. */
+ * Dependent rows of joints leave the Jacobian singular.  To the equation of a row, 1e-9 of its J M^-1 J' times its
+ * multiplier is added: C is off by 1e-9 of what the force of the joint does in a step, h^2 times an acceleration (1e-14 m at 1 ms
+ * and 10 m/s^2), the multipliers are those of least norm where they are not unique, and a position in which J loses
+ * rank is one like others. */
 #ifndef PERP_IMPLICIT_STEP_H
 #define PERP_IMPLICIT_STEP_H
 
@@ -21,7 +22,7 @@ typedef struct perp_implicit {
   int n;                     /* of all parts: those of bodies first */
   double *A;
   int *pivots;
-  double *x0, *dx, *r, *step, *diagonal;
+  double *x0, *dx, *r, *step, *soft;
   bool factored;
   double h;                        /* step that the factors are of */
   double floor;                    /* of corrections that no longer fell */
@@ -43,7 +44,7 @@ void perp_implicit_get_row(const perp_implicit *w, const double *x, int k, doubl
 void perp_implicit_put_row(const perp_implicit *w, int k, const double *y, double *x);
 
 /* F(x) = 0 from the guess x [n], in place; unknowns of bodies are lengths and angles (velocities times h), those of
- * joints M times as much.  Solved when a correction of the bodies is below tol times `size`, or no longer falls below 1e-11 of
+ * joints M times as much.  Solved when a correction of the bodies is below tol times `size`, or no longer falls below 1e-9 of
  * it.  B: J and M near the solution.  PERP_EXACT; PERP_MAX_ITER after `most` corrections, PERP_NOT_FINITE, PERP_SINGULAR.
  * No allocation. */
 perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, double h,

@@ -209,6 +209,7 @@ static void among_bodies(void)
     { "reduced", "rk4" },
     { "impulse" },
     { "ggl" },
+    { "generalized-alpha" },
     { "point-mass" },
     { "regularized:compliance=1e-9" },
     { "penalty:stiffness=1e5", "rk4" },
