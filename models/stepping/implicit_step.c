@@ -47,9 +47,10 @@ static void implicit_layout(void *ws, perp_arena *a)
   w->pivots = PERP_CARVE(a, int, w->n);
 }
 
-static perp_status implicit_graph(perp_ctx *ctx, perp_implicit *w)
+perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *m, int per_velocity, int per_row,
+                                perp_implicit *w)
 {
-  const perp_model *m = w->model;
+  *w = (perp_implicit){ .model = m, .per_velocity = per_velocity, .per_row = per_row };
   const int edges = implicit_edges(m, NULL), nodes = m->n_bodies + m->n_joints;
   int *edge = calloc(2 * (size_t)edges + (size_t)nodes + 1, sizeof *edge);
   if (edge == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the graph of a model");
@@ -59,6 +60,7 @@ static perp_status implicit_graph(perp_ctx *ctx, perp_implicit *w)
   for (int k = 0; k < m->n_joints; k++)
     size[m->n_bodies + k] = w->per_row * (m->cptr[k + 1] - m->cptr[k]);
   const perp_status status = perp_local_create(ctx, nodes, size, edges, edge, &w->local);
+  w->n = w->local.n;
   free(edge);
   return status;
 }
@@ -66,9 +68,7 @@ static perp_status implicit_graph(perp_ctx *ctx, perp_implicit *w)
 perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per_velocity,
                                  int per_row, perp_implicit *w)
 {
-  *w = (perp_implicit){ .model = model, .per_velocity = per_velocity, .per_row = per_row };
-  PERP_TRY(implicit_graph(ctx, w));
-  w->n = w->local.n;
+  PERP_TRY(perp_implicit_graph(ctx, model, per_velocity, per_row, w));
   perp_status status = PERP_OK;
   if (perp_local_length(&w->local) > INT32_MAX)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,

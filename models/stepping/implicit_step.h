@@ -34,6 +34,9 @@ typedef struct perp_implicit {
 /* PERP_ERR_NOMEM, PERP_ERR_UNSUPPORTED (a band of more than 2^31 numbers).  Allocates all that solutions need. */
 perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per_velocity,
                                  int per_row, perp_implicit *w);
+/* Its graph alone: w->local, and the parts below; for who has another iteration. */
+perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *model, int per_velocity,
+                                int per_row, perp_implicit *w);
 void perp_implicit_destroy(perp_implicit *w);
 void perp_implicit_restart(perp_implicit *w); /* forget the factors */
 

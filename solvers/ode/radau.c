@@ -24,7 +24,9 @@ static const double gamma_ = 3.6378342527444957322, alpha = 2.681082873627752133
                     beta = 3.0504301992474105694;
 static const double error_weight[3] = { -(13 + 7 * SQRT6) / 3, (-13 + 7 * SQRT6) / 3, -1.0 / 3 };
 
-enum { NEWTON_MOST = 10, NEWTON_EXACT = 40 };
+enum { NEWTON_MOST = 10, NEWTON_EXACT = 60, INSIDE_MOST = 3 };
+static const double ROUND = 1e-10;
+static const double KEEP_EXACT = 0.05;
 static const double KEEP = 1e-3; /* contraction with which J is good for the next step */
 
 static void radau_layout(void *ws, perp_arena *a)
@@ -95,19 +97,36 @@ static bool radau_at_start(void *user, const double *y, double *f)
   return r->f(r->user, r->t, y, f);
 }
 
+/* J at (t, y), where f is f_at */
+static perp_reason radau_jacobian(perp_radau *r, double t, const double *y, const double *f_at)
+{
+  r->t = t;
+  if (!perp_local_jacobian(r->local, radau_at_start, r, y, f_at, r->difference, r->J,
+                           &r->evaluations))
+    return PERP_NOT_FINITE;
+  r->kept = r->fresh = true;
+  r->h = 0;
+  return PERP_EXACT;
+}
+
+/* J between the first two stages of the iterate. */
+static perp_reason radau_jacobian_inside(perp_radau *r, double t, double h, const double *y0)
+{
+  const double at = t + h * (node[0] + node[1]) / 2;
+  for (int k = 0; k < r->local->n; k++) r->y[k] = y0[k] + (r->z[0][k] + r->z[1][k]) / 2;
+  if (!radau_f(r, at, r->y, r->e)) return PERP_NOT_FINITE;
+  return radau_jacobian(r, at, r->y, r->e);
+}
+
 static perp_reason radau_matrices(perp_radau *r, double t, double h, const double *y0,
                                   const double *f0)
 {
   const size_t length = perp_local_length(r->local);
   if (!r->kept) {
-    r->t = t;
-    if (!perp_local_jacobian(r->local, radau_at_start, r, y0, f0, r->difference, r->J,
-                             &r->evaluations))
-      return PERP_NOT_FINITE;
-    r->kept = r->fresh = true;
-    r->h = 0;
+    const perp_reason reason = radau_jacobian(r, t, y0, f0);
+    if (reason < 0) return reason;
   }
-  if (r->h == h) return PERP_EXACT;
+  if (fabs(r->h - h) <= 1e-9 * h) return PERP_EXACT; /* but for the rounding of times */
   for (size_t i = 0; i < length; i++) r->E1[i] = -r->J[i];
   for (size_t i = 0; i < length; i++) r->E2[i] = -r->J[i];
   for (int i = 0; i < r->local->n; i++) {
@@ -177,37 +196,48 @@ static bool radau_correct(perp_radau *r, double t, double h, const double *y0)
   return true;
 }
 
-static perp_reason radau_iterate(perp_radau *r, double t, double h, const double *y0, double tol)
+/* Is Z found?  now: size of the i-th correction.  EXACT: yes, MAX_ITER: no, and it will not be, RUNNING: go on. */
+static perp_reason radau_found(perp_radau *r, double tol, int i, double now, double last,
+                               double before)
+{
+  if (now == 0) return PERP_EXACT;
+  if (i == 0) { /* the guess was it */
+    if (!(tol > 0 && r->h_past > 0 && now <= 1e-3 * tol)) return PERP_RUNNING;
+    r->theta = KEEP / 2;
+    return PERP_EXACT;
+  }
+  const double ratio = now / last;
+  r->theta = i == 1 ? ratio : sqrt(ratio * before);
+  if (tol == 0) {
+    if (now <= 1e-15 || (now < ROUND && ratio > 0.5)) return PERP_EXACT;
+    return ratio > 0.9 || (ratio > 0.3 && !r->fresh) ? PERP_MAX_ITER : PERP_RUNNING;
+  }
+  if (!(r->theta < 0.99)) return PERP_MAX_ITER;
+  const double left = r->theta / (1 - r->theta) * now;
+  if (left <= tol) return PERP_EXACT;
+  return left * pow(r->theta, NEWTON_MOST - 2 - i) > tol ? PERP_MAX_ITER
+                                                         : PERP_RUNNING; /* IV.8.12 */
+}
+
+/* From the Z at hand; *close out: the last correction was smaller than the first. */
+static perp_reason radau_iterate(perp_radau *r, double t, double h, const double *y0, double tol,
+                                 bool *close)
 {
   const int most = tol > 0 ? NEWTON_MOST : NEWTON_EXACT;
-  double last = 0, ratio = 0, before = 0;
+  double last = 0, before = 0, first = 0;
   radau_transform(T_inverse, r->z, r->w, r->local->n);
+  *close = false;
   for (int i = 0; i < most; i++) {
     if (!radau_correct(r, t, h, y0)) return PERP_NOT_FINITE;
     const double a = perp_radau_norm(r, r->g[0]), b = perp_radau_norm(r, r->g[1]),
                  c = perp_radau_norm(r, r->g[2]), now = sqrt((a * a + b * b + c * c) / 3);
     if (!(now < HUGE_VAL)) return PERP_NOT_FINITE;
     r->newton = i + 1;
-    if (now == 0) return PERP_EXACT;
-    if (i > 0) {
-      before = ratio;
-      ratio = now / last;
-      r->theta = i == 1 ? ratio : sqrt(ratio * before);
-      if (tol == 0) {
-        if (now <= 1e-15 || (now < 1e-11 && ratio > 0.5)) return PERP_EXACT;
-        if (ratio > 0.5 && !r->fresh) return PERP_MAX_ITER;
-      } else if (r->theta >= 0.99) {
-        return PERP_MAX_ITER;
-      }
-      const double left = r->theta / (1 - r->theta);
-      if (tol > 0 && left * now <= tol) return PERP_EXACT;
-      /* it will not get there (IV.8.12) */
-      if (tol > 0 && left * now * pow(r->theta, most - 2 - i) > tol) return PERP_MAX_ITER;
-      if (ratio > 2 && i > 2) return PERP_MAX_ITER;
-    } else if (tol > 0 && r->h_past > 0 && now <= 1e-3 * tol) {
-      r->theta = KEEP / 2;
-      return PERP_EXACT;
-    }
+    if (i == 0) first = now;
+    *close = now < 0.1 * first;
+    const perp_reason reason = radau_found(r, tol, i, now, last, before);
+    if (reason != PERP_RUNNING) return reason;
+    before = i > 0 ? now / last : 0;
     last = now;
   }
   return PERP_MAX_ITER;
@@ -216,22 +246,30 @@ static perp_reason radau_iterate(perp_radau *r, double t, double h, const double
 perp_reason perp_radau_solve(perp_radau *r, double t, double h, const double *y0, const double *f0,
                              double tol)
 {
-  perp_reason reason = PERP_MAX_ITER;
+  bool close = false;
   r->fresh = false;
-  if (r->theta > KEEP) r->kept = false;
+  if (r->theta > (tol > 0 ? KEEP : KEEP_EXACT)) r->kept = false;
   r->theta = KEEP;
-  for (int attempt = 0; attempt < 3; attempt++) {
-    reason = radau_matrices(r, t, h, y0, f0);
+  for (;;) {
+    perp_reason reason = radau_matrices(r, t, h, y0, f0);
     if (reason < 0) break;
     radau_guess(r, h);
-    reason = radau_iterate(r, t, h, y0, tol);
+    reason = radau_iterate(r, t, h, y0, tol, &close);
     if (reason >= 0) return reason;
-    if (r->fresh && r->h_past == 0) break;
+    if (r->fresh && (close || r->h_past == 0)) break;
     if (r->fresh) r->h_past = 0; /* perhaps the guess was bad */
     r->kept = r->fresh;
   }
+  /* on from a Z that is not far, with a Jacobian inside of the step: where stiff directions turn within it */
+  for (int i = 0; i < INSIDE_MOST && close; i++) {
+    if (radau_jacobian_inside(r, t, h, y0) < 0 || radau_matrices(r, t, h, y0, f0) < 0) break;
+    if (radau_iterate(r, t, h, y0, tol, &close) >= 0) {
+      r->theta = 1; /* it is no Jacobian of the next step */
+      return PERP_EXACT;
+    }
+  }
   r->kept = false;
-  return reason;
+  return PERP_MAX_ITER;
 }
 
 void perp_radau_accept(perp_radau *r, double h)

@@ -100,8 +100,11 @@ static void radau5_levels(workspace *w)
   perp_ode_scale_grow(&w->scale, nq, nv, w->y);
   struct perp_ode_scale scale = w->scale, rate = { 0 };
   perp_ode_scale_grow(&rate, nq, nv, w->f);
-  if (scale.q == 0) scale.q = rate.q > 0 ? w->h * rate.q : 1;
-  if (scale.v == 0) scale.v = rate.v > 0 ? w->h * rate.v : 1;
+  /* what the step makes of a state at rest counts too, as the driver asks for the end of the step */
+  scale.q = fmax(scale.q, w->h * rate.q);
+  scale.v = fmax(scale.v, w->h * rate.v);
+  if (scale.q == 0) scale.q = 1;
+  if (scale.v == 0) scale.v = 1;
   const double tol = w->control.tol;
   const struct perp_ode_scale absolute = perp_ode_absolute(tol, w->control.atol, scale, w->h);
   for (int i = 0; i < nq + nv; i++) {

@@ -201,6 +201,81 @@ static void alpha_orders(void)
          0.35);
 }
 
+/* Hairer and Wanner II, table VII.4.1: in index 2 y is of order 5 and z of order 3; in index 1 both of order 5. */
+static void radau_orders(void)
+{
+  static const double index2[] = { 5, 5, 3 }, index1[] = { 5, 5, 5 };
+  orders("pendulum", "radau5", 0.04, 0.8, index2, 0.3);
+  orders("heavy-top", "radau5", 1e-3, 0.04, index2, 0.3);
+  orders("chain:links=4", "radau5", 4e-3, 0.2, index2, 0.5);
+  orders("pendulum", "radau5:form=index1", 0.08, 0.8, index1, 0.4);
+  orders("heavy-top", "radau5:form=index1", 2e-3, 0.04, index1, 0.4);
+}
+
+/* Errors follow the tolerance, from a first step that is much too long for it. */
+static void radau_tolerance(void)
+{
+  static const char *const scenes[] = { "double-pendulum", "flyball", "chain:links=4" };
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+    perp_scene s = open_scene(scenes[i]);
+    double error[3];
+    for (int k = 0; k < 3; k++) {
+      char name[64];
+      double q[MOST], v[MOST], q_ref[MOST], v_ref[MOST];
+      snprintf(name, sizeof name, "radau5:tol=%g", pow(10, -4 - 2 * k));
+      const run_parts parts = { .formulation = name };
+      ok(run_fresh(&ctx, s.model, parts, 0.05, 0.5, q, v) > 0, "%s, %s ends", scenes[i], name);
+      if (s.truth[0].state(s.truth[0].user, &ctx, 0.5, q_ref, v_ref) != PERP_OK)
+        bail("%s", ctx.msg);
+      error[k] = apart_q(s.model, q, q_ref);
+      below(error[k], 300 * pow(10, -4 - 2 * k), "  error %.2g", error[k]);
+    }
+    ok(error[2] < error[0] / 100, "  and falls with the tolerance");
+    perp_scene_destroy(&s);
+  }
+}
+
+/* Between the ends of a step: order 4 of the step, both ends exactly, and nothing outside. */
+static void radau_dense(void)
+{
+  static const double part[] = { 0.1, 0.37, 0.5, 0.93 };
+  double worst[2];
+  perp_scene s = open_scene("heavy-top");
+  for (int k = 0; k < 2; k++) {
+    const double h = ldexp(2e-3, -k);
+    const run_parts truth = { "acceleration", "dopri5:tol=1e-12", .stab = "post:velocity=true" };
+    perp_sim *sim = run_start(&ctx, s.model, (run_parts){ .formulation = "radau5" }, h);
+    perp_sim *ref = run_start(&ctx, s.model, truth, h);
+    perp_step_info info = { 0 };
+    const double *q, *v, *q_ref, *v_ref;
+    double t, t_ref, at[MOST], rate[MOST], lambda[64], before[MOST];
+    worst[k] = 0;
+    for (int i = 0; i < 4; i++) {
+      perp_sim_state(sim, &t, &q, &v);
+      memcpy(before, q, sizeof *q * (size_t)perp_model_nq(s.model));
+      if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK) bail("%s", ctx.msg);
+      for (int p = 0; p < 4; p++) {
+        run_to(&ctx, ref, t + part[p] * h);
+        perp_sim_state(ref, &t_ref, &q_ref, &v_ref);
+        if (perp_sim_dense_at(&ctx, sim, t_ref, at, rate, lambda) != PERP_OK) bail("%s", ctx.msg);
+        worst[k] = fmax(worst[k], apart_q(s.model, at, q_ref));
+      }
+      perp_sim_dense_at(&ctx, sim, t, at, rate, lambda);
+      below(apart_q(s.model, at, before), 1e-15, "dense output: the start of step %d", i);
+      ok(perp_sim_dense_at(&ctx, sim, t - h, at, rate, lambda) == PERP_ERR_ARG,
+         "  and nothing before it");
+      perp_sim_state(sim, &t, &q, &v);
+      perp_sim_dense_at(&ctx, sim, t, at, rate, lambda);
+      ok(memcmp(at, q, sizeof *q * (size_t)perp_model_nq(s.model)) == 0, "  its end, exactly");
+    }
+    perp_sim_destroy(sim);
+    perp_sim_destroy(ref);
+  }
+  near(log2(worst[0] / worst[1]), 4, 0.4, 0, "dense output: order %.2f within a step, %.2g",
+       log2(worst[0] / worst[1]), worst[1]);
+  perp_scene_destroy(&s);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -217,5 +292,12 @@ int main(void)
   through("generalized-alpha:form=index3", "bricard", 1e-3, 2, 1e-4);
   crank("generalized-alpha", 0.02);
   alpha_orders();
+  through("radau5", "flyball", 1e-2, 1, 1e-6);
+  through("radau5", "bricard", 1e-2, 10, 1e-6);
+  through("radau5:tol=1e-8", "four-bar:dim=3", 1e-3, 2, 1e-5);
+  through("radau5:form=index1", "flyball", 1e-2, 1, 1e-4);
+  radau_orders();
+  radau_tolerance();
+  radau_dense();
   return tap_done();
 }

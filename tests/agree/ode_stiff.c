@@ -39,6 +39,15 @@ static perp_ode_answer damper_deriv(void *user, double t, double h, const double
   return PERP_ODE_OK;
 }
 
+static perp_ode_answer swing_deriv(void *user, double t, double h, const double *q, const double *v,
+                                   bool intermediate, double *qdot, double *a)
+{
+  (void)user, (void)t, (void)h, (void)intermediate;
+  qdot[0] = v[0];
+  a[0] = -q[0];
+  return PERP_ODE_OK;
+}
+
 /* The forced solution: of q'' + d q' + k q = k sin t. */
 static void damper_exact(double t, double *q, double *v)
 {
@@ -128,6 +137,7 @@ int main(void)
 
   /* mechanical and with fixed steps, h d = 100 */
   const perp_ode_sys damper = { .nq = 1, .nv = 1, .deriv = damper_deriv };
+  const perp_ode_sys swing = { .nq = 1, .nv = 1, .deriv = swing_deriv };
   double q0, v0, q, v;
   damper_exact(0, &q0, &v0);
   damper_exact(3, &q, &v);
@@ -144,6 +154,16 @@ int main(void)
   near(perp_ode_q(ode)[0], q, 1e-7, 0, "radau5: position");
   near(perp_ode_v(ode)[0], v, 3e-6, 0, "radau5: velocity");
   perp_ode_destroy(ode);
+  /* from rest but for rounding: the size of the velocities is that of what the step makes of them */
+  const double still = 1, rounding = 7e-16;
+  static const char *const from_rest[] = { "radau5", "radau5:tol=1e-8" };
+  for (int i = 0; i < 2; i++) {
+    ode = start(from_rest[i], &swing, 0.05, &still, &rounding);
+    stop = perp_ode_advance(&ctx, ode, 1, &stats);
+    ok(stop == PERP_ODE_REACHED, "%s starts from rest", from_rest[i]);
+    near(perp_ode_q(ode)[0], cos(1), 1e-7, 0, "  and swings");
+    perp_ode_destroy(ode);
+  }
   ode = start("gsl:rk1imp", &damper, 0.01, &q0, &v0);
   stop = perp_ode_advance(&ctx, ode, 3, &stats);
   ok(stop == PERP_ODE_REACHED, "gsl:rk1imp with fixed steps");

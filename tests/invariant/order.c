@@ -321,6 +321,7 @@ static const method methods[] = {
   { { "velocity-implicit" }, 1e-3, 0.006, 1e-9, 26 },
   { { "ggl" }, 1e-3, 3e-5, 1e-9, 26 },
   { { "generalized-alpha" }, 1e-3, 1e-4, 1e-9, 26 },
+  { { "radau5" }, 1e-2, 1e-7, 1e-9, 26 },
   { { "penalty:stiffness=1e6,damping=100", "rk4" }, 2e-4, 0.3, 1e-5, 26 },
   { { "point-mass" }, 1e-3, 1e-4, 1e-6, 18 },
   { { "reduced", "dopri5" }, 1e-2, 5e-9, 1e-10, 11 },

@@ -210,6 +210,7 @@ static void among_bodies(void)
     { "impulse" },
     { "ggl" },
     { "generalized-alpha" },
+    { "radau5" },
     { "point-mass" },
     { "regularized:compliance=1e-9" },
     { "penalty:stiffness=1e5", "rk4" },
