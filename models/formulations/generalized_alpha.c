@@ -27,7 +27,8 @@
  * and Trainelli 2008); solved by the Newton iteration of models/stepping/implicit_step.h.
  * lambda is reported at the start of a step.
  *
- * Cost per step: one evaluation and one band solve per correction, a Jacobian when convergence asks for it.  No allocation. */
+ * Cost per step: one evaluation and one band solve per correction, a Jacobian when convergence asks for it.  No allocation,
+ * but for new pivots of wide models (local.h). */
 #include "models/formulations/stepper.h"
 #include "models/stepping/implicit_step.h"
 
@@ -328,7 +329,7 @@ const perp_formulation_desc perp_formulation_generalized_alpha = {
          .equation = "q+ = q [+] h (v + (1/2 - beta) h a + beta h a+), C(q+) = 0",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_FORM_USES_KKT },
+         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES },
   .create = ga_create,
   .restart = ga_restart,
   .step = perp_stepper_step,

@@ -20,7 +20,8 @@
  * Which multipliers stand for dependent rows is decided at the start, by the KKT formulation, and carried on.
  *
  * Cost per step: two evaluations and one solve in the band of the model per pass; a Jacobian (some tens of evaluations)
- * and its factorization when convergence asks for it.  No allocation.  Fails with PERP_MAX_ITER when the iteration does not
+ * and its factorization when convergence asks for it.  No allocation, but for new
+ * pivots of wide models (local.h).  Fails with PERP_MAX_ITER when the iteration does not
  * converge. */
 #include "models/formulations/stepper.h"
 #include "models/stepping/implicit_step.h"
@@ -177,7 +178,7 @@ const perp_formulation_desc perp_formulation_ggl = {
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_FORM_USES_KKT },
+         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES },
   .create = ggl_create,
   .restart = ggl_restart,
   .step = perp_stepper_step,

@@ -27,7 +27,8 @@
  *
  * Fails with PERP_MAX_ITER at fixed steps in which J loses rank: the Jacobian of the iteration is one for all stages.
  *
- * Cost: 3 evaluations and two band solves, one complex, per iteration; Jacobian and factors when they must.  No allocation. */
+ * Cost: 3 evaluations and two band solves, one complex, per iteration; Jacobian and factors when they must.  No allocation,
+ * but for new pivots of wide models (local.h). */
 #include "models/formulations/stepper.h"
 #include "models/stepping/implicit_step.h"
 #include "solvers/ode/radau.h"
@@ -480,7 +481,7 @@ const perp_formulation_desc perp_formulation_radau5 = {
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_FORM_USES_KKT },
+         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES },
   .create = radau_dae_create,
   .restart = radau_dae_restart,
   .step = radau_dae_step,

@@ -44,7 +44,6 @@ static void implicit_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, w->n, &w->x0, &w->dx, &w->r, &w->step);
   w->soft = PERP_CARVE(a, double, w->model->m);
   w->A = PERP_CARVE(a, double, perp_local_length(&w->local));
-  w->pivots = PERP_CARVE(a, int, w->n);
 }
 
 perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *m, int per_velocity, int per_row,
@@ -75,12 +74,14 @@ perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per
                        "the Newton iteration would need a band matrix of %d x %d",
                        3 * w->local.width + 1, w->n);
   if (status == PERP_OK) status = perp_arena_layout(ctx, &w->arena, implicit_layout, w);
+  if (status == PERP_OK) status = perp_local_lu_create(ctx, &w->local, false, &w->lu);
   if (status != PERP_OK) perp_implicit_destroy(w);
   return status;
 }
 
 void perp_implicit_destroy(perp_implicit *w)
 {
+  perp_local_lu_destroy(&w->local, &w->lu);
   perp_local_destroy(&w->local);
   perp_arena_free(&w->arena);
   *w = (perp_implicit){ 0 };
@@ -194,7 +195,7 @@ static perp_reason implicit_factor(perp_implicit *w, equations *e, double h, con
   w->h = h;
   if (!perp_local_jacobian(&w->local, implicit_eval, e, x, w->r, w->step, w->A, &w->evaluations))
     return PERP_NOT_FINITE;
-  return perp_local_factor(&w->local, w->A, w->pivots) ? PERP_EXACT : PERP_SINGULAR;
+  return perp_local_factor(&w->local, w->A, &w->lu) ? PERP_EXACT : PERP_SINGULAR;
 }
 
 /* x += dx, shorter where F has no value; F there to r */
@@ -234,7 +235,7 @@ perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, 
       stale = false;
     }
     for (int k = 0; k < w->n; k++) w->dx[k] = -w->r[k];
-    perp_local_solve(&w->local, w->A, w->pivots, w->dx);
+    perp_local_solve(&w->local, w->A, &w->lu, w->dx);
     double change = 0;
     for (int k = 0; k < bodies; k++)
       if (!(fabs(w->dx[k]) <= change)) change = fabs(w->dx[k]);

@@ -21,7 +21,7 @@ typedef struct perp_implicit {
   int per_velocity, per_row; /* parts: unknowns for each velocity, for each row */
   int n;                     /* of all parts: those of bodies first */
   double *A;
-  int *pivots;
+  perp_local_lu lu;
   double *x0, *dx, *r, *step, *soft;
   bool factored;
   double h;                        /* step that the factors are of */
@@ -49,7 +49,7 @@ void perp_implicit_put_row(const perp_implicit *w, int k, const double *y, doubl
 /* F(x) = 0 from the guess x [n], in place; unknowns of bodies are lengths and angles (velocities times h), those of
  * joints M times as much.  Solved when a correction of the bodies is below tol times `size`, or no longer falls below 1e-9 of
  * it.  B: J and M near the solution.  PERP_EXACT; PERP_MAX_ITER after `most` corrections, PERP_NOT_FINITE, PERP_SINGULAR.
- * No allocation. */
+ * No allocation, but for new pivots of wide models. */
 perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, double h,
                                 const perp_blocks *B, double tol, int most, double size, double *x);
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solvers/linalg/local.h"
 
-#include <complex.h>
-#include <lapacke.h>
-#include <math.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-_Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
 
 /* ---- the graph --------------------------------------------------------------------------------------------- */
 
@@ -107,10 +103,37 @@ static void local_color(perp_local *s, int *taken)
   }
 }
 
+/* Wider bands are taken sparse, unless they are full anyway. */
+enum { NARROW = 64 };
+static const double FULL = 0.2;
+
 typedef struct local_sizes {
   perp_local *s;
-  int pairs;
+  int pairs, numbers;
 } local_sizes;
+
+/* Numbers of the sparse matrix of the sorted pairs; INT_MAX: too many. */
+static int local_numbers(int pairs, const int *pair, const int *size)
+{
+  int64_t sum = 0;
+  for (int k = 0; k < pairs; k++) sum += (int64_t)size[pair[2 * k]] * size[pair[2 * k + 1]];
+  return sum < INT_MAX ? (int)sum : INT_MAX;
+}
+
+/* Compressed columns: rows of the neighbours one after the other. */
+static void local_columns(perp_local *s)
+{
+  int next = 0;
+  for (int i = 0; i < s->nodes; i++)
+    for (int u = 0; u < s->size[i]; u++) {
+      s->start[s->first[i] + u] = next;
+      for (int k = s->ptr[i]; k < s->ptr[i + 1]; k++) {
+        s->offset[k] = next - s->start[s->first[i] + u];
+        for (int e = 0; e < s->size[s->near[k]]; e++) s->row[next++] = s->first[s->near[k]] + e;
+      }
+    }
+  s->start[s->n] = next;
+}
 
 static void local_layout(void *ws, perp_arena *a)
 {
@@ -119,7 +142,10 @@ static void local_layout(void *ws, perp_arena *a)
   PERP_INTS(a, s->nodes, &s->first, &s->size, &s->color);
   s->ptr = PERP_CARVE(a, int, s->nodes + 1);
   s->near = PERP_CARVE(a, int, z->pairs);
-  s->at = PERP_CARVE(a, int, s->n);
+  PERP_INTS(a, s->n, &s->at, &s->node);
+  s->start = PERP_CARVE(a, int, s->n + 1);
+  s->row = PERP_CARVE(a, int, z->numbers);
+  s->offset = PERP_CARVE(a, int, z->pairs);
   PERP_DOUBLES(a, s->n, &s->x1, &s->r1);
 }
 
@@ -131,8 +157,11 @@ perp_status perp_local_create(perp_ctx *ctx, int nodes, const int *size, int n_e
   const size_t room = 2 * (size_t)nodes + 4 * (size_t)n_edges + 2;
   int *pair = calloc(room + 2 * (size_t)nodes + 2, sizeof *pair);
   if (pair == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a graph");
-  local_sizes z = { s, local_pairs(nodes, n_edges, edges, pair) };
-  const perp_status status = perp_arena_layout(ctx, &s->arena, local_layout, &z);
+  local_sizes z = { .s = s, .pairs = local_pairs(nodes, n_edges, edges, pair) };
+  z.numbers = local_numbers(z.pairs, pair, size);
+  const bool thin = nodes > 1 && z.numbers < FULL * s->n * s->n;
+  if (!thin) z.numbers = 0;
+  perp_status status = perp_arena_layout(ctx, &s->arena, local_layout, &z);
   if (status == PERP_OK) {
     int *order = pair + room, *mark = order + nodes + 1;
     for (int i = 0, next = 0; i < nodes; i++) {
@@ -148,6 +177,12 @@ perp_status perp_local_create(perp_ctx *ctx, int nodes, const int *size, int n_e
     }
     local_order(s, order, mark);
     local_color(s, mark);
+    for (int i = 0; i < nodes; i++)
+      for (int u = 0; u < size[i]; u++) s->node[s->first[i] + u] = i;
+    s->sparse = thin && s->width > NARROW;
+    if (s->sparse) local_columns(s);
+    if (s->sparse) status = perp_local_analyse(ctx, s);
+    if (status != PERP_OK) perp_local_destroy(s);
   }
   free(pair);
   return status;
@@ -155,6 +190,7 @@ perp_status perp_local_create(perp_ctx *ctx, int nodes, const int *size, int n_e
 
 void perp_local_destroy(perp_local *s)
 {
+  perp_local_analysis_free(s);
   perp_arena_free(&s->arena);
 }
 
@@ -188,47 +224,12 @@ bool perp_local_jacobian(perp_local *s, perp_local_fn *F, void *user, const doub
         const double by = s->x1[j] - x[j]; /* as it was rounded */
         for (int k = s->ptr[i]; k < s->ptr[i + 1]; k++) {
           const int node = s->near[k];
-          for (int e = s->first[node]; e < s->first[node] + s->size[node]; e++)
-            A[perp_local_place(s, e, j)] = (s->r1[e] - r[e]) / by;
+          double *column = A + perp_local_place(s, s->first[node], j);
+          const int first = s->first[node];
+          for (int e = 0; e < s->size[node]; e++)
+            column[e] = (s->r1[first + e] - r[first + e]) / by;
         }
       }
     }
   return true;
-}
-
-/* ---- LU ----------------------------------------------------------------------------------------------------- */
-
-bool perp_local_factor(const perp_local *s, double *A, int *pivots)
-{
-  const int w = s->width;
-  double sum = 0; /* of finite numbers times zero: zero */
-  for (size_t i = 0; i < perp_local_length(s); i++) sum += A[i] * 0;
-  return sum == 0 &&
-         LAPACKE_dgbtrf_work(LAPACK_COL_MAJOR, s->n, s->n, w, w, A, 3 * w + 1, pivots) == 0;
-}
-
-void perp_local_solve(perp_local *s, const double *A, const int *pivots, double *b)
-{
-  const int w = s->width;
-  for (int i = 0; i < s->n; i++) s->x1[s->at[i]] = b[i];
-  LAPACKE_dgbtrs_work(LAPACK_COL_MAJOR, 'N', s->n, w, w, 1, A, 3 * w + 1, pivots, s->x1, s->n);
-  for (int i = 0; i < s->n; i++) b[i] = s->x1[s->at[i]];
-}
-
-bool perp_local_factor_complex(const perp_local *s, double _Complex *A, int *pivots)
-{
-  const int w = s->width;
-  double sum = 0;
-  for (size_t i = 0; i < perp_local_length(s); i++) sum += creal(A[i]) * 0 + cimag(A[i]) * 0;
-  return sum == 0 &&
-         LAPACKE_zgbtrf_work(LAPACK_COL_MAJOR, s->n, s->n, w, w, A, 3 * w + 1, pivots) == 0;
-}
-
-void perp_local_solve_complex(const perp_local *s, const double _Complex *A, const int *pivots,
-                              double _Complex *b, double _Complex *scratch)
-{
-  const int w = s->width;
-  for (int i = 0; i < s->n; i++) scratch[s->at[i]] = b[i];
-  LAPACKE_zgbtrs_work(LAPACK_COL_MAJOR, 'N', s->n, w, w, 1, A, 3 * w + 1, pivots, scratch, s->n);
-  for (int i = 0; i < s->n; i++) b[i] = scratch[s->at[i]];
 }

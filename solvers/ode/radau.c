@@ -40,18 +40,21 @@ static void radau_layout(void *ws, perp_arena *a)
   r->E2 = PERP_CARVE(a, double _Complex, length);
   r->pair = PERP_CARVE(a, double _Complex, n);
   r->scratch = PERP_CARVE(a, double _Complex, n);
-  PERP_INTS(a, n, &r->pivots, &r->pivots2);
 }
 
 perp_status perp_radau_create(perp_ctx *ctx, perp_radau *r)
 {
   PERP_TRY(perp_arena_layout(ctx, &r->arena, radau_layout, r));
+  PERP_TRY(perp_local_lu_create(ctx, r->local, false, &r->lu1));
+  PERP_TRY(perp_local_lu_create(ctx, r->local, true, &r->lu2));
   perp_radau_reset(r);
   return PERP_OK;
 }
 
 void perp_radau_destroy(perp_radau *r)
 {
+  if (r->local != NULL) perp_local_lu_destroy(r->local, &r->lu1);
+  if (r->local != NULL) perp_local_lu_destroy(r->local, &r->lu2);
   perp_arena_free(&r->arena);
 }
 
@@ -137,8 +140,8 @@ static perp_reason radau_matrices(perp_radau *r, double t, double h, const doubl
   }
   r->factorizations += 2;
   r->h = 0;
-  if (!perp_local_factor(r->local, r->E1, r->pivots) ||
-      !perp_local_factor_complex(r->local, r->E2, r->pivots2))
+  if (!perp_local_factor(r->local, r->E1, &r->lu1) ||
+      !perp_local_factor_complex(r->local, r->E2, &r->lu2))
     return PERP_SINGULAR;
   r->h = h;
   return PERP_EXACT;
@@ -184,8 +187,8 @@ static bool radau_correct(perp_radau *r, double t, double h, const double *y0)
     }
     r->pair[k] = CMPLX(r->g[1][k], r->g[2][k]);
   }
-  perp_local_solve(r->local, r->E1, r->pivots, r->g[0]);
-  perp_local_solve_complex(r->local, r->E2, r->pivots2, r->pair, r->scratch);
+  perp_local_solve(r->local, r->E1, &r->lu1, r->g[0]);
+  perp_local_solve_complex(r->local, r->E2, &r->lu2, r->pair, r->scratch);
   for (int k = 0; k < n; k++) {
     r->g[1][k] = creal(r->pair[k]);
     r->g[2][k] = cimag(r->pair[k]);
@@ -295,11 +298,11 @@ bool perp_radau_error(perp_radau *r, double t, double h, const double *y0, const
     r->e[k] = slope;
     err[k] = slope + f0[k];
   }
-  perp_local_solve(r->local, r->E1, r->pivots, err);
+  perp_local_solve(r->local, r->E1, &r->lu1, err);
   if (!again) return true;
   for (int k = 0; k < n; k++) r->y[k] = y0[k] + err[k];
   if (!radau_f(r, t, r->y, err)) return false;
   for (int k = 0; k < n; k++) err[k] += r->e[k];
-  perp_local_solve(r->local, r->E1, r->pivots, err);
+  perp_local_solve(r->local, r->E1, &r->lu1, err);
   return true;
 }

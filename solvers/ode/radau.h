@@ -40,7 +40,7 @@ typedef struct perp_radau {
   double *w[3], *g[3], *y, *e; /* [n] */
   double *J, *E1;              /* perp_local_length */
   double _Complex *E2, *pair, *scratch;
-  int *pivots, *pivots2;
+  perp_local_lu lu1, lu2;
   int64_t evaluations, iterations;
   int factorizations;
   double t; /* of the derivatives under way */

@@ -17,7 +17,7 @@ static perp_scene open_scene(const char *text)
   return scene;
 }
 
-enum { MOST = 7 * 24 };
+enum { MOST = 7 * 130 };
 
 static double apart(int n, const double *x, const double *y)
 {
@@ -285,6 +285,8 @@ int main(void)
   through("ggl", "four-bar", 1e-3, 5, 1e-5);
   through("ggl", "four-bar:dim=3", 1e-3, 2, 1e-5);
   through("ggl", "bricard", 1e-3, 10, 1e-5);
+  through("ggl", "tree", 1e-3, 0.05, 1e-3);
+  through("radau5", "tree", 2e-3, 0.05, 1e-6);
   crank("ggl", 0.01);
   through("generalized-alpha", "flyball", 1e-2, 1, 5e-3);
   through("generalized-alpha:form=index3", "flyball", 1e-3, 1, 1e-4);
