@@ -12,12 +12,19 @@
  * symmetric, of order 2, with no drift on either level; energy does not drift for forces of position.
  * A formulation and no scheme of stabilization: mu enters the motion of the positions and the step is solved as a whole,
  * while a scheme gives feedback to, or corrects the end of, a step that another formulation has made.
- * Solved by fixed-point iteration in which the multipliers move with the factor of the start of the step;
- * each pass gains a factor of about |v| h / size, and h^2 |df/dq| where forces are stiff: not for those.
  *
- * Cost per step: one factorization; two evaluations and two solves per pass.  No allocation.  Fails with
- * PERP_MAX_ITER when the iteration does not converge. */
+ * The unknowns are h v1, dq, h lambda and mu (as M times a length), all of them lengths and angles or M times these, so that the
+ * condition of the system does not depend on h (Bottasso, Dopico and Trainelli 2008).  Solved by the simplified Newton
+ * iteration of models/stepping/implicit_step.h with the full Jacobian, that of forces and of joints: steps may be as long as
+ * the motion allows, whatever the stiffness, and go through positions in which J loses rank.
+ * Which multipliers stand for dependent rows is decided at the start, by the KKT formulation, and carried on.
+ *
+ * Cost per step: two evaluations and one solve in the band of the model per pass; a Jacobian (some tens of evaluations)
+ * and its factorization when convergence asks for it.  No allocation, but for new
+ * pivots of wide models (local.h).  Fails with PERP_MAX_ITER when the iteration does not
+ * converge. */
 #include "models/formulations/stepper.h"
+#include "models/stepping/implicit_step.h"
 
 #include <string.h>
 
@@ -26,97 +33,104 @@ struct opts {
   int iterations;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct opts, tol, 1e-13, 0, 1, PERP_OPEN_MIN, "",
-            "last change of a pass, relative to the size of the model and its speed"),
-  PERP_INT(struct opts, iterations, 50, 1, 1000, "passes at most"), PERP_OPTIONS_END
+  PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
+            "last correction, relative to the size of the model and its speed"),
+  PERP_INT(struct opts, iterations, 50, 1, 1000, "corrections at most"), PERP_OPTIONS_END
 };
 
 typedef struct workspace {
   perp_stepper s;
   struct opts o;
-  double *dq, *x, *y;              /* [nv] */
-  double *p, *mu, *dp, *violation; /* [m] impulses, second multiplier */
+  perp_implicit newton;
+  double t, h;           /* of the step in the making */
+  bool begun;            /* there is a step since the restart */
+  double *x;             /* [newton.n] */
+  double *u, *dq, *half; /* [nv] h v1, increment of q, scratch */
+  double *y, *z;         /* [nv] */
+  double *p, *mu, *row;  /* [m] multipliers as unknowns, scratch */
 } workspace;
 
-/* x = M^-1 J' multiplier at the state of k */
-static void ggl_along(workspace *w, const double *multiplier, double *x)
-{
-  perp_constrained *k = &w->s.k;
-  memset(w->y, 0, (size_t)k->model->nv * sizeof *w->y);
-  if (k->model->m > 0) perp_blocks_Jt(&k->e->blocks, 1, multiplier, w->y);
-  perp_blocks_Minv(&k->e->blocks, w->y, x);
-}
+enum { PART_V, PART_Q }; /* of the bodies; of the joints likewise: p and mu, J v and C */
 
-/* One pass: v1, dq and q1 from the multipliers, then the multipliers from what is violated.  Returns the
- * change of v1 and q1, in units of the model; NaN when a solve failed (k->reason). */
-static double ggl_pass(workspace *w, double t, double h)
+/* The equations of the step at the unknowns x, times h where they are of velocities:
+ *      M (u - h v0) - h^2 f(qm, vm) - J(qm)' p,   M (dq - h vm) - J(qm)' mu,   J(q1) u,   C(q1). */
+static bool ggl_residual(void *user, const double *x, double *r)
 {
+  workspace *w = user;
   perp_constrained *k = &w->s.k;
   const perp_model *model = k->model;
   const int nv = model->nv, m = model->m;
-  double change = 0, fastest = 0;
-  for (int i = 0; i < nv; i++) w->x[i] = w->dq[i] / 2;
-  perp_model_retract(model, w->s.q, w->x, w->s.q1); /* the middle */
-  perp_constrained_at(k, w->s.q1);
-  for (int i = 0; i < nv; i++) w->x[i] = (w->s.v[i] + w->s.v1[i]) / 2;
-  perp_eval_forces(k->e, model, t + h / 2, w->x, true, k->f);
-  perp_blocks_Minv(&k->e->blocks, k->f, k->a);
-  ggl_along(w, w->p, w->x);
-  for (int i = 0; i < nv; i++) {
-    const double next = w->s.v[i] + h * k->a[i] + w->x[i];
-    change = fmax(change, h * fabs(next - w->s.v1[i]));
-    fastest = fmax(fastest, h * fabs(next));
-    w->s.v1[i] = next;
-  }
-  ggl_along(w, w->mu, w->x);
-  for (int i = 0; i < nv; i++) w->dq[i] = h * (w->s.v[i] + w->s.v1[i]) / 2 + w->x[i];
-  perp_model_retract(model, w->s.q, w->dq, w->s.q1);
+  const double h = w->h;
+  perp_implicit_get_body(&w->newton, x, PART_V, w->u);
+  perp_implicit_get_body(&w->newton, x, PART_Q, w->dq);
+  perp_implicit_get_row(&w->newton, x, PART_V, w->p);
+  perp_implicit_get_row(&w->newton, x, PART_Q, w->mu);
+  for (int i = 0; i < nv; i++) w->half[i] = w->dq[i] / 2;
+  perp_model_retract(model, w->s.q, w->half, w->s.q1); /* the middle */
   perp_constrained_at(k, w->s.q1);
   w->s.grid.count.rhs++;
-  if (m > 0) {
-    const double position = perp_worst(m, k->e->C);
-    for (int i = 0; i < m; i++) w->violation[i] = -k->e->C[i];
-    perp_constrained_rate(k, w->s.v1, k->c);
-    const double velocity = perp_worst(m, k->c);
-    for (int i = 0; i < m; i++) k->c[i] = -k->c[i];
-    if (!perp_constrained_response(k, k->zeros, k->c, w->x, w->dp)) return (double)NAN;
-    for (int i = 0; i < m; i++) w->p[i] += w->dp[i];
-    if (!perp_constrained_response(k, k->zeros, w->violation, w->x, w->dp)) return (double)NAN;
-    for (int i = 0; i < m; i++) w->mu[i] += w->dp[i];
-    change = fmax(change, fmax(position, h * velocity));
-    k->drift = position;
-  }
-  return isfinite(fastest) ? change / (model->size + fastest) : (double)NAN;
+  for (int i = 0; i < nv; i++) w->half[i] = (w->s.v[i] + w->u[i] / h) / 2;
+  perp_eval_forces(k->e, model, w->t + h / 2, w->half, true, k->f);
+  for (int i = 0; i < nv; i++) w->y[i] = w->u[i] - h * w->s.v[i];
+  perp_blocks_M(&k->e->blocks, w->y, w->z);
+  for (int i = 0; i < nv; i++) w->z[i] -= h * h * k->f[i];
+  if (m > 0) perp_blocks_Jt(&k->e->blocks, -1, w->p, w->z);
+  perp_implicit_put_body(&w->newton, PART_V, w->z, r);
+  for (int i = 0; i < nv; i++) w->y[i] = w->dq[i] - h * w->half[i];
+  perp_blocks_M(&k->e->blocks, w->y, w->z);
+  if (m > 0) perp_blocks_Jt(&k->e->blocks, -1, w->mu, w->z);
+  perp_implicit_put_body(&w->newton, PART_Q, w->z, r);
+  perp_model_retract(model, w->s.q, w->dq, w->s.q1);
+  if (!perp_all_finite(model->nq, w->s.q1)) return false;
+  perp_constrained_at(k, w->s.q1);
+  perp_constrained_rate(k, w->u, w->row);
+  perp_implicit_put_row(&w->newton, PART_V, w->row, r);
+  perp_implicit_put_row(&w->newton, PART_Q, k->e->C, r);
+  k->drift = perp_worst(m, k->e->C);
+  return perp_all_finite(w->newton.n, r);
+}
+
+/* The multipliers of the start, for rows that are dependent, and the accelerations. */
+static bool ggl_begin(workspace *w)
+{
+  perp_constrained *k = &w->s.k;
+  perp_eval_impulse(k->e, k->model, w->t, w->h, w->s.v, k->f);
+  memset(k->c, 0, (size_t)k->model->m * sizeof *k->c);
+  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, w->h, w->s.v)) return false;
+  for (int i = 0; i < k->model->m; i++) w->s.lambda[i] = k->lambda[i] / w->h;
+  w->begun = true;
+  return true;
 }
 
 static perp_reason ggl_make_step(perp_stepper *s, double t, double h)
 {
   workspace *w = (workspace *)s;
   perp_constrained *k = &w->s.k;
-  const perp_model *model = k->model;
-  const int nv = model->nv, m = model->m;
+  const int nv = k->model->nv, m = k->model->m;
+  double fastest = 0;
+  w->t = t;
+  w->h = h;
   perp_constrained_at(k, w->s.q);
-  /* first guess: the velocity level, which also makes the factor */
-  perp_eval_impulse(k->e, model, t, h, w->s.v, k->f);
-  memset(k->c, 0, (size_t)m * sizeof *k->c);
-  if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, w->s.v)) return k->reason;
-  memcpy(w->s.v1, k->a, (size_t)nv * sizeof *w->s.v1);
-  memcpy(w->p, k->lambda, (size_t)m * sizeof *w->p);
+  if (!w->begun && !ggl_begin(w)) return k->reason;
+  /* first guess: as in the step before; k->a: h times the velocity */
+  for (int i = 0; i < nv; i++) w->u[i] = h * w->s.v[i];
+  for (int i = 0; i < m; i++) w->p[i] = h * h * w->s.lambda[i];
   memset(w->mu, 0, (size_t)m * sizeof *w->mu);
-  for (int i = 0; i < nv; i++) w->dq[i] = h * (w->s.v[i] + w->s.v1[i]) / 2;
-  double last = HUGE_VAL;
-  for (int i = 0;; i++) {
-    const double change = ggl_pass(w, t, h);
-    if (isnan(change)) return k->reason < 0 ? k->reason : PERP_NOT_FINITE;
-    w->s.grid.count.iterations++;
-    /* at round-off passes no longer gain */
-    if (change <= w->o.tol || (change < 1e-11 && change > last / 2)) break;
-    if (i + 1 >= w->o.iterations) return PERP_MAX_ITER;
-    last = change;
-  }
-  for (int i = 0; i < m; i++) w->s.lambda[i] = w->p[i] / h;
-  perp_model_project(model, w->s.q1);
-  if (!perp_all_finite(model->nq, w->s.q1) || !perp_all_finite(nv, w->s.v1)) return PERP_NOT_FINITE;
+  perp_implicit_put_body(&w->newton, PART_V, w->u, w->x);
+  perp_implicit_put_body(&w->newton, PART_Q, w->u, w->x);
+  perp_implicit_put_row(&w->newton, PART_V, w->p, w->x);
+  perp_implicit_put_row(&w->newton, PART_Q, w->mu, w->x);
+  for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(w->u[i]));
+  const int64_t before = w->newton.iterations, jacobians = w->newton.jacobians;
+  const perp_reason reason = perp_implicit_solve(&w->newton, ggl_residual, w, h, &k->e->blocks,
+                                                 w->o.tol, w->o.iterations,
+                                                 k->model->size + fastest, w->x);
+  w->s.grid.count.iterations += w->newton.iterations - before;
+  k->count.factorizations += (int)(w->newton.jacobians - jacobians);
+  if (reason < 0) return reason;
+  for (int i = 0; i < nv; i++) w->s.v1[i] = w->u[i] / h;
+  for (int i = 0; i < m; i++) w->s.lambda[i] = w->p[i] / (h * h);
+  perp_model_project(k->model, w->s.q1);
   return PERP_EXACT;
 }
 
@@ -125,8 +139,23 @@ static void ggl_layout(void *ws, perp_arena *a)
   workspace *w = ws;
   const perp_model *model = w->s.k.model;
   perp_stepper_layout(&w->s, a);
-  PERP_DOUBLES(a, model->nv, &w->dq, &w->x, &w->y);
-  PERP_DOUBLES(a, model->m, &w->p, &w->mu, &w->dp, &w->violation);
+  PERP_DOUBLES(a, 2 * (model->nv + model->m), &w->x);
+  PERP_DOUBLES(a, model->nv, &w->u, &w->dq, &w->half, &w->y, &w->z);
+  PERP_DOUBLES(a, model->m, &w->p, &w->mu, &w->row);
+}
+
+static void ggl_destroy(void *ws)
+{
+  if (ws != NULL) perp_implicit_destroy(&((workspace *)ws)->newton);
+  perp_stepper_destroy(ws);
+}
+
+static perp_status ggl_restart(perp_ctx *ctx, void *ws, double t, const double *q, const double *v)
+{
+  workspace *w = ws;
+  w->begun = false;
+  perp_implicit_restart(&w->newton);
+  return perp_stepper_restart(ctx, ws, t, q, v);
 }
 
 static perp_status ggl_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
@@ -134,7 +163,12 @@ static perp_status ggl_create(perp_ctx *ctx, perp_model *model, const perp_parts
 {
   workspace like = { .s.make_step = ggl_make_step,
                      .o = *(const struct opts *)parts->formulation.opts };
-  return perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, ggl_layout, ws);
+  PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, ggl_layout, ws));
+  const perp_status status = perp_implicit_create(ctx, model, 2, 2, &((workspace *)*ws)->newton);
+  if (status == PERP_OK) return PERP_OK;
+  perp_stepper_destroy(*ws);
+  *ws = NULL;
+  return status;
 }
 
 const perp_formulation_desc perp_formulation_ggl = {
@@ -144,12 +178,12 @@ const perp_formulation_desc perp_formulation_ggl = {
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_FORM_USES_KKT },
+         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES },
   .create = ggl_create,
-  .restart = perp_stepper_restart,
+  .restart = ggl_restart,
   .step = perp_stepper_step,
   .state = perp_stepper_state,
   .counters = perp_stepper_counters,
   .timing = perp_stepper_timing,
-  .destroy = perp_stepper_destroy,
+  .destroy = ggl_destroy,
 };

@@ -172,6 +172,8 @@ static void refusals(void)
   run_drive(&ctx, model, unlimited(0));
   run_finish(&ctx, model);
   run_refused(&ctx, model, (run_parts){ "ggl", "rk4" }, "limits and motors");
+  run_refused(&ctx, model, (run_parts){ "generalized-alpha" }, "limits and motors");
+  run_refused(&ctx, model, (run_parts){ "radau5" }, "limits and motors");
   perp_model_destroy(model);
 }
 

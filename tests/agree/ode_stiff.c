@@ -39,12 +39,58 @@ static perp_ode_answer damper_deriv(void *user, double t, double h, const double
   return PERP_ODE_OK;
 }
 
+static perp_ode_answer swing_deriv(void *user, double t, double h, const double *q, const double *v,
+                                   bool intermediate, double *qdot, double *a)
+{
+  (void)user, (void)t, (void)h, (void)intermediate;
+  qdot[0] = v[0];
+  a[0] = -q[0];
+  return PERP_ODE_OK;
+}
+
 /* The forced solution: of q'' + d q' + k q = k sin t. */
 static void damper_exact(double t, double *q, double *v)
 {
   const double k = 1e6, d = 1e4, s = k - 1, n = s * s + d * d;
   *q = k * (s * sin(t) - d * cos(t)) / n;
   *v = k * (s * cos(t) + d * sin(t)) / n;
+}
+
+/* van der Pol of the test set for initial value problems: y'' = ((1 - y^2) y' - y) / 1e-6 from (2, 0);
+ * *calls counts evaluations */
+static perp_ode_answer pol_deriv(void *user, double t, double h, const double *q, const double *v,
+                                 bool intermediate, double *qdot, double *a)
+{
+  (void)t, (void)h, (void)v, (void)a, (void)intermediate;
+  ++*(int *)user;
+  qdot[0] = q[1];
+  qdot[1] = ((1 - q[0] * q[0]) * q[1] - q[0]) / 1e-6;
+  return PERP_ODE_OK;
+}
+
+/* To t = 2, for which the test set gives the solution to 16 digits. */
+static void van_der_pol(void)
+{
+  static const double exact[2] = { 1.7061677321704833, -0.8928097010247975 };
+  static const double start_q[2] = { 2, 0 };
+  static const struct {
+    double tol, allowed;
+    int calls;
+  } cases[] = { { 1e-4, 1e-3, 6000 }, { 1e-6, 1e-5, 12000 }, { 1e-8, 1e-7, 27000 } };
+  for (int i = 0; i < 3; i++) {
+    int calls = 0;
+    char name[64];
+    const perp_ode_sys sys = { .nq = 2, .deriv = pol_deriv, .user = &calls };
+    snprintf(name, sizeof name, "radau5:tol=%g,atol=%g", cases[i].tol, cases[i].tol);
+    perp_ode *ode = start(name, &sys, 1e-6, start_q, NULL);
+    perp_stats stats;
+    const perp_ode_stop stop = perp_ode_advance(&ctx, ode, 2, &stats);
+    ok(stop == PERP_ODE_REACHED, "van der Pol, %s: %d steps, %d refused, %d derivatives", name,
+       (int)perp_ode_count(ode)->steps, (int)perp_ode_count(ode)->rejected, calls);
+    ok(calls < cases[i].calls, "  no more than %d", cases[i].calls);
+    for (int k = 0; k < 2; k++) near(perp_ode_q(ode)[k], exact[k], 0, cases[i].allowed, "  y%d", k);
+    perp_ode_destroy(ode);
+  }
 }
 
 int main(void)
@@ -64,6 +110,7 @@ int main(void)
     { "gsl:rk1imp:tol=1e-5", 3000, 1e-4 },
     { "gsl:bsimp:tol=1e-5", 300, 1e-4 },
     { "gsl:msbdf:tol=1e-6", 300, 1e-4 },
+    { "radau5:tol=1e-6", 40, 1e-5 },
     /* A-stable but not L-stable: errors of the fast part are carried on with a sign that alternates */
     { "gsl:rk2imp:tol=1e-5", 300, 1e-3 },
     { "gsl:rk4imp:tol=1e-5", 300, 1e-3 },
@@ -90,6 +137,7 @@ int main(void)
 
   /* mechanical and with fixed steps, h d = 100 */
   const perp_ode_sys damper = { .nq = 1, .nv = 1, .deriv = damper_deriv };
+  const perp_ode_sys swing = { .nq = 1, .nv = 1, .deriv = swing_deriv };
   double q0, v0, q, v;
   damper_exact(0, &q0, &v0);
   damper_exact(3, &q, &v);
@@ -100,6 +148,22 @@ int main(void)
   near(perp_ode_q(ode)[0], q, 1e-4, 0, "implicit-midpoint: position");
   near(perp_ode_v(ode)[0], v, 1e-2, 0, "implicit-midpoint: velocity");
   perp_ode_destroy(ode);
+  ode = start("radau5", &damper, 0.1, &q0, &v0);
+  stop = perp_ode_advance(&ctx, ode, 3, &stats);
+  ok(stop == PERP_ODE_REACHED, "radau5 with fixed steps, h d = 1000");
+  near(perp_ode_q(ode)[0], q, 1e-7, 0, "radau5: position");
+  near(perp_ode_v(ode)[0], v, 3e-6, 0, "radau5: velocity");
+  perp_ode_destroy(ode);
+  /* from rest but for rounding: the size of the velocities is that of what the step makes of them */
+  const double still = 1, rounding = 7e-16;
+  static const char *const from_rest[] = { "radau5", "radau5:tol=1e-8" };
+  for (int i = 0; i < 2; i++) {
+    ode = start(from_rest[i], &swing, 0.05, &still, &rounding);
+    stop = perp_ode_advance(&ctx, ode, 1, &stats);
+    ok(stop == PERP_ODE_REACHED, "%s starts from rest", from_rest[i]);
+    near(perp_ode_q(ode)[0], cos(1), 1e-7, 0, "  and swings");
+    perp_ode_destroy(ode);
+  }
   ode = start("gsl:rk1imp", &damper, 0.01, &q0, &v0);
   stop = perp_ode_advance(&ctx, ode, 3, &stats);
   ok(stop == PERP_ODE_REACHED, "gsl:rk1imp with fixed steps");
@@ -136,5 +200,6 @@ int main(void)
     perp_ode_destroy(ours);
     perp_ode_destroy(theirs);
   }
+  van_der_pol();
   return tap_done();
 }

@@ -432,9 +432,9 @@ static void refusals(void)
   joint.row[1].stiffness = 1;
   run_joint(&ctx, model, joint);
   run_finish(&ctx, model);
-  static const char *const others[] = { "reduced", "penalty", "regularized",
-                                        "impulse", "ggl",     "point-mass" };
-  for (int i = 0; i < 6; i++)
+  static const char *const others[] = { "reduced", "penalty",    "regularized",       "impulse",
+                                        "ggl",     "point-mass", "generalized-alpha", "radau5" };
+  for (int i = 0; i < 8; i++)
     run_refused(&ctx, model, (run_parts){ others[i] }, "stiffness or damping");
   perp_model_destroy(model);
 }

@@ -193,8 +193,10 @@ static void scenes_work(void)
     scene_work("chain:links=6", "velocity", "symplectic-euler", d->name, "post", "", "", 50);
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_stab, i)) != NULL; i++)
     scene_work("chain:links=4", "velocity", "symplectic-euler", "tree", d->name, "", "", 50);
-  static const char *const forms[] = { "acceleration", "velocity-implicit", "reduced",
-                                       "penalty",      "impulse",           "ggl" };
+  static const char *const forms[] = { "acceleration",      "velocity-implicit",
+                                       "reduced",           "penalty",
+                                       "impulse",           "ggl",
+                                       "generalized-alpha", "radau5" };
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
     scene_work("chain:links=4", forms[i], "", "", "", "", "", 50);
   static const char *const lcps[] = { "pgs", "apgd", "nncg", "lemke", "block-gs", "auto" };

@@ -320,6 +320,8 @@ static const method methods[] = {
   { { "velocity", "symplectic-euler" }, 1e-3, 0.006, 1e-9, 26 },
   { { "velocity-implicit" }, 1e-3, 0.006, 1e-9, 26 },
   { { "ggl" }, 1e-3, 3e-5, 1e-9, 26 },
+  { { "generalized-alpha" }, 1e-3, 1e-4, 1e-9, 26 },
+  { { "radau5" }, 1e-2, 1e-7, 1e-9, 26 },
   { { "penalty:stiffness=1e6,damping=100", "rk4" }, 2e-4, 0.3, 1e-5, 26 },
   { { "point-mass" }, 1e-3, 1e-4, 1e-6, 18 },
   /* the first body of a part that floats, and so the coordinates, are other ones where the order is */

@@ -209,6 +209,8 @@ static void among_bodies(void)
     { "reduced", "rk4" },
     { "impulse" },
     { "ggl" },
+    { "generalized-alpha" },
+    { "radau5" },
     { "point-mass" },
     { "regularized:compliance=1e-9" },
     { "penalty:stiffness=1e5", "rk4" },

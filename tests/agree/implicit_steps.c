@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Formulations that solve an implicit step of constrained motion by Newton's method: through stiffness and singular positions, of
+ * the order that they claim in positions, velocities and multipliers.  The truths are closed forms, the reference files and an
+ * acceleration-level run of dopri5. */
+#include "tests/run_model.h"
+
+static perp_ctx ctx;
+
+static perp_scene open_scene(const char *text)
+{
+  perp_spec spec;
+  perp_scene scene;
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_spec_free(&spec);
+  return scene;
+}
+
+enum { MOST = 7 * 130 };
+
+static double apart(int n, const double *x, const double *y)
+{
+  double worst = 0;
+  for (int i = 0; i < n; i++)
+    if (!(fabs(x[i] - y[i]) <= worst)) worst = fabs(x[i] - y[i]);
+  return worst;
+}
+
+/* quaternions of either sign */
+static double apart_q(const perp_model *model, const double *x, const double *y)
+{
+  double worst = 0;
+  const int nqb = perp_model_nq(model) / perp_model_bodies(model);
+  for (int b = 0; b < perp_model_bodies(model); b++) {
+    const double *p = x + nqb * b, *q = y + nqb * b;
+    double flipped[7];
+    for (int i = 0; i < nqb; i++) flipped[i] = nqb == 7 && i >= 3 ? -q[i] : q[i];
+    worst = fmax(worst, fmin(apart(nqb, p, q), apart(nqb, p, flipped)));
+    if (isnan(p[0])) return (double)NAN;
+  }
+  return worst;
+}
+
+/* ---- stiff, singular ------------------------------------------------------------------------------------------- */
+
+static void through(const char *formulation, const char *scene, double h, double t_end,
+                    double within)
+{
+  double q[MOST], v[MOST], q_ref[MOST], v_ref[MOST];
+  perp_scene s = open_scene(scene);
+  const perp_reason reason = run_fresh(&ctx, s.model, (run_parts){ .formulation = formulation }, h,
+                                       t_end, q, v);
+  ok(reason > 0, "%s, %s at %g s: ends at %g s", formulation, scene, h, t_end);
+  if (s.truth[0].state(s.truth[0].user, &ctx, t_end, q_ref, v_ref) != PERP_OK) bail("%s", ctx.msg);
+  const double error = apart_q(s.model, q, q_ref);
+  below(error, within, "  its positions within %.2g of the truth", error);
+  perp_scene_destroy(&s);
+}
+
+/* A planar four-bar linkage whose crank turns around and whose rocker does not: ground 2 m, crank 0.5 m, coupler 1.9 m,
+ * rocker 1.2 m, uniform rods of 1 kg/m; the crank starts along the ground at `rate` rad/s. */
+static perp_model *crank_rocker(double rate)
+{
+  const double ground = 2, length[3] = { 0.5, 1.9, 1.2 };
+  const double A[2] = { length[0], 0 }; /* end of the crank */
+  /* the tip of the rocker: |T - A| = coupler, |T - (ground, 0)| = rocker */
+  const double d = ground - A[0],
+               x = (length[1] * length[1] - length[2] * length[2] + d * d) / (2 * d),
+               y = sqrt(length[1] * length[1] - x * x);
+  const double from[3][2] = { { 0, 0 }, { A[0], 0 }, { ground, 0 } };
+  const double to[3][2] = { { A[0], 0 }, { A[0] + x, y }, { A[0] + x, y } };
+  /* velocities: that of A is along y; T moves across the rocker, and the coupler keeps its length */
+  const double across[2] = { -y, A[0] + x - ground }; /* of the rocker, at 1 rad/s */
+  const double along[2] = { x, y };
+  const double rocker = rate * length[0] * along[1] / (across[0] * along[0] + across[1] * along[1]);
+  const double T[2] = { rocker * across[0], rocker * across[1] };
+  const double coupler = (along[0] * (T[1] - rate * length[0]) - along[1] * T[0]) /
+                         (length[1] * length[1]);
+  const double w[3] = { rate, coupler, rocker };
+  const double speed[3][2] = { { 0, rate * length[0] / 2 },
+                               { T[0] / 2, (rate * length[0] + T[1]) / 2 },
+                               { T[0] / 2, T[1] / 2 } };
+  perp_model *model = run_model(&ctx, 2);
+  for (int i = 0; i < 3; i++)
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = perp_mass_box(length[i], length[i], 1e-3, 1e-3),
+                              .x = { (from[i][0] + to[i][0]) / 2, (from[i][1] + to[i][1]) / 2 },
+                              .angle = atan2(to[i][1] - from[i][1], to[i][0] - from[i][0]),
+                              .v = { speed[i][0], speed[i][1] },
+                              .w = { 0, 0, w[i] } });
+  static const int ends[4][2] = { { PERP_WORLD, 0 }, { 0, 1 }, { 1, 2 }, { PERP_WORLD, 2 } };
+  for (int k = 0; k < 4; k++) {
+    perp_joint_def j = { .kind = PERP_JOINT_HINGE, .a = ends[k][0], .b = ends[k][1] };
+    if (k == 3) j.anchor_a[0] = ground;
+    if (k == 1) j.anchor_a[0] = length[0] / 2;
+    if (k == 2) j.anchor_a[0] = length[1] / 2;
+    j.anchor_b[0] = k == 2 ? length[2] / 2 : -length[k == 3 ? 2 : k] / 2;
+    run_joint(&ctx, model, j);
+  }
+  return run_finish(&ctx, model);
+}
+
+static void crank(const char *formulation, double within)
+{
+  double q[9], v[9], q_ref[9], v_ref[9], kinetic, potential, start;
+  perp_model *model = crank_rocker(12);
+  const run_parts parts = { .formulation = formulation };
+  perp_model_energy(model, 0, perp_model_q0(model), perp_model_v0(model), &kinetic, &potential);
+  start = kinetic + potential;
+  run_fresh(&ctx, model, (run_parts){ "acceleration", "dopri5:tol=1e-12", .stab = "post" }, 1e-3, 1,
+            q_ref, v_ref);
+  ok(run_fresh(&ctx, model, parts, 4e-3, 1, q, v) > 0, "%s: crank-rocker at 4 ms ends",
+     formulation);
+  const double coarse = apart(9, q, q_ref);
+  below(coarse, within, "  error %.2g of positions", coarse);
+  ok(run_fresh(&ctx, model, parts, 2e-3, 1, q, v) > 0, "  and at 2 ms");
+  const double fine = apart(9, q, q_ref);
+  near(log2(coarse / fine), 2, 0.3, 0, "  order %.2f", log2(coarse / fine));
+  perp_model_energy(model, 0, q, v, &kinetic, &potential);
+  below(fabs(kinetic + potential - start) / kinetic, 1e-3, "  keeps its energy");
+  perp_model_destroy(model);
+}
+
+/* ---- orders in q, v and lambda, the largest errors of all steps ------------------------------------------------- */
+
+typedef struct errors {
+  double q, v, lambda;
+} errors;
+
+/* A motion to t_end in steps of about h against one of dopri5 with projections; the truth of lambda is that of the
+ * acceleration level at the true state of the start of the step. */
+static errors errors_of(perp_model *model, const char *formulation, double h, double t_end)
+{
+  const run_parts truth = { "acceleration", "dopri5:tol=1e-12", .stab = "post:velocity=true" };
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ .formulation = formulation }, h);
+  perp_sim *ref = run_start(&ctx, model, truth, h), *at = run_start(&ctx, model, truth, 1e-9);
+  const double *q, *v, *q_ref, *v_ref;
+  double t, t_ref, lambda[64], scale = 0;
+  errors e = { 0 };
+  for (perp_sim_state(sim, &t, &q, &v); t < t_end;) {
+    perp_step_info info = { 0 }, exact = { 0 };
+    perp_sim_state(ref, &t_ref, &q_ref, &v_ref);
+    if (perp_sim_restart(&ctx, at, t, q_ref, v_ref) != PERP_OK ||
+        perp_sim_step(&ctx, at, HUGE_VAL, &exact) != PERP_OK || exact.reason < 0)
+      bail("%s", ctx.msg);
+    memcpy(lambda, exact.lambda, (size_t)perp_model_m(model) * sizeof *lambda);
+    if (perp_sim_step(&ctx, sim, t_end, &info) != PERP_OK || info.reason < 0)
+      return (errors){ HUGE_VAL, HUGE_VAL, HUGE_VAL };
+    perp_sim_state(sim, &t, &q, &v);
+    run_to(&ctx, ref, t);
+    perp_sim_state(ref, &t_ref, &q_ref, &v_ref);
+    e.q = fmax(e.q, apart_q(model, q, q_ref));
+    e.v = fmax(e.v, apart(perp_model_nv(model), v, v_ref));
+    e.lambda = fmax(e.lambda, apart(perp_model_m(model), info.lambda, lambda));
+    for (int i = 0; i < perp_model_m(model); i++) scale = fmax(scale, fabs(lambda[i]));
+  }
+  e.lambda /= scale;
+  perp_sim_destroy(sim);
+  perp_sim_destroy(ref);
+  perp_sim_destroy(at);
+  return e;
+}
+
+/* wanted: orders of q, v and lambda */
+static void orders(const char *scene, const char *formulation, double h, double t_end,
+                   const double wanted[3], double within)
+{
+  perp_scene s = open_scene(scene);
+  const errors a = errors_of(s.model, formulation, h, t_end);
+  const errors b = errors_of(s.model, formulation, h / 2, t_end);
+  const double got[3] = { log2(a.q / b.q), log2(a.v / b.v), log2(a.lambda / b.lambda) };
+  static const char *const what[] = { "q", "v", "lambda" };
+  for (int i = 0; i < 3; i++)
+    if (wanted[i] > 0)
+      near(got[i], wanted[i], within, 0, "%s, %s: order %.2f in %s", scene, formulation, got[i],
+           what[i]);
+  below(b.lambda, 0.2, "  multipliers within %.2g", b.lambda);
+  perp_scene_destroy(&s);
+}
+
+static void alpha_orders(void)
+{
+  static const double second[] = { 2, 2, 2 }, first[] = { 2, 0, 1 };
+  static const struct {
+    const char *name;
+    double h, t_end;
+  } scenes[] = { { "pendulum", 4e-3, 0.6 },
+                 { "heavy-top", 2.5e-4, 0.05 },
+                 { "chain:links=4", 1e-3, 0.2 } };
+  static const char *const methods[] = {
+    "generalized-alpha",         "generalized-alpha:form=index3",
+    "generalized-alpha:rho=1",   "generalized-alpha:form=index3,rho=0",
+    "generalized-alpha:rho=0.3",
+  };
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
+    for (size_t k = 0; k < sizeof methods / sizeof *methods; k++)
+      orders(scenes[i].name, methods[k], scenes[i].h, scenes[i].t_end, second, 0.2);
+  /* the benchmark of Arnold, Bruels and Cardona: without the start, lambda is of order 1 */
+  orders("heavy-top", "generalized-alpha:form=index3,start=plain,rho=0.9", 2.5e-4, 0.05, first,
+         0.35);
+}
+
+/* Hairer and Wanner II, table VII.4.1: in index 2 y is of order 5 and z of order 3; in index 1 both of order 5. */
+static void radau_orders(void)
+{
+  static const double index2[] = { 5, 5, 3 }, index1[] = { 5, 5, 5 };
+  orders("pendulum", "radau5", 0.04, 0.8, index2, 0.3);
+  orders("heavy-top", "radau5", 1e-3, 0.04, index2, 0.3);
+  orders("chain:links=4", "radau5", 4e-3, 0.2, index2, 0.5);
+  orders("pendulum", "radau5:form=index1", 0.08, 0.8, index1, 0.4);
+  orders("heavy-top", "radau5:form=index1", 2e-3, 0.04, index1, 0.4);
+}
+
+/* Errors follow the tolerance, from a first step that is much too long for it. */
+static void radau_tolerance(void)
+{
+  static const char *const scenes[] = { "double-pendulum", "flyball", "chain:links=4" };
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+    perp_scene s = open_scene(scenes[i]);
+    double error[3];
+    for (int k = 0; k < 3; k++) {
+      char name[64];
+      double q[MOST], v[MOST], q_ref[MOST], v_ref[MOST];
+      snprintf(name, sizeof name, "radau5:tol=%g", pow(10, -4 - 2 * k));
+      const run_parts parts = { .formulation = name };
+      ok(run_fresh(&ctx, s.model, parts, 0.05, 0.5, q, v) > 0, "%s, %s ends", scenes[i], name);
+      if (s.truth[0].state(s.truth[0].user, &ctx, 0.5, q_ref, v_ref) != PERP_OK)
+        bail("%s", ctx.msg);
+      error[k] = apart_q(s.model, q, q_ref);
+      below(error[k], 300 * pow(10, -4 - 2 * k), "  error %.2g", error[k]);
+    }
+    ok(error[2] < error[0] / 100, "  and falls with the tolerance");
+    perp_scene_destroy(&s);
+  }
+}
+
+/* Between the ends of a step: order 4 of the step, both ends exactly, and nothing outside. */
+static void radau_dense(void)
+{
+  static const double part[] = { 0.1, 0.37, 0.5, 0.93 };
+  double worst[2];
+  perp_scene s = open_scene("heavy-top");
+  for (int k = 0; k < 2; k++) {
+    const double h = ldexp(2e-3, -k);
+    const run_parts truth = { "acceleration", "dopri5:tol=1e-12", .stab = "post:velocity=true" };
+    perp_sim *sim = run_start(&ctx, s.model, (run_parts){ .formulation = "radau5" }, h);
+    perp_sim *ref = run_start(&ctx, s.model, truth, h);
+    perp_step_info info = { 0 };
+    const double *q, *v, *q_ref, *v_ref;
+    double t, t_ref, at[MOST], rate[MOST], lambda[64], before[MOST];
+    worst[k] = 0;
+    for (int i = 0; i < 4; i++) {
+      perp_sim_state(sim, &t, &q, &v);
+      memcpy(before, q, sizeof *q * (size_t)perp_model_nq(s.model));
+      if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK) bail("%s", ctx.msg);
+      for (int p = 0; p < 4; p++) {
+        run_to(&ctx, ref, t + part[p] * h);
+        perp_sim_state(ref, &t_ref, &q_ref, &v_ref);
+        if (perp_sim_dense_at(&ctx, sim, t_ref, at, rate, lambda) != PERP_OK) bail("%s", ctx.msg);
+        worst[k] = fmax(worst[k], apart_q(s.model, at, q_ref));
+      }
+      perp_sim_dense_at(&ctx, sim, t, at, rate, lambda);
+      below(apart_q(s.model, at, before), 1e-15, "dense output: the start of step %d", i);
+      ok(perp_sim_dense_at(&ctx, sim, t - h, at, rate, lambda) == PERP_ERR_ARG,
+         "  and nothing before it");
+      perp_sim_state(sim, &t, &q, &v);
+      perp_sim_dense_at(&ctx, sim, t, at, rate, lambda);
+      ok(memcmp(at, q, sizeof *q * (size_t)perp_model_nq(s.model)) == 0, "  its end, exactly");
+    }
+    perp_sim_destroy(sim);
+    perp_sim_destroy(ref);
+  }
+  near(log2(worst[0] / worst[1]), 4, 0.4, 0, "dense output: order %.2f within a step, %.2g",
+       log2(worst[0] / worst[1]), worst[1]);
+  perp_scene_destroy(&s);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  through("ggl", "flyball", 1e-4, 0.3, 2e-6);
+  through("ggl", "flyball", 1e-2, 1, 2e-2);
+  through("ggl", "four-bar", 1e-3, 5, 1e-5);
+  through("ggl", "four-bar:dim=3", 1e-3, 2, 1e-5);
+  through("ggl", "bricard", 1e-3, 10, 1e-5);
+  through("ggl", "tree", 1e-3, 0.05, 1e-3);
+  through("radau5", "tree", 2e-3, 0.05, 1e-6);
+  crank("ggl", 0.01);
+  through("generalized-alpha", "flyball", 1e-2, 1, 5e-3);
+  through("generalized-alpha:form=index3", "flyball", 1e-3, 1, 1e-4);
+  through("generalized-alpha", "four-bar:dim=3", 1e-3, 2, 1e-4);
+  through("generalized-alpha:form=index3", "bricard", 1e-3, 2, 1e-4);
+  crank("generalized-alpha", 0.02);
+  alpha_orders();
+  through("radau5", "flyball", 1e-2, 1, 1e-6);
+  through("radau5", "bricard", 1e-2, 10, 1e-6);
+  through("radau5:tol=1e-8", "four-bar:dim=3", 1e-3, 2, 1e-5);
+  through("radau5:form=index1", "flyball", 1e-2, 1, 1e-4);
+  radau_orders();
+  radau_tolerance();
+  radau_dense();
+  return tap_done();
+}
