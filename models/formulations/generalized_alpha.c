@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Generalized-alpha method on the Lie group of positions, for M v' = f + J' lambda, C(q) = 0 (Bruels, Cardona and Arnold
- * 2012; Arnold, Cardona and Bruels 2016):
+/* Generalized-alpha method on the Lie group of positions, for M v' = f + J' lambda, C(q) = 0
+ * (Bruels, Cardona and Arnold 2012; Arnold, Cardona and Bruels 2016):
  *
  *      q1 = q0 [+] h D,   D = v0 + (1/2 - beta) h a0 + beta h a1 - M^-1 J(q0)' eta,
  *      v1 = v0 + (1 - gamma) h a0 + gamma h a1,
  *      (1 - alpha_m) a1 + alpha_m a0 = (1 - alpha_f) v1' + alpha_f v0',
  *      M v1' = f(t1, q1, v1) + J(q1)' lambda1,   C(q1) = 0,   J(q1) v1 = 0,
  *
- * in the index-3 form without eta and J v = 0, in the stabilized index-2 form with both.  [+] is the exponential map
- * with angular velocities in the body frame (perp_model_retract); a is no acceleration at t0 but one at
- * t0 + D_a h, D_a = alpha_m - alpha_f.  The mean over eta is that of M, so that units of length and angle do not mix.
+ * in the index-3 form without eta and J v = 0, in the stabilized index-2 form with both.  [+] is
+ * the exponential map with angular velocities in the body frame (perp_model_retract); a is no
+ * acceleration at t0 but one at t0 + D_a h, D_a = alpha_m - alpha_f.  The mean over eta is that of
+ * M, so that units of length and angle do not mix.
  *
- * rho is the spectral radius at infinity of Chung and Hulbert 1993: alpha_m = (2 rho - 1) / (rho + 1), alpha_f =
- * rho / (rho + 1), gamma = 1/2 - D_a, beta = (gamma + 1/2)^2 / 4.  1: no dissipation, 0: what is fast is gone in a step. The
- * index-3 form needs rho < 1: with 1 errors of the multipliers are not damped.
+ * rho is the spectral radius at infinity of Chung and Hulbert 1993: alpha_m = (2 rho - 1) / (rho +
+ * 1), alpha_f = rho / (rho + 1), gamma = 1/2 - D_a, beta = (gamma + 1/2)^2 / 4.  1: no dissipation,
+ * 0: what is fast is gone in a step. The index-3 form needs rho < 1: with 1 errors of the
+ * multipliers are not damped.
  *
- * Start, so that q, v and lambda are of order 2 from the first step on (Arnold, Bruels and Cardona 2015):
+ * Start, so that q, v and lambda are of order 2 from the first step on (Arnold, Bruels and Cardona
+ * 2015):
  *      a0 = v'(0) + D_a h v''(0),
- * and in the index-3 form, where C = 0 holds J v at a distance of h^2 from 0, v0 is set there: v0 + d with
+ * and in the index-3 form, where C = 0 holds J v at a distance of h^2 from 0, v0 is set there: v0 +
+ * d with
  *      J d = J l / h,   l = h^3 ((1 - 6 beta - 3 D_a) / 6 v'' + [v, v'] / 12),
- * the error of the formula for q in a step; [v, v'] is w x w' of the rotations.  Without it lambda has an error of O(h)
- * that dies out over some steps (start=plain leaves both away).  v'' is the difference of the accelerations at +-h/100 along the motion.
- * A step of another length (the last one of a run) starts anew in the same way.
+ * the error of the formula for q in a step; [v, v'] is w x w' of the rotations.  Without it lambda
+ * has an error of O(h) that dies out over some steps (start=plain leaves both away).  v'' is the
+ * difference of the accelerations at +-h/100 along the motion. A step of another length (the last
+ * one of a run) starts anew in the same way.
  *
- * Unknowns are lengths and angles and M times these (h^2 lambda), so that the condition does not depend on h (Bottasso, Dopico
- * and Trainelli 2008); solved by the Newton iteration of models/stepping/implicit_step.h.
- * lambda is reported at the start of a step.
+ * Unknowns are lengths and angles and M times these (h^2 lambda), so that the condition does not
+ * depend on h (Bottasso, Dopico and Trainelli 2008); solved by the Newton iteration of
+ * models/stepping/implicit_step.h. lambda is reported at the start of a step.
  *
- * Cost per step: one evaluation and one band solve per correction, a Jacobian when convergence asks for it.  No allocation,
- * but for new pivots of wide models (local.h). */
+ * Cost per step: one evaluation and one band solve per correction, a Jacobian when convergence asks
+ * for it.  No allocation, but for new pivots of wide models (local.h). */
 #include "models/formulations/stepper.h"
 #include "models/stepping/implicit_step.h"
 
@@ -82,7 +87,7 @@ static bool ga_stabilized(const workspace *w)
   return w->o.form == FORM_INDEX2;
 }
 
-/* ---- the equations of a step -------------------------------------------------------------------------------- */
+/* ---- the equations of a step ----------------------------------------------------------------- */
 
 /* a1, v1 and v1' from h D or from h^2 a1 */
 static void ga_end(workspace *w, const double *x)
@@ -142,7 +147,7 @@ static bool ga_residual(void *user, const double *x, double *r)
   return perp_all_finite(w->newton.n, r);
 }
 
-/* ---- the start ------------------------------------------------------------------------------------------------ */
+/* ---- the start ------------------------------------------------------------------------------- */
 
 /* k->a and k->lambda, accelerations and forces at q and v */
 static bool ga_accelerations(workspace *w, double t, const double *q, const double *v)
@@ -218,7 +223,7 @@ static bool ga_begin(workspace *w)
   return true;
 }
 
-/* ---- a step ------------------------------------------------------------------------------------------------------ */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 static void ga_guess(workspace *w)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Index-2 stabilized formulation of Gear, Gupta and Leimkuhler: a second multiplier mu holds the positions,
+/* Index-2 stabilized formulation of Gear, Gupta and Leimkuhler: a second multiplier mu holds the
+ * positions,
  *
  *      q' = N(q) (v + M^-1 J' mu),   M v' = f + J' lambda,   C(q) = 0,   J v = 0,
  *
@@ -9,19 +10,21 @@
  *      q1 = q0 [+] (h vm + M^-1 J(qm)' mu),                   qm half way,
  *      C(q1) = 0,   J(q1) v1 = 0,
  *
- * symmetric, of order 2, with no drift on either level; energy does not drift for forces of position.
- * A formulation and no scheme of stabilization: mu enters the motion of the positions and the step is solved as a whole,
- * while a scheme gives feedback to, or corrects the end of, a step that another formulation has made.
+ * symmetric, of order 2, with no drift on either level; energy does not drift for forces of
+ * position. A formulation and no scheme of stabilization: mu enters the motion of the positions and
+ * the step is solved as a whole, while a scheme gives feedback to, or corrects the end of, a step
+ * that another formulation has made.
  *
- * The unknowns are h v1, dq, h lambda and mu (as M times a length), all of them lengths and angles or M times these, so that the
- * condition of the system does not depend on h (Bottasso, Dopico and Trainelli 2008).  Solved by the simplified Newton
- * iteration of models/stepping/implicit_step.h with the full Jacobian, that of forces and of joints: steps may be as long as
- * the motion allows, whatever the stiffness, and go through positions in which J loses rank.
- * Which multipliers stand for dependent rows is decided at the start, by the KKT formulation, and carried on.
+ * The unknowns are h v1, dq, h lambda and mu (as M times a length), all of them lengths and angles
+ * or M times these, so that the condition of the system does not depend on h (Bottasso, Dopico and
+ * Trainelli 2008).  Solved by the simplified Newton iteration of models/stepping/implicit_step.h
+ * with the full Jacobian, that of forces and of joints: steps may be as long as the motion allows,
+ * whatever the stiffness, and go through positions in which J loses rank. Multipliers of
+ * dependent rows are those of least norm.
  *
- * Cost per step: two evaluations and one solve in the band of the model per pass; a Jacobian (some tens of evaluations)
- * and its factorization when convergence asks for it.  No allocation, but for new
- * pivots of wide models (local.h).  Fails with PERP_MAX_ITER when the iteration does not
+ * Cost per step: two evaluations and one solve on the graph of the model per pass; a Jacobian (some
+ * tens of evaluations) and its factorization when convergence asks for it.  No allocation, but for
+ * new pivots of wide models (local.h).  Fails with PERP_MAX_ITER when the iteration does not
  * converge. */
 #include "models/formulations/stepper.h"
 #include "models/stepping/implicit_step.h"

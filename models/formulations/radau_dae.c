@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Radau IIA of order 5 for the equations of constrained motion as a DAE (Hairer and Wanner, Solving Ordinary Differential
- * Equations II, sections IV.8 and VII.4-VII.6), in the form of Gear, Gupta and Leimkuhler,
+/* Radau IIA of order 5 for the equations of constrained motion as a DAE (Hairer and Wanner, Solving
+ * Ordinary Differential Equations II, sections IV.8 and VII.4-VII.6), in the form of Gear, Gupta
+ * and Leimkuhler,
  *
  *      q' = N(q) (v + M^-1 J' mu),   M v' = f + J' lambda,   0 = J v,   0 = C(q),
  *
@@ -8,27 +9,30 @@
  *
  *      q' = N(q) v,   v' = a,   M a = f + J' lambda,   0 = J a + J' v,
  *
- * which drifts off C = 0 as its errors let it.  L-stable and stiffly accurate: C = 0 and J v = 0 hold at the ends of steps.  q and v
- * are of order 5, lambda of order 3 in index 2 (Hairer and Wanner II, table VII.4.1), of order 5 in index 1.
+ * which drifts off C = 0 as its errors let it.  L-stable and stiffly accurate: C = 0 and J v = 0
+ * hold at the ends of steps.  q and v are of order 5, lambda of order 3 in index 2 (Hairer and
+ * Wanner II, section VII.4), of order 5 in index 1.
  *
- * The core is solvers/ode/radau.h, with Jacobians and factors in the band of the model.  The numbers of q are, in each step, the increment
- * d from its start, q = q0 [+] d; of rotations, with w in the body frame,
+ * The core is solvers/ode/radau.h, with Jacobians and factors on the graph of the model (local.h).
+ * The numbers of q are, in each step, the increment d from its start, q = q0 [+] d; of rotations,
+ * with w in the body frame,
  *
  *      d' = w + d x w / 2 + (1 - |d|/2 cot |d|/2) / |d|^2 d x (d x w).
  *
- * Dependent rows: 0 = J v + s (lambda - lambda_0) and 0 = C + s mu with s = 1e-9 h J M^-1 J' (or 0.1 tol in the place
- * of 1e-9), h the first step, and lambda_0 the
- * answer of the KKT formulation at the start of the step, which says what multipliers are that are not unique.  It moves
- * the velocities by 1e-9 of what forces change in a step.
+ * Dependent rows: 0 = J v + s (lambda - lambda_0) and 0 = C + s mu with s = 1e-9 h J M^-1 J' (or
+ * 0.1 tol in the place of 1e-9), h the first step, and lambda_0 the answer of the KKT formulation
+ * at the start of the step, which says what multipliers are that are not unique.  It moves the
+ * velocities by 1e-9 of what forces change in a step.
  *
- * Error control (tol > 0): of q and v, the mean of squares, multipliers count as little as Hairer and Wanner's h^2 of them; steps by the
- * predictive controller of Gustafsson (IV.8.25).  tol = 0: steps of h, stages solved to round-off.  Dense output: the
- * collocation polynomial, O(h^4) off within a step.
+ * Error control (tol > 0): of q and v, the mean of squares; multipliers are not held to it. Steps
+ * by the predictive controller of Gustafsson (section IV.8).  tol = 0: steps of h, stages solved to
+ * round-off.  Dense output: the collocation polynomial, O(h^4) off within a step.
  *
- * Fails with PERP_MAX_ITER at fixed steps in which J loses rank: the Jacobian of the iteration is one for all stages.
+ * Fails with PERP_MAX_ITER at fixed steps in which J loses rank: the Jacobian of the iteration is
+ * one for all stages.
  *
- * Cost: 3 evaluations and two band solves, one complex, per iteration; Jacobian and factors when they must.  No allocation,
- * but for new pivots of wide models (local.h). */
+ * Cost: 3 evaluations and two solves, one complex, per iteration; Jacobian and factors when they
+ * must.  No allocation, but for new pivots of wide models (local.h). */
 #include "models/formulations/stepper.h"
 #include "models/stepping/implicit_step.h"
 #include "solvers/ode/radau.h"
@@ -58,8 +62,9 @@ static const perp_opt options[] = {
 enum { PART_Q, PART_V, PART_A };
 enum { PART_LAMBDA, PART_MU };
 
-/* Of the rows, a part of J M^-1 J'; and what Newton's method may leave of the tolerance: multipliers of dependent rows
- * answer an error of the velocities by 1 / SOFT, and the more it must be small. */
+/* Of the rows, a part of J M^-1 J'; and what Newton's method may leave of the tolerance:
+ * multipliers of dependent rows answer an error of the velocities by 1 / SOFT, and the more it must
+ * be small. */
 static const double SOFT = 1e-9, KAPPA = 1e-3;
 
 typedef struct workspace {
@@ -70,9 +75,8 @@ typedef struct workspace {
   bool begun, refused, dense;        /* since the restart; the last trial; there is a last step */
   double t_start, h_start;           /* the last step */
   double h_next, h_last, error_last; /* of the controller; h_last 0: no step yet */
-  double
-      h_newton; /* longest step for the iterations: half of one that did not converge, and 1.1 more each step */
-  double speed[2];     /* largest velocities so far, of translation and rotation */
+  double h_newton; /* longest that may converge: half of one that did not, a tenth more a step */
+  double speed[2]; /* largest velocities so far, of translation and rotation */
   double *y, *f, *err; /* [graph.n] at the start */
   unsigned char *differential;
   double *qs, *vs, *ls;      /* [nq], [nv], [m] start of the last step */
@@ -88,7 +92,7 @@ static bool radau_dae_index1(const workspace *w)
   return w->o.form == FORM_INDEX1;
 }
 
-/* ---- the equations ------------------------------------------------------------------------------------------------ */
+/* ---- the equations --------------------------------------------------------------------------- */
 
 /* The rate of the increment d [3] of a rotation with the angular velocity w [3]. */
 static void radau_dae_rotation_rate(const double d[3], const double w[3], double rate[3])
@@ -153,10 +157,11 @@ static bool radau_dae_f(void *user, double t, const double *y, double *f)
   return perp_all_finite(w->graph.n, f);
 }
 
-/* ---- the start -------------------------------------------------------------------------------------------------------- */
+/* ---- the start ------------------------------------------------------------------------------- */
 
-/* Accelerations and multipliers at the state: `about`, about which the rows are soft, and at the start of a motion the
- * first values.  Where they are not known (singular positions) rows are soft about 0. */
+/* Accelerations and multipliers at the state: `about`, about which the rows are soft, and at the
+ * start of a motion the first values.  Where they are not known (singular positions) rows are soft
+ * about 0. */
 static bool radau_dae_about(workspace *w, double t)
 {
   perp_constrained *k = &w->s.k;
@@ -218,7 +223,7 @@ static void radau_dae_levels(workspace *w, double h)
     }
 }
 
-/* ---- a step -------------------------------------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 /* Z of a step from the state, q1 and v1; *error of the tolerance. */
 static perp_reason radau_dae_attempt(workspace *w, double t, double h, double *error)
@@ -293,7 +298,8 @@ static perp_reason radau_dae_make_step(perp_stepper *s, double t, double h)
   return reason;
 }
 
-/* The step after one of h with this error (Hairer and Wanner II, IV.8.24 and IV.8.25). */
+/* The step after one of h with this error (Gustafsson's predictive controller, Hairer and Wanner
+ * II, section IV.8). */
 static double radau_dae_control(workspace *w, double h, double error)
 {
   enum { MOST = 10 };
@@ -404,7 +410,7 @@ static perp_status radau_dae_dense(perp_ctx *ctx, void *ws, double t, double *q,
   return PERP_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------------ */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void radau_dae_layout(void *ws, perp_arena *a)
 {

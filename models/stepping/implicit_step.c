@@ -9,10 +9,10 @@
 static const double SOFT = 1e-9, SLOW = 0.1, ROUND = 1e-9;
 enum { JACOBIANS_MOST = 20, HALVINGS_MOST = 12 };
 
-/* ---- the graph of a model ----------------------------------------------------------------------------------- */
+/* ---- the graph of a model -------------------------------------------------------------------- */
 
-/* Pairs of nodes of which one reads the other, to edge when it is not NULL; how many.  Bodies are nodes 0 ... n_bodies - 1,
- * joints those after them. */
+/* Pairs of nodes of which one reads the other, to edge when it is not NULL; how many.  Bodies are
+ * nodes 0 ... n_bodies - 1, joints those after them. */
 static int implicit_edges(const perp_model *m, int *edge)
 {
   int n = 0;
@@ -93,7 +93,7 @@ void perp_implicit_restart(perp_implicit *w)
   w->floor = 0;
 }
 
-/* ---- parts of x ----------------------------------------------------------------------------------------------- */
+/* ---- parts of x ------------------------------------------------------------------------------ */
 
 static int implicit_body(const perp_implicit *w, int body, int k)
 {
@@ -139,7 +139,7 @@ void perp_implicit_put_row(const perp_implicit *w, int k, const double *y, doubl
   }
 }
 
-/* ---- Newton's method --------------------------------------------------------------------------------------------- */
+/* ---- Newton's method ------------------------------------------------------------------------- */
 
 /* Steps of the differences: a part of the size of the model, of radians; multipliers are linear. */
 static void implicit_steps(perp_implicit *w, const double *x)
@@ -243,7 +243,7 @@ perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, 
     w->iterations++;
     const bool slow = i > 0 && !(change <= SLOW * last), moved = implicit_move(w, &e, x);
     if (moved && change <= tol) return PERP_EXACT;
-    /* at round-off: corrections no longer fall, though the Jacobian is good, or where it was seen so */
+    /* at round-off: corrections no longer fall though the Jacobian is good, or was seen so */
     if (moved && change < ROUND && change > last / 2 && (!stale || change <= 4 * w->floor)) {
       if (!stale) w->floor = change;
       return PERP_EXACT;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Newton's method for the equations of an implicit step: unknowns of the bodies (one or more for each velocity) and of
- * the joints (one or more for each row), equations likewise, and each reads its neighbours only: solvers/linalg/local.h.
+/* Newton's method for the equations of an implicit step: unknowns of the bodies (one or more for
+ * each velocity) and of the joints (one or more for each row), equations likewise, and each reads
+ * its neighbours only: solvers/linalg/local.h.
  *
- * The factors of a Jacobian serve from step to step (simplified Newton) until corrections fall by less than a factor of ten; then the step
- * is made again from its guess with a new one, and from there with one at each iterate where it must be.
+ * The factors of a Jacobian serve from step to step (simplified Newton) until corrections fall by
+ * less than a factor of ten; then the step is made again from its guess with a new one, and from
+ * there with one at each iterate where it must be.
  *
- * Dependent rows of joints leave the Jacobian singular.  To the equation of a row, 1e-9 of its J M^-1 J' times its
- * multiplier is added: C is off by 1e-9 of what the force of the joint does in a step, h^2 times an acceleration (1e-14 m at 1 ms
- * and 10 m/s^2), the multipliers are those of least norm where they are not unique, and a position in which J loses
- * rank is one like others. */
+ * Dependent rows of joints leave the Jacobian singular.  To the equation of a row, 1e-9 of its J
+ * M^-1 J' times its multiplier is added: C is off by 1e-9 of what the force of the joint does in a
+ * step, h^2 times an acceleration (1e-14 m at 1 ms and 10 m/s^2), the multipliers are those of
+ * least norm where they are not unique, and a position in which J loses rank is one like others. */
 #ifndef PERP_IMPLICIT_STEP_H
 #define PERP_IMPLICIT_STEP_H
 
@@ -31,7 +33,8 @@ typedef struct perp_implicit {
   perp_arena arena;
 } perp_implicit;
 
-/* PERP_ERR_NOMEM, PERP_ERR_UNSUPPORTED (a band of more than 2^31 numbers).  Allocates all that solutions need. */
+/* PERP_ERR_NOMEM, PERP_ERR_UNSUPPORTED (a band of more than 2^31 numbers).  Allocates all that
+ * solutions need. */
 perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per_velocity,
                                  int per_row, perp_implicit *w);
 /* Its graph alone: w->local, and the parts below; for who has another iteration. */
@@ -46,10 +49,11 @@ void perp_implicit_put_body(const perp_implicit *w, int k, const double *y, doub
 void perp_implicit_get_row(const perp_implicit *w, const double *x, int k, double *y);
 void perp_implicit_put_row(const perp_implicit *w, int k, const double *y, double *x);
 
-/* F(x) = 0 from the guess x [n], in place; unknowns of bodies are lengths and angles (velocities times h), those of
- * joints M times as much.  Solved when a correction of the bodies is below tol times `size`, or no longer falls below 1e-9 of
- * it.  B: J and M near the solution.  PERP_EXACT; PERP_MAX_ITER after `most` corrections, PERP_NOT_FINITE, PERP_SINGULAR.
- * No allocation, but for new pivots of wide models. */
+/* F(x) = 0 from the guess x [n], in place; unknowns of bodies are lengths and angles (velocities
+ * times h), those of joints M times as much.  Solved when a correction of the bodies is below tol
+ * times `size`, or no longer falls below 1e-9 of it.  B: J and M near the solution.  PERP_EXACT;
+ * PERP_MAX_ITER after `most` corrections, PERP_NOT_FINITE, PERP_SINGULAR. No allocation, but for
+ * new pivots of wide models. */
 perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, double h,
                                 const perp_blocks *B, double tol, int most, double size, double *x);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the graph --------------------------------------------------------------------------------------------- */
+/* ---- the graph ------------------------------------------------------------------------------- */
 
 static int local_compare(const void *a, const void *b)
 {
@@ -39,8 +39,8 @@ static int local_degree(const perp_local *s, int node)
   return s->ptr[node + 1] - s->ptr[node];
 }
 
-/* Nodes in the order of a breadth-first search from `root`, neighbours of a node by degree; those with mark[] >= 0 have
- * their place already.  Returns how many. */
+/* Nodes in the order of a breadth-first search from `root`, neighbours of a node by degree; those
+ * with mark[] >= 0 have their place already.  Returns how many. */
 static int local_search(const perp_local *s, int root, int *order, int *mark)
 {
   int n = 0;
@@ -61,7 +61,8 @@ static int local_search(const perp_local *s, int root, int *order, int *mark)
   return n;
 }
 
-/* Reverse Cuthill-McKee (George and Liu 1981, section 4.3): each component from an end of it, which two searches find. */
+/* Reverse Cuthill-McKee (George and Liu 1981, section 4.3): each component from an end of it, which
+ * two searches find. */
 static void local_order(perp_local *s, int *order, int *mark)
 {
   int placed = 0;
@@ -194,7 +195,7 @@ void perp_local_destroy(perp_local *s)
   perp_arena_free(&s->arena);
 }
 
-/* ---- finite differences ------------------------------------------------------------------------------------ */
+/* ---- finite differences ---------------------------------------------------------------------- */
 
 /* Unknown u of all nodes of a colour is moved; false: there is none. */
 static bool local_move(perp_local *s, int color, int u, const double *x, const double *step)

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Square systems F(x) = 0 whose unknowns and equations sit at the nodes of a graph (bodies and joints): the equations
- * of a node read the unknowns of the node and of its neighbours only.  Their Jacobian by finite differences, as many
- * columns at a time as no equation can tell apart (Curtis, Powell and Reid 1974), and its LU factors: in the band of a
- * reverse Cuthill-McKee order where that is narrow (chains, loops) or the matrix is full, else sparse ones of KLU (Davis and
+/* Square systems F(x) = 0 whose unknowns and equations sit at the nodes of a graph (bodies and
+ * joints): the equations of a node read the unknowns of the node and of its neighbours only.  Their
+ * Jacobian by finite differences, as many columns at a time as no equation can tell apart (Curtis,
+ * Powell and Reid 1974), and its LU factors: in the band of a reverse Cuthill-McKee order where
+ * that is narrow (chains, loops) or the matrix is full, else sparse ones of KLU (Davis and
  * Palamadai Natarajan 2010: trees, nets).
  *
- * Unknown i of x is in the order of the caller; a node has as many equations as unknowns, with the same numbers.  Matrices
- * are arrays of perp_local_length numbers (LAPACK's band storage with room for pivoting, or compressed columns), real or
- * complex; the pattern is constant while the system lives.
+ * Unknown i of x is in the order of the caller; a node has as many equations as unknowns, with the
+ * same numbers.  Matrices are arrays of perp_local_length numbers (LAPACK's band storage with room
+ * for pivoting, or compressed columns), real or complex; the pattern is constant while the system
+ * lives.
  *
- * Bands are factored without allocation.  Sparse factors keep the pivots of the first factorization, which allocates, and
- * take new ones, which may allocate, where these grow too much. */
+ * Bands are factored without allocation.  Sparse factors keep the pivots of the first
+ * factorization, which allocates, and take new ones, which may allocate, where these grow too
+ * much. */
 #ifndef PERP_LOCAL_H
 #define PERP_LOCAL_H
 
@@ -29,7 +32,7 @@ typedef struct perp_local {
   bool sparse;     /* compressed columns, not a band */
   int *node;       /* [n] node of an unknown */
   int *start, *row,
-      *offset; /* sparse: columns [n + 1], rows; where the rows of near[k] begin in each column of the node */
+      *offset; /* sparse: columns [n + 1], rows; where those of near[k] begin in a column */
   void *symbolic, *klu;
   double *x1, *r1; /* [n] scratch */
   perp_arena arena;
@@ -38,8 +41,8 @@ typedef struct perp_local {
 /* F at x [n] into r [n], not NaN; false: there is none. */
 typedef bool perp_local_fn(void *user, const double *x, double *r);
 
-/* nodes of size [nodes] > 0 unknowns; edges [2 n_edges] pairs of nodes, which may repeat.  Allocates all that the system
- * needs; PERP_ERR_NOMEM: *s holds nothing.  O(edges log edges). */
+/* nodes of size [nodes] > 0 unknowns; edges [2 n_edges] pairs of nodes, which may repeat.
+ * Allocates all that the system needs; PERP_ERR_NOMEM: *s holds nothing.  O(edges log edges). */
 perp_status perp_local_create(perp_ctx *ctx, int nodes, const int *size, int n_edges,
                               const int *edges, perp_local *s);
 void perp_local_destroy(perp_local *s); /* an empty one is fine */
@@ -60,8 +63,9 @@ static inline size_t perp_local_place(const perp_local *s, int i, int j)
   return (size_t)(s->start[j] + s->offset[k] + i - s->first[s->node[i]]);
 }
 
-/* A = dF/dx at x, where F(x) = r, by forward differences of the steps step [n] > 0.  False: F said so.  Evaluations of F are
- * added to *count: the sum over colours of the unknowns of their largest node.  No allocation. */
+/* A = dF/dx at x, where F(x) = r, by forward differences of the steps step [n] > 0.  False: F said
+ * so.  Evaluations of F are added to *count: the sum over colours of the unknowns of their largest
+ * node.  No allocation. */
 bool perp_local_jacobian(perp_local *s, perp_local_fn *F, void *user, const double *x,
                          const double *r, const double *step, double *A, int64_t *count);
 
@@ -75,7 +79,8 @@ typedef struct perp_local_lu {
 perp_status perp_local_lu_create(perp_ctx *ctx, const perp_local *s, bool pairs, perp_local_lu *lu);
 void perp_local_lu_destroy(perp_local *s, perp_local_lu *lu); /* an empty one is fine; before s */
 
-/* The factors of A, a band in place.  False: singular, not finite or no memory.  O(n width^2), or as sparse as they are. */
+/* The factors of A, a band in place.  False: singular, not finite or no memory.  O(n width^2), or
+ * as sparse as they are. */
 bool perp_local_factor(perp_local *s, double *A, perp_local_lu *lu);
 /* b [n] in, x = A^-1 b out, of the factors.  No allocation. */
 void perp_local_solve(perp_local *s, const double *A, const perp_local_lu *lu, double *b);

@@ -6,7 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Hairer and Wanner II, section IV.8: nodes, the matrix T and its inverse, the eigenvalues of A^-1 */
+/* Hairer and Wanner II, section IV.8: nodes, the matrix T and its inverse, the eigenvalues of
+ * A^-1 */
 #define SQRT6 2.449489742783178098197284
 static const double node[3] = { (4 - SQRT6) / 10, (4 + SQRT6) / 10, 1 };
 static const double T[3][3] = {
@@ -86,7 +87,7 @@ double perp_radau_norm(const perp_radau *r, const double *x)
   return counted > 0 ? sqrt(sum / counted) : 0;
 }
 
-/* ---- matrices -------------------------------------------------------------------------------------------------- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 static bool radau_f(perp_radau *r, double t, const double *y, double *f)
 {
@@ -136,7 +137,9 @@ static perp_reason radau_matrices(perp_radau *r, double t, double h, const doubl
     if (!r->differential[i]) continue;
     const size_t at = perp_local_place(r->local, i, i);
     r->E1[at] += gamma_ / h;
-    r->E2[at] += CMPLX(alpha / h, beta / h);
+    double *pair = (double *)(r->E2 + at);
+    pair[0] += alpha / h;
+    pair[1] += beta / h;
   }
   r->factorizations += 2;
   r->h = 0;
@@ -147,7 +150,7 @@ static perp_reason radau_matrices(perp_radau *r, double t, double h, const doubl
   return PERP_EXACT;
 }
 
-/* ---- Newton's method -------------------------------------------------------------------------------------------- */
+/* ---- Newton's method ------------------------------------------------------------------------- */
 
 /* Z of the polynomial of the step before, continued */
 static void radau_guess(perp_radau *r, double h)
@@ -185,7 +188,9 @@ static bool radau_correct(perp_radau *r, double t, double h, const double *y0)
       r->g[1][k] -= (alpha * r->w[1][k] - beta * r->w[2][k]) / h;
       r->g[2][k] -= (alpha * r->w[2][k] + beta * r->w[1][k]) / h;
     }
-    r->pair[k] = CMPLX(r->g[1][k], r->g[2][k]);
+    double *pair = (double *)(r->pair + k);
+    pair[0] = r->g[1][k];
+    pair[1] = r->g[2][k];
   }
   perp_local_solve(r->local, r->E1, &r->lu1, r->g[0]);
   perp_local_solve_complex(r->local, r->E2, &r->lu2, r->pair, r->scratch);
@@ -199,7 +204,8 @@ static bool radau_correct(perp_radau *r, double t, double h, const double *y0)
   return true;
 }
 
-/* Is Z found?  now: size of the i-th correction.  EXACT: yes, MAX_ITER: no, and it will not be, RUNNING: go on. */
+/* Is Z found?  now: size of the i-th correction.  EXACT: yes, MAX_ITER: no, and it will not be,
+ * RUNNING: go on. */
 static perp_reason radau_found(perp_radau *r, double tol, int i, double now, double last,
                                double before)
 {
@@ -219,7 +225,7 @@ static perp_reason radau_found(perp_radau *r, double tol, int i, double now, dou
   const double left = r->theta / (1 - r->theta) * now;
   if (left <= tol) return PERP_EXACT;
   return left * pow(r->theta, NEWTON_MOST - 2 - i) > tol ? PERP_MAX_ITER
-                                                         : PERP_RUNNING; /* IV.8.12 */
+                                                         : PERP_RUNNING; /* it will not get there */
 }
 
 /* From the Z at hand; *close out: the last correction was smaller than the first. */
@@ -263,7 +269,7 @@ perp_reason perp_radau_solve(perp_radau *r, double t, double h, const double *y0
     if (r->fresh) r->h_past = 0; /* perhaps the guess was bad */
     r->kept = r->fresh;
   }
-  /* on from a Z that is not far, with a Jacobian inside of the step: where stiff directions turn within it */
+  /* on from a Z that is not far, with a Jacobian inside of the step, as stiff directions turn */
   for (int i = 0; i < INSIDE_MOST && close; i++) {
     if (radau_jacobian_inside(r, t, h, y0) < 0 || radau_matrices(r, t, h, y0, f0) < 0) break;
     if (radau_iterate(r, t, h, y0, tol, &close) >= 0) {

@@ -3,14 +3,17 @@
  *
  *      B y' = f(t, y),   B diagonal of ones (differential equations) and zeros (algebraic ones),
  *
- * of index up to 3: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8.  With Z_i = Y_i - y0,
+ * of index up to 3: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8.
+ * With Z_i = Y_i - y0,
  *
  *      B Z = h (A x 1) f(t + c h, y0 + Z),   y1 = y0 + Z_3,
  *
- * solved by simplified Newton iterations in W = T^-1 Z, where T^-1 A^-1 T is a real number gamma and a pair alpha +- i beta: a
- * real and a complex matrix, gamma / h B - J and (alpha + i beta) / h B - J, of n rows each in the place of one of 3 n
- * (IV.8.4).  J is df/dy by finite differences, kept while the iteration contracts by a thousand; the first guess is the
- * collocation polynomial of the step before, continued.
+ * solved by simplified Newton iterations in W = T^-1 Z, where T^-1 A^-1 T is a real number gamma
+ * and a pair alpha +- i beta: a real and a complex matrix of n rows each, gamma / h B - J and
+ * (alpha + i beta) / h B - J, in the place of one of 3 n.  J is df/dy by finite differences, kept
+ * while the iteration contracts by a thousand; the first guess is the collocation polynomial of
+ * the step before, continued.  Where stiff directions turn within the step and that does not
+ * converge, the iteration goes on with a J between the first two stages.
  *
  * For what it is used: the ODE method and the formulation of the same name, radau5. */
 #ifndef PERP_RADAU_H
@@ -22,7 +25,8 @@
 /* f at (t, y [n]) into f [n]; false: there is none. */
 typedef bool perp_radau_fn(void *user, double t, const double *y, double *f);
 
-/* Set by the owner before create: local, f, user, differential; before a step: scale and difference. */
+/* Set by the owner before create: local, f, user, differential; before a step: scale and
+ * difference. */
 typedef struct perp_radau {
   perp_local *local; /* which equations read which unknowns; borrowed */
   perp_radau_fn *f;
@@ -47,20 +51,22 @@ typedef struct perp_radau {
   perp_arena arena;
 } perp_radau;
 
-/* PERP_ERR_NOMEM.  Allocates all that steps need: 2 n-vectors short of 20, and five matrices of the band. */
+/* PERP_ERR_NOMEM.  Allocates all that steps need: 20 vectors of n numbers, the matrices J and E1
+ * and the complex E2, their factors. */
 perp_status perp_radau_create(perp_ctx *ctx, perp_radau *r);
 void perp_radau_destroy(perp_radau *r); /* an empty one is fine */
 void perp_radau_reset(perp_radau *r);   /* forget J, factors and the step before */
 
-/* Z of a step h from y0 at t, where f is f0.  tol > 0: until the error left in Z is below `tol` of `scale` (in the mean of
- * squares); 0: until corrections are round-off.  PERP_EXACT; PERP_MAX_ITER, PERP_SINGULAR, PERP_NOT_FINITE.  No
- * allocation. */
+/* Z of a step h from y0 at t, where f is f0.  tol > 0: until the error left in Z is below `tol` of
+ * `scale` (in the mean of squares); 0: until corrections are round-off.  PERP_EXACT; PERP_MAX_ITER,
+ * PERP_SINGULAR, PERP_NOT_FINITE.  No allocation. */
 perp_reason perp_radau_solve(perp_radau *r, double t, double h, const double *y0, const double *f0,
                              double tol);
 /* The step that was solved becomes the one before. */
 void perp_radau_accept(perp_radau *r, double h);
-/* err [n] = (gamma / h B - J)^-1 (f0 + B (e_1 Z_1 + e_2 Z_2 + e_3 Z_3) / h), O(h^4), bounded where the problem is stiff
- * (IV.8.19); again: filtered once more, for first and refused steps (IV.8.20).  False: no value of f. */
+/* err [n] = (gamma / h B - J)^-1 (f0 + B (e_1 Z_1 + e_2 Z_2 + e_3 Z_3) / h), O(h^4), bounded where
+ * the problem is stiff; again: filtered once more, for first and refused steps (IV.8.20).  False:
+ * no value of f. */
 bool perp_radau_error(perp_radau *r, double t, double h, const double *y0, const double *f0,
                       bool again, double *err);
 /* Weights of the Z_i in the collocation polynomial at t + s h: y0 + sum_i l_i Z_i. */

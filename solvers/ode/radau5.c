@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Radau IIA, order 5(3), three stages, L-stable and stiffly accurate: solvers/ode/radau.h, on the numbers of y = (q, v).
- * Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.8 (the code RADAU5).
+/* Radau IIA, order 5(3), three stages, L-stable and stiffly accurate: solvers/ode/radau.h, on the
+ * numbers of y = (q, v). Hairer and Wanner, Solving Ordinary Differential Equations II, section
+ * IV.8 (the code RADAU5).
  *
- * The length of steps is the business of the driver; with fixed steps the stages are solved to round-off, else to a part
- * min(0.03, sqrt(tol)) of the tolerance.  The Jacobian is that of forward differences, n + 1 derivatives, and serves for
- * further steps while it is good.  Where the state is no continuation of the last step, history is forgotten.
+ * The length of steps is the business of the driver; with fixed steps the stages are solved to
+ * round-off, else to a part min(0.03, sqrt(tol)) of the tolerance.  The Jacobian is that of forward
+ * differences, n + 1 derivatives, and serves for further steps while it is good.  Where the state
+ * is no continuation of the last step, history is forgotten.
  *
- * Cost: 1 + 3 iterations derivatives, a real and a complex LU of n rows where h or the Jacobian changes, n = nq + nv.
- * Memory: 15 n^2 numbers.  Fails with PERP_MAX_ITER, PERP_SINGULAR or PERP_NOT_FINITE.  No allocation in steps. */
+ * Cost: 1 + 3 iterations derivatives, a real and a complex LU of n rows where h or the Jacobian
+ * changes, n = nq + nv. Memory: 12 n^2 numbers.  Fails with PERP_MAX_ITER, PERP_SINGULAR or
+ * PERP_NOT_FINITE.  No allocation in steps. */
 #include "solvers/ode/control.h"
 #include "solvers/ode/method.h"
 #include "solvers/ode/radau.h"
@@ -100,7 +103,7 @@ static void radau5_levels(workspace *w)
   perp_ode_scale_grow(&w->scale, nq, nv, w->y);
   struct perp_ode_scale scale = w->scale, rate = { 0 };
   perp_ode_scale_grow(&rate, nq, nv, w->f);
-  /* what the step makes of a state at rest counts too, as the driver asks for the end of the step */
+  /* what the step makes of a state at rest counts too: the driver asks for its end */
   scale.q = fmax(scale.q, w->h * rate.q);
   scale.v = fmax(scale.v, w->h * rate.v);
   if (scale.q == 0) scale.q = 1;

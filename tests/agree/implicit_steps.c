@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Formulations that solve an implicit step of constrained motion by Newton's method: through stiffness and singular positions, of
- * the order that they claim in positions, velocities and multipliers.  The truths are closed forms, the reference files and an
- * acceleration-level run of dopri5. */
+/* Formulations that solve an implicit step of constrained motion by Newton's method: through
+ * stiffness and singular positions, of the order that they claim in positions, velocities and
+ * multipliers.  The truths are closed forms, the reference files and an acceleration-level run of
+ * dopri5. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -42,7 +43,7 @@ static double apart_q(const perp_model *model, const double *x, const double *y)
   return worst;
 }
 
-/* ---- stiff, singular ------------------------------------------------------------------------------------------- */
+/* ---- stiff, singular ------------------------------------------------------------------------- */
 
 static void through(const char *formulation, const char *scene, double h, double t_end,
                     double within)
@@ -58,8 +59,9 @@ static void through(const char *formulation, const char *scene, double h, double
   perp_scene_destroy(&s);
 }
 
-/* A planar four-bar linkage whose crank turns around and whose rocker does not: ground 2 m, crank 0.5 m, coupler 1.9 m,
- * rocker 1.2 m, uniform rods of 1 kg/m; the crank starts along the ground at `rate` rad/s. */
+/* A planar four-bar linkage whose crank turns around and whose rocker does not: ground 2 m, crank
+ * 0.5 m, coupler 1.9 m, rocker 1.2 m, uniform rods of 1 kg/m; the crank starts along the ground at
+ * `rate` rad/s. */
 static perp_model *crank_rocker(double rate)
 {
   const double ground = 2, length[3] = { 0.5, 1.9, 1.2 };
@@ -70,7 +72,7 @@ static perp_model *crank_rocker(double rate)
                y = sqrt(length[1] * length[1] - x * x);
   const double from[3][2] = { { 0, 0 }, { A[0], 0 }, { ground, 0 } };
   const double to[3][2] = { { A[0], 0 }, { A[0] + x, y }, { A[0] + x, y } };
-  /* velocities: that of A is along y; T moves across the rocker, and the coupler keeps its length */
+  /* velocities: A moves along y, T across the rocker, and the coupler keeps its length */
   const double across[2] = { -y, A[0] + x - ground }; /* of the rocker, at 1 rad/s */
   const double along[2] = { x, y };
   const double rocker = rate * length[0] * along[1] / (across[0] * along[0] + across[1] * along[1]);
@@ -122,14 +124,14 @@ static void crank(const char *formulation, double within)
   perp_model_destroy(model);
 }
 
-/* ---- orders in q, v and lambda, the largest errors of all steps ------------------------------------------------- */
+/* ---- orders in q, v and lambda, the largest errors of all steps ------------------------------ */
 
 typedef struct errors {
   double q, v, lambda;
 } errors;
 
-/* A motion to t_end in steps of about h against one of dopri5 with projections; the truth of lambda is that of the
- * acceleration level at the true state of the start of the step. */
+/* A motion to t_end in steps of about h against one of dopri5 with projections; the truth of lambda
+ * is that of the acceleration level at the true state of the start of the step. */
 static errors errors_of(perp_model *model, const char *formulation, double h, double t_end)
 {
   const run_parts truth = { "acceleration", "dopri5:tol=1e-12", .stab = "post:velocity=true" };
@@ -201,7 +203,8 @@ static void alpha_orders(void)
          0.35);
 }
 
-/* Hairer and Wanner II, table VII.4.1: in index 2 y is of order 5 and z of order 3; in index 1 both of order 5. */
+/* Hairer and Wanner II, section VII.4: in index 2 y is of order 5 and z of order 3; in index 1 both
+ * of order 5. */
 static void radau_orders(void)
 {
   static const double index2[] = { 5, 5, 3 }, index1[] = { 5, 5, 5 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Systems on a graph: the Jacobian by differences against the exact one, real and complex factors against the product with
- * the solution, in bands (chain), sparse (binary tree, grid) and full (one node). */
+/* Systems on a graph: the Jacobian by differences against the exact one, real and complex factors
+ * against the product with the solution, in bands (chain), sparse (binary tree, grid) and full (one
+ * node). */
 #include "solvers/linalg/local.h"
 #include "tests/tap.h"
 
@@ -11,11 +12,21 @@
 
 static perp_ctx ctx;
 
+static double _Complex complex_of(double re, double im)
+{
+  double _Complex z = 0;
+  double *pair = (double *)&z;
+  pair[0] = re;
+  pair[1] = im;
+  return z;
+}
+
 typedef struct graph {
   int nodes, edges, size[400], edge[2 * 800];
 } graph;
 
-/* F_i = c_i x_i + sin of the sum of the unknowns around, times a weight: any two neighbours read each other */
+/* F_i = c_i x_i + sin of the sum of the unknowns around, times a weight: any two neighbours read
+ * each other */
 typedef struct problem {
   const graph *g;
   const perp_local *s;
@@ -88,8 +99,8 @@ static void check(const char *name, const graph *g, bool sparse)
       b[i] = 0;
       for (int j = 0; j < n; j++)
         if (reads(&s, i, j)) b[i] += A[perp_local_place(&s, i, j)] * (1 + j % 3);
-      z[i] = CMPLX(1, 1) * (b[i] + CMPLX(0, 1) * (1 + i % 3));
-      E[perp_local_place(&s, i, i)] += CMPLX(0, 1);
+      z[i] = complex_of(1, 1) * (b[i] + complex_of(0, 1) * (1 + i % 3));
+      E[perp_local_place(&s, i, i)] += complex_of(0, 1);
     }
     memcpy(as, A, perp_local_length(&s) * sizeof *A);
     memcpy(r, b, (size_t)n * sizeof *b);
@@ -105,7 +116,7 @@ static void check(const char *name, const graph *g, bool sparse)
           size += fabs(as[perp_local_place(&s, i, j)] * b[j]);
         }
       off = fmax(off, fabs(sum - r[i]) / size);
-      off_pair = fmax(off_pair, cabs(z[i] - CMPLX(1, 1) * (1 + i % 3)));
+      off_pair = fmax(off_pair, cabs(z[i] - complex_of(1, 1) * (1 + i % 3)));
     }
     below(off, 1e-11, "  solution: residual %.2g", off);
     below(off_pair, 1e-8, "  complex, %.2g", off_pair);
