@@ -82,7 +82,7 @@ static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE
   const perp_study *s = r->study;
   fputs("cell,status,cause,reason,problems,unsolved,share,swept,partial,reached", f);
   for (int p = 0; p < s->n_params; p++) fprintf(f, ",%s", s->kind->params[p].key);
-  for (int o = 0; o < s->n_option_columns; o++) fprintf(f, ",%s", s->option_columns[o]);
+  for (int o = 0; o < s->option_columns.n; o++) fprintf(f, ",%s", s->option_columns.text[o]);
   for (int k = 0; k < t->n_metrics; k++) fprintf(f, ",%s", s->metric[t->metric[k]].name);
   putc('\n', f);
   for (int row = 0; row < r->plan.n; row++) {
@@ -98,9 +98,9 @@ static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE
     fprintf(f, ",%d", rec->partial);
     csv_real(f, rec->reached);
     for (int p = 0; p < s->n_params; p++) csv_text(f, r->plan.cells[i].value[p]);
-    for (int o = 0; o < s->n_option_columns; o++) {
+    for (int o = 0; o < s->option_columns.n; o++) {
       char buf[PERP_TEXT_MAX + 2];
-      perp_results_option(ctx, r, i, s->option_columns[o], buf, sizeof buf);
+      perp_results_option(ctx, r, i, s->option_columns.text[o], buf, sizeof buf);
       csv_text(f, buf);
     }
     for (int k = 0; k < t->n_metrics; k++) csv_real(f, rec->value[t->metric[k]]);
@@ -143,8 +143,8 @@ static void write_cells_schema(const perp_ctx *ctx, const struct tables *t, FILE
     derive_schema(&j, q->key, number ? "number" : "text", number && q->unit != NULL ? q->unit : "",
                   q->help, 0);
   }
-  for (int o = 0; o < s->n_option_columns; o++)
-    derive_schema(&j, s->option_columns[o], "text", "", "an option that the grid varies", 0);
+  for (int o = 0; o < s->option_columns.n; o++)
+    derive_schema(&j, s->option_columns.text[o], "text", "", "an option that the grid varies", 0);
   for (int k = 0; k < t->n_metrics; k++) {
     const perp_metric *m = &s->metric[t->metric[k]];
     derive_schema(&j, m->name, "number", m->unit, m->meaning, m->better);

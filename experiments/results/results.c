@@ -16,20 +16,19 @@ static const double noisy_ratio = 1.05; /* wall / cpu */
 /* Sorts v; quantiles by linear interpolation between order statistics. */
 static perp_quartiles quartiles_of(double *v, int n)
 {
-  const double nan_ = (double)NAN;
-  perp_quartiles s = { n, nan_, nan_, nan_, nan_, nan_, nan_ };
-  if (n == 0) return s;
+  const double none = (double)NAN;
+  if (n == 0) return (perp_quartiles){ n, none, none, none, none, none, none };
   gsl_sort(v, 1, (size_t)n);
   double mean = 0, square = 0;
   for (int i = 0; i < n; i++) mean += v[i] / n;
   for (int i = 0; i < n; i++) square += (v[i] - mean) * (v[i] - mean);
-  s.min = v[0];
-  s.q1 = perp_quantile(v, n, 0.25);
-  s.median = perp_quantile(v, n, 0.5);
-  s.q3 = perp_quantile(v, n, 0.75);
-  s.max = v[n - 1];
-  s.sd = n > 1 ? sqrt(square / (n - 1)) : 0;
-  return s;
+  return (perp_quartiles){ .n = n,
+                           .min = v[0],
+                           .q1 = perp_quantile(v, n, 0.25),
+                           .median = perp_quantile(v, n, 0.5),
+                           .q3 = perp_quantile(v, n, 0.75),
+                           .max = v[n - 1],
+                           .sd = n > 1 ? sqrt(square / (n - 1)) : 0 };
 }
 
 /* ---- folding the journal ------------------------------------------------------------------------------------ */
@@ -43,10 +42,16 @@ struct fold {
       early; /* rounds of attempts that have not been read yet: files are read in the order of their names */
 };
 
-static int results_cell_of(const struct fold *f, const char *id)
+static int results_cell_of(const struct fold *f, const json_t *line)
 {
+  const char *id = json_string_value(json_object_get(line, "cell"));
   const json_t *cell = id != NULL ? json_object_get(f->cells, id) : NULL;
   return cell != NULL ? (int)json_integer_value(cell) : -1;
+}
+
+static double number_member(const json_t *line, const char *key)
+{
+  return perp_json_number(json_object_get(line, key));
 }
 
 static const char *text_member(perp_pool *pool, const json_t *line, const char *key)
@@ -69,16 +74,16 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int
   rec->stderr_tail = text_member(&r->pool, line, "stderr");
   rec->code = text_member(&r->pool, line, "code");
   rec->schema = schema;
-  rec->problems = perp_json_number(json_object_get(line, "problems"));
-  rec->unsolved = perp_json_number(json_object_get(line, "unsolved"));
-  rec->swept = perp_json_number(json_object_get(line, "swept"));
+  rec->problems = number_member(line, "problems");
+  rec->unsolved = number_member(line, "unsolved");
+  rec->swept = number_member(line, "swept");
   rec->partial = json_is_true(json_object_get(line, "partial"));
-  rec->reached = perp_json_number(json_object_get(line, "reached"));
-  rec->cpu_s = perp_json_number(json_object_get(line, "cpu_s"));
-  rec->wall_s = perp_json_number(json_object_get(line, "wall_s"));
+  rec->reached = number_member(line, "reached");
+  rec->cpu_s = number_member(line, "cpu_s");
+  rec->wall_s = number_member(line, "wall_s");
   const json_t *values = json_object_get(line, "values");
   for (int m = 0; m < r->study->n_metrics; m++)
-    rec->value[m] = perp_json_number(json_object_get(values, r->study->metric[m].name));
+    rec->value[m] = number_member(values, r->study->metric[m].name);
   rec->rounds = rec->noisy = 0; /* rounds timed what the attempt before computed */
 }
 
@@ -105,17 +110,14 @@ static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
     rec->round_pace = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_pace);
   }
   const json_t *values = json_object_get(line, "values");
-  double cpu = perp_json_number(json_object_get(line, "cpu_s"));
-  double wall = perp_json_number(json_object_get(line, "wall_s"));
+  const double pace = number_member(line, "pace_s");
   int k = rec->rounds++;
-  rec->round_cpu[k] = cpu;
-  rec->round_wall[k] = wall;
-  double pace = perp_json_number(json_object_get(line, "pace_s"));
+  rec->round_cpu[k] = number_member(line, "cpu_s");
+  rec->round_wall[k] = number_member(line, "wall_s");
   rec->round_pace[k] = isfinite(pace) && pace > 0 ? pace : 0;
-  if (wall > noisy_ratio * cpu) rec->noisy++;
+  if (rec->round_wall[k] > noisy_ratio * rec->round_cpu[k]) rec->noisy++;
   for (int m = 0; m < r->study->n_metrics; m++)
-    if (rec->round[m] != NULL)
-      rec->round[m][k] = perp_json_number(json_object_get(values, metrics[m].name));
+    if (rec->round[m] != NULL) rec->round[m][k] = number_member(values, metrics[m].name);
 }
 
 void perp_results_note_env(perp_results *r, const char *id, const char *dir)
@@ -159,7 +161,7 @@ static void fold_line(void *user, const json_t *line)
   perp_results *r = f->r;
   const char *event = json_string_value(json_object_get(line, "event"));
   if (event == NULL) return;
-  double t = perp_json_number(json_object_get(line, "t"));
+  double t = number_member(line, "t");
   if (!(r->started <= t)) r->started = isnan(t) ? r->started : t;
   if (!(r->ended >= t)) r->ended = isnan(t) ? r->ended : t;
   const char *env = json_string_value(json_object_get(line, "env"));
@@ -167,10 +169,10 @@ static void fold_line(void *user, const json_t *line)
     const json_t *schema = json_object_get(line, "schema");
     f->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
     if (f->schema > f->newest) f->newest = f->schema;
+    if (env != NULL) perp_results_note_env(r, env, r->dir);
+    fold_program(r, line);
   }
-  if (strcmp(event, "run") == 0 && env != NULL) perp_results_note_env(r, env, r->dir);
-  if (strcmp(event, "run") == 0) fold_program(r, line);
-  int i = results_cell_of(f, json_string_value(json_object_get(line, "cell")));
+  int i = results_cell_of(f, line);
   if (i < 0) return;
   if (strcmp(event, "start") == 0) {
     int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
@@ -237,8 +239,7 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   free(journal);
   for (size_t k = 0; k < json_array_size(f.early); k++) {
     const json_t *line = json_array_get(f.early, k);
-    fold_round(r, &r->record[results_cell_of(&f, json_string_value(json_object_get(line, "cell")))],
-               line);
+    fold_round(r, &r->record[results_cell_of(&f, line)], line);
   }
   json_decref(f.early);
   for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;
@@ -262,6 +263,16 @@ static void add_plugin_hint(perp_ctx *ctx, const char *plan)
              perp_shell_only_words(plugins) ? plugins : " plug-ins that plan.jsonl names");
   json_decref(head);
   free(text);
+}
+
+void perp_results_count(perp_results *r)
+{
+  r->as_recorded = 0;
+  memset(r->count, 0, sizeof r->count);
+  for (int i = 0; i < r->plan.n; i++) {
+    r->count[r->record[i].status]++;
+    r->as_recorded += r->record[i].schema < 2 && r->record[i].status == PERP_CELL_OK;
+  }
 }
 
 perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
@@ -288,10 +299,7 @@ perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_ki
   if (status == PERP_OK) status = perp_plan_load(ctx, plan, r->study, &r->plan, &r->selection);
   if (status == PERP_OK) status = load_records(ctx, r);
   if (status == PERP_OK) status = apply_selection(ctx, r);
-  for (int i = 0; status == PERP_OK && i < r->plan.n; i++) {
-    r->count[r->record[i].status]++;
-    r->as_recorded += r->record[i].schema < 2 && r->record[i].status == PERP_CELL_OK;
-  }
+  if (status == PERP_OK) perp_results_count(r);
   perp_diag_free(&diag);
   free(study);
   free(plan);
@@ -370,14 +378,9 @@ static void column_value(void *user, int row, int column, perp_value *v)
 {
   perp_results *r = user;
   const perp_study *s = r->study;
-  *v = (perp_value){ PERP_VALUE_MISSING, 0, NULL };
-  if (column < s->n_params) {
-    const char *text = r->plan.cells[row].value[column];
-    if (text[0] == '\0') return;
-    *v = s->columns[column].type == PERP_COLUMN_NUMBER
-             ? (perp_value){ PERP_VALUE_NUMBER, strtod(text, NULL), NULL }
-             : (perp_value){ PERP_VALUE_TEXT, 0, text };
-  } else if (column == s->n_params)
+  if (column < s->n_params)
+    *v = perp_cell_value(s, &r->plan.cells[row], column);
+  else if (column == s->n_params)
     *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[r->record[row].status] };
   else
     *v = (perp_value){ PERP_VALUE_NUMBER, perp_results_value(r, row, column - s->n_params - 1),

@@ -77,6 +77,8 @@ void perp_results_free(perp_results *r);
 /* PERP_ERR_FORMAT with a message when results in dir are of an older schema: nothing may be added to them. */
 perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
                                       const perp_cell_kind *const *kinds);
+/* Count the records anew: count, as_recorded. */
+void perp_results_count(perp_results *r);
 /* Add an environment that is not known yet; dir must outlive r. */
 void perp_results_note_env(perp_results *r, const char *id, const char *dir);
 

@@ -4,6 +4,7 @@
 #include "experiments/base/messages.h"
 #include "experiments/study/process_pool.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,48 +14,33 @@
 
 /* ---- distinct combinations ------------------------------------------------------------------- */
 
-/* Numbers (h, t_end, a tolerance) do not decide whether parts fit together. */
-static bool trial_decides(const perp_param *p)
+/* The parts of a cell as one text, each behind its length.  Numbers (h, t_end, a tolerance) do not
+ * decide whether parts fit together. */
+static void trial_parts(const perp_study *s, const perp_cell *cell, perp_text *out)
 {
-  return p->type == PERP_PARAM_PLUGIN || p->type == PERP_PARAM_TEXT;
-}
-
-static bool same_parts(const perp_study *s, const perp_cell *a, const perp_cell *b)
-{
-  for (int p = 0; p < s->n_params; p++)
-    if (trial_decides(&s->kind->params[p]) && strcmp(a->value[p], b->value[p]) != 0) return false;
-  return true;
-}
-
-static uint64_t hash_parts(const perp_study *s, const perp_cell *cell)
-{
-  uint64_t h = 0;
-  for (int p = 0; p < s->n_params; p++)
-    if (trial_decides(&s->kind->params[p]))
-      h = perp_hash64(cell->value[p], strlen(cell->value[p]) + 1, h);
-  return h;
+  for (int p = 0; p < s->n_params; p++) {
+    const perp_param_type type = s->kind->params[p].type;
+    if (type == PERP_PARAM_PLUGIN || type == PERP_PARAM_TEXT)
+      perp_text_add(out, "%zu:%s", strlen(cell->value[p]), cell->value[p]);
+  }
 }
 
 /* of [n]: the first wanted cell with the same parts, itself where there is none; -1 not wanted */
 static int trial_group(const perp_study *study, const perp_plan *plan, const bool *wanted, int *of)
 {
-  size_t mask = 15;
-  while (mask < 2 * (size_t)plan->n) mask = 2 * mask + 1;
-  int *table = perp_xalloc(mask + 1, sizeof *table), groups = 0;
-  for (size_t i = 0; i <= mask; i++) table[i] = -1;
+  json_t *first = json_object(); /* parts -> first cell that has them */
   for (int c = 0; c < plan->n; c++) {
     of[c] = -1;
     if (wanted != NULL && !wanted[c]) continue;
-    size_t i = (size_t)hash_parts(study, &plan->cells[c]) & mask;
-    while (table[i] >= 0 && !same_parts(study, &plan->cells[table[i]], &plan->cells[c]))
-      i = (i + 1) & mask;
-    if (table[i] < 0) {
-      table[i] = c;
-      groups++;
-    }
-    of[c] = table[i];
+    perp_text parts = { 0 };
+    trial_parts(study, &plan->cells[c], &parts);
+    const json_t *known = json_object_get(first, parts.s);
+    of[c] = known != NULL ? (int)json_integer_value(known) : c;
+    if (known == NULL) json_object_set_new_nocheck(first, parts.s, json_integer(c));
+    perp_text_free(&parts);
   }
-  free(table);
+  const int groups = (int)json_object_size(first);
+  json_decref(first);
   return groups;
 }
 
@@ -181,8 +167,7 @@ void perp_trial_say(const perp_trial *t, const perp_study *study, const perp_pla
 {
   static const char *const what[] = {
     [PERP_TRIAL_REFUSED] = "cannot be set up, and will be skipped",
-    [PERP_TRIAL_UNSUITED] = "have a problem that the solver does "
-                            "not serve, and will fail",
+    [PERP_TRIAL_UNSUITED] = "have a problem that the solver does not serve, and will fail",
     [PERP_TRIAL_FAILED] = "fail in their set-up"
   };
   perp_trial_reason *r;

@@ -11,20 +11,24 @@
 
 /* ---- expressions over cells ------------------------------------------------------------------ */
 
+perp_value perp_cell_value(const perp_study *study, const perp_cell *cell, int param)
+{
+  const char *text = cell->value[param];
+  if (text[0] == '\0') return (perp_value){ PERP_VALUE_MISSING, 0, NULL };
+  return study->columns[param].type == PERP_COLUMN_NUMBER
+             ? (perp_value){ PERP_VALUE_NUMBER, strtod(text, NULL), NULL }
+             : (perp_value){ PERP_VALUE_TEXT, 0, text };
+}
+
 static void cell_value(void *user, int row, int column, perp_value *v)
 {
   const perp_plan_scope *s = user;
-  *v = (perp_value){ PERP_VALUE_MISSING, 0, NULL };
   if (column == s->study->n_params) {
     perp_cell_status status = s->status != NULL ? s->status[row] : PERP_CELL_PLANNED;
     *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[status] };
     return;
   }
-  const char *text = s->plan->cells[row].value[column];
-  if (text[0] == '\0') return;
-  *v = s->study->columns[column].type == PERP_COLUMN_NUMBER
-           ? (perp_value){ PERP_VALUE_NUMBER, strtod(text, NULL), NULL }
-           : (perp_value){ PERP_VALUE_TEXT, 0, text };
+  *v = perp_cell_value(s->study, &s->plan->cells[row], column);
 }
 
 void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_study *study,
@@ -59,15 +63,6 @@ static bool same_values(const perp_study *study, const perp_cell *a, const perp_
   for (int p = 0; p < study->n_params; p++)
     if (strcmp(a->value[p], b->value[p]) != 0) return false;
   return true;
-}
-
-/* Open addressing over the ids: index of the cell with the id of `cell`, or where it belongs. */
-static size_t plan_slot_of(const perp_plan *plan, const int *table, size_t mask,
-                           const perp_cell *cell)
-{
-  size_t i = (size_t)strtoull(cell->id, NULL, 16) & mask;
-  while (table[i] >= 0 && strcmp(plan->cells[table[i]].id, cell->id) != 0) i = (i + 1) & mask;
-  return i;
 }
 
 static int drop_of(perp_plan *plan, int param, const char *why)
@@ -132,16 +127,12 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
   plan->cells = perp_pool_alloc(&plan->pool, (size_t)total, sizeof *plan->cells);
   plan->excluded = perp_pool_alloc(&plan->pool, (size_t)study->n_exclude + 1,
                                    sizeof *plan->excluded);
-  size_t mask = 15;
-  while (mask < 2 * (size_t)total) mask = 2 * mask + 1;
-  int *table = perp_xalloc(mask + 1, sizeof *table);
-  for (size_t i = 0; i <= mask; i++) table[i] = -1;
-
   perp_plan_scope scope;
   perp_plan_scope_init(ctx, &scope, study, plan, NULL);
   perp_ctx quiet = *ctx;
   perp_status status = PERP_OK;
   void *memory = NULL;
+  json_t *known = json_object(); /* id -> index of its cell */
   int *index = perp_xalloc((size_t)study->n_params + 1, sizeof *index);
   char(*why)[PERP_WHY_MAX] = perp_xalloc((size_t)study->n_params + 1, sizeof *why);
   make_uses(study, plan);
@@ -168,17 +159,15 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     }
     plan_canonical(&quiet, study, plan, index, &memory, why, cell);
     cell_id(study, cell);
-    size_t slot = plan_slot_of(plan, table, mask, cell);
-    if (table[slot] >= 0) {
-      if (same_values(study, &plan->cells[table[slot]], cell))
-        plan->duplicates++;
-      else
-        status = PERP_FAIL(ctx, PERP_ERR_INTERNAL, "two different cells have the id %s", cell->id);
-      continue;
-    }
-    table[slot] = plan->n++;
+    const json_t *same = json_object_get(known, cell->id);
+    if (same == NULL)
+      json_object_set_new(known, cell->id, json_integer(plan->n++));
+    else if (same_values(study, &plan->cells[json_integer_value(same)], cell))
+      plan->duplicates++;
+    else
+      status = PERP_FAIL(ctx, PERP_ERR_INTERNAL, "two different cells have the id %s", cell->id);
   }
-  free(table);
+  json_decref(known);
   free(index);
   free(why);
   if (status != PERP_OK) perp_plan_free(plan);

@@ -41,6 +41,8 @@ typedef struct perp_plan {
       *use; /* [n_params] of each value of its axis, or of the fixed one; NULL in a loaded plan */
 } perp_plan;
 
+/* The value of a parameter in expressions. */
+perp_value perp_cell_value(const perp_study *study, const perp_cell *cell, int param);
 perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan);
 /* Is every value that the study names used by a cell?  Errors with their places go to diag.  A
  * study that the command line has narrowed may have unused values of its file. */

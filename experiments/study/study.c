@@ -53,11 +53,8 @@ static const perp_cell_kind *read_kind(perp_study_reader *r, const perp_node *ro
       if (perp_tree_get(root, kinds[n]->sections[i]) != NULL) return kinds[n];
   }
   if (name == NULL) return kinds[0];
-  const char *close = perp_closest(name, names, n);
-  char hint[80] = "";
-  if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
-  perp_diag_error(r->diag, perp_tree_get(root, "kind"), 0, close != NULL ? hint : NULL,
-                  "unknown kind of study '%s'", name);
+  perp_study_unknown(r->diag, perp_tree_get(root, "kind"), "kind of study", name, "", names, n,
+                     NULL);
   return NULL;
 }
 
@@ -101,9 +98,8 @@ static void require_params(perp_study_reader *r, const perp_node *root)
     const char *key = s->kind->params[p].key;
     bool axis = perp_tree_get(root, key) != NULL || perp_tree_get(grid, key) != NULL;
     for (int a = 0; a < s->n_axes; a++) axis = axis || s->axes[a].param == p;
-    if (!axis && s->fixed[p] == NULL) {
+    if (!axis && s->fixed[p] == NULL)
       perp_diag_error(r->diag, root, 0, NULL, "'%s' is missing: %s", key, s->kind->params[p].help);
-    }
   }
 }
 
@@ -337,12 +333,9 @@ static void read_report(perp_study_reader *r, const perp_node *root)
       plots[n] = perp_plot_names[n].name;
       known = known || strcmp(plots[n], name) == 0;
     }
-    if (known) continue;
-    const char *close = perp_closest(name, plots, n);
-    char hint[80] = "";
-    if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
-    perp_diag_error(r->diag, perp_study_place(node, "plots", i), 0, close != NULL ? hint : NULL,
-                    "unknown plot '%s'", name);
+    if (!known)
+      perp_study_unknown(r->diag, perp_study_place(node, "plots", i), "plot", name, "", plots, n,
+                         NULL);
   }
 }
 
@@ -384,6 +377,7 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   if (s->kind == NULL) return PERP_ERR_FORMAT;
   s->n_params = perp_kind_params(s->kind);
   s->fixed = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed);
+  s->axes = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->axes); /* at most all vary */
   s->fixed_at = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed_at);
   s->narrowed = q->n_set > 0;
   check_top(r, root);

@@ -51,8 +51,7 @@ typedef struct perp_study {
   int n_columns, n_metrics;
   const perp_metric *metric; /* [n_metrics] */
   perp_column *columns;
-  int n_option_columns; /* options that the grid varies in brackets: "stab.alpha" */
-  const char **option_columns;
+  perp_names option_columns; /* options that the grid varies in brackets: "stab.alpha" */
 
   int n_exclude, n_published, n_claims;
   perp_exclude *exclude;

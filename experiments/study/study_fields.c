@@ -6,6 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+void perp_study_unknown(perp_diag *diag, const perp_node *at, const char *what, const char *word,
+                        const char *where, const char *const *names, int n, const char *lead)
+{
+  const char *close = perp_closest(word, names, n);
+  perp_text hint = { 0 };
+  if (close != NULL)
+    perp_text_add(&hint, "did you mean '%s'?", close);
+  else if (lead != NULL)
+    for (int k = 0; k < n && hint.n < 100; k++)
+      perp_text_add(&hint, "%s%s", k == 0 ? lead : ", ", names[k]);
+  perp_diag_error(diag, at, 0, hint.s, "unknown %s '%s'%s", what, word, where);
+  perp_text_free(&hint);
+}
+
 void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *what,
                            const char *const *keys)
 {
@@ -15,16 +29,9 @@ void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *wh
     bool known = false;
     for (int k = 0; k < n; k++) known = known || strcmp(keys[k], map->key[i]->text) == 0;
     if (known) continue;
-    const char *close = perp_closest(map->key[i]->text, keys, n);
-    perp_text hint = { 0 };
-    if (close != NULL)
-      perp_text_add(&hint, "did you mean '%s'?", close);
-    else
-      for (int k = 0; k < n && hint.n < 100; k++)
-        perp_text_add(&hint, "%s%s", k == 0 ? "known: " : ", ", keys[k]);
-    perp_diag_error(diag, map->key[i], 0, hint.s, "unknown key '%s' in %s", map->key[i]->text,
-                    what);
-    perp_text_free(&hint);
+    char where[100];
+    snprintf(where, sizeof where, " in %.90s", what);
+    perp_study_unknown(diag, map->key[i], "key", map->key[i]->text, where, keys, n, "known: ");
   }
 }
 
@@ -107,14 +114,7 @@ int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *ke
   int n = 0;
   for (; choices[n] != NULL; n++)
     if (strcmp(choices[n], text) == 0) return n;
-  const char *close = perp_closest(text, choices, n);
-  perp_text hint = { 0 };
-  if (close != NULL)
-    perp_text_add(&hint, "did you mean '%s'?", close);
-  else
-    for (int i = 0; i < n; i++) perp_text_add(&hint, "%s%s", i ? ", " : "one of: ", choices[i]);
-  perp_diag_error(r->diag, perp_tree_get(map, key), 0, hint.s, "unknown %s '%s'", key, text);
-  perp_text_free(&hint);
+  perp_study_unknown(r->diag, perp_tree_get(map, key), key, text, "", choices, n, "one of: ");
   return 0;
 }
 

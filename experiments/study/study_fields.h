@@ -17,6 +17,10 @@ typedef struct perp_study_reader {
 } perp_study_reader;
 
 bool perp_study_empty(const perp_node *node);
+/* "unknown WHAT 'word'WHERE" with a hint: the nearest of names [n], else a list of them behind
+ * `lead` (NULL: none). */
+void perp_study_unknown(perp_diag *diag, const perp_node *at, const char *what, const char *word,
+                        const char *where, const char *const *names, int n, const char *lead);
 /* A map, NULL: none.  keys: those that it may have, NULL: not checked here. */
 const perp_node *perp_study_section(perp_study_reader *r, const perp_node *map, const char *key,
                                     const char *const *keys);

@@ -97,26 +97,20 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
 }
 
 struct values {
-  const char **text;
+  perp_names text;
   const perp_node **at; /* where each stands */
-  int n, size;
 };
 
 static void add_value(perp_study_reader *r, struct values *v, const char *text, const perp_node *at)
 {
-  for (int i = 0; i < v->n; i++)
-    if (strcmp(v->text[i], text) == 0) return; /* the same value twice is one value */
-  if (v->n == v->size) {
-    v->size = 2 * v->size + 8;
-    const char **more = perp_pool_alloc(&r->s->pool, (size_t)v->size, sizeof *more);
-    const perp_node **places = perp_pool_alloc(&r->s->pool, (size_t)v->size, sizeof *places);
-    if (v->n > 0) memcpy(more, v->text, (size_t)v->n * sizeof *more);
-    if (v->n > 0) memcpy(places, v->at, (size_t)v->n * sizeof *places);
-    v->text = more;
-    v->at = places;
+  const int n = v->text.n;
+  if (perp_names_index(&r->s->pool, &v->text, text, -1) < n) return; /* one value, named twice */
+  if ((n & (n - 1)) == 0) {                                          /* full at each power of two */
+    const perp_node **more = perp_pool_alloc(&r->s->pool, 2 * (size_t)n + 1, sizeof *more);
+    if (n > 0) memcpy(more, v->at, (size_t)n * sizeof *more);
+    v->at = more;
   }
-  v->at[v->n] = at;
-  v->text[v->n++] = text;
+  v->at[n] = at;
 }
 
 /* "stab.alpha" for "...alpha=[50, 200]": worth a column of its own in the tables. */
@@ -127,13 +121,10 @@ static void note_option(perp_study_reader *r, const perp_param *param, const cha
   if (param->type != PERP_PARAM_PLUGIN || end == text || end[-1] != '=') return;
   const char *begin = --end;
   while (begin > text && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_')) begin--;
-  char *name = perp_pool_printf(&r->s->pool, "%s.%.*s", param->key, (int)(end - begin), begin);
-  for (int i = 0; i < r->s->n_option_columns; i++)
-    if (strcmp(r->s->option_columns[i], name) == 0) return;
   enum { MOST = 16 };
-  if (r->s->option_columns == NULL)
-    r->s->option_columns = perp_pool_alloc(&r->s->pool, MOST, sizeof *r->s->option_columns);
-  if (r->s->n_option_columns < MOST) r->s->option_columns[r->s->n_option_columns++] = name;
+  perp_names_index(&r->s->pool, &r->s->option_columns,
+                   perp_pool_printf(&r->s->pool, "%s.%.*s", param->key, (int)(end - begin), begin),
+                   MOST);
 }
 
 /* A text with bracketed lists stands for all combinations of their items. */
@@ -141,10 +132,10 @@ static void study_values_expand(perp_study_reader *r, struct values *v, const pe
                                 const perp_node *at, const char *text)
 {
   const char *open = strchr(text, '[');
-  if (r->diag->errors > 0 && v->n > MOST_VALUES) return;
+  if (r->diag->errors > 0 && v->text.n > MOST_VALUES) return;
   if (open == NULL) {
     const char *value = perp_param_canonical(r->ctx, &r->s->pool, r->diag, param, at, text);
-    if (value != NULL && v->n == MOST_VALUES)
+    if (value != NULL && v->text.n == MOST_VALUES)
       perp_diag_error(r->diag, at, 0, NULL, "more than %d values", MOST_VALUES);
     else if (value != NULL)
       add_value(r, v, value, at);
@@ -251,10 +242,7 @@ static void read_values(perp_study_reader *r, struct values *v, const perp_param
 
 void perp_study_add_axis(perp_study *s, int param, const char *const *value, int n)
 {
-  perp_axis *axes = perp_pool_alloc(&s->pool, (size_t)s->n_axes + 1, sizeof *axes);
-  if (s->n_axes > 0) memcpy(axes, s->axes, (size_t)s->n_axes * sizeof *axes);
-  perp_axis *a = &axes[s->n_axes++];
-  s->axes = axes;
+  perp_axis *a = &s->axes[s->n_axes++];
   a->param = param;
   a->n = n;
   a->value = perp_pool_alloc(&s->pool, (size_t)n, sizeof *a->value);
@@ -273,11 +261,11 @@ void perp_study_read_param(perp_ctx *ctx, perp_study *s, perp_diag *diag, int p,
   perp_study_reader r = { ctx, diag, s };
   struct values v = { 0 };
   read_values(&r, &v, &s->kind->params[p], node);
-  if (v.n == 1) {
-    perp_study_fix(s, p, v.text[0]);
+  if (v.text.n == 1) {
+    perp_study_fix(s, p, v.text.text[0]);
     s->fixed_at[p] = v.at[0];
-  } else if (v.n > 1) {
-    perp_study_add_axis(s, p, v.text, v.n);
+  } else if (v.text.n > 1) {
+    perp_study_add_axis(s, p, v.text.text, v.text.n);
     s->axes[s->n_axes - 1].at = v.at;
   }
 }
