@@ -102,11 +102,10 @@ static void list_families(bool json)
       printf("  %-17s %s\n", f->name, f->summary);
       continue;
     }
-    perp_json_object(&j, NULL,
-                     "name %s, summary %s, least %d, most %d, boxes? %d, factored? %d, "
-                     "solvable? %d",
-                     f->name, f->summary, f->least, f->most, f->contact, f->factored,
-                     (f->classes & PERP_CLASS_SOLVABLE) != 0);
+    perp_json_object(
+        &j, NULL, "name %s, summary %s, least %d, most %d, boxes? %d, factored? %d, solvable? %d",
+        f->name, f->summary, f->least, f->most, f->contact, f->factored,
+        (f->classes & PERP_CLASS_SOLVABLE) != 0);
   }
   if (json) perp_json_close(&j, ']');
   if (json) printf("\n");
@@ -305,8 +304,8 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
     perp_json j = { .out = stdout, .indent = true };
     perp_json_open(&j, NULL, '{');
     perp_json_members(&j,
-                      "family %s, provenance %s, n %d, storage %s, nonzeros %lld, contact %d, "
-                      "box %d, free %d, fixed %d, friction %d, cones %d, zero_diagonal %d, "
+                      "family %s, provenance %s, n %d, storage %s, nonzeros %lld, contact %d, box "
+                      "%d, free %d, fixed %d, friction %d, cones %d, zero_diagonal %d, "
                       "stewart_trinkle %d, asymmetry %g, has_solution? %d",
                       q.family, q.provenance, n, p->F != NULL ? "factored" : "dense", entries,
                       contact, box, free_rows, fixed, friction, cones, zero_diagonal,

@@ -12,11 +12,10 @@
 
 static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgement *g)
 {
-  perp_json_object(j, key,
-                   "rel %g, data %g, abs %g, componentwise %g, siconos %g, fclib %g, abh %g, "
-                   "coupling %g",
-                   g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh,
-                   g->coupling);
+  perp_json_object(
+      j, key,
+      "rel %g, data %g, abs %g, componentwise %g, siconos %g, fclib %g, abh %g, coupling %g",
+      g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh, g->coupling);
 }
 
 static void print_judgement(const perp_lcp_judgement *g)
@@ -31,9 +30,8 @@ static const char *const proof_names[] = { "none", "ray", "none-within", "infeas
 
 static const char tol_help[] =
     "largest rel of a solution, the residual relative to lambda; default 1e-10";
-static const char data_help[] =
-    "largest data of a solution, what is left of w relative to b; not asked by default: "
-    "then rel alone decides";
+static const char data_help[] = "largest data of a solution, what is left of w relative to b; not "
+                                "asked by default: then rel alone decides";
 
 enum { NOT_SOLVED, UNDECIDED, SOLVED, FIXED_WORK }; /* FIXED_WORK: so many sweeps, no tolerance */
 static const char *const verdicts[] = { "not solved", "undecided", "solved", "fixed-work" };
@@ -318,10 +316,9 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
     const bool friction = perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE);
     status = friction || !perp_option_given(args, "friction")
                  ? solve_apart(&t, &p)
-                 : perp_usage_error(args,
-                                    "--friction has no effect: %s has no friction rows; leave it "
-                                    "out",
-                                    args->arg[0]);
+                 : perp_usage_error(
+                       args, "--friction has no effect: %s has no friction rows; leave it out",
+                       args->arg[0]);
     perp_lcp_problem_free(&p);
   }
   perp_spec_free(&spec);

@@ -45,11 +45,10 @@ static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outs
           "%s was built with another version of perp: it does not know %s; build it again", path,
           h->what);
     if (there->size != h->size)
-      return PERP_FAIL(
-          ctx, PERP_ERR_FORMAT,
-          "%s was built with another version of perp: %s has %zu bytes there and %zu here; "
-          "build it again",
-          path, h->what, there->size, h->size);
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                       "%s was built with another version of perp: %s has %zu bytes there and %zu "
+                       "here; build it again",
+                       path, h->what, there->size, h->size);
   }
   return PERP_OK;
 }

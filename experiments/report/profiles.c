@@ -122,15 +122,13 @@ static void profiles(perp_page *page, const box *b)
         perp_pool_printf(&page->pool, "Performance profile at rel <= %s", b->target.text[t]),
         "time / time of the fastest solver of the problem",
         "Dolan and More: share of problems solved within a factor tau of the fastest. A failure "
-        "never counts as "
-        "solved, and a problem that all fail stays in the denominator.");
+        "never counts as solved, and a problem that all fail stays in the denominator.");
   profiles_draw(
       page, b, DATA, b->target.n - 1, b->target.n - 1, "data-profile",
       perp_pool_printf(&page->pool, "Data profile at rel <= %s", b->target.text[b->target.n - 1]),
       "work, in products with A (the cost of a sweep)",
       "More and Wild: share of problems solved within a budget; the unit is the time of one "
-      "product A lambda of the "
-      "same problem.");
+      "product A lambda of the same problem.");
   profiles_draw(page, b, ECDF, 0, b->target.n - 1, "ecdf",
                 "Share of (problem, target) pairs solved within a time", "thread-CPU time [s]",
                 "Does not depend on which other solvers are shown.");
@@ -192,8 +190,7 @@ static void failure_matrix(perp_page *page, const box *b)
       page->out,
       "<h3 id=\"failure-matrix\">Who solves what, and why not</h3>\n<p class=\"note\">Solved / all "
       "(problem, target) pairs of the family; below, the reason of each failure as the solver or "
-      "the "
-      "judge gave it. An unsolvable problem is answered best by <em>infeasible</em>.</p>\n"
+      "the judge gave it. An unsolvable problem is answered best by <em>infeasible</em>.</p>\n"
       "<div class=\"scroll\"><table><tr><th>solver</th>");
   for (int f = 0; f < family.n; f++) perp_html(page->out, "<th>%s</th>", family.text[f]);
   perp_html(page->out, "</tr>\n");

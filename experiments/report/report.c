@@ -78,12 +78,11 @@ static void report_warnings(perp_page *page)
 static void report_upgrade(perp_page *page)
 {
   if (page->interactive || page->figures == 0) return;
-  perp_html(
-      page->out,
-      "<p class=\"note\">The figures of this page are pictures; "
-      "<code>./perp report %s --interactive</code> makes a page on which they can be filtered, "
-      "compared and replayed (needs npm).</p>\n",
-      page->dir);
+  perp_html(page->out,
+            "<p class=\"note\">The figures of this page are pictures; <code>./perp report %s "
+            "--interactive</code> makes a page on which they can be filtered, compared and "
+            "replayed (needs npm).</p>\n",
+            page->dir);
 }
 
 static void report_body(perp_page *page, const char *script)

@@ -61,13 +61,12 @@ void perp_page_scenes(perp_page *page)
     if (s >= 0 && r >= 0) at[r * SCENES_MOST + s] = c;
   }
   if (scene.n < SCENES_LEAST || row.n < 2) return;
-  perp_html(
-      page->out,
-      "<h2 id=\"scenes\">On which scene</h2>\n<p class=\"note\"><code>%s</code> of each run, or "
-      "why there is none; <em>unsolved</em>: this share of the problems was not solved; "
-      "<em>fixed-work</em>: so many sweeps were asked for.</p>\n<div "
-      "class=\"scroll\"><table><tr><th></th>",
-      metric);
+  perp_html(page->out,
+            "<h2 id=\"scenes\">On which scene</h2>\n<p class=\"note\"><code>%s</code> of each run, "
+            "or why there is none; <em>unsolved</em>: this share of the problems was not solved; "
+            "<em>fixed-work</em>: so many sweeps were asked for.</p>\n<div "
+            "class=\"scroll\"><table><tr><th></th>",
+            metric);
   for (int s = 0; s < scene.n; s++)
     perp_html(page->out, "<th class=\"head\">%s</th>", brief_scene(page, scene.text[s]));
   perp_html(page->out, "</tr>\n");

@@ -63,11 +63,10 @@ static void sections_counts(perp_page *page)
               100 * page->study->accept.unsolved);
   perp_html(page->out, "</p>\n");
   if (page->results->as_recorded > 0)
-    perp_html(
-        page->out,
-        "<p class=\"note mark\">%d cells are ok as recorded: in results of schema 1, ok meant "
-        "that the run reached its end, not that every problem of it was solved.</p>\n",
-        page->results->as_recorded);
+    perp_html(page->out,
+              "<p class=\"note mark\">%d cells are ok as recorded: in results of schema 1, ok "
+              "meant that the run reached its end, not that every problem of it was solved.</p>\n",
+              page->results->as_recorded);
 }
 
 /* The axis of scenes; NULL when there is one scene. */
@@ -119,12 +118,11 @@ static void sections_winners(perp_page *page)
     double theirs = perp_page_value(page, winner, primary),
            ours = perp_page_value(page, best, primary);
     if (!(ours > 0 && theirs > 2 * ours)) continue; /* beside an exact zero a factor says nothing */
-    perp_html(
-        page->out,
-        "<li>Judged by <code>%s</code> (%m) the winner would be %s, whose <code>%s</code> is %m: "
-        "%m times the smallest.</li>\n",
-        other, perp_page_value(page, winner, other), perp_page_row_label(page, winner), primary,
-        theirs, theirs / ours);
+    perp_html(page->out,
+              "<li>Judged by <code>%s</code> (%m) the winner would be %s, whose <code>%s</code> is "
+              "%m: %m times the smallest.</li>\n",
+              other, perp_page_value(page, winner, other), perp_page_row_label(page, winner),
+              primary, theirs, theirs / ours);
   }
 }
 
@@ -134,13 +132,12 @@ static void sections_claims(perp_page *page)
   if (n == 0) return;
   const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   perp_html(page->out,
-            "<h3>Claims</h3>\n<div class=\"scroll\"><table><tr><th>claim</th><th>verdict</th>"
-            "<th class=\"n\">measured</th><th>test</th></tr>\n");
+            "<h3>Claims</h3>\n<div class=\"scroll\"><table><tr><th>claim</th><th>verdict</th><th "
+            "class=\"n\">measured</th><th>test</th></tr>\n");
   for (int i = 0; i < n; i++)
     perp_html(page->out,
-              "<tr><td class=\"text\">%s</td><td class=\"%s\">%s</td><td "
-              "class=\"n\">%m</td>"
-              "<td class=\"wrap\"><code>%s</code></td></tr>\n",
+              "<tr><td class=\"text\">%s</td><td class=\"%s\">%s</td><td class=\"n\">%m</td><td "
+              "class=\"wrap\"><code>%s</code></td></tr>\n",
               result[i].claim->text, result[i].verdict == PERP_CLAIM_PROVED ? "good" : "bad",
               perp_verdict_name(result[i].verdict), result[i].left, result[i].claim->expr_text);
   perp_html(page->out, "</table></div>\n");
@@ -228,9 +225,8 @@ void perp_page_summary(perp_page *page)
 
   perp_html(page->out,
             "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">For each combination its best cell "
-            "by <code>%s</code>%s. "
-            "Green: the smallest of the column. A cell with a status stands behind those that are "
-            "ok and wins nothing.</p>\n<div class=\"scroll\"><table><tr>",
+            "by <code>%s</code>%s. Green: the smallest of the column. A cell with a status stands "
+            "behind those that are ok and wins nothing.</p>\n<div class=\"scroll\"><table><tr>",
             primary, page->view.n_groups > MOST ? ", the first 20" : "");
   perp_html(page->out, "<th>combination</th>");
   int winner[COLUMNS];
@@ -295,16 +291,18 @@ static void failures_by_reason(perp_page *page, const int *row, int n)
     if (g == groups) first[groups++] = row[i];
     count[g]++;
   }
-  perp_html(page->out, "<div class=\"scroll\"><table><tr><th class=\"n\">cells</th><th>of</th>"
-                       "<th>status</th><th>reason</th><th>for example</th></tr>\n");
+  perp_html(
+      page->out,
+      "<div class=\"scroll\"><table><tr><th "
+      "class=\"n\">cells</th><th>of</th><th>status</th><th>reason</th><th>for example</th></tr>\n");
   for (int left = groups; left > 0; left--) {
     int g = 0;
     for (int k = 1; k < groups; k++)
       if (count[k] > count[g]) g = k;
     const perp_record *rec = &page->results->record[first[g]];
     perp_html(page->out,
-              "<tr><td class=\"n\">%d</td><td><code>%s</code></td><td class=\"%s\">%s</td>"
-              "<td>%s</td><td class=\"wrap\">%s (<code>%s</code>)</td></tr>\n",
+              "<tr><td class=\"n\">%d</td><td><code>%s</code></td><td "
+              "class=\"%s\">%s</td><td>%s</td><td class=\"wrap\">%s (<code>%s</code>)</td></tr>\n",
               count[g], subject_of(page, first[g]), status_class(rec->status),
               perp_cell_status_names[rec->status], rec->reason, rec->cause,
               page->results->plan.cells[first[g]].id);
@@ -330,33 +328,33 @@ void perp_page_failures(perp_page *page)
               "result, and nothing of it is called solved.</p>\n",
               fixed);
   if (failed == 0) {
-    perp_html(page->out,
-              page->results->as_recorded > 0
-                  ? "<p>None is recorded: every cell reached its end. Whether its problems were "
-                    "solved was not asked (schema 1).</p>\n"
-              : fixed > 0
-                  ? "<p>None: every other cell reached its end and solved every problem.</p>\n"
-                  : "<p>None: every cell reached its end and solved every problem.</p>\n");
+    perp_html(
+        page->out,
+        page->results->as_recorded > 0 ? "<p>None is recorded: every cell reached its end. Whether "
+                                         "its problems were solved was not asked (schema 1).</p>\n"
+        : fixed > 0 ? "<p>None: every other cell reached its end and solved every problem.</p>\n"
+                    : "<p>None: every cell reached its end and solved every problem.</p>\n");
     return;
   }
   perp_html(page->out,
-            "<p class=\"note\">A failed cell is a result: it stays in the table with its cause. "
-            "An <span class=\"mark\">unsolved</span> one reached its end with problems that were "
-            "not solved: its figures stand, marked, and win nothing. Figures of a cell that was "
-            "cut short are those up to the time it reached.</p>\n");
+            "<p class=\"note\">A failed cell is a result: it stays in the table with its cause. An "
+            "<span class=\"mark\">unsolved</span> one reached its end with problems that were not "
+            "solved: its figures stand, marked, and win nothing. Figures of a cell that was cut "
+            "short are those up to the time it reached.</p>\n");
   if (failed > FEW) {
     failures_by_reason(page, row, failed);
     perp_html(page->out, "<details><summary>all %d of these cells</summary>\n", failed);
   }
-  perp_html(page->out, "<div class=\"scroll\"><table><tr><th>cell</th><th>combination</th>"
-                       "<th>status</th><th>reason</th><th>cause</th></tr>\n");
+  perp_html(page->out, "<div "
+                       "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</"
+                       "th><th>reason</th><th>cause</th></tr>\n");
   for (int i = 0; i < failed; i++) {
     const perp_record *rec = &page->results->record[row[i]];
     perp_text label = { 0 };
     perp_cell_label(page->study, &page->results->plan.cells[row[i]], &label);
     perp_html(page->out,
-              "<tr><td><code>%s</code></td><td>%s</td><td "
-              "class=\"%s\">%s</td><td>%s</td><td class=\"wrap\">%s</td></tr>\n",
+              "<tr><td><code>%s</code></td><td>%s</td><td class=\"%s\">%s</td><td>%s</td><td "
+              "class=\"wrap\">%s</td></tr>\n",
               page->results->plan.cells[row[i]].id, label.s != NULL ? label.s : "",
               status_class(rec->status), perp_cell_status_names[rec->status], rec->reason,
               rec->cause);
@@ -374,8 +372,8 @@ void perp_page_cells(perp_page *page)
   perp_html(page->out,
             "<h2 id=\"cells\">All cells</h2>\n<p class=\"note\">Each line can be repeated alone: "
             "<code>perp show %s CELL</code> prints everything about a cell.</p>\n"
-            "<details><summary>%d cells</summary><div class=\"scroll\"><table><tr><th>cell</th>"
-            "<th>combination</th><th>status</th>",
+            "<details><summary>%d cells</summary><div "
+            "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</th>",
             page->dir, page->results->plan.n);
   if (primary != NULL)
     perp_html(page->out, "<th class=\"n\">%s</th>", perp_page_axis(page, primary));

@@ -80,8 +80,7 @@ void perp_page_series(perp_page *page)
       if (!headed)
         perp_html(page->out,
                   "<h2 id=\"series\">Drift and energy over time</h2>\n<p class=\"note\">At h = %g "
-                  "s. A method that "
-                  "diverged, or was cut short, ends where it was stopped.</p>\n",
+                  "s. A method that diverged, or was cut short, ends where it was stopped.</p>\n",
                   h);
       page->folded = drawn; /* one picture is enough where a script draws them all */
       headed = true;
@@ -99,12 +98,11 @@ void perp_page_series(perp_page *page)
         .n = n,
         .curves = curve,
       };
-      perp_page_figure(
-          page, &f,
-          charts[c].logy ? "Largest position error over all joints at accepted states, after "
-                           "stabilization; exact zeros are not drawn."
-                         : "Total mechanical energy, zero at the start for a scene that starts at "
-                           "rest at height 0.");
+      perp_page_figure(page, &f,
+                       charts[c].logy ? "Largest position error over all joints at accepted "
+                                        "states, after stabilization; exact zeros are not drawn."
+                                      : "Total mechanical energy, zero at the start for a scene "
+                                        "that starts at rest at height 0.");
       drawn = drawn || perp_figure_points(&f) > 0;
     }
   page->folded = false;

@@ -147,15 +147,13 @@ static void tex_tables(perp_page *page, FILE *out)
 static void tex_numbers(perp_page *page, FILE *out)
 {
   const perp_results *r = page->results;
-  fprintf(
-      out,
-      "%% Numbers of the study %s: \\input this file, then \\perpvalue{cells.ok} and so on; all "
-      "names "
-      "are below.\n"
-      "\\providecommand{\\perpdefine}[2]{\\expandafter\\def\\csname perp@#1\\endcsname{#2}}\n"
-      "\\newcommand{\\perpvalue}[1]{\\ifcsname perp@#1\\endcsname\\csname perp@#1\\endcsname\\else"
-      "\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
-      page->study->name);
+  fprintf(out,
+          "%% Numbers of the study %s: \\input this file, then \\perpvalue{cells.ok} and so on; "
+          "all names are below.\n"
+          "\\providecommand{\\perpdefine}[2]{\\expandafter\\def\\csname perp@#1\\endcsname{#2}}\n"
+          "\\newcommand{\\perpvalue}[1]{\\ifcsname perp@#1\\endcsname\\csname "
+          "perp@#1\\endcsname\\else\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
+          page->study->name);
   perp_tex(out, "\\perpdefine{study}{%s}\n\\perpdefine{cells}{%m}\n", page->study->name,
            (double)r->plan.n);
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
@@ -186,24 +184,20 @@ static void tex_numbers(perp_page *page, FILE *out)
 static void tex_figures(perp_page *page, FILE *out)
 {
   const bool tikz = strstr(page->formats, "tikz") != NULL;
-  fprintf(
-      out,
-      "%% Figures of the study %s: \\usepackage{graphicx}%s, \\input this file, then\n"
-      "%% \\begin{figure}\\perpFigure{NAME}\\end{figure}; \\newcommand{\\perpfigs}{.../figs/}, "
-      "before, "
-      "says where they are.\n"
-      "%s"
-      "\\providecommand{\\perpfigs}{}\n"
-      "\\providecommand{\\perpfit}[1]{\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else"
-      "\\width\\fi}{!}{#1}}\n"
-      "\\providecommand{\\perpFigure}[1]{\\ifcsname perp@fig@#1\\endcsname\\csname "
-      "perp@fig@#1\\endcsname\\else"
-      "\\errmessage{no figure '#1' in figures.tex}\\fi}\n",
-      page->study->name, tikz ? " and {gnuplot-lua-tikz}" : "",
-      tikz
-          ? "% (gnuplot -e 'set terminal tikz createstyle' writes gnuplot-lua-tikz.sty where it is "
-            "missing)\n"
-          : "");
+  fprintf(out,
+          "%% Figures of the study %s: \\usepackage{graphicx}%s, \\input this file, then\n"
+          "%% \\begin{figure}\\perpFigure{NAME}\\end{figure}; \\newcommand{\\perpfigs}{.../figs/}, "
+          "before, says where they are.\n"
+          "%s\\providecommand{\\perpfigs}{}\n"
+          "\\providecommand{\\perpfit}[1]{\\resizebox{\\ifdim\\width>"
+          "\\linewidth\\linewidth\\else\\width\\fi}{!}{#1}}\n"
+          "\\providecommand{\\perpFigure}[1]{\\ifcsname perp@fig@#1\\endcsname\\csname "
+          "perp@fig@#1\\endcsname\\else"
+          "\\errmessage{no figure '#1' in figures.tex}\\fi}\n",
+          page->study->name, tikz ? " and {gnuplot-lua-tikz}" : "",
+          tikz ? "% (gnuplot -e 'set terminal tikz createstyle' writes gnuplot-lua-tikz.sty where "
+                 "it is missing)\n"
+               : "");
   if (page->drawn.n > 0) fputs(page->drawn.s, out);
 }
 
@@ -222,8 +216,8 @@ static void tex_example(perp_page *page, FILE *out)
   fprintf(out,
           "%% pdflatex example.tex: every table and figure of the study %s\n"
           "\\documentclass{article}\n"
-          "\\usepackage[T1]{fontenc}\n\\usepackage{textcomp,booktabs,graphicx}\n%s"
-          "\\usepackage[margin=2.5cm]{geometry}\n"
+          "\\usepackage[T1]{fontenc}\n\\usepackage{textcomp,booktabs,graphicx}\n%s\\usepackage["
+          "margin=2.5cm]{geometry}\n"
           "\\newcommand{\\perpfigs}{%s/}\n"
           "\\input{numbers}\n\\input{tables}\n\\input{figures}\n\\begin{document}\n"
           "\\section*{",
@@ -231,18 +225,16 @@ static void tex_example(perp_page *page, FILE *out)
           strstr(page->formats, "tikz") != NULL ? "\\usepackage{gnuplot-lua-tikz}\n" : "",
           figs != NULL ? figs : page->figs);
   free(figs);
-  perp_tex(
-      out,
-      "%s}\nOf the \\perpvalue{cells} cells of \\texttt{\\perpvalue{study}} "
-      "\\ifcsname perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended well.\n",
-      page->study->title);
+  perp_tex(out,
+           "%s}\nOf the \\perpvalue{cells} cells of \\texttt{\\perpvalue{study}} \\ifcsname "
+           "perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended well.\n",
+           page->study->title);
   for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
     if (macros[i].there)
-      fprintf(
-          out,
-          "\\begin{table}[htbp]\\centering\\perpfit{\\perp%s}\\caption{\\texttt{\\string\\perp%s}}"
-          "\\end{table}\n",
-          macros[i].name, macros[i].name);
+      fprintf(out,
+              "\\begin{table}[htbp]\\centering\\perpfit{\\perp%s}\\caption{\\texttt{\\string\\perp%"
+              "s}}\\end{table}\n",
+              macros[i].name, macros[i].name);
   fputs("\\clearpage\n", out);
   /* the macros of the figures say their names */
   for (const char *s = page->drawn.n > 0 ? page->drawn.s : "";

@@ -285,10 +285,9 @@ static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
   for (int k = 0; k < figures; k++)
     perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, s->published[k].metric,
                s->published[k].where_text, s->published[k].source);
-  perp_wrap(
-      out, 2,
-      "factor: geometric mean of ours / published, whichever is larger; a cell that failed counts "
-      "as 100");
+  perp_wrap(out, 2,
+            "factor: geometric mean of ours / published, whichever is larger; a cell that failed "
+            "counts as 100");
 }
 
 void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
