@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sections of a report that are tables and text. */
 #include "experiments/report/page.h"
+#include "experiments/results/tally.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -159,42 +160,27 @@ void perp_page_answers(perp_page *page)
 
 /* ---- summary -------------------------------------------------------------------------------------------- */
 
-typedef struct ranked {
-  int row;
-  int group; /* 0: may win; 1, 2: fixed work and unsolved, behind these */
-  double value;
-} ranked;
-
-static int sections_by_value(const void *a, const void *b)
-{
-  const ranked *x = a, *y = b;
-  if (x->group != y->group) return x->group - y->group;
-  return (x->value > y->value) - (x->value < y->value);
-}
-
 int perp_page_ranked(perp_page *page, int *cell, int most)
 {
   const perp_view *v = &page->view;
   const char *primary = page->study->metrics.primary;
   if (primary == NULL) return 0;
-  ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
+  perp_ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
   int n = 0;
   for (int g = 0; g < v->n_groups; g++) {
-    ranked best = { -1, 3, HUGE_VAL };
+    perp_ranked best = { -1, 3, HUGE_VAL, 0 };
     for (int i = 0; i < v->group[g].n; i++) {
       int row = v->group[g].cell[i];
       double value = perp_page_value(page, row, primary);
-      const int group = perp_results_wins(page->results, row)     ? 0
-                        : perp_results_counts(page->results, row) ? 1
-                                                                  : 2;
+      const int group = perp_results_group(page->results, row);
       if (perp_view_stands(v, row) && !isnan(value) &&
-          (group < best.group || (group == best.group && value < best.value)))
-        best = (ranked){ row, group, value };
+          (group < best.group || (group == best.group && value < best.key)))
+        best = (perp_ranked){ row, group, value, 0 };
     }
-    if (best.row >= 0) list[n++] = best;
+    if (best.cell >= 0) list[n++] = best;
   }
-  qsort(list, (size_t)n, sizeof *list, sections_by_value);
-  for (int i = 0; i < n && i < most; i++) cell[i] = list[i].row;
+  perp_ranked_sort(list, n);
+  for (int i = 0; i < n && i < most; i++) cell[i] = list[i].cell;
   return n < most ? n : most;
 }
 
@@ -273,41 +259,33 @@ static const char *status_class(perp_cell_status status)
   return status == PERP_CELL_OK ? "" : perp_cell_whole(status) ? "mark" : "bad";
 }
 
-static bool failed_alike(const perp_page *page, int a, int b)
-{
-  const perp_record *x = &page->results->record[a], *y = &page->results->record[b];
-  return x->status == y->status && strcmp(x->reason, y->reason) == 0 &&
-         strcmp(subject_of(page, a), subject_of(page, b)) == 0;
-}
-
 /* One line for the cells of a subject that failed for one reason, the most frequent first. */
 static void failures_by_reason(perp_page *page, const int *row, int n)
 {
-  int *first = perp_pool_alloc(&page->pool, (size_t)n, sizeof *first);
-  int *count = perp_pool_alloc(&page->pool, (size_t)n, sizeof *count), groups = 0;
+  perp_tally failures = { 0 };
   for (int i = 0; i < n; i++) {
-    int g = 0;
-    while (g < groups && !failed_alike(page, first[g], row[i])) g++;
-    if (g == groups) first[groups++] = row[i];
-    count[g]++;
+    const perp_record *rec = &page->results->record[row[i]];
+    perp_tally_add(&failures,
+                   perp_pool_printf(&page->pool, "%d %s %s", rec->status, rec->reason,
+                                    subject_of(page, row[i])),
+                   row[i]);
   }
+  perp_tally_sort(&failures);
   perp_html(
       page->out,
       "<div class=\"scroll\"><table><tr><th "
       "class=\"n\">cells</th><th>of</th><th>status</th><th>reason</th><th>for example</th></tr>\n");
-  for (int left = groups; left > 0; left--) {
-    int g = 0;
-    for (int k = 1; k < groups; k++)
-      if (count[k] > count[g]) g = k;
-    const perp_record *rec = &page->results->record[first[g]];
+  for (int k = 0; k < failures.n; k++) {
+    const int first = failures.count[k].first;
+    const perp_record *rec = &page->results->record[first];
     perp_html(page->out,
               "<tr><td class=\"n\">%d</td><td><code>%s</code></td><td "
               "class=\"%s\">%s</td><td>%s</td><td class=\"wrap\">%s (<code>%s</code>)</td></tr>\n",
-              count[g], subject_of(page, first[g]), status_class(rec->status),
+              failures.count[k].n, subject_of(page, first), status_class(rec->status),
               perp_cell_status_names[rec->status], rec->reason, rec->cause,
-              page->results->plan.cells[first[g]].id);
-    count[g] = 0;
+              page->results->plan.cells[first].id);
   }
+  free(failures.count);
   perp_html(page->out, "</table></div>\n");
 }
 

@@ -86,6 +86,14 @@ void perp_results_note_env(perp_results *r, const char *id, const char *dir);
 bool perp_results_wins(const perp_results *r, int cell);
 /* Does it at least count for claims and figures: may it win, or was a fixed amount of work its task? */
 bool perp_results_counts(const perp_results *r, int cell);
+/* A cell in a ranking. */
+typedef struct perp_ranked {
+  int cell, group; /* 0: may win; 1, 2: fixed work and unsolved, among themselves behind these */
+  double key;      /* the least first */
+  int at;          /* place before; set by: */
+} perp_ranked;
+void perp_ranked_sort(perp_ranked *list, int n);
+int perp_results_group(const perp_results *r, int cell);
 /* Unsolved problems over problems; NaN when not known. */
 double perp_record_share(const perp_record *rec);
 /* "unsolved 12.5 %", "fixed-work", "ok"; buf holds the first. */

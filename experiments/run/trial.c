@@ -140,26 +140,13 @@ void perp_trial_free(perp_trial *t)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static int trial_by_cells(const void *a, const void *b)
+perp_tally perp_trial_reasons(const perp_trial *t, perp_trial_verdict verdict)
 {
-  const perp_trial_reason *x = a, *y = b;
-  return x->cells != y->cells ? y->cells - x->cells : x->first - y->first;
-}
-
-int perp_trial_reasons(const perp_trial *t, perp_trial_verdict verdict, perp_trial_reason **reasons)
-{
-  int n = 0;
-  perp_trial_reason *r = perp_xalloc((size_t)t->n + 1, sizeof *r);
-  for (int i = 0; i < t->n; i++) {
-    int k = 0;
-    if (t->verdict[i] != verdict) continue;
-    while (k < n && r[k].why != t->why[i] && strcmp(r[k].why, t->why[i]) != 0) k++;
-    if (k == n) r[n++] = (perp_trial_reason){ t->why[i], 0, i };
-    r[k].cells++;
-  }
-  qsort(r, (size_t)n, sizeof *r, trial_by_cells);
-  *reasons = r;
-  return n;
+  perp_tally reasons = { 0 };
+  for (int i = 0; i < t->n; i++)
+    if (t->verdict[i] == verdict) perp_tally_add(&reasons, t->why[i], i);
+  perp_tally_sort(&reasons);
+  return reasons;
 }
 
 void perp_trial_say(const perp_trial *t, const perp_study *study, const perp_plan *plan,
@@ -170,18 +157,17 @@ void perp_trial_say(const perp_trial *t, const perp_study *study, const perp_pla
     [PERP_TRIAL_UNSUITED] = "have a problem that the solver does not serve, and will fail",
     [PERP_TRIAL_FAILED] = "fail in their set-up"
   };
-  perp_trial_reason *r;
-  const int cells = t->count[verdict];
-  if (cells == 0) return;
-  int n = perp_trial_reasons(t, verdict, &r);
-  perp_text_add(out, "%d of %d cells %s:\n", cells, t->n, what[verdict]);
-  for (int i = 0; i < n && i < most; i++) {
-    perp_text_add(out, "  %d: %s (cell %.6s: ", r[i].cells, r[i].why, plan->cells[r[i].first].id);
-    perp_cell_label(study, &plan->cells[r[i].first], out);
+  if (t->count[verdict] == 0) return;
+  const perp_tally r = perp_trial_reasons(t, verdict);
+  perp_text_add(out, "%d of %d cells %s:\n", t->count[verdict], t->n, what[verdict]);
+  for (int i = 0; i < r.n && i < most; i++) {
+    const perp_cell *cell = &plan->cells[r.count[i].first];
+    perp_text_add(out, "  %d: %s (cell %.6s: ", r.count[i].n, r.count[i].name, cell->id);
+    perp_cell_label(study, cell, out);
     perp_text_add(out, ")\n");
   }
-  if (n > most) perp_text_add(out, "  and %d more reasons\n", n - most);
-  free(r);
+  if (r.n > most) perp_text_add(out, "  and %d more reasons\n", r.n - most);
+  free(r.count);
 }
 
 void perp_trial_warn(const perp_trial *t, const perp_study *study, const perp_plan *plan)
