@@ -35,20 +35,13 @@ static void data_numbers(perp_json *j, const char *key, const double *v, int n)
   perp_json_close(j, ']');
 }
 
-static void data_ints(perp_json *j, const char *key, const int *v, int n)
-{
-  perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) perp_json_int(j, NULL, v[i]);
-  perp_json_close(j, ']');
-}
-
 /* ---- the study ------------------------------------------------------------------------------------------- */
 
 static void data_study(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
-  perp_json_put(j, "study:{ name:s title:s kind:s primary:s", s->name, s->title, s->kind->name,
-                s->metrics.primary);
+  perp_json_members(j, "study: { name %s, title %s, kind %s, primary %s", s->name, s->title,
+                    s->kind->name, s->metrics.primary);
   perp_json_texts(j, "record", s->metrics.record, s->metrics.n_record);
   perp_json_texts(j, "plots", s->report.plots, s->report.n_plots);
   perp_json_close(j, '}');
@@ -69,11 +62,11 @@ static void data_axis(perp_page *page, perp_json *j, int param)
   if (value.n < 2) return;
   for (int r = 0; r < n; r++)
     if (value.text[index[r]][0] == '\0') index[r] = -1;
-  perp_json_put(j, "{ key:s unit:s plugin:b", p->key, p->type == PERP_PARAM_REAL ? p->unit : "",
-                p->type == PERP_PARAM_PLUGIN);
+  perp_json_members(j, "{ key %s, unit %s, plugin? %d", p->key,
+                    p->type == PERP_PARAM_REAL ? p->unit : "", p->type == PERP_PARAM_PLUGIN);
   perp_json_texts(j, "values", value.text, value.n);
   perp_json_texts(j, "names", name, value.n); /* without the tolerance */
-  data_ints(j, "of", index, n);
+  perp_json_ints(j, "of", index, n);
   perp_json_close(j, '}');
 }
 
@@ -159,8 +152,8 @@ static void data_metrics(perp_page *page, perp_json *j)
     }
     if (!any) continue;
     const perp_metric *metric = &s->metric[m];
-    perp_json_put(j, "{ name:s unit:s meaning:s better:i timing:b", metric->name, metric->unit,
-                  metric->meaning, metric->better, metric->timing);
+    perp_json_members(j, "{ name %s, unit %s, meaning %s, better %d, timing? %d", metric->name,
+                      metric->unit, metric->meaning, metric->better, metric->timing);
     data_numbers(j, "values", value, n);
     perp_json_close(j, '}');
   }
@@ -182,7 +175,8 @@ static void data_cells(perp_page *page, perp_json *j)
   perp_json_texts(j, "status", text, n);
   for (int r = 0; r < n; r++)
     wins[r] = perp_results_wins(page->results, r) ? 1 : perp_view_stands(v, r) ? 2 : 0;
-  data_ints(j, "wins", wins, n); /* 1: may be best; 2: its figures stand, but it wins nothing */
+  perp_json_ints(j, "wins", wins,
+                 n); /* 1: may be best; 2: its figures stand, but it wins nothing */
   for (int r = 0; r < n; r++) text[r] = perp_view_mark(&page->pool, v, r);
   perp_json_texts(j, "mark", text, n);
   for (int r = 0; r < n; r++) reached[r] = record[r].partial ? record[r].reached : (double)NAN;
@@ -232,7 +226,7 @@ static void one_series(perp_json *j, int row, const perp_csv *csv, int *budget)
   int kept[SERIES_ROWS];
   int n = data_thin(csv->rows, strcmp(csv->header[0], "iteration") == 0, kept);
   float v[SERIES_ROWS];
-  perp_json_put(j, "{ cell:i fields:{", row);
+  perp_json_members(j, "{ cell %d, fields: {", row);
   for (int c = 0; c < csv->columns; c++) {
     if (data_coordinate(csv->header[c])) continue;
     bool any = false;
@@ -244,7 +238,7 @@ static void one_series(perp_json *j, int row, const perp_csv *csv, int *budget)
     perp_json_floats(j, csv->header[c], v, (size_t)n);
     *budget -= n;
   }
-  perp_json_put(j, "} }");
+  perp_json_members(j, "} }");
 }
 
 static void all_series(perp_page *page, perp_json *j)
@@ -327,7 +321,7 @@ static void data_replays(perp_page *page, perp_json *j)
       char *text = replay_text(page, r, &size);
       of[r] = -1;
       if (text == NULL) continue;
-      perp_json_put(j, "{ cell:i scene:s", r, name.text[s]);
+      perp_json_members(j, "{ cell %d, scene %s", r, name.text[s]);
       perp_json_raw(j, "replay", text);
       perp_json_close(j, '}');
       used[s] += size;
@@ -355,9 +349,9 @@ static void data_published(perp_page *page, perp_json *j)
   int *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n, sizeof *row);
   perp_json_open(j, "published", '[');
   for (int i = 0; i < s->n_published; i++) {
-    perp_json_put(j, "{ metric:s source:s", s->published[i].metric, s->published[i].source);
+    perp_json_members(j, "{ metric %s, source %s", s->published[i].metric, s->published[i].source);
     data_number(j, "value", s->published[i].value);
-    data_ints(j, "cells", row, perp_page_published_cells(page, i, row));
+    perp_json_ints(j, "cells", row, perp_page_published_cells(page, i, row));
     perp_json_close(j, '}');
   }
   perp_json_close(j, ']');
@@ -371,7 +365,7 @@ void perp_page_data(perp_page *page)
   size_t size = 0;
   perp_json j = { .out = open_memstream(&text, &size) };
   if (j.out == NULL) return;
-  perp_json_put(&j, "{ schema:s dir:s", "perp-report/1", page->dir);
+  perp_json_members(&j, "{ schema %s, dir %s", "perp-report/1", page->dir);
   data_study(page, &j);
   data_view(page, &j);
   data_cells(page, &j);

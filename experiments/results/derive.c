@@ -35,7 +35,7 @@ static void csv_real(FILE *f, double v)
 static void derive_schema(perp_json *j, const char *name, const char *type, const char *unit,
                           const char *meaning, int better)
 {
-  perp_json_put(j, "{ name:s type:s unit:s meaning:s", name, type, unit, meaning);
+  perp_json_members(j, "{ name %s, type %s, unit %s, meaning %s", name, type, unit, meaning);
   if (better != 0) perp_json_text(j, "better", better < 0 ? "less" : "more");
   perp_json_close(j, '}');
 }

@@ -6,7 +6,6 @@
 #include "experiments/run/folder.h"
 #include "experiments/run/program.h"
 #include "experiments/results/results.h"
-#include "experiments/study/json_members.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/describe.h"
-#include "experiments/study/json_members.h"
 
 #include "experiments/metrics/metrics.h"
 #include "experiments/base/build.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/plan.h"
 
-#include "experiments/study/json_members.h"
 
 #include <errno.h>
 #include <jansson.h>
