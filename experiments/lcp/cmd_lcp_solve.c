@@ -122,8 +122,7 @@ static void solution_json(const struct task *t, const char *name, int n, const s
 {
   const perp_stats *stats = &s->stats;
   perp_json j = { .out = stdout };
-  perp_json_open(&j, NULL, '{');
-  perp_json_members(&j, "status %s, reason %s, residual %g, data %g, iterations %d",
+  perp_json_members(&j, "{ status %s, reason %s, residual %g, data %g, iterations %d",
                     json_verdicts[verdict_of(stats->reason)], perp_reason_name(stats->reason),
                     stats->residual, stats->data, stats->iterations);
   perp_json_reals(&j, "lambda", s->lambda, n);
@@ -139,8 +138,7 @@ static void solution_json(const struct task *t, const char *name, int n, const s
     json_judgement(&j, "cone_judgement", &s->cone);
   }
   if (s->proof != PERP_PROOF_NONE) {
-    perp_json_open(&j, "certificate", '{');
-    perp_json_text(&j, "proves", proof_names[s->proof]);
+    perp_json_members(&j, "certificate: { proves %s", proof_names[s->proof]);
     if (s->proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", s->radius);
     if (s->certificate != NULL) perp_json_reals(&j, "z", s->certificate, s->rows);
     perp_json_close(&j, '}');
@@ -178,8 +176,7 @@ static void judge_on_cones(const perp_lcp_problem *p, int directions, struct sol
 {
   int n = p->p.n;
   double *lambda = perp_xalloc((size_t)n + 1, sizeof *lambda);
-  double *w = perp_xalloc((size_t)n + 1, sizeof *w);
-  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, 0) + 1, sizeof *scratch);
+  double *w = perp_xalloc((size_t)n + 1, sizeof *w), *scratch = perp_lcp_room(&p->p);
   if (directions > 0)
     perp_lcp_pyramid_back(&p->p, directions, s->lambda, lambda);
   else
@@ -204,7 +201,7 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
   perp_lcp_solver *solver = NULL;
   s.lambda = perp_xalloc((size_t)n + 1, sizeof *s.lambda);
   s.w = perp_xalloc((size_t)n + 1, sizeof *s.w);
-  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
+  double *scratch = perp_lcp_room(&p->p);
   const char *guess = perp_args_get(t->args, "guess");
   perp_status status = PERP_OK;
   if (guess != NULL) status = perp_lcp_read_vector(ctx, guess, n, s.lambda);
@@ -222,7 +219,7 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
     s.seconds = perp_clock_thread() - start;
   }
   ctx->trace = NULL;
-  int exit_status = PERP_EXIT_OK;
+  int exit_status;
   if (status == PERP_OK) {
     s.proof = perp_lcp_proved(solver);
     s.certificate = perp_lcp_certificate(solver);
@@ -359,9 +356,8 @@ const perp_command perp_lcp_solve_command = {
 
 static int judge_vector(const struct task *t, const perp_lcp_problem *p, const double *x)
 {
-  int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
-  double *w = perp_xalloc((size_t)n + 1, sizeof *w);
-  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
+  int n = p->p.n;
+  double *w = perp_xalloc((size_t)n + 1, sizeof *w), *scratch = perp_lcp_room(&p->p);
   perp_lcp_judgement g;
   perp_lcp problem = p->p;
   problem.tol_data = t->tol_data;
@@ -369,9 +365,8 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
   const int verdict = verdict_of(perp_lcp_verdict(&problem, t->tol, &g));
   if (t->json) {
     perp_json j = { .out = stdout };
-    perp_json_open(&j, NULL, '{');
-    perp_json_members(&j, "status %s, residual %g, data %g, tol %g", json_verdicts[verdict], g.rel,
-                      g.data, t->tol);
+    perp_json_members(&j, "{ status %s, residual %g, data %g, tol %g", json_verdicts[verdict],
+                      g.rel, g.data, t->tol);
     if (t->tol_data > 0) perp_json_real(&j, "tol_data", t->tol_data);
     json_judgement(&j, "judgement", &g);
     perp_json_reals(&j, "w", w, n);
@@ -389,14 +384,12 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
 
 static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
 {
-  int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
-  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch), radius;
+  double *scratch = perp_lcp_room(&p->p), radius;
   perp_lcp_proof proof = perp_lcp_prove(&p->p, z, &radius, scratch);
   free(scratch);
   if (json) {
     perp_json j = { .out = stdout };
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "proves", proof_names[proof]);
+    perp_json_members(&j, "{ proves %s", proof_names[proof]);
     if (proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", radius);
     perp_json_close(&j, '}');
     printf("\n");

@@ -226,7 +226,7 @@ void perp_page_curves(perp_page *page)
   if (page->view.x_name == NULL) return;
   const bool over_h = strcmp(page->view.x_name, "h [s]") == 0;
   perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
-  if (primary != NULL && curves_wanted(study, "work-precision"))
+  if (curves_wanted(study, "work-precision"))
     chart_section(page, &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
                                   "Points are joined in the order of the step size, or of the "
                                   "tolerance under error control; left and below is "

@@ -19,13 +19,9 @@ enum { REPLAY_BYTES = 1200000 };
 static void data_number(perp_json *j, const char *key, double v)
 {
   char text[32];
-  if (isnan(v))
-    snprintf(text, sizeof text, "null");
-  else if (isinf(v)) /* reads as an infinity */
-    snprintf(text, sizeof text, v > 0 ? "1e999" : "-1e999");
-  else
-    snprintf(text, sizeof text, "%.7g", v);
-  perp_json_raw(j, key, text);
+  snprintf(text, sizeof text, "%.7g", v);
+  /* 1e999 reads as an infinity */
+  perp_json_raw(j, key, isnan(v) ? "null" : !isinf(v) ? text : v > 0 ? "1e999" : "-1e999");
 }
 
 static void data_numbers(perp_json *j, const char *key, const double *v, int n)
@@ -74,16 +70,14 @@ static void data_view(perp_page *page, perp_json *j)
 {
   const perp_view *v = &page->view;
   const perp_param *params = page->study->kind->params;
-  perp_json_open(j, "view", '{');
-  perp_json_text(j, "subject", v->subject < 0 ? NULL : params[v->axis[v->subject]].key);
-  perp_json_open(j, "axes", '[');
+  perp_json_members(j, "view: { subject %s, axes: [",
+                    v->subject < 0 ? NULL : params[v->axis[v->subject]].key);
   for (int a = 0; a < v->n_axes; a++) perp_json_text(j, NULL, params[v->axis[a]].key);
-  perp_json_close(j, ']');
-  perp_json_text(j, "x_name", v->x_name);
+  perp_json_members(j, "] x_name %s", v->x_name);
   if (v->x_name != NULL) {
+    /* order: the tolerance under error control */
     data_numbers(j, "x", v->x, page->results->plan.n);
-    data_numbers(j, "order", v->order,
-                 page->results->plan.n); /* the tolerance under error control */
+    data_numbers(j, "order", v->order, page->results->plan.n);
   }
   perp_json_close(j, '}');
 }
@@ -127,15 +121,6 @@ static void data_options_of(perp_page *page, perp_json *j, int param)
     }
     perp_spec_free(&spec);
   }
-}
-
-static void data_options(perp_page *page, perp_json *j)
-{
-  const perp_cell_kind *kind = page->study->kind;
-  perp_json_open(j, "options", '{');
-  for (int p = 0; p < perp_kind_params(kind); p++)
-    if (kind->params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, p);
-  perp_json_close(j, '}');
 }
 
 static void data_metrics(perp_page *page, perp_json *j)
@@ -189,11 +174,13 @@ static void data_cells(perp_page *page, perp_json *j)
   perp_json_texts(j, "cause", text, n);
   for (int r = 0; r < n; r++) text[r] = perp_page_command(page, r);
   perp_json_texts(j, "command", text, n);
+  const perp_param *params = page->study->kind->params;
+  perp_json_members(j, "} axes: [");
+  for (int p = 0; p < page->study->n_params; p++) data_axis(page, j, p);
+  perp_json_members(j, "] options: {");
+  for (int p = 0; p < page->study->n_params; p++)
+    if (params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, p);
   perp_json_close(j, '}');
-  perp_json_open(j, "axes", '[');
-  for (int p = 0; p < perp_kind_params(page->study->kind); p++) data_axis(page, j, p);
-  perp_json_close(j, ']');
-  data_options(page, j);
   data_metrics(page, j);
 }
 
@@ -259,8 +246,7 @@ static void all_series(perp_page *page, perp_json *j)
       if (csv.rows > 1) one_series(j, r, &csv, &budget);
       perp_csv_free(&csv);
     }
-  perp_json_close(j, ']');
-  perp_json_int(j, "series_left_out", left_out);
+  perp_json_members(j, "] series_left_out %d", left_out);
 }
 
 /* ---- replays -------------------------------------------------------------------------------------------------- */
@@ -328,8 +314,7 @@ static void data_replays(perp_page *page, perp_json *j)
       total += size;
       free(text);
     }
-  perp_json_close(j, ']');
-  perp_json_int(j, "replays_left_out", left_out);
+  perp_json_members(j, "] replays_left_out %d", left_out);
 }
 
 /* What the run found out about its references: how far two of them are apart. */

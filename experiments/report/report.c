@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <libgen.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,8 +71,8 @@ static void report_header(perp_page *page)
 
 static void report_warnings(perp_page *page)
 {
-  if (page->warnings.n == 0) return;
-  perp_html(page->out, "<h2>Warnings</h2>\n<pre>%s</pre>\n", page->warnings.s);
+  if (page->warnings.n > 0)
+    perp_html(page->out, "<h2>Warnings</h2>\n<pre>%s</pre>\n", page->warnings.s);
 }
 
 /* Said where it helps: to whom the pictures are all there is. */
@@ -144,13 +145,6 @@ static char *report_relative(const char *from, const char *to)
   return t.s;
 }
 
-static char *folder_of(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  if (slash == NULL) return perp_xstrdup(".");
-  return slash == path ? perp_xstrdup("/") : perp_xprintf("%.*s", (int)(slash - path), path);
-}
-
 perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
                                 const perp_report_request *request, char *page_path, size_t size,
                                 int *undrawn)
@@ -166,7 +160,8 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
 
   snprintf(page_path, size, "%s", request->out != NULL ? request->out : "");
   if (request->out == NULL) snprintf(page_path, size, "%s/report.html", results->dir);
-  char *folder = folder_of(page_path);
+  char *path = perp_pool_strdup(&page.pool, page_path);
+  const char *folder = strchr(path, '/') != NULL ? dirname(path) : ".";
   page.figs = perp_pool_printf(&page.pool, "%s/figs", request->together ? folder : results->dir);
   perp_status status = perp_make_dirs(ctx, folder);
   if (status == PERP_OK)
@@ -184,7 +179,6 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
   perp_page_say_failed(&page);
   if (undrawn != NULL) *undrawn = page.undrawn;
   free(script);
-  free(folder);
   free(link);
   perp_text_free(&page.warnings);
   perp_text_free(&page.drawn);

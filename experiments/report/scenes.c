@@ -51,7 +51,7 @@ void perp_page_scenes(perp_page *page)
   const int cells = page->results->plan.n, column = perp_kind_param(page->study->kind, "scene");
   const char *metric = page->study->metrics.primary;
   perp_names scene = { 0 }, row = { 0 };
-  if (column < 0 || v->x_name != NULL || metric == NULL) return;
+  if (column < 0 || v->x_name != NULL) return;
   int *at = perp_pool_alloc(&page->pool, (size_t)SCENES_MOST * ROWS_MOST, sizeof *at);
   for (int i = 0; i < SCENES_MOST * ROWS_MOST; i++) at[i] = -1;
   for (int c = 0; c < cells; c++) {

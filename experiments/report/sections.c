@@ -42,8 +42,7 @@ static int best_row(const perp_page *page, const char *metric, double x, int par
 
 static bool less_is_better(const perp_page *page, const char *metric)
 {
-  const perp_metric *m = perp_study_metric(page->study, metric);
-  return m != NULL && m->better < 0;
+  return perp_study_metric(page->study, metric)->better < 0;
 }
 
 /* ---- answers -------------------------------------------------------------------------------------------- */
@@ -98,10 +97,9 @@ static void sections_winners(perp_page *page)
 {
   const char *primary = page->study->metrics.primary;
   const perp_axis *scenes = scenes_of(page->study);
-  int best = primary == NULL || !less_is_better(page, primary)
-                 ? -1
-                 : best_row(page, primary, (double)NAN, -1, NULL);
-  if (best < 0 && primary != NULL && less_is_better(page, primary) && perp_page_has(page, primary))
+  if (!less_is_better(page, primary)) return;
+  const int best = best_row(page, primary, (double)NAN, -1, NULL);
+  if (best < 0 && perp_page_has(page, primary))
     perp_html(page->out, "<li>No cell is ok, so that none is the best.</li>\n");
   if (best < 0) return;
   if (scenes != NULL) {
@@ -164,7 +162,6 @@ int perp_page_ranked(perp_page *page, int *cell, int most)
 {
   const perp_view *v = &page->view;
   const char *primary = page->study->metrics.primary;
-  if (primary == NULL) return 0;
   perp_ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
   int n = 0;
   for (int g = 0; g < v->n_groups; g++) {
@@ -189,14 +186,15 @@ int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
   const perp_study *s = page->study;
   const char *primary = s->metrics.primary, *time = "time.step_us";
   int n = 0;
-  if (primary != NULL && n < most) metric[n++] = primary;
-  for (int i = 0; i < s->metrics.n_record && n < most - 1; i++)
-    if ((primary == NULL || strcmp(s->metrics.record[i], primary) != 0) &&
-        perp_page_has(page, s->metrics.record[i]))
-      metric[n++] = s->metrics.record[i];
-  bool told = false;
-  for (int k = 0; k < n; k++) told = told || strcmp(metric[k], time) == 0;
-  if (!told && n < most && perp_page_has(page, time)) metric[n++] = time;
+  bool told = strcmp(primary, time) == 0;
+  metric[n++] = primary;
+  for (int i = 0; i < s->metrics.n_record && n < most - 1; i++) {
+    const char *name = s->metrics.record[i];
+    if (strcmp(name, primary) == 0 || !perp_page_has(page, name)) continue;
+    told = told || strcmp(name, time) == 0;
+    metric[n++] = name;
+  }
+  if (!told && perp_page_has(page, time)) metric[n++] = time;
   return n;
 }
 
@@ -204,7 +202,7 @@ void perp_page_summary(perp_page *page)
 {
   enum { MOST = 20, COLUMNS = 24 };
   const char *primary = page->study->metrics.primary;
-  if (primary == NULL || !perp_page_has(page, primary) || perp_page_has_problems(page)) return;
+  if (!perp_page_has(page, primary) || perp_page_has_problems(page)) return;
   int row[MOST], n = perp_page_ranked(page, row, MOST);
   const char *shown[COLUMNS];
   int n_shown = perp_page_shown_metrics(page, shown, COLUMNS);
@@ -212,9 +210,9 @@ void perp_page_summary(perp_page *page)
   perp_html(page->out,
             "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">For each combination its best cell "
             "by <code>%s</code>%s. Green: the smallest of the column. A cell with a status stands "
-            "behind those that are ok and wins nothing.</p>\n<div class=\"scroll\"><table><tr>",
+            "behind those that are ok and wins nothing.</p>\n<div "
+            "class=\"scroll\"><table><tr><th>combination</th>",
             primary, page->view.n_groups > MOST ? ", the first 20" : "");
-  perp_html(page->out, "<th>combination</th>");
   int winner[COLUMNS];
   for (int k = 0; k < n_shown; k++) {
     winner[k] = -1;
@@ -292,11 +290,12 @@ static void failures_by_reason(perp_page *page, const int *row, int n)
 void perp_page_failures(perp_page *page)
 {
   enum { FEW = 12 };
-  int failed = 0, fixed = page->results->count[PERP_CELL_FIXED_WORK],
-      *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
-  for (int r = 0; r < page->results->plan.n; r++)
-    if (page->results->record[r].status != PERP_CELL_OK &&
-        page->results->record[r].status != PERP_CELL_FIXED_WORK)
+  const perp_results *results = page->results;
+  int failed = 0, fixed = results->count[PERP_CELL_FIXED_WORK];
+  int *row = perp_pool_alloc(&page->pool, (size_t)results->plan.n + 1, sizeof *row);
+  for (int r = 0; r < results->plan.n; r++)
+    if (results->record[r].status != PERP_CELL_OK &&
+        results->record[r].status != PERP_CELL_FIXED_WORK)
       row[failed++] = r;
   perp_html(page->out, "<h2 id=\"failures\">Failures</h2>\n");
   if (fixed > 0)
@@ -351,23 +350,20 @@ void perp_page_cells(perp_page *page)
             "<h2 id=\"cells\">All cells</h2>\n<p class=\"note\">Each line can be repeated alone: "
             "<code>perp show %s CELL</code> prints everything about a cell.</p>\n"
             "<details><summary>%d cells</summary><div "
-            "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</th>",
-            page->dir, page->results->plan.n);
-  if (primary != NULL)
-    perp_html(page->out, "<th class=\"n\">%s</th>", perp_page_axis(page, primary));
-  perp_html(page->out, "<th>rerun</th></tr>\n");
+            "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</th><th "
+            "class=\"n\">%s</th><th>rerun</th></tr>\n",
+            page->dir, page->results->plan.n, perp_page_axis(page, primary));
   for (int r = 0; r < page->results->plan.n; r++) {
     const perp_record *rec = &page->results->record[r];
     char buf[32];
-    perp_html(page->out, "<tr><td><code>%s</code></td><td>%s</td><td class=\"%s\">%s</td>",
+    perp_html(page->out,
+              "<tr><td><code>%s</code></td><td>%s</td><td class=\"%s\">%s</td><td class=\"n\">%m",
               page->results->plan.cells[r].id, perp_page_row_label(page, r),
-              status_class(rec->status), perp_record_mark(rec, buf));
-    if (primary != NULL && rec->partial)
-      perp_html(page->out, "<td class=\"n\">%m<br><small class=\"mark\">to t = %m s</small></td>",
-                perp_page_value(page, r, primary), rec->reached);
-    else if (primary != NULL)
-      perp_html(page->out, "<td class=\"n\">%m</td>", perp_page_value(page, r, primary));
-    perp_html(page->out, "<td><code>%s</code></td></tr>\n", perp_page_command(page, r));
+              status_class(rec->status), perp_record_mark(rec, buf),
+              perp_page_value(page, r, primary));
+    if (rec->partial)
+      perp_html(page->out, "<br><small class=\"mark\">to t = %m s</small>", rec->reached);
+    perp_html(page->out, "</td><td><code>%s</code></td></tr>\n", perp_page_command(page, r));
   }
   perp_html(page->out, "</table></div></details>\n");
 }

@@ -22,12 +22,6 @@ static void tex_end(FILE *out)
   fputs("\\bottomrule\n\\end{tabular}}\n\n", out);
 }
 
-static bool has_summary(perp_page *page)
-{
-  int row;
-  return perp_page_ranked(page, &row, 1) > 0;
-}
-
 static void tex_summary(perp_page *page, FILE *out)
 {
   enum { ROWS = 20, COLUMNS = 24, SHOWN = 6 };
@@ -204,11 +198,12 @@ static void tex_figures(perp_page *page, FILE *out)
 /* A document with all of it, to look at and to copy from. */
 static void tex_example(perp_page *page, FILE *out)
 {
+  int row;
   char *figs = realpath(page->figs, NULL);
   const struct {
     const char *name;
     bool there;
-  } macros[] = { { "Summary", has_summary(page) },
+  } macros[] = { { "Summary", perp_page_ranked(page, &row, 1) > 0 },
                  { "Published", page->study->n_published > 0 },
                  { "Claims", page->study->n_claims > 0 },
                  { "Solvers", has_solvers(page) },

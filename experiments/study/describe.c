@@ -92,9 +92,8 @@ static void option_json(perp_json *j, const perp_opt *o)
 {
   char range[512];
   perp_opt_range(o, range, sizeof range);
-  perp_json_open(j, NULL, '{');
-  perp_json_members(j, "name %s, type %s, unit %s, range %s", o->key, type_names[o->type], o->unit,
-                    range);
+  perp_json_members(j, "{ name %s, type %s, unit %s, range %s", o->key, type_names[o->type],
+                    o->unit, range);
   if (o->type == PERP_OPT_REAL ||
       o->type == PERP_OPT_INT) /* the text of a whole number is the same */
     perp_json_real(j, "default", o->dflt);
@@ -113,8 +112,7 @@ static void option_json(perp_json *j, const perp_opt *o)
 
 void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
 {
-  perp_json_open(j, NULL, '{');
-  perp_json_members(j, "name %s, summary %s, reference %s", d->name, d->summary, d->reference);
+  perp_json_members(j, "{ name %s, summary %s, reference %s", d->name, d->summary, d->reference);
   if (d->equation != NULL) perp_json_text(j, "equation", d->equation);
   if (kind == PERP_KIND_ode) {
     const perp_ode_desc *ode = (const perp_ode_desc *)(const void *)d;
@@ -133,11 +131,9 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
     const char *name = d->caps & 1u << b ? perp_capability_name(kind, 1u << b) : NULL;
     if (name != NULL) perp_json_text(j, NULL, name);
   }
-  perp_json_close(j, ']');
-  perp_json_open(j, "options", '[');
+  perp_json_members(j, "] options: [");
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) option_json(j, o);
-  perp_json_close(j, ']');
-  perp_json_close(j, '}');
+  perp_json_members(j, "] }");
 }
 
 /* ---- studies --------------------------------------------------------------------------------- */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/plan.h"
 
-
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -223,8 +222,7 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
                    study->name, study->kind->name, study->profile, selection->only, selection->skip,
                    selection->shard, selection->plugins, plan->n);
   for (int i = 0; i < plan->n; i++) {
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "cell", plan->cells[i].id);
+    perp_json_members(&j, "{ cell %s", plan->cells[i].id);
     perp_cell_json(&j, study, &plan->cells[i]);
     perp_json_close(&j, '}');
   }
