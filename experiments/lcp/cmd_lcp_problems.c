@@ -5,7 +5,6 @@
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/stewart.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

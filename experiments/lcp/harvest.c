@@ -12,7 +12,6 @@
 #include "models/models.h"
 #include "solvers/lcp/io/io.h"
 
-#include <errno.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>

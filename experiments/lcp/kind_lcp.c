@@ -99,7 +99,7 @@ static bool read_truth(perp_diag *diag, const perp_node *node, const char *name,
   const char *text = node->type == PERP_NODE_SCALAR ? node->text : "";
   *value = strcmp(text, "true") == 0;
   if (*value || strcmp(text, "false") == 0) return true;
-  perp_diag_error(diag, node, 0, NULL, "%s is true or false", name);
+  PERP_WRONG(diag, node, "%s is true or false", name);
   return false;
 }
 
@@ -108,7 +108,7 @@ static bool read_count(perp_ctx *ctx, perp_diag *diag, const perp_node *node, in
   if (node->type == PERP_NODE_SCALAR &&
       perp_parse_int(ctx, node->text, 1, 10000000, value) == PERP_OK)
     return true;
-  perp_diag_error(diag, node, 0, NULL, "a whole number in [1, 10000000] is expected here");
+  PERP_WRONG(diag, node, "a whole number in [1, 10000000] is expected here");
   return false;
 }
 
@@ -117,14 +117,14 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
 {
   static const char *const keys[] = { "family", "n", "instances", "factored", NULL };
   if (map->type != PERP_NODE_MAP) {
-    perp_diag_error(diag, map, 0, NULL, "problems.generate is a map with family, n and instances");
+    PERP_WRONG(diag, map, "problems.generate is a map with family, n and instances");
     return;
   }
   perp_study_check_keys(diag, map, "problems.generate", keys);
   const perp_node *family = perp_tree_get(map, "family"), *n = perp_tree_get(map, "n");
   const perp_node *many = perp_tree_get(map, "instances"), *kept = perp_tree_get(map, "factored");
   if (family == NULL || n == NULL) {
-    perp_diag_error(diag, map, 0, NULL, "problems.generate needs family and n");
+    PERP_WRONG(diag, map, "problems.generate needs family and n");
     return;
   }
   int64_t instances = 1, rows;
@@ -155,7 +155,7 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
                       perp_names *problems)
 {
   if (pattern->type != PERP_NODE_SCALAR) {
-    perp_diag_error(diag, pattern, 0, NULL, "a file name or pattern is expected here");
+    PERP_WRONG(diag, pattern, "a file name or pattern is expected here");
     return;
   }
   glob_t found;
@@ -167,7 +167,7 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
     failed = glob(perp_pool_printf(&pool, "%s/%s", dirs[i], pattern->text), 0, NULL, &found);
     prefix = strlen(dirs[i]) + 1;
   }
-  if (failed != 0) perp_diag_error(diag, pattern, 0, NULL, "no file matches '%s'", pattern->text);
+  if (failed != 0) PERP_WRONG(diag, pattern, "no file matches '%s'", pattern->text);
   /* a cell is named by its problem: where perp is installed is no part of it */
   for (size_t i = 0; failed == 0 && i < found.gl_pathc; i++)
     kind_lcp_add(study, problems,
@@ -217,8 +217,7 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
   const perp_node *problems = perp_tree_get(study->root, "problems");
   const perp_node *accept = perp_tree_get(study->root, "accept");
   if (problems == NULL || problems->type != PERP_NODE_MAP) {
-    perp_diag_error(diag, problems, 0, NULL,
-                    "a study of kind lcp needs a map `problems` with files or generate");
+    PERP_WRONG(diag, problems, "a study of kind lcp needs a map `problems` with files or generate");
     return;
   }
   perp_study_check_keys(diag, problems, "problems", problem_keys);
@@ -231,7 +230,7 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
     add_generated(ctx, study, diag, kind_lcp_item(generate, i), &names);
   if (diag->errors > 0) return;
   if (names.n == 0) {
-    perp_diag_error(diag, problems, 0, NULL, "no problem is named");
+    PERP_WRONG(diag, problems, "no problem is named");
     return;
   }
   perp_study_add_axis(study, P_PROBLEM, names.text, names.n);
@@ -241,7 +240,7 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
 
   if (accept == NULL) return;
   if (accept->type != PERP_NODE_MAP) {
-    perp_diag_error(diag, accept, 0, NULL, "accept is a map with targets");
+    PERP_WRONG(diag, accept, "accept is a map with targets");
     return;
   }
   perp_study_check_keys(diag, accept, "accept", accept_keys);
@@ -432,16 +431,6 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
   perp_outcome_add(out, "work.products", seconds / unit);
 }
 
-/* PERP_JOB_SETUP: a solver that says beforehand that the problem is none of its own. */
-static void kind_lcp_tried(const perp_desc *method, const perp_lcp *p, perp_outcome *out)
-{
-  const char *what = perp_lcp_unsuited(method, p);
-  out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
-  if (what == NULL) return;
-  snprintf(out->reason, sizeof out->reason, "unsuited");
-  snprintf(out->cause, sizeof out->cause, "%s does not serve %s", method->name, what);
-}
-
 static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   perp_lcp_problem problem = { 0 };
@@ -454,9 +443,15 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
     status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP], &spec);
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &k.solver);
-  if (status == PERP_OK && job->what == PERP_JOB_SETUP)
-    kind_lcp_tried(spec.d, k.p, out);
-  else if (status == PERP_OK) {
+  if (status == PERP_OK && job->what == PERP_JOB_SETUP) {
+    /* a solver may say beforehand that the problem is none of its own */
+    const char *what = perp_lcp_unsuited(spec.d, k.p);
+    out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
+    if (what != NULL) {
+      snprintf(out->reason, sizeof out->reason, "unsuited");
+      snprintf(out->cause, sizeof out->cause, "%s does not serve %s", spec.d->name, what);
+    }
+  } else if (status == PERP_OK) {
     perp_pool room = { 0 };
     k.lambda = perp_pool_alloc(&room, (size_t)n, sizeof *k.lambda);
     k.w = perp_pool_alloc(&room, (size_t)n, sizeof *k.w);

@@ -23,9 +23,9 @@ typedef struct perp_page {
   perp_pool pool;
   perp_text drawn;    /* the figures as LaTeX macros (tex.h) */
   perp_text warnings; /* one line each: what could not be drawn and why */
-  int figures,
-      undrawn;      /* undrawn: had points, but gnuplot failed or the files could not be written */
-  perp_text failed; /* names of the last ones of these, which all failed for one reason ... */
+  /* undrawn: had points, but gnuplot failed or the files could not be written */
+  int figures, undrawn;
+  perp_text failed;   /* names of the last ones of these, which all failed for one reason ... */
   const char *reason; /* ... that is not said yet */
 } perp_page;
 

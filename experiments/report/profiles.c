@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SOLVERS = 40, MOST_TARGETS = 8 };

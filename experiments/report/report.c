@@ -6,10 +6,8 @@
 #include "experiments/report/tex.h"
 #include "experiments/report/web.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <libgen.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
  * primary figure of each run or the reason why there is none. */
 #include "experiments/report/page.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { SCENES_LEAST = 3, SCENES_MOST = 60, ROWS_MOST = 200 };

@@ -3,25 +3,15 @@
 #include "experiments/report/page.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_CURVES = 32 };
 
-/* Rows of a facet at one step size. */
-static int rows_at(const perp_page *page, int facet, double h, int *row, const perp_group **group)
+/* The cell of a group at one step size; -1 when there is none. */
+static int series_cell_at(const perp_view *v, const perp_group *group, double h)
 {
-  const perp_view *v = &page->view;
-  int n = 0;
-  for (int g = 0; g < v->n_groups && n < MOST_CURVES; g++) {
-    if (v->group[g].facet != facet) continue;
-    for (int i = 0; i < v->group[g].n; i++)
-      if (v->x[v->group[g].cell[i]] == h) {
-        row[n] = v->group[g].cell[i];
-        group[n++] = &v->group[g];
-        break;
-      }
-  }
-  return n;
+  for (int i = 0; i < group->n; i++)
+    if (v->x[group->cell[i]] == h) return group->cell[i];
+  return -1;
 }
 
 perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const char *x_field,
@@ -64,15 +54,16 @@ void perp_page_series(perp_page *page)
   bool headed = false, drawn = false;
   for (size_t c = 0; c < sizeof charts / sizeof *charts; c++)
     for (int facet = 0; facet < v->facet.n; facet++) {
-      int row[MOST_CURVES], n = 0;
-      const perp_group *group[MOST_CURVES];
+      int rows = 0, n = 0;
       perp_curve curve[MOST_CURVES];
-      int rows = rows_at(page, facet, h, row, group);
-      for (int k = 0; k < rows; k++) {
+      for (int g = 0; g < v->n_groups && rows < MOST_CURVES; g++) {
+        const perp_group *group = &v->group[g];
+        const int cell = group->facet == facet ? series_cell_at(v, group, h) : -1;
         perp_csv series;
-        if (!perp_page_read_series(page, row[k], &series)) continue;
-        curve[n] = perp_page_series_curve(page, &series, "t", charts[c].field, group[k]->label,
-                                          group[k]->colour);
+        rows += cell >= 0;
+        if (cell < 0 || !perp_page_read_series(page, cell, &series)) continue;
+        curve[n] = perp_page_series_curve(page, &series, "t", charts[c].field, group->label,
+                                          group->colour);
         n += curve[n].n > 0;
         perp_csv_free(&series);
       }

@@ -3,7 +3,6 @@
 
 #include "experiments/pages/latex.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

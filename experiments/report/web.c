@@ -5,7 +5,6 @@
 #include "experiments/base/shell.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 /* The folder of the sources: where the launcher is, else where perp was configured. */

@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A proof that there is no solution is an answer, too. */
-static bool matrix_answered(const perp_record *a)
-{
-  return a->status == PERP_CELL_OK || strcmp(a->reason, "infeasible") == 0;
-}
-
 /* In one word why there is no answer. */
 static const char *matrix_failure(const perp_record *a)
 {
@@ -139,7 +133,8 @@ bool perp_results_matrix(perp_results *r, FILE *out)
     row[i] = perp_names_index(&r->pool, &m.solvers, r->plan.cells[i].value[solver], -1);
     text = perp_pool_strndup(&r->pool, text, strcspn(text, ":"));
     column[i] = perp_names_index(&r->pool, &m.families, text, -1);
-    if (!matrix_answered(a))
+    /* a proof that there is no solution is an answer, too */
+    if (a->status != PERP_CELL_OK && strcmp(a->reason, "infeasible") != 0)
       cause[i] = perp_names_index(&r->pool, &m.causes, matrix_failure(a), -1);
   }
   size_t cells = (size_t)m.solvers.n * (size_t)m.families.n;

@@ -5,7 +5,6 @@
 #include "experiments/results/robust.h"
 #include "experiments/base/shell.h"
 
-#include <errno.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
@@ -38,8 +37,8 @@ struct fold {
   json_t *cells;      /* id -> cell */
   int *started;       /* [n] highest attempt that was started */
   int schema, newest; /* of the journal that is being read; of all */
-  json_t *
-      early; /* rounds of attempts that have not been read yet: files are read in the order of their names */
+  /* rounds of attempts that have not been read yet: files are read in the order of their names */
+  json_t *early;
 };
 
 static int results_cell_of(const struct fold *f, const json_t *line)
@@ -337,9 +336,8 @@ perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
 
 int perp_results_metric(const perp_results *r, const char *name)
 {
-  for (int m = 0; m < r->study->n_metrics; m++)
-    if (strcmp(r->study->metric[m].name, name) == 0) return m;
-  return -1;
+  const perp_metric *m = perp_study_metric(r->study, name);
+  return m != NULL ? (int)(m - r->study->metric) : -1;
 }
 
 perp_quartiles perp_results_timing(const perp_results *r, int cell, int m)
@@ -480,11 +478,10 @@ static const char *variant_label(perp_results *r, int cell)
   const perp_study *s = r->study;
   const char *label = "";
   for (int p = 0; p < s->n_params; p++) {
-    bool varies = false, mentioned = false;
-    for (int a = 0; a < s->n_axes; a++) varies = varies || s->axes[a].param == p;
-    for (int k = 0; k < s->n_published && varies; k++)
-      mentioned = mentioned || perp_expr_mentions(s->published[k].where, p);
-    if (!varies || mentioned) continue;
+    bool mentioned = s->fixed[p] != NULL; /* what does not vary need not be said */
+    for (int k = 0; k < s->n_published && !mentioned; k++)
+      mentioned = perp_expr_mentions(s->published[k].where, p);
+    if (mentioned) continue;
     const char *value = r->plan.cells[cell].value[p];
     label = perp_pool_printf(&r->pool, "%s%s%s", label, label[0] ? " " : "",
                              value[0] ? value : "-");

@@ -27,9 +27,9 @@ typedef struct perp_record {
   int attempt;             /* of this result, from 1; 0: none */
   bool interrupted;        /* was started at least once more than it ended */
   double *value;           /* [n_metrics] in the order of the kind's table; NaN = not measured */
-  double problems, unsolved,
-      swept;    /* of the run: met, left unsolved, left by a number of sweeps; NaN: not recorded */
-  bool partial; /* the figures are those of a run that was cut short at: */
+  /* of the run: met, left unsolved, left by a number of sweeps; NaN: not recorded */
+  double problems, unsolved, swept;
+  bool partial;         /* the figures are those of a run that was cut short at: */
   double reached;       /* s of simulated time; NaN: not recorded */
   int schema;           /* of the journal that has it; 1: ok did not mean solved */
   double cpu_s, wall_s; /* of the run that made the numbers */
@@ -38,8 +38,8 @@ typedef struct perp_record {
   /* timing rounds */
   int rounds, noisy; /* noisy: wall / cpu > 1.05 */
   double **round;    /* [n_metrics] of [rounds] values of the timing metrics; NULL elsewhere */
-  double *round_cpu, *round_wall,
-      *round_pace; /* s; pace (clock_reference.h): 0 in journals without */
+  /* s; pace (clock_reference.h): 0 in journals without */
+  double *round_cpu, *round_wall, *round_pace;
 } perp_record;
 
 /* A file with code that a run was made with. */
@@ -65,8 +65,8 @@ typedef struct perp_results {
   int n_programs; /* how many different ones worked in the folder; 0: an old journal does not say */
   perp_code program, *plugin;
   int n_plugins;
-  double started,
-      ended; /* seconds since 1970 of the first and last journal line; NaN without one */
+  /* seconds since 1970 of the first and last journal line; NaN without one */
+  double started, ended;
 } perp_results;
 
 /* kinds NULL: those registered.  PERP_ERR_IO / PERP_ERR_FORMAT with a message when dir is no results folder
@@ -133,8 +133,8 @@ const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "un
 typedef struct perp_variant {
   const char *label; /* "velocity euler" */
   double mismatch;
-  int *
-      cell; /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
+  /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
+  int *cell;
 } perp_variant;
 /* Sorted, the best match first; in the pool of r. */
 int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **variants);

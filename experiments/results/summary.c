@@ -115,17 +115,15 @@ static int rank_cells(const perp_ctx *ctx, perp_results *r, const perp_expr *whe
 }
 
 /* Keep the best cell of each value of a parameter. */
-static int best_of_each(const perp_results *r, int p, perp_ranked *rank, int n)
+static int best_of_each(perp_results *r, int p, perp_ranked *rank, int n)
 {
-  int kept = 0;
+  perp_names seen = { 0 };
   for (int i = 0; i < n; i++) {
-    bool before = false;
-    for (int k = 0; k < kept; k++)
-      before = before || strcmp(r->plan.cells[rank[k].cell].value[p],
-                                r->plan.cells[rank[i].cell].value[p]) == 0;
-    if (!before) rank[kept++] = rank[i];
+    const int kept = seen.n;
+    if (perp_names_index(&r->pool, &seen, r->plan.cells[rank[i].cell].value[p], -1) == kept)
+      rank[kept] = rank[i];
   }
-  return kept;
+  return seen.n;
 }
 
 /* "err.tip.max" -> "err.tip": a head that fits. */
@@ -181,19 +179,18 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
   if (step >= 0 && step != primary) metric[n_metrics++] = step;
 
   /* one column for the chosen axis, one for all other parameters that vary in these rows */
-  bool varies[64] = { false };
+  int *others = perp_pool_alloc(&r->pool, (size_t)s->n_axes, sizeof *others), n_others = 0;
   int rows = n < MOST_ROWS ? n : s->report.summary != NULL && n < 2 * MOST_ROWS ? n : MOST_ROWS;
-  char with[PERP_TABLE_WIDTH] = "";
+  perp_text with = { 0 };
   for (int a = 0; a < s->n_axes; a++) {
     int p = s->axes[a].param;
-    for (int i = 1; i < rows && p < 64; i++)
-      varies[p] = varies[p] || strcmp(r->plan.cells[rank[i].cell].value[p],
-                                      r->plan.cells[rank[0].cell].value[p]) != 0;
-    if (p != first && p < 64 && (varies[p] || s->report.summary == NULL)) {
-      varies[p] = true;
-      size_t used = strlen(with);
-      snprintf(with + used, sizeof with - used, "%s%s", used ? " " : "", s->kind->params[p].key);
-    }
+    bool varies = s->report.summary == NULL;
+    for (int i = 1; i < rows; i++)
+      varies = varies || strcmp(r->plan.cells[rank[i].cell].value[p],
+                                r->plan.cells[rank[0].cell].value[p]) != 0;
+    if (p == first || !varies) continue;
+    others[n_others++] = p;
+    perp_text_add(&with, "%s%s", with.n > 0 ? " " : "", s->kind->params[p].key);
   }
   marked = any_marked(r, rank, rows);
   char align[MOST_METRICS + 4];
@@ -202,17 +199,16 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
   perp_table t;
   perp_table_init(&t, align);
   if (first >= 0) perp_table_put(&t, "%s", s->kind->params[first].key);
-  perp_table_put(&t, "%s", with);
+  perp_table_put(&t, "%s", with.n > 0 ? with.s : "");
+  perp_text_free(&with);
   for (int k = 0; k < n_metrics; k++) put_short_name(&t, s->metric[metric[k]].name);
   if (marked) perp_table_put(&t, "status");
   for (int row = 0; row < rows; row++) {
     int i = rank[row].cell;
     perp_text label = { 0 };
-    for (int a = 0; a < s->n_axes; a++) {
-      int p = s->axes[a].param;
-      const char *v = r->plan.cells[i].value[p];
-      if (p < 64 && p != first && varies[p])
-        perp_text_add(&label, "%s%s", label.n ? " " : "", v[0] ? v : "-");
+    for (int k = 0; k < n_others; k++) {
+      const char *v = r->plan.cells[i].value[others[k]];
+      perp_text_add(&label, "%s%s", label.n ? " " : "", v[0] ? v : "-");
     }
     if (first >= 0) perp_table_put(&t, "%s", r->plan.cells[i].value[first]);
     perp_table_put(&t, "%s", label.s != NULL ? label.s : "");

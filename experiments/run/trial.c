@@ -48,13 +48,11 @@ static int trial_group(const perp_study *study, const perp_plan *plan, const boo
 
 static void trial_judge(perp_trial *t, int cell, const perp_outcome *o)
 {
-  perp_trial_verdict v = PERP_TRIAL_FAILED;
-  if (o->status == PERP_CELL_OK)
-    v = PERP_TRIAL_FITS;
-  else if (o->status == PERP_CELL_SKIPPED)
-    v = PERP_TRIAL_REFUSED;
-  else if (o->status == PERP_CELL_SETUP_FAILED && strcmp(o->reason, "unsuited") == 0)
-    v = PERP_TRIAL_UNSUITED;
+  const bool unsuited = o->status == PERP_CELL_SETUP_FAILED && strcmp(o->reason, "unsuited") == 0;
+  const perp_trial_verdict v = o->status == PERP_CELL_OK        ? PERP_TRIAL_FITS
+                               : o->status == PERP_CELL_SKIPPED ? PERP_TRIAL_REFUSED
+                               : unsuited                       ? PERP_TRIAL_UNSUITED
+                                                                : PERP_TRIAL_FAILED;
   t->verdict[cell] = v;
   if (v == PERP_TRIAL_FITS) return;
   t->why[cell] = v == PERP_TRIAL_FAILED

@@ -37,8 +37,8 @@ typedef struct perp_plan {
   int duplicates;       /* combinations that are the same cell as one before */
   int n_drops;
   perp_drop *drops;
-  perp_value_use *
-      *use; /* [n_params] of each value of its axis, or of the fixed one; NULL in a loaded plan */
+  /* [n_params] of each value of its axis, or of the fixed one; NULL in a loaded plan */
+  perp_value_use **use;
 } perp_plan;
 
 /* The value of a parameter in expressions. */

@@ -46,7 +46,7 @@ const perp_node *perp_study_section(perp_study_reader *r, const perp_node *map, 
   const perp_node *node = perp_tree_get(map, key);
   if (perp_study_empty(node)) return NULL;
   if (node->type != PERP_NODE_MAP) {
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be a map of key: value", key);
+    PERP_WRONG(r->diag, node, "%s must be a map of key: value", key);
     return NULL;
   }
   if (keys != NULL) perp_study_check_keys(r->diag, node, key, keys);
@@ -59,7 +59,7 @@ const char *perp_study_text(perp_study_reader *r, const perp_node *map, const ch
   const perp_node *node = perp_tree_get(map, key);
   if (perp_study_empty(node)) return dflt;
   if (node->type != PERP_NODE_SCALAR) {
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be a single value", key);
+    PERP_WRONG(r->diag, node, "%s must be a single value", key);
     return dflt;
   }
   return node->text;
@@ -77,12 +77,12 @@ const char **perp_study_texts(perp_study_reader *r, const perp_node *map, const 
   else if (node->type == PERP_NODE_LIST) {
     for (int i = 0; i < node->n; i++) {
       if (node->item[i]->type != PERP_NODE_SCALAR)
-        perp_diag_error(r->diag, node->item[i], 0, NULL, "%s must be a list of single values", key);
+        PERP_WRONG(r->diag, node->item[i], "%s must be a list of single values", key);
       else
         list[(*n)++] = node->item[i]->text;
     }
   } else
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be a list", key);
+    PERP_WRONG(r->diag, node, "%s must be a list", key);
   return list;
 }
 
@@ -100,10 +100,10 @@ double perp_study_number(perp_study_reader *r, const perp_node *map, const char 
   if (text == NULL) return dflt;
   double v = dflt;
   if (perp_parse_real(r->ctx, text, unit, &v) != PERP_OK)
-    perp_diag_error(r->diag, node, 0, NULL, "%s: %s", key, r->ctx->msg);
+    PERP_WRONG(r->diag, node, "%s: %s", key, r->ctx->msg);
   else if (!(v >= lo && v <= hi))
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be in [%g, %g]%s%s: got %s", key, lo, hi,
-                    unit[0] ? " " : "", unit, text);
+    PERP_WRONG(r->diag, node, "%s must be in [%g, %g]%s%s: got %s", key, lo, hi, unit[0] ? " " : "",
+               unit, text);
   return v >= lo && v <= hi ? v : dflt;
 }
 
@@ -125,7 +125,7 @@ const perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *ma
   const perp_node *node = perp_tree_get(map, key);
   const char *text = perp_study_text(r, map, key, NULL);
   if (text == NULL) {
-    if (node == NULL) perp_diag_error(r->diag, map, 0, NULL, "'%s' is missing here", key);
+    if (node == NULL) PERP_WRONG(r->diag, map, "'%s' is missing here", key);
     return NULL;
   }
   perp_scope scope = {
