@@ -66,6 +66,14 @@ void *perp_pool_alloc(perp_pool *pool, size_t count, size_t size)
   return b->bytes;
 }
 
+void *perp_pool_grown(perp_pool *pool, const void *array, int n, size_t size)
+{
+  if ((n & (n - 1)) != 0) return (void *)(uintptr_t)array;
+  void *longer = perp_pool_alloc(pool, 2 * (size_t)n + 1, size);
+  if (n > 0) memcpy(longer, array, (size_t)n * size);
+  return longer;
+}
+
 char *perp_pool_strndup(perp_pool *pool, const char *s, size_t n)
 {
   char *copy = perp_pool_alloc(pool, n + 1, 1);
@@ -102,11 +110,7 @@ int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int m
   for (int i = names->n; i-- > 0;) /* neighbours are often equal */
     if (strcmp(names->text[i], text) == 0) return i;
   if (names->n == most) return -1;
-  if ((names->n & (names->n - 1)) == 0) { /* full at each power of two */
-    const char **longer = perp_pool_alloc(pool, 2 * (size_t)names->n + 1, sizeof *longer);
-    if (names->n > 0) memcpy(longer, names->text, (size_t)names->n * sizeof *longer);
-    names->text = longer;
-  }
+  names->text = perp_pool_grown(pool, names->text, names->n, sizeof *names->text);
   names->text[names->n] = text;
   return names->n++;
 }

@@ -22,6 +22,8 @@ typedef struct perp_pool {
   struct perp_pool_block *blocks;
 } perp_pool;
 void *perp_pool_alloc(perp_pool *pool, size_t count, size_t size); /* zeroed; never NULL */
+/* An array of n things with room for one more: longer, and a copy, whenever n is a power of two. */
+void *perp_pool_grown(perp_pool *pool, const void *array, int n, size_t size);
 char *perp_pool_strdup(perp_pool *pool, const char *s);
 char *perp_pool_strndup(perp_pool *pool, const char *s, size_t n);
 char *perp_pool_printf(perp_pool *pool, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -64,43 +64,26 @@ static bool good_name(const char *s)
 }
 
 /* What a descriptor of each kind must have: functions, and texts of metrics. */
-#define NEEDS(kind, member)                                                                        \
-  {                                                                                                \
-    PERP_KIND_##kind, offsetof(perp_##kind##_desc, member), #member                                \
-  }
+/* clang-format off */
+#define NEEDS(kind, member) { PERP_KIND_##kind, offsetof(perp_##kind##_desc, member), #member }
 static const struct {
   perp_kind kind;
   size_t at;
   const char *name;
-} needed[] = { NEEDS(ode, create),
-               NEEDS(ode, step),
-               NEEDS(ode, destroy),
-               NEEDS(kkt, create),
-               NEEDS(kkt, factor),
-               NEEDS(kkt, solve),
-               NEEDS(kkt, destroy),
-               NEEDS(lcp, create),
-               NEEDS(lcp, solve),
-               NEEDS(lcp, destroy),
-               NEEDS(stab, create),
-               NEEDS(stab, destroy),
-               NEEDS(contact, rows),
-               NEEDS(contact, fits),
-               NEEDS(contact, create),
-               NEEDS(contact, solve),
-               NEEDS(contact, observe),
-               NEEDS(contact, destroy),
-               NEEDS(formulation, create),
-               NEEDS(formulation, restart),
-               NEEDS(formulation, step),
-               NEEDS(formulation, state),
-               NEEDS(formulation, counters),
-               NEEDS(formulation, timing),
-               NEEDS(formulation, destroy),
-               NEEDS(scene, build),
-               NEEDS(metric, value),
-               NEEDS(metric, unit),
-               NEEDS(metric, better) };
+} needed[] = {
+  NEEDS(ode, create), NEEDS(ode, step), NEEDS(ode, destroy),
+  NEEDS(kkt, create), NEEDS(kkt, factor), NEEDS(kkt, solve), NEEDS(kkt, destroy),
+  NEEDS(lcp, create), NEEDS(lcp, solve), NEEDS(lcp, destroy),
+  NEEDS(stab, create), NEEDS(stab, destroy),
+  NEEDS(contact, rows), NEEDS(contact, fits), NEEDS(contact, create), NEEDS(contact, solve),
+  NEEDS(contact, observe), NEEDS(contact, destroy),
+  NEEDS(formulation, create), NEEDS(formulation, restart), NEEDS(formulation, step),
+  NEEDS(formulation, state), NEEDS(formulation, counters), NEEDS(formulation, timing),
+  NEEDS(formulation, destroy),
+  NEEDS(scene, build),
+  NEEDS(metric, value), NEEDS(metric, unit), NEEDS(metric, better),
+};
+/* clang-format on */
 
 static const char *missing_member(perp_kind kind, const perp_desc *d)
 {

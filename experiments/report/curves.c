@@ -202,11 +202,9 @@ static void chart_section(perp_page *page, const chart *c)
       if (curve.n > 0) shown[k++] = curve;
     }
     if (k == 0) continue;
-    char suffix[16];
-    snprintf(suffix, sizeof suffix, "-%d", facet + 1);
     k = add_published(page, c, facet, shown, k);
     k = add_marks(page, c, facet, shown, k);
-    curves_draw(page, c, suffix,
+    curves_draw(page, c, perp_pool_printf(&page->pool, "-%d", facet + 1),
                 perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet.text[facet]), shown, k);
   }
   perp_page_unfold(page);

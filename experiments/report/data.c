@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/data.h"
-
-#include "experiments/pages/csv.h"
+#include "experiments/report/page.h"
 
 #include <jansson.h>
 #include <math.h>

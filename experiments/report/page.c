@@ -94,12 +94,11 @@ static void figure_empty(perp_page *page, const perp_figure *f)
 
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
 {
-  char svg[1400];
   if (perp_figure_points(f) == 0) {
     figure_empty(page, f);
     return;
   }
-  snprintf(svg, sizeof svg, "%s/%s.svg", page->figs, f->id);
+  const char *svg = perp_pool_printf(&page->pool, "%s/%s.svg", page->figs, f->id);
   perp_status status = perp_figure_draw(page->ctx, f, page->figs, page->formats);
   if (status != PERP_OK) {
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);

@@ -66,6 +66,21 @@ void perp_page_cells(perp_page *page);     /* every cell with its rerun command 
 void perp_page_methods(perp_page *page);   /* cards from the descriptors */
 void perp_page_definitions(perp_page *page);
 
+/* For the script, behind them: one JSON object, safe inside of a <script> element: study, cells column by
+ * column (parameters, status, metrics), the abscissa, thinned series.  Long arrays are float32, little endian,
+ * in base64. */
+void perp_page_data(perp_page *page);
+
+/* Tables and numbers for a LaTeX document.  Write into the folder dir, which is made:
+ *   tables.tex    booktabs tables, each a macro that a table environment takes: \perpSummary, \perpClaims,
+ *                 \perpPublished, \perpStatus, \perpSolvers (those that the study has)
+ *   numbers.tex   \perpvalue{cells}, \perpvalue{cells.ok}, \perpvalue{best.err.tip.max}, ...: an unknown name is an error of the
+ *                 document, so that no number of another study slips in; the file lists all names
+ *   figures.tex   \perpFigure{work-precision}: \includegraphics of the pictures in figs, with their captions,
+ *                 or of the pictures that LaTeX draws (--figs tikz); \perpfigs says where they are
+ *   example.tex   a document with all of it */
+perp_status perp_page_tex(perp_page *page, const char *dir);
+
 /* ---- shared by sections ------------------------------------------------------------------------------------- */
 
 bool perp_page_has_problems(const perp_page *page); /* are the cells problems x solvers? */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/report.h"
 
-#include "experiments/report/data.h"
 #include "experiments/report/page.h"
-#include "experiments/report/tex.h"
 #include "experiments/report/web.h"
 
 #include <jansson.h>
@@ -160,10 +158,10 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
   if (request->out == NULL) snprintf(page_path, size, "%s/report.html", results->dir);
   char *path = perp_pool_strdup(&page.pool, page_path);
   const char *folder = strchr(path, '/') != NULL ? dirname(path) : ".";
-  page.figs = perp_pool_printf(&page.pool, "%s/figs", request->together ? folder : results->dir);
+  const char *home = request->together ? folder : results->dir;
+  page.figs = perp_pool_printf(&page.pool, "%s/figs", home);
   perp_status status = perp_make_dirs(ctx, folder);
-  if (status == PERP_OK)
-    status = perp_make_part(ctx, request->together ? folder : results->dir, "figs");
+  if (status == PERP_OK) status = perp_make_part(ctx, home, "figs");
   char *link = report_relative(folder, page.figs);
   page.link = link;
   perp_out file = { 0 };

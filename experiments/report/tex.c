@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/tex.h"
+/* Tables and numbers of a study for a LaTeX document. */
+#include "experiments/report/page.h"
 
 #include "experiments/pages/latex.h"
 

@@ -210,12 +210,9 @@ static int select_cells(struct run *r)
   return n;
 }
 
-static void add_todo(struct todo *t, int cell, bool timing)
+static void add_todo(struct run *r, struct todo *t, int cell, bool timing)
 {
-  if ((t->n & (t->n - 1)) == 0) {
-    size_t room = t->n == 0 ? 1 : 2 * (size_t)t->n;
-    t->item = perp_xrealloc(t->item, room, sizeof *t->item);
-  }
+  t->item = perp_pool_grown(&r->plan.pool, t->item, t->n, sizeof *t->item);
   t->item[t->n].cell = cell;
   t->item[t->n++].timing = timing;
 }
@@ -238,13 +235,13 @@ static void add_rounds(struct run *r, struct todo *t)
       perp_rng_shuffle(rng, order, n);
       for (int i = 0; i < n; i++) {
         int cell = order[i];
-        if (has_rounds(r, cell) && r->of[cell].rounds <= k) add_todo(t, cell, true);
+        if (has_rounds(r, cell) && r->of[cell].rounds <= k) add_todo(r, t, cell, true);
       }
     }
   else
     for (int i = 0; i < n; i++)
       for (int k = r->of[i].rounds; k < repeats; k++)
-        if (has_rounds(r, i)) add_todo(t, i, true);
+        if (has_rounds(r, i)) add_todo(r, t, i, true);
   perp_rng_destroy(rng);
   free(order);
 }
@@ -313,7 +310,6 @@ static void do_phase(struct run *r, struct todo *todo, const char *name)
   perp_progress_begin(&r->progress, r->o->progress, name != NULL ? name : "cells", todo->n, work,
                       r->o->jobs);
   do_all(r, todo);
-  free(todo->item);
   *todo = (struct todo){ 0 };
 }
 
@@ -445,7 +441,7 @@ static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds
       r->of[i].rounds = 0;
     }
     r->of[i].attempt++;
-    add_todo(todo, i, false);
+    add_todo(r, todo, i, false);
   }
   if (!r->o->quiet) say_plan(r, &before, *selected, todo->n, retried, rebuilt);
   perp_results_free(&before);
@@ -510,7 +506,6 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     code = PERP_EXIT_NOTHING;
   } else
     code = carry_out(&r, &todo, kinds);
-  free(todo.item);
   perp_process_pool_destroy(r.workers);
   perp_journal_close(&r.journal);
   perp_plan_free(&r.plan);

@@ -158,20 +158,18 @@ int perp_study_files(perp_pool *pool, perp_study_file **files)
   const char *dirs[PERP_STUDY_DIRS];
   int n_dirs = perp_study_dirs(pool, dirs), n = 0;
   enum { MOST = 256 };
+  perp_names names = { 0 };
   perp_study_file *f = perp_pool_alloc(pool, MOST, sizeof *f);
   for (int i = 0; i < n_dirs; i++) {
     DIR *d = opendir(dirs[i]);
     if (d == NULL) continue;
-    int before = n;
     for (struct dirent *e; (e = readdir(d)) != NULL && n < MOST;) {
       size_t k = strlen(e->d_name);
       if (k < 6 || strcmp(e->d_name + k - 5, ".yaml") != 0 || e->d_name[0] == '.') continue;
-      char *name = perp_pool_strndup(pool, e->d_name, k - 5);
-      bool known = false;
-      for (int p = 0; p < before; p++) known = known || strcmp(f[p].name, name) == 0;
-      if (known) continue;
-      f[n].name = name;
-      f[n++].path = perp_pool_printf(pool, "%s/%s", dirs[i], e->d_name);
+      const char *name = perp_pool_strndup(pool, e->d_name, k - 5);
+      const int before = names.n;
+      if (perp_names_index(pool, &names, name, -1) == before)
+        f[n++] = (perp_study_file){ name, perp_pool_printf(pool, "%s/%s", dirs[i], e->d_name) };
     }
     closedir(d);
   }

@@ -69,11 +69,7 @@ static int drop_of(perp_plan *plan, int param, const char *why)
          (plan->drops[i].param != param || strcmp(plan->drops[i].why, why) != 0))
     i++;
   if (i == plan->n_drops) {
-    if ((i & (i - 1)) == 0) { /* full: 0, 1, 2, 4, ... */
-      perp_drop *more = perp_pool_alloc(&plan->pool, i == 0 ? 1 : 2 * (size_t)i, sizeof *more);
-      if (i > 0) memcpy(more, plan->drops, (size_t)i * sizeof *more);
-      plan->drops = more;
-    }
+    plan->drops = perp_pool_grown(&plan->pool, plan->drops, i, sizeof *plan->drops);
     plan->drops[plan->n_drops++] = (perp_drop){ param, perp_pool_strdup(&plan->pool, why), 0 };
   }
   plan->drops[i].combinations++;

@@ -105,11 +105,7 @@ static void add_value(perp_study_reader *r, struct values *v, const char *text, 
 {
   const int n = v->text.n;
   if (perp_names_index(&r->s->pool, &v->text, text, -1) < n) return; /* one value, named twice */
-  if ((n & (n - 1)) == 0) {                                          /* full at each power of two */
-    const perp_node **more = perp_pool_alloc(&r->s->pool, 2 * (size_t)n + 1, sizeof *more);
-    if (n > 0) memcpy(more, v->at, (size_t)n * sizeof *more);
-    v->at = more;
-  }
+  v->at = perp_pool_grown(&r->s->pool, v->at, n, sizeof *v->at);
   v->at[n] = at;
 }
 
