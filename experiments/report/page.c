@@ -51,11 +51,19 @@ bool perp_page_read_series(perp_page *page, int cell, perp_csv *csv)
 }
 
 perp_curve perp_page_curve(perp_page *page, const char *label, perp_plot_style style, int colour,
-                           int most, double **x, double **y)
+                           int most)
 {
-  *x = perp_pool_alloc(&page->pool, (size_t)most, sizeof **x);
-  *y = perp_pool_alloc(&page->pool, (size_t)most, sizeof **y);
-  return (perp_curve){ .label = label, .style = style, .colour = colour, .x = *x, .y = *y };
+  return (perp_curve){ .label = label,
+                       .style = style,
+                       .colour = colour,
+                       .x = perp_pool_alloc(&page->pool, (size_t)most, sizeof(double)),
+                       .y = perp_pool_alloc(&page->pool, (size_t)most, sizeof(double)) };
+}
+
+void perp_page_point(perp_curve *c, double x, double y)
+{
+  ((double *)(uintptr_t)c->x)[c->n] = x;
+  ((double *)(uintptr_t)c->y)[c->n++] = y;
 }
 
 void perp_page_say_failed(perp_page *page)

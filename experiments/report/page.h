@@ -33,16 +33,17 @@ typedef struct perp_page {
 double perp_page_value(const perp_page *page, int cell, const char *metric);
 /* "err.tip.max [m]": name and unit of a metric. */
 const char *perp_page_axis(perp_page *page, const char *metric);
-bool perp_page_has(const perp_page *page,
-                   const char *metric); /* of some cell whose figures stand */
+/* Has some cell whose figures stand this metric? */
+bool perp_page_has(const perp_page *page, const char *metric);
 
 /* "DIR/series/CELL.csv" of a cell, in the pool. */
 const char *perp_page_file(perp_page *page, int cell, const char *folder, const char *suffix);
 /* The series of a cell, if it has any. */
 bool perp_page_read_series(perp_page *page, int cell, perp_csv *csv);
-/* A curve without a point yet, in the pool, with room for `most` in x and y. */
+/* A curve without a point yet, in the pool, with room for `most`; and one more point of it. */
 perp_curve perp_page_curve(perp_page *page, const char *label, perp_plot_style style, int colour,
-                           int most, double **x, double **y);
+                           int most);
+void perp_page_point(perp_curve *curve, double x, double y);
 /* One column of a series over another one; without a point when it lacks one of them. */
 perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const char *x,
                                   const char *y, const char *label, int colour);
@@ -88,8 +89,8 @@ void perp_page_solver_answers(perp_page *page);     /* lines of the answers */
 void perp_page_best_match(perp_page *page);         /* one line of the answers */
 /* The cells that stand for the i-th published figure of the study, row [cells]; returns their number. */
 int perp_page_published_cells(const perp_page *page, int i, int *row);
-const char *perp_page_command(perp_page *page,
-                              int cell); /* command line that repeats a cell alone */
+/* The command line that repeats a cell alone. */
+const char *perp_page_command(perp_page *page, int cell);
 /* What tells a cell from the others: the varying plug-ins, then the abscissa. */
 const char *perp_page_row_label(perp_page *page, int cell);
 /* The best cell of each curve by the primary metric, the best first; at most `most`.  Returns their number. */

@@ -59,18 +59,10 @@ static double profiles_cost(const perp_page *page, int cell, const char *metric)
 static perp_curve profiles_distribution(perp_page *page, double *costs, int n, const char *label,
                                         int colour, double end)
 {
-  double *x, *y;
-  perp_curve c = perp_page_curve(page, label, PERP_PLOT_STEPS, colour, n + 2, &x, &y);
+  perp_curve c = perp_page_curve(page, label, PERP_PLOT_STEPS, colour, n + 2);
   gsl_sort(costs, 1, (size_t)n);
-  for (; c.n < n && isfinite(costs[c.n]); c.n++) {
-    x[c.n] = costs[c.n];
-    y[c.n] = (double)(c.n + 1) / n;
-  }
-  if (c.n > 0) {
-    x[c.n] = fmax(end, x[c.n - 1]);
-    y[c.n] = y[c.n - 1];
-    c.n++;
-  }
+  while (c.n < n && isfinite(costs[c.n])) perp_page_point(&c, costs[c.n], (c.n + 1.0) / n);
+  if (c.n > 0) perp_page_point(&c, fmax(end, c.x[c.n - 1]), c.y[c.n - 1]);
   return c;
 }
 
@@ -222,9 +214,9 @@ static void time_against_size(perp_page *page, const box *b)
     perp_curve curves[MOST_SOLVERS];
     int n_curves = 0;
     for (int s = 0; s < b->solver.n; s++) {
-      double *x, *y;
       perp_curve c = perp_page_curve(page, b->solver.text[s], PERP_PLOT_POINTS_LINES, s,
-                                     b->problem.n, &x, &y);
+                                     b->problem.n);
+      double *x = (double *)(uintptr_t)c.x, *y = (double *)(uintptr_t)c.y;
       for (int p = 0; p < b->problem.n; p++) {
         double cost = profiles_cost(page, *profiles_slot(b, p, t, s), "time.cpu");
         if (isinf(cost) || strcmp(family_of(page, b->problem.text[p]), family.text[f]) != 0)
@@ -239,7 +231,7 @@ static void time_against_size(perp_page *page, const box *b)
         y[at] = cost;
       }
       if (c.n == 0) continue;
-      double exponent = perp_log_slope(x, y, c.n);
+      double exponent = perp_log_slope(c.x, c.y, c.n);
       if (!isnan(exponent))
         c.label = perp_pool_printf(&page->pool, "%s (n^%.2f)", c.label, exponent);
       curves[n_curves++] = c;

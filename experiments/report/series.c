@@ -18,12 +18,9 @@ perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const
                                   const char *y_field, const char *label, int colour)
 {
   int cx = perp_csv_field(series, x_field), cy = perp_csv_field(series, y_field);
-  double *x, *y;
-  perp_curve c = perp_page_curve(page, label, PERP_PLOT_LINES, colour, series->rows, &x, &y);
-  for (; cx >= 0 && cy >= 0 && c.n < series->rows; c.n++) {
-    x[c.n] = perp_csv_number(series, c.n, cx);
-    y[c.n] = perp_csv_number(series, c.n, cy);
-  }
+  perp_curve c = perp_page_curve(page, label, PERP_PLOT_LINES, colour, series->rows);
+  for (int i = 0; i < series->rows && cx >= 0 && cy >= 0; i++)
+    perp_page_point(&c, perp_csv_number(series, i, cx), perp_csv_number(series, i, cy));
   return c;
 }
 

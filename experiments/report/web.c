@@ -43,14 +43,12 @@ bool perp_web_built(void)
 perp_status perp_web_build(perp_ctx *ctx)
 {
   char *folder = web_sources(), *script = perp_xprintf("%s/build.sh", folder);
-  perp_status status = PERP_OK;
   const char *const argv[] = { "sh", script, NULL };
   int result = 0;
-  if (!perp_exists(script))
-    status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s is not there: perp was installed without it",
-                       script);
-  else
-    status = perp_process_run(ctx, &(perp_process){ .argv = argv }, &result);
+  perp_status status = perp_exists(script)
+                           ? perp_process_run(ctx, &(perp_process){ .argv = argv }, &result)
+                           : PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
+                                       "%s is not there: perp was installed without it", script);
   if (status == PERP_OK && (!WIFEXITED(result) || WEXITSTATUS(result) != 0))
     status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
                        "the interactive figures could not be built (the reason is above)");

@@ -53,12 +53,6 @@ static double number_member(const json_t *line, const char *key)
   return perp_json_number(json_object_get(line, key));
 }
 
-static const char *text_member(perp_pool *pool, const json_t *line, const char *key)
-{
-  const char *s = json_string_value(json_object_get(line, key));
-  return s != NULL ? perp_pool_strdup(pool, s) : "";
-}
-
 static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int schema)
 {
   int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
@@ -68,10 +62,10 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int
   if (attempt <= rec->attempt || status <= PERP_CELL_PLANNED || status > PERP_CELL_SKIPPED) return;
   rec->attempt = attempt;
   rec->status = status;
-  rec->reason = text_member(&r->pool, line, "reason");
-  rec->cause = text_member(&r->pool, line, "cause");
-  rec->stderr_tail = text_member(&r->pool, line, "stderr");
-  rec->code = text_member(&r->pool, line, "code");
+  rec->reason = perp_json_kept(&r->pool, line, "reason", "");
+  rec->cause = perp_json_kept(&r->pool, line, "cause", "");
+  rec->stderr_tail = perp_json_kept(&r->pool, line, "stderr", "");
+  rec->code = perp_json_kept(&r->pool, line, "code", "");
   rec->schema = schema;
   rec->problems = number_member(line, "problems");
   rec->unsolved = number_member(line, "unsolved");
@@ -132,7 +126,8 @@ void perp_results_note_env(perp_results *r, const char *id, const char *dir)
 
 static perp_code code_of(perp_pool *pool, const json_t *file)
 {
-  return (perp_code){ text_member(pool, file, "path"), text_member(pool, file, "hash") };
+  return (perp_code){ perp_json_kept(pool, file, "path", ""),
+                      perp_json_kept(pool, file, "hash", "") };
 }
 
 /* The files of code that a runner was made of; the last runner counts, and whether there were others. */

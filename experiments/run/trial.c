@@ -69,8 +69,7 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
   perp_process_pool *workers;
   perp_progress progress;
   perp_order done;
-  const double limit = study->limits.timeout > 0 ? fmin(study->limits.timeout, SETUP_LIMIT)
-                                                 : SETUP_LIMIT;
+  const double asked = study->limits.timeout; /* 0: none */
   int next = 0, number = 0;
   PERP_TRY(perp_process_pool_create(ctx, jobs, &workers));
   perp_progress_begin(&progress, style, "set-ups", groups, groups, jobs);
@@ -80,7 +79,7 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
          next++) {
       const perp_order order = {
         .job = { .what = PERP_JOB_SETUP, .study = study, .cell = &plan->cells[next] },
-        .timeout = limit,
+        .timeout = asked > 0 ? fmin(asked, SETUP_LIMIT) : SETUP_LIMIT,
         .memory = study->limits.memory,
         .token = next
       };

@@ -232,10 +232,10 @@ perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema)
                    path, schema, PERP_RESULTS_SCHEMA);
 }
 
-static const char *plan_member(perp_pool *pool, const json_t *object, const char *key)
+const char *perp_json_kept(perp_pool *pool, const json_t *object, const char *key, const char *none)
 {
   const char *text = json_string_value(json_object_get(object, key));
-  return text != NULL ? perp_pool_strdup(pool, text) : NULL;
+  return text != NULL ? perp_pool_strdup(pool, text) : none;
 }
 
 static perp_status load_line(perp_ctx *ctx, const char *path, int line, const char *text, size_t n,
@@ -252,20 +252,18 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     selection->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
     if (status == PERP_OK && selection->schema > PERP_RESULTS_SCHEMA)
       status = perp_schema_unknown(ctx, path, selection->schema);
-    selection->only = plan_member(&plan->pool, object, "only");
-    selection->skip = plan_member(&plan->pool, object, "skip");
-    selection->shard = plan_member(&plan->pool, object, "shard");
-    selection->plugins = plan_member(&plan->pool, object, "plugins");
+    selection->only = perp_json_kept(&plan->pool, object, "only", NULL);
+    selection->skip = perp_json_kept(&plan->pool, object, "skip", NULL);
+    selection->shard = perp_json_kept(&plan->pool, object, "shard", NULL);
+    selection->plugins = perp_json_kept(&plan->pool, object, "plugins", NULL);
   } else if (id == NULL || strlen(id) != 16)
     status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: not a cell", path, line);
   else {
     perp_cell *cell = &plan->cells[plan->n++];
     snprintf(cell->id, sizeof cell->id, "%s", id);
     cell->value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *cell->value);
-    for (int p = 0; p < study->n_params; p++) {
-      const char *value = plan_member(&plan->pool, object, study->kind->params[p].key);
-      cell->value[p] = value != NULL ? value : "";
-    }
+    for (int p = 0; p < study->n_params; p++)
+      cell->value[p] = perp_json_kept(&plan->pool, object, study->kind->params[p].key, "");
   }
   json_decref(object);
   return status;

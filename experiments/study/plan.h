@@ -84,6 +84,10 @@ typedef struct perp_selection {
   const char *plugins;             /* "--plugin FILE ..." of outside plug-ins, NULL: none */
   int schema;                      /* 0 when writing: PERP_RESULTS_SCHEMA */
 } perp_selection;
+/* A text of a JSON object as a copy in pool; `none` where there is none. */
+struct json_t;
+const char *perp_json_kept(perp_pool *pool, const struct json_t *object, const char *key,
+                           const char *none);
 perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
                             const perp_plan *plan, const perp_selection *selection);
 /* Selection texts live in the pool of plan. */
