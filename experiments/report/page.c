@@ -91,8 +91,7 @@ static void figure_empty(perp_page *page, const perp_figure *f)
       zeros += f->curves[k].y[i] == 0;
       others += isfinite(f->curves[k].y[i]) && f->curves[k].y[i] != 0;
     }
-  perp_html(page->out, "<p class=\"note\" id=\"fig-%s\">%s: not drawn, ", f->id, f->title);
-  perp_html(page->out, "%s</p>\n",
+  perp_html(page->out, "<p class=\"note\" id=\"fig-%s\">%s: not drawn, %s</p>\n", f->id, f->title,
             zeros > 0 && others == 0 && f->logy
                 ? "as all its values are exactly 0, which has no place on a logarithmic axis (a "
                   "scene without joints has no constraint error)."

@@ -18,8 +18,7 @@ void perp_page_best_match(perp_page *page)
 
 int perp_page_published_cells(const perp_page *page, int i, int *row)
 {
-  perp_scope scope;
-  perp_results_scope(page->ctx, page->results, false, &scope);
+  const perp_scope scope = perp_results_scope(page->ctx, page->results, false);
   int n = 0;
   for (int r = 0; r < page->results->plan.n; r++)
     if (perp_expr_true(page->study->published[i].where, &scope, r)) row[n++] = r;

@@ -66,10 +66,10 @@ static void tex_published(perp_page *page, FILE *out)
   if (s->n_published == 0) return;
   perp_variant *variant;
   int n = perp_results_variants(page->ctx, page->results, &variant);
-  char *columns = perp_xprintf("l%0*d", s->n_published, 0);
-  for (char *c = columns + 1; *c != '\0'; c++) *c = 'r';
+  char *columns = perp_pool_alloc(&page->pool, (size_t)s->n_published + 2, 1);
+  columns[0] = 'l';
+  memset(columns + 1, 'r', (size_t)s->n_published);
   tex_begin(out, "Published", columns, "variant");
-  free(columns);
   for (int i = 0; i < s->n_published; i++) perp_tex(out, " & %s", s->published[i].source);
   fputs(" \\\\\n\\midrule\npublished", out);
   for (int i = 0; i < s->n_published; i++) perp_tex(out, " & %m", s->published[i].value);

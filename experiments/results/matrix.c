@@ -61,15 +61,13 @@ static void print_block(const struct matrix *m, int from, int to, int width, int
     fprintf(out, "  %-*.*s%*s", name, name, m->solvers.text[s], ALL, all);
     for (int f = from; f < to; f++) {
       int k = s * m->families.n + f;
-      char text[16];
       if (m->right[k] > 0)
-        snprintf(text, sizeof text, "%d", m->right[k]);
+        fprintf(out, "%*d", width, m->right[k]);
       else
-        snprintf(text, sizeof text, "%s",
-                 m->total[k] == 0                ? ""
-                 : m->unsuited[k] == m->total[k] ? "-"
-                                                 : ".");
-      fprintf(out, "%*s", width, text);
+        fprintf(out, "%*s", width,
+                m->total[k] == 0                ? ""
+                : m->unsuited[k] == m->total[k] ? "-"
+                                                : ".");
     }
     putc('\n', out);
   }

@@ -43,8 +43,7 @@ struct fold {
 
 static int results_cell_of(const struct fold *f, const json_t *line)
 {
-  const char *id = json_string_value(json_object_get(line, "cell"));
-  const json_t *cell = id != NULL ? json_object_get(f->cells, id) : NULL;
+  const json_t *cell = json_object_get(f->cells, json_string_value(json_object_get(line, "cell")));
   return cell != NULL ? (int)json_integer_value(cell) : -1;
 }
 
@@ -226,11 +225,10 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   struct fold f = {
     .r = r, .cells = json_object(), .early = json_array(), .schema = r->selection.schema
   };
-  f.started = perp_xalloc((size_t)n, sizeof *f.started);
+  f.started = perp_pool_alloc(&r->pool, (size_t)n, sizeof *f.started);
   for (int i = 0; i < n; i++) json_object_set_new(f.cells, r->plan.cells[i].id, json_integer(i));
-  char *journal = perp_xprintf("%s/journal", r->dir);
+  const char *journal = perp_pool_printf(&r->pool, "%s/journal", r->dir);
   perp_status status = perp_journal_read(ctx, journal, fold_line, &f, &r->torn);
-  free(journal);
   for (size_t k = 0; k < json_array_size(f.early); k++) {
     const json_t *line = json_array_get(f.early, k);
     fold_round(r, &r->record[results_cell_of(&f, line)], line);
@@ -238,7 +236,6 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   json_decref(f.early);
   for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;
   json_decref(f.cells);
-  free(f.started);
   if (status == PERP_OK && f.newest > PERP_RESULTS_SCHEMA)
     status = perp_schema_unknown(ctx, r->dir, f.newest);
   return status;
@@ -251,8 +248,8 @@ static void add_plugin_hint(perp_ctx *ctx, const char *plan)
   json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
   const char *plugins = json_string_value(json_object_get(head, "plugins"));
   size_t n = strlen(ctx->msg);
-  if (plugins !=
-      NULL) /* words for a command line of the reader, or else nothing that looks like them */
+  /* words for a command line of the reader, or else nothing that looks like them */
+  if (plugins != NULL)
     snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run was made with%s",
              perp_shell_only_words(plugins) ? plugins : " plug-ins that plan.jsonl names");
   json_decref(head);
@@ -269,34 +266,36 @@ void perp_results_count(perp_results *r)
   }
 }
 
+static perp_status results_read(perp_ctx *ctx, const perp_cell_kind *const *kinds, perp_results *r)
+{
+  const char *study = perp_pool_printf(&r->pool, "%s/study.yaml", r->dir);
+  const char *plan = perp_pool_printf(&r->pool, "%s/plan.jsonl", r->dir);
+  if (!perp_exists(study) || !perp_exists(plan))
+    return PERP_FAIL(ctx, PERP_ERR_IO, "%s is not a results folder (no %s in it)", r->dir,
+                     perp_exists(study) ? "plan.jsonl" : "study.yaml");
+  perp_diag diag = { 0 };
+  const perp_study_request q = { .file = study, .profile = "", .kinds = kinds };
+  perp_status status = perp_study_read(ctx, &q, &diag, &r->study);
+  if (status != PERP_OK) {
+    char first[300];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(diag.text.s, "\n"), diag.text.s);
+    status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", first);
+    add_plugin_hint(ctx, plan);
+  }
+  perp_diag_free(&diag);
+  PERP_TRY(status);
+  PERP_TRY(perp_plan_load(ctx, plan, r->study, &r->plan, &r->selection));
+  PERP_TRY(load_records(ctx, r));
+  PERP_TRY(apply_selection(ctx, r));
+  perp_results_count(r);
+  return PERP_OK;
+}
+
 perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
                               perp_results *r)
 {
-  *r = (perp_results){ .started = (double)NAN, .ended = (double)NAN };
-  r->dir = perp_xstrdup(dir);
-  char *study = perp_xprintf("%s/study.yaml", dir), *plan = perp_xprintf("%s/plan.jsonl", dir);
-  perp_status status = PERP_OK;
-  if (!perp_exists(study) || !perp_exists(plan))
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "%s is not a results folder (no %s in it)", dir,
-                       perp_exists(study) ? "plan.jsonl" : "study.yaml");
-  perp_diag diag = { 0 };
-  if (status == PERP_OK) {
-    perp_study_request q = { .file = study, .profile = "", .kinds = kinds };
-    status = perp_study_read(ctx, &q, &diag, &r->study);
-    if (status != PERP_OK) {
-      char first[300];
-      snprintf(first, sizeof first, "%.*s", (int)strcspn(diag.text.s, "\n"), diag.text.s);
-      status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", first);
-      add_plugin_hint(ctx, plan);
-    }
-  }
-  if (status == PERP_OK) status = perp_plan_load(ctx, plan, r->study, &r->plan, &r->selection);
-  if (status == PERP_OK) status = load_records(ctx, r);
-  if (status == PERP_OK) status = apply_selection(ctx, r);
-  if (status == PERP_OK) perp_results_count(r);
-  perp_diag_free(&diag);
-  free(study);
-  free(plan);
+  *r = (perp_results){ .dir = perp_xstrdup(dir), .started = (double)NAN, .ended = (double)NAN };
+  const perp_status status = results_read(ctx, kinds, r);
   if (status != PERP_OK) perp_results_free(r);
   return status;
 }
@@ -412,24 +411,23 @@ static bool row_counts(void *user, int row)
   return perp_results_counts(user, row);
 }
 
-void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, perp_scope *scope)
+perp_scope perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates)
 {
-  *scope = (perp_scope){ .ctx = ctx,
-                         .columns = r->study->columns,
-                         .n_columns = r->study->n_columns,
-                         .aggregates = aggregates,
-                         .rows = r->plan.n,
-                         .value = column_value,
-                         .counts = row_counts,
-                         .user = r };
+  return (perp_scope){ .ctx = ctx,
+                       .columns = r->study->columns,
+                       .n_columns = r->study->n_columns,
+                       .aggregates = aggregates,
+                       .rows = r->plan.n,
+                       .value = column_value,
+                       .counts = row_counts,
+                       .user = r };
 }
 
 const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *r)
 {
   const int n = r->study->n_claims;
   perp_claim_result *results = perp_pool_alloc(&r->pool, (size_t)n, sizeof *results);
-  perp_scope scope;
-  perp_results_scope(ctx, r, true, &scope);
+  const perp_scope scope = perp_results_scope(ctx, r, true);
   for (int i = 0; i < n; i++) {
     const perp_expr *e = r->study->claims[i].expr;
     results[i].claim = &r->study->claims[i];
@@ -489,8 +487,7 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **o
   const perp_study *s = r->study;
   *out = NULL;
   if (s->n_published == 0) return 0;
-  perp_scope scope;
-  perp_results_scope(ctx, r, false, &scope);
+  const perp_scope scope = perp_results_scope(ctx, r, false);
   perp_variant *list = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *list);
   perp_names labels = { 0 };
   for (int i = 0; i < r->plan.n; i++) {

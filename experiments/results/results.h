@@ -111,7 +111,7 @@ const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, 
 perp_quartiles perp_results_timing(const perp_results *r, int cell, int m);
 
 /* All columns of the study over the cells, for expressions.  r must outlive the scope. */
-void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, perp_scope *scope);
+perp_scope perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates);
 
 typedef enum perp_verdict {
   PERP_CLAIM_REFUTED,

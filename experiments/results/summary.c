@@ -102,8 +102,7 @@ static int rank_cells(const perp_ctx *ctx, perp_results *r, const perp_expr *whe
 {
   int primary = perp_results_metric(r, r->study->metrics.primary), n = 0;
   double sign = r->study->metric[primary].better > 0 ? -1 : 1;
-  perp_scope scope;
-  perp_results_scope(ctx, r, false, &scope);
+  const perp_scope scope = perp_results_scope(ctx, r, false);
   for (int i = 0; i < r->plan.n; i++) {
     double v = perp_results_value(r, i, primary);
     if (perp_cell_whole(r->record[i].status) && !isnan(v) &&

@@ -168,8 +168,8 @@ static void read_exclude(perp_study_reader *r, const perp_node *root)
     perp_study_check_keys(r->diag, list->item[i], "exclude", keys);
     e->where_text = perp_study_text(r, list->item[i], "where", "");
     e->reason = perp_study_text(r, list->item[i], "reason", "");
-    if (perp_study_expression(r, list->item[i], "where", s->n_params, false, &e->where) != NULL)
-      s->n_exclude++;
+    e->where = perp_study_expression(r, list->item[i], "where", s->n_params, false);
+    s->n_exclude += e->where != NULL;
   }
 }
 
@@ -197,8 +197,8 @@ static void read_published(perp_study_reader *r, const perp_node *root)
     char * or = strstr(unit, " or ");
     if (or != NULL) * or = '\0';
     p->value = perp_study_number(r, item, "value", unit, -HUGE_VAL, HUGE_VAL, 0);
-    if (perp_study_expression(r, item, "where", s->n_params + 1, false, &p->where) != NULL)
-      s->n_published++;
+    p->where = perp_study_expression(r, item, "where", s->n_params + 1, false);
+    s->n_published += p->where != NULL;
   }
 }
 
@@ -213,8 +213,8 @@ static void read_claims(perp_study_reader *r, const perp_node *root)
     perp_study_check_keys(r->diag, list->item[i], "claims", keys);
     c->expr_text = perp_study_text(r, list->item[i], "expr", "");
     c->text = perp_study_text(r, list->item[i], "text", c->expr_text);
-    if (perp_study_expression(r, list->item[i], "expr", s->n_columns, true, &c->expr) != NULL)
-      s->n_claims++;
+    c->expr = perp_study_expression(r, list->item[i], "expr", s->n_columns, true);
+    s->n_claims += c->expr != NULL;
   }
 }
 
@@ -316,7 +316,7 @@ static void read_report(perp_study_reader *r, const perp_node *root)
   s->report.plots = perp_study_texts(r, node, "plots", &s->report.n_plots);
   s->report.summary_text = perp_study_text(r, node, "summary", NULL);
   if (s->report.summary_text != NULL)
-    perp_study_expression(r, node, "summary", s->n_columns, false, &s->report.summary);
+    s->report.summary = perp_study_expression(r, node, "summary", s->n_columns, false);
   s->report.tables = perp_study_texts(r, node, "tables", &s->report.n_tables);
   for (int i = 0; i < s->report.n_plots; i++) {
     char name[64];

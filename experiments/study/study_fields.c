@@ -65,31 +65,28 @@ const char *perp_study_text(perp_study_reader *r, const perp_node *map, const ch
   return node->text;
 }
 
+const perp_node *perp_study_place(const perp_node *map, const char *key, int i)
+{
+  const perp_node *node = perp_tree_get(map, key);
+  return node != NULL && node->type == PERP_NODE_LIST && i < node->n ? node->item[i] : node;
+}
+
 const char **perp_study_texts(perp_study_reader *r, const perp_node *map, const char *key, int *n)
 {
   const perp_node *node = perp_tree_get(map, key);
   *n = 0;
   if (perp_study_empty(node)) return NULL;
-  const char **list = perp_pool_alloc(
-      &r->s->pool, node->type == PERP_NODE_LIST ? (size_t)node->n : 1, sizeof *list);
-  if (node->type == PERP_NODE_SCALAR)
-    list[(*n)++] = node->text;
-  else if (node->type == PERP_NODE_LIST) {
-    for (int i = 0; i < node->n; i++) {
-      if (node->item[i]->type != PERP_NODE_SCALAR)
-        PERP_WRONG(r->diag, node->item[i], "%s must be a list of single values", key);
-      else
-        list[(*n)++] = node->item[i]->text;
-    }
-  } else
-    PERP_WRONG(r->diag, node, "%s must be a list", key);
+  const int items = node->type == PERP_NODE_LIST ? node->n : 1;
+  const char **list = perp_pool_alloc(&r->s->pool, (size_t)items, sizeof *list);
+  for (int i = 0; i < items; i++) {
+    const perp_node *item = perp_study_place(map, key, i);
+    if (item->type == PERP_NODE_SCALAR)
+      list[(*n)++] = item->text;
+    else
+      PERP_WRONG(r->diag, item, "%s must be a list%s", key,
+                 item == node ? "" : " of single values");
+  }
   return list;
-}
-
-const perp_node *perp_study_place(const perp_node *map, const char *key, int i)
-{
-  const perp_node *node = perp_tree_get(map, key);
-  return node != NULL && node->type == PERP_NODE_LIST && i < node->n ? node->item[i] : node;
 }
 
 double perp_study_number(perp_study_reader *r, const perp_node *map, const char *key,
@@ -118,23 +115,20 @@ int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *ke
   return 0;
 }
 
-const perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
-                                       int n_columns, bool aggregates, perp_expr **out)
+perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
+                                 int n_columns, bool aggregates)
 {
-  *out = NULL;
   const perp_node *node = perp_tree_get(map, key);
   const char *text = perp_study_text(r, map, key, NULL);
-  if (text == NULL) {
-    if (node == NULL) PERP_WRONG(r->diag, map, "'%s' is missing here", key);
-    return NULL;
-  }
+  if (text == NULL && node == NULL) PERP_WRONG(r->diag, map, "'%s' is missing here", key);
+  if (text == NULL) return NULL;
   perp_scope scope = {
     .ctx = r->ctx, .columns = r->s->columns, .n_columns = n_columns, .aggregates = aggregates
   };
   perp_expr_error error;
-  *out = perp_expr_parse(&r->s->pool, &scope, text, &error);
-  if (*out == NULL)
+  perp_expr *e = perp_expr_parse(&r->s->pool, &scope, text, &error);
+  if (e == NULL)
     perp_diag_error(r->diag, node, error.offset, error.hint[0] ? error.hint : NULL, "%s",
                     error.message);
-  return *out;
+  return e;
 }
