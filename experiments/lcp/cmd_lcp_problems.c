@@ -95,14 +95,13 @@ static void list_families(bool json)
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
   for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++) {
-    if (!json) {
+    if (!json)
       printf("  %-17s %s\n", f->name, f->summary);
-      continue;
-    }
-    perp_json_object(
-        &j, NULL, "name %s, summary %s, least %d, most %d, boxes? %d, factored? %d, solvable? %d",
-        f->name, f->summary, f->least, f->most, f->contact, f->factored,
-        (f->classes & PERP_CLASS_SOLVABLE) != 0);
+    else
+      perp_json_object(
+          &j, NULL, "name %s, summary %s, least %d, most %d, boxes? %d, factored? %d, solvable? %d",
+          f->name, f->summary, f->least, f->most, f->contact, f->factored,
+          (f->classes & PERP_CLASS_SOLVABLE) != 0);
   }
   if (json) {
     perp_json_close(&j, ']');

@@ -134,14 +134,16 @@ static const perp_node *list_of(perp_study_reader *r, const perp_node *root, con
   static const perp_node none = { .type = PERP_NODE_LIST };
   const perp_node *list = perp_tree_get(root, key);
   if (perp_study_empty(list)) return &none;
-  const perp_node *wrong = list->type == PERP_NODE_LIST ? NULL : list;
-  if (wrong != NULL) PERP_WRONG(r->diag, list, "%s must be a list", key);
-  for (int i = 0; i < list->n && wrong == NULL; i++)
+  if (list->type != PERP_NODE_LIST) {
+    PERP_WRONG(r->diag, list, "%s must be a list", key);
+    return &none;
+  }
+  for (int i = 0; i < list->n; i++)
     if (list->item[i]->type != PERP_NODE_MAP) {
-      wrong = list->item[i];
-      PERP_WRONG(r->diag, wrong, "%s: each item must be a map of key: value", key);
+      PERP_WRONG(r->diag, list->item[i], "%s: each item must be a map of key: value", key);
+      return &none;
     }
-  return wrong == NULL ? list : &none;
+  return list;
 }
 
 static void check_metric(perp_study_reader *r, const perp_node *at, const char *name)
