@@ -274,9 +274,9 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
   }
   perp_lcp_judgement g = { .rel = (double)NAN };
   if (q.solution != NULL) {
-    double *scratch = perp_lcp_room(p);
-    perp_lcp_judge(p, q.solution, NULL, scratch, &g);
-    free(scratch);
+    perp_pool pool = { 0 };
+    perp_lcp_judge(p, q.solution, NULL, perp_lcp_room(&pool, p), &g);
+    perp_pool_free(&pool);
   }
   double asymmetry = perp_lcp_asymmetry(p);
   int *room = perp_xalloc(3 * (size_t)n + 1, sizeof *room);

@@ -92,6 +92,7 @@ static void print_event(void *user, const perp_trace_event *e)
 }
 
 struct solution {
+  perp_pool pool; /* of its arrays */
   perp_stats stats;
   perp_lcp_judgement judgement;
   perp_lcp_proof proof;
@@ -175,16 +176,13 @@ static void print_solution(const struct task *t, int n, const struct solution *s
 static void judge_on_cones(const perp_lcp_problem *p, int directions, struct solution *s)
 {
   int n = p->p.n;
-  double *lambda = perp_xalloc((size_t)n + 1, sizeof *lambda);
-  double *w = perp_xalloc((size_t)n + 1, sizeof *w), *scratch = perp_lcp_room(&p->p);
+  double *lambda = perp_pool_alloc(&s->pool, (size_t)n + 1, sizeof *lambda);
+  double *w = perp_pool_alloc(&s->pool, (size_t)n + 1, sizeof *w);
   if (directions > 0)
     perp_lcp_pyramid_back(&p->p, directions, s->lambda, lambda);
   else
     memcpy(lambda, s->lambda, (size_t)n * sizeof *lambda);
-  perp_lcp_judge(&p->p, lambda, w, scratch, &s->cone);
-  free(s->lambda);
-  free(s->w);
-  free(scratch);
+  perp_lcp_judge(&p->p, lambda, w, perp_lcp_room(&s->pool, &p->p), &s->cone);
   s->lambda = lambda;
   s->w = w;
 }
@@ -199,9 +197,8 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
   perp_lcp problem = p->p;
   problem.tol_data = t->tol_data;
   perp_lcp_solver *solver = NULL;
-  s.lambda = perp_xalloc((size_t)n + 1, sizeof *s.lambda);
-  s.w = perp_xalloc((size_t)n + 1, sizeof *s.w);
-  double *scratch = perp_lcp_room(&p->p);
+  s.lambda = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.lambda);
+  s.w = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.w);
   const char *guess = perp_args_get(t->args, "guess");
   perp_status status = PERP_OK;
   if (guess != NULL) status = perp_lcp_read_vector(ctx, guess, n, s.lambda);
@@ -223,7 +220,8 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
   if (status == PERP_OK) {
     s.proof = perp_lcp_proved(solver);
     s.certificate = perp_lcp_certificate(solver);
-    if (s.certificate != NULL) perp_lcp_prove(&p->p, s.certificate, &s.radius, scratch);
+    if (s.certificate != NULL)
+      perp_lcp_prove(&p->p, s.certificate, &s.radius, perp_lcp_room(&s.pool, &p->p));
     if (contacts != NULL) {
       s.friction = perp_args_get(t->args, "friction");
       judge_on_cones(contacts, t->directions, &s);
@@ -234,9 +232,7 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
   } else
     exit_status = perp_lcp_refuse(ctx, status);
   perp_lcp_destroy(solver);
-  free(s.lambda);
-  free(s.w);
-  free(scratch);
+  perp_pool_free(&s.pool);
   return exit_status;
 }
 
@@ -357,11 +353,12 @@ const perp_command perp_lcp_solve_command = {
 static int judge_vector(const struct task *t, const perp_lcp_problem *p, const double *x)
 {
   int n = p->p.n;
-  double *w = perp_xalloc((size_t)n + 1, sizeof *w), *scratch = perp_lcp_room(&p->p);
+  perp_pool pool = { 0 };
+  double *w = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *w);
   perp_lcp_judgement g;
   perp_lcp problem = p->p;
   problem.tol_data = t->tol_data;
-  perp_lcp_judge(&problem, x, w, scratch, &g);
+  perp_lcp_judge(&problem, x, w, perp_lcp_room(&pool, &p->p), &g);
   const int verdict = verdict_of(perp_lcp_verdict(&problem, t->tol, &g));
   if (t->json) {
     perp_json j = { .out = stdout };
@@ -377,16 +374,16 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
     printf("# %s: %s\n", verdicts[verdict], cmd_lcp_solve_figures(t, g.rel, g.data, text));
     print_judgement(&g);
   }
-  free(w);
-  free(scratch);
+  perp_pool_free(&pool);
   return verdict == SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
 }
 
 static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
 {
-  double *scratch = perp_lcp_room(&p->p), radius;
-  perp_lcp_proof proof = perp_lcp_prove(&p->p, z, &radius, scratch);
-  free(scratch);
+  perp_pool pool = { 0 };
+  double radius;
+  perp_lcp_proof proof = perp_lcp_prove(&p->p, z, &radius, perp_lcp_room(&pool, &p->p));
+  perp_pool_free(&pool);
   if (json) {
     perp_json j = { .out = stdout };
     perp_json_members(&j, "{ proves %s", proof_names[proof]);

@@ -17,8 +17,8 @@ extern const perp_command perp_lcp_solve_command, perp_lcp_check_command, perp_l
 
 /* The error of ctx is printed; the exit status that belongs to a failed call on a problem file. */
 int perp_lcp_refuse(perp_ctx *ctx, perp_status status);
-/* What the judge and the proofs work in; free it. */
-double *perp_lcp_room(const perp_lcp *p);
+/* What the judge and the proofs work in. */
+double *perp_lcp_room(perp_pool *pool, const perp_lcp *p);
 /* -1 to go on, else the exit status, the error printed: */
 int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *p);
 

@@ -227,7 +227,7 @@ static bool has_rounds(const struct run *r, int cell)
 static void add_rounds(struct run *r, struct todo *t)
 {
   int n = r->plan.n, repeats = r->study->measure.repeats;
-  int *order = perp_xalloc((size_t)n, sizeof *order);
+  int *order = perp_pool_alloc(&r->plan.pool, (size_t)n, sizeof *order);
   for (int i = 0; i < n; i++) order[i] = i;
   perp_rng *rng = r->study->measure.interleaved ? perp_rng_create(r->study->seed) : NULL;
   if (rng != NULL)
@@ -243,7 +243,6 @@ static void add_rounds(struct run *r, struct todo *t)
       for (int k = r->of[i].rounds; k < repeats; k++)
         if (has_rounds(r, i)) add_todo(r, t, i, true);
   perp_rng_destroy(rng);
-  free(order);
 }
 
 /* What cannot be set up is known before the run: such cells become rows that say why, and are not
@@ -252,12 +251,9 @@ static perp_status skip_refused(struct run *r, struct todo *todo)
 {
   perp_trial trial;
   static perp_outcome outcome;
-  bool *wanted = perp_xalloc((size_t)r->plan.n + 1, sizeof *wanted);
+  bool *wanted = perp_pool_alloc(&r->plan.pool, (size_t)r->plan.n, sizeof *wanted);
   for (int i = 0; i < todo->n; i++) wanted[todo->item[i].cell] = true;
-  perp_status status = perp_trial_make(r->ctx, r->study, &r->plan, wanted, r->o->jobs,
-                                       r->o->progress, &trial);
-  free(wanted);
-  PERP_TRY(status);
+  PERP_TRY(perp_trial_make(r->ctx, r->study, &r->plan, wanted, r->o->jobs, r->o->progress, &trial));
   if (!r->o->quiet) perp_trial_warn(&trial, r->study, &r->plan);
   int n = 0;
   for (int i = 0; i < todo->n; i++) {

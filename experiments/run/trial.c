@@ -114,7 +114,7 @@ perp_status perp_trial_make(perp_ctx *ctx, const perp_study *study, const perp_p
   for (int i = 0; i < plan->n; i++) t->why[i] = "";
   perp_status status = PERP_OK;
   if (study->kind->tries) {
-    int *of = perp_xalloc((size_t)plan->n + 1, sizeof *of);
+    int *of = perp_pool_alloc(&t->pool, (size_t)plan->n, sizeof *of);
     int groups = trial_group(study, plan, wanted, of);
     if (groups > 0) status = try_all(ctx, study, plan, of, groups, jobs, style, t);
     for (int i = 0; i < plan->n && status == PERP_OK; i++) {
@@ -122,7 +122,6 @@ perp_status perp_trial_make(perp_ctx *ctx, const perp_study *study, const perp_p
       t->verdict[i] = t->verdict[of[i]];
       t->why[i] = t->why[of[i]];
     }
-    free(of);
   }
   for (int i = 0; i < plan->n; i++) t->count[t->verdict[i]]++;
   if (status != PERP_OK) perp_trial_free(t);

@@ -126,8 +126,8 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
   perp_status status = PERP_OK;
   void *memory = NULL;
   json_t *known = json_object(); /* id -> index of its cell */
-  int *index = perp_xalloc((size_t)study->n_params + 1, sizeof *index);
-  char(*why)[PERP_WHY_MAX] = perp_xalloc((size_t)study->n_params + 1, sizeof *why);
+  int *index = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *index);
+  char(*why)[PERP_WHY_MAX] = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *why);
   make_uses(study, plan);
   for (int k = 0; k < total && status == PERP_OK; k++) {
     perp_cell *cell = &plan->cells[plan->n];
@@ -161,8 +161,6 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
       status = PERP_FAIL(ctx, PERP_ERR_INTERNAL, "two different cells have the id %s", cell->id);
   }
   json_decref(known);
-  free(index);
-  free(why);
   if (status != PERP_OK) perp_plan_free(plan);
   return status;
 }
