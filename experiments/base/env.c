@@ -63,17 +63,17 @@ char *perp_env_json(bool indent)
   field_of("/etc/os-release", "PRETTY_NAME", system, sizeof system);
   field_of("/proc/cpuinfo", "model name", cpu, sizeof cpu);
   field_of("/proc/meminfo", "MemTotal", memory, sizeof memory);
-  perp_json_put(&j, "{ perp:s commit:s compiler:s buildtype:s flags:s", PERP_VERSION, PERP_COMMIT,
-                PERP_COMPILER, PERP_BUILDTYPE, PERP_FLAGS);
+  perp_json_members(&j, "{ perp %s, commit %s, compiler %s, buildtype %s, flags %s", PERP_VERSION,
+                    PERP_COMMIT, PERP_COMPILER, PERP_BUILDTYPE, PERP_FLAGS);
 #ifdef PERP_SANITIZED
   perp_json_bool(&j, "sanitizers", true);
 #endif
-  perp_json_put(&j, "libraries:{ openblas:s openblas_core:s openblas_threads:i gsl:s",
-                openblas_get_config(), openblas_get_corename(), openblas_get_num_threads(),
-                gsl_version);
-  perp_json_put(&j, "cholmod:s jansson:s libfyaml:s }", cholmod, JANSSON_VERSION, yaml);
-  perp_json_put(&j, "host:s kernel:s machine:s system:s cpu:s cores:i memory:s }", u.nodename,
-                u.release, u.machine, system, cpu, perp_cores(), memory);
+  perp_json_members(&j, "libraries: { openblas %s, openblas_core %s, openblas_threads %d, gsl %s",
+                    openblas_get_config(), openblas_get_corename(), openblas_get_num_threads(),
+                    gsl_version);
+  perp_json_members(&j, "cholmod %s, jansson %s, libfyaml %s }", cholmod, JANSSON_VERSION, yaml);
+  perp_json_members(&j, "host %s, kernel %s, machine %s, system %s, cpu %s, cores %d, memory %s }",
+                    u.nodename, u.release, u.machine, system, cpu, perp_cores(), memory);
   fclose(m);
   return text;
 }

@@ -44,8 +44,9 @@ static void progress_show(perp_progress *p, const char *what)
   p->shown = now;
   if (p->json) {
     perp_json j = { .out = p->out };
-    perp_json_put(&j, "{ phase:s done:i total:i failed:i elapsed_s:r left_s:r }", p->phase, p->done,
-                  p->total, p->failed, now - p->begun, perp_progress_left(p));
+    perp_json_members(&j, "{ phase %s, done %d, total %d, failed %d, elapsed_s %g, left_s %g }",
+                      p->phase, p->done, p->total, p->failed, now - p->begun,
+                      perp_progress_left(p));
     fflush(p->out);
     return;
   }

@@ -66,6 +66,14 @@ void *perp_pool_alloc(perp_pool *pool, size_t count, size_t size)
   return b->bytes;
 }
 
+void *perp_pool_grown(perp_pool *pool, const void *array, int n, size_t size)
+{
+  if ((n & (n - 1)) != 0) return (void *)(uintptr_t)array;
+  void *longer = perp_pool_alloc(pool, 2 * (size_t)n + 1, size);
+  if (n > 0) memcpy(longer, array, (size_t)n * size);
+  return longer;
+}
+
 char *perp_pool_strndup(perp_pool *pool, const char *s, size_t n)
 {
   char *copy = perp_pool_alloc(pool, n + 1, 1);
@@ -102,11 +110,7 @@ int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int m
   for (int i = names->n; i-- > 0;) /* neighbours are often equal */
     if (strcmp(names->text[i], text) == 0) return i;
   if (names->n == most) return -1;
-  if ((names->n & (names->n - 1)) == 0) { /* full at each power of two */
-    const char **longer = perp_pool_alloc(pool, 2 * (size_t)names->n + 1, sizeof *longer);
-    if (names->n > 0) memcpy(longer, names->text, (size_t)names->n * sizeof *longer);
-    names->text = longer;
-  }
+  names->text = perp_pool_grown(pool, names->text, names->n, sizeof *names->text);
   names->text[names->n] = text;
   return names->n++;
 }
@@ -222,37 +226,65 @@ void perp_json_bool(perp_json *j, const char *key, bool value)
   fputs(value ? "true" : "false", j->out);
 }
 
-void perp_json_put(perp_json *j, const char *members, ...)
+static void json_members(perp_json *j, const char *form, va_list ap)
 {
-  va_list ap;
-  va_start(ap, members);
-  for (const char *s = members + strspn(members, " "); *s != '\0'; s += strspn(s, " ")) {
+  for (form += strspn(form, ", "); *form != '\0'; form += strspn(form, ", ")) {
     char name[64];
-    size_t n = strcspn(s, ":{}");
+    const size_t n = strcspn(form, " ?:{}[]");
     const char *key = n > 0 ? name : NULL;
-    snprintf(name, sizeof name, "%.*s", (int)n, s);
-    s += n + (s[n] == ':');
-    switch (*s++) {
-    case '{':
-      perp_json_open(j, key, '{');
-      break;
-    case '}':
-      perp_json_close(j, '}');
-      break;
-    case 's':
+    const bool truth = form[n] == '?';
+    snprintf(name, sizeof name, "%.*s", (int)n, form);
+    form += n + strspn(form + n, "?: %");
+    const char what = *form++;
+    if (what == '{' || what == '[')
+      perp_json_open(j, key, what);
+    else if (what == '}' || what == ']')
+      perp_json_close(j, what);
+    else if (what == 's')
       perp_json_text(j, key, va_arg(ap, const char *));
-      break;
-    case 'i':
-      perp_json_int(j, key, va_arg(ap, int));
-      break;
-    case 'r':
+    else if (what == 'g')
       perp_json_real(j, key, va_arg(ap, double));
-      break;
-    default:
-      perp_json_bool(j, key, va_arg(ap, int));
+    else if (what == 'd' && truth)
+      perp_json_bool(j, key, va_arg(ap, int) != 0);
+    else if (what == 'd')
+      perp_json_int(j, key, va_arg(ap, int));
+    else { /* %lld */
+      perp_json_int(j, key, va_arg(ap, long long));
+      form += 2;
     }
   }
+}
+
+void perp_json_members(perp_json *j, const char *form, ...)
+{
+  va_list ap;
+  va_start(ap, form);
+  json_members(j, form, ap);
   va_end(ap);
+}
+
+void perp_json_object(perp_json *j, const char *key, const char *form, ...)
+{
+  va_list ap;
+  va_start(ap, form);
+  perp_json_open(j, key, '{');
+  json_members(j, form, ap);
+  perp_json_close(j, '}');
+  va_end(ap);
+}
+
+void perp_json_reals(perp_json *j, const char *key, const double *x, int n)
+{
+  perp_json_open(j, key, '[');
+  for (int i = 0; i < n; i++) perp_json_real(j, NULL, x[i]);
+  perp_json_close(j, ']');
+}
+
+void perp_json_ints(perp_json *j, const char *key, const int *x, int n)
+{
+  perp_json_open(j, key, '[');
+  for (int i = 0; i < n; i++) perp_json_int(j, NULL, x[i]);
+  perp_json_close(j, ']');
 }
 
 void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n)

@@ -22,6 +22,8 @@ typedef struct perp_pool {
   struct perp_pool_block *blocks;
 } perp_pool;
 void *perp_pool_alloc(perp_pool *pool, size_t count, size_t size); /* zeroed; never NULL */
+/* An array of n things with room for one more: longer, and a copy, whenever n is a power of two. */
+void *perp_pool_grown(perp_pool *pool, const void *array, int n, size_t size);
 char *perp_pool_strdup(perp_pool *pool, const char *s);
 char *perp_pool_strndup(perp_pool *pool, const char *s, size_t n);
 char *perp_pool_printf(perp_pool *pool, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -63,9 +65,19 @@ void perp_json_text(perp_json *j, const char *key, const char *value); /* NULL g
 void perp_json_real(perp_json *j, const char *key, double value);
 void perp_json_int(perp_json *j, const char *key, int64_t value);
 void perp_json_bool(perp_json *j, const char *key, bool value);
-/* Several members, named with their types: "{ name:s rows:i share:r found:b }" is an object with a
- * text, an int, a double and a bool, "name:s rows:i" two members of the one that is open. */
-void perp_json_put(perp_json *j, const char *members, ...);
+/* Several members in one call.  The form names them, each with its value in the way of printf, so that the compiler
+ * checks the types:
+ *   "name %s"   a text, NULL gives null      "share %g"    a real number
+ *   "rows %d", "steps %lld"   whole          "solved? %d"  true or false
+ *   "{", "key: {", "}", "[", ...   open and close
+ * perp_json_members(&j, "{ name %s, rows %d, solved? %d }", name, n, good); */
+void perp_json_members(perp_json *j, const char *form, ...) __attribute__((format(printf, 2, 3)));
+/* An object of such members.  key NULL: inside a list. */
+void perp_json_object(perp_json *j, const char *key, const char *form, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Lists. */
+void perp_json_reals(perp_json *j, const char *key, const double *x, int n);
+void perp_json_ints(perp_json *j, const char *key, const int *x, int n);
 void perp_json_texts(perp_json *j, const char *key, const char *const *value, int n);
 /* float32, little endian, as one base64 text: 5.4 bytes a number. */
 void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp compare: two runs of one study, before and after a change. */
-#include "experiments/study/json_members.h"
 #include "experiments/cli/command.h"
 #include "experiments/cli/compare.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp lesson */
-#include "experiments/study/json_members.h"
 #include "experiments/lessons/lesson.h"
 #include "experiments/cli/cli.h"
 #include "experiments/base/shell.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp list, perp info */
-#include "experiments/study/json_members.h"
 #include "experiments/cli/cli.h"
 #include "experiments/study/describe.h"
 #include "experiments/study/study.h"

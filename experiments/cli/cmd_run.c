@@ -180,14 +180,13 @@ static const perp_flag study_flags[] = {
 static void trial_json(perp_json *j, const char *name, const perp_trial *t, const perp_plan *plan,
                        perp_trial_verdict verdict)
 {
-  perp_trial_reason *r;
-  int n = perp_trial_reasons(t, verdict, &r);
+  const perp_tally r = perp_trial_reasons(t, verdict);
   perp_json_open(j, name, '[');
-  for (int i = 0; i < n; i++)
-    perp_json_object(j, NULL, "why %s, cells %d, first %s", r[i].why, r[i].cells,
-                     plan->cells[r[i].first].id);
+  for (int i = 0; i < r.n; i++)
+    perp_json_object(j, NULL, "why %s, cells %d, first %s", r.count[i].name, r.count[i].n,
+                     plan->cells[r.count[i].first].id);
   perp_json_close(j, ']');
-  free(r);
+  free(r.count);
 }
 
 static void check_json(const perp_study *s, const perp_plan *plan, const perp_trial *trial)

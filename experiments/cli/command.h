@@ -6,7 +6,6 @@
 #include "experiments/cli/cli.h"
 #include "experiments/results/join.h"
 #include "experiments/run/trial.h"
-#include "experiments/study/json_members.h"
 
 /* The study that args->arg[0] names, with the --set of args; -1 and *study, or an exit status after
  * a message. */

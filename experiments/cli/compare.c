@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Status and results of two runs are deterministic: any difference is real, and one that is worse
  * by more than a tolerance is a regression.  Times are not: compare_times.c. */
-#include "experiments/study/json_members.h"
 #include "experiments/cli/compare.h"
 
 #include <math.h>

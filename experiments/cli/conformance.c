@@ -2,7 +2,6 @@
 /* The contract tests are the programs of tests/contract, one a kind, the same that check the
  * plug-ins of perp. Each runs in a process of its own with a time limit: what it says (TAP) is
  * sorted by plug-in. */
-#include "experiments/study/json_members.h"
 #include "experiments/run/program.h"
 #include "experiments/cli/conformance.h"
 

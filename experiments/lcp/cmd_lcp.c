@@ -11,26 +11,18 @@ static const perp_command *const commands[] = { &perp_lcp_solve_command,
                                                 &perp_lcp_info_command,
                                                 NULL };
 
-static void cmd_lcp_print_help(FILE *f)
+static int cmd_lcp(perp_ctx *ctx, int argc, char **argv)
 {
+  const bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+  if (argc > 1 && !asked)
+    return perp_commands_run(ctx, commands, argc - 1, argv + 1, "lcp ", "perp lcp --help");
+  FILE *f = asked ? stdout : stderr;
   fputs("perp lcp COMMAND [arguments]\n\nComplementarity problems: find lambda with "
         "w = A lambda + b,\nlo <= lambda <= hi and w complementary.\n\nCommands\n",
         f);
   perp_commands_print(commands, 10, f);
   fputs("\nExample\n  perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke\n", f);
-}
-
-static int cmd_lcp(perp_ctx *ctx, int argc, char **argv)
-{
-  if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-    cmd_lcp_print_help(stdout);
-    return PERP_EXIT_OK;
-  }
-  if (argc < 2) {
-    cmd_lcp_print_help(stderr);
-    return PERP_EXIT_USAGE;
-  }
-  return perp_commands_run(ctx, commands, argc - 1, argv + 1, "lcp ", "perp lcp --help");
+  return asked ? PERP_EXIT_OK : PERP_EXIT_USAGE;
 }
 
 const perp_command perp_lcp_command = {

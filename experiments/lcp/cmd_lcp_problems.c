@@ -5,7 +5,6 @@
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/stewart.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,11 +24,9 @@ static void write_json(const perp_lcp_problem *q)
   const perp_lcp *p = &q->p;
   int n = p->n;
   perp_json j = { .out = stdout };
-  perp_json_open(&j, NULL, '{');
-  perp_json_text(&j, "family", q->family);
+  perp_json_members(&j, "{ family %s", q->family);
   if (q->provenance != NULL) perp_json_text(&j, "provenance", q->provenance);
-  perp_json_int(&j, "n", n);
-  perp_json_open(&j, "A", '[');
+  perp_json_members(&j, "n %d, A: [", n);
   for (int i = 0; i < n; i++) {
     perp_json_open(&j, NULL, '[');
     for (int k = 0; k < n; k++)
@@ -55,7 +52,7 @@ static void write_json(const perp_lcp_problem *q)
   if (q->solution != NULL)
     perp_json_reals(&j, "solution", q->solution, n);
   else
-    perp_json_raw(&j, "solution", "null");
+    perp_json_text(&j, "solution", NULL);
   perp_json_close(&j, '}');
   printf("\n");
 }
@@ -98,18 +95,18 @@ static void list_families(bool json)
   perp_json j = { .out = stdout, .indent = true };
   if (json) perp_json_open(&j, NULL, '[');
   for (int i = 0; (f = perp_lcp_family_at(i)) != NULL; i++) {
-    if (!json) {
+    if (!json)
       printf("  %-17s %s\n", f->name, f->summary);
-      continue;
-    }
-    perp_json_object(&j, NULL,
-                     "name %s, summary %s, least %d, most %d, boxes? %d, factored? %d, "
-                     "solvable? %d",
-                     f->name, f->summary, f->least, f->most, f->contact, f->factored,
-                     (f->classes & PERP_CLASS_SOLVABLE) != 0);
+    else
+      perp_json_object(
+          &j, NULL, "name %s, summary %s, least %d, most %d, boxes? %d, factored? %d, solvable? %d",
+          f->name, f->summary, f->least, f->most, f->contact, f->factored,
+          (f->classes & PERP_CLASS_SOLVABLE) != 0);
   }
-  if (json) perp_json_close(&j, ']');
-  if (json) printf("\n");
+  if (json) {
+    perp_json_close(&j, ']');
+    printf("\n");
+  }
 }
 
 static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
@@ -179,11 +176,12 @@ const perp_command perp_lcp_generate_command = {
 
 /* ---- convert --------------------------------------------------------------------------------- */
 
-/* *p is freed and replaced by *q. */
-static void swap_in(perp_lcp_problem *p, perp_lcp_problem *q)
+/* *p is freed and replaced by *q, what was made of it. */
+static perp_status swap_in(perp_lcp_problem *p, perp_lcp_problem *q, perp_status made)
 {
   perp_lcp_problem_free(p);
   *p = *q;
+  return made;
 }
 
 static int cmd_lcp_convert(perp_ctx *ctx, const perp_args *args)
@@ -195,7 +193,8 @@ static int cmd_lcp_convert(perp_ctx *ctx, const perp_args *args)
   bool box = perp_option_given(args, "box"), pure = perp_option_given(args, "pure");
   if (box && directions > 0) return perp_usage_error(args, "either --box or --pyramid");
   perp_lcp_problem p, q;
-  if ((status = perp_lcp_open(ctx, args->arg[0], &p)) >= 0) return status;
+  status = perp_lcp_open(ctx, args->arg[0], &p);
+  if (status >= 0) return status;
   const char *unused = perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE) ? NULL
                        : directions > 0                                           ? "--pyramid"
                        : box                                                      ? "--box"
@@ -206,30 +205,17 @@ static int cmd_lcp_convert(perp_ctx *ctx, const perp_args *args)
     perp_lcp_problem_free(&p);
     return status;
   }
+  perp_lcp_map *map = NULL;
   perp_status made = PERP_OK;
-  if (box) {
-    made = perp_lcp_boxes(ctx, &p, 1, &q);
-    swap_in(&p, &q);
-  }
-  if (made == PERP_OK && (perp_option_given(args, "form") || directions > 0 || pure || json)) {
-    made = perp_lcp_problem_form(ctx, &p, &q);
-    swap_in(&p, &q);
-  }
-  if (made == PERP_OK && directions > 0) {
-    made = perp_lcp_pyramid(ctx, &p, (int)directions, &q);
-    swap_in(&p, &q);
-  }
-  if (made == PERP_OK && pure) {
-    perp_lcp_map *map;
-    made = perp_lcp_pure(ctx, &p, &q, &map);
-    perp_lcp_map_free(map);
-    swap_in(&p, &q);
-  }
-  if (made != PERP_OK) {
-    perp_lcp_problem_free(&p);
-    return perp_lcp_refuse(ctx, made);
-  }
-  status = put_problem(ctx, &p, args->n > 1 ? args->arg[1] : NULL, json);
+  if (box) made = swap_in(&p, &q, perp_lcp_boxes(ctx, &p, 1, &q));
+  if (made == PERP_OK && (perp_option_given(args, "form") || directions > 0 || pure || json))
+    made = swap_in(&p, &q, perp_lcp_problem_form(ctx, &p, &q));
+  if (made == PERP_OK && directions > 0)
+    made = swap_in(&p, &q, perp_lcp_pyramid(ctx, &p, (int)directions, &q));
+  if (made == PERP_OK && pure) made = swap_in(&p, &q, perp_lcp_pure(ctx, &p, &q, &map));
+  perp_lcp_map_free(map);
+  status = made == PERP_OK ? put_problem(ctx, &p, args->n > 1 ? args->arg[1] : NULL, json)
+                           : perp_lcp_refuse(ctx, made);
   perp_lcp_problem_free(&p);
   return status;
 }
@@ -288,9 +274,9 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
   }
   perp_lcp_judgement g = { .rel = (double)NAN };
   if (q.solution != NULL) {
-    double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
-    perp_lcp_judge(p, q.solution, NULL, scratch, &g);
-    free(scratch);
+    perp_pool pool = { 0 };
+    perp_lcp_judge(p, q.solution, NULL, perp_lcp_room(&pool, p), &g);
+    perp_pool_free(&pool);
   }
   double asymmetry = perp_lcp_asymmetry(p);
   int *room = perp_xalloc(3 * (size_t)n + 1, sizeof *room);
@@ -303,14 +289,14 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
   }
   if (perp_option_given(args, "json")) {
     perp_json j = { .out = stdout, .indent = true };
-    perp_json_open(&j, NULL, '{');
-    perp_json_members(&j,
-                      "family %s, provenance %s, n %d, storage %s, nonzeros %lld, contact %d, "
-                      "box %d, free %d, fixed %d, friction %d, cones %d, zero_diagonal %d, "
-                      "stewart_trinkle %d, asymmetry %g, has_solution? %d",
-                      q.family, q.provenance, n, p->F != NULL ? "factored" : "dense", entries,
-                      contact, box, free_rows, fixed, friction, cones, zero_diagonal,
-                      pyramids.contacts, asymmetry, q.solution != NULL);
+    perp_json_members(
+        &j,
+        "{ family %s, provenance %s, n %d, storage %s, nonzeros %lld, contact %d, box "
+        "%d, free %d, fixed %d, friction %d, cones %d, zero_diagonal %d, "
+        "stewart_trinkle %d, asymmetry %g, has_solution? %d",
+        q.family, q.provenance, n, p->F != NULL ? "factored" : "dense", entries, contact, box,
+        free_rows, fixed, friction, cones, zero_diagonal, pyramids.contacts, asymmetry,
+        q.solution != NULL);
     if (q.solution != NULL) perp_json_real(&j, "solution_residual", g.rel);
     perp_json_close(&j, '}');
     printf("\n");

@@ -12,11 +12,10 @@
 
 static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgement *g)
 {
-  perp_json_object(j, key,
-                   "rel %g, data %g, abs %g, componentwise %g, siconos %g, fclib %g, abh %g, "
-                   "coupling %g",
-                   g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh,
-                   g->coupling);
+  perp_json_object(
+      j, key,
+      "rel %g, data %g, abs %g, componentwise %g, siconos %g, fclib %g, abh %g, coupling %g",
+      g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh, g->coupling);
 }
 
 static void print_judgement(const perp_lcp_judgement *g)
@@ -31,9 +30,8 @@ static const char *const proof_names[] = { "none", "ray", "none-within", "infeas
 
 static const char tol_help[] =
     "largest rel of a solution, the residual relative to lambda; default 1e-10";
-static const char data_help[] =
-    "largest data of a solution, what is left of w relative to b; not asked by default: "
-    "then rel alone decides";
+static const char data_help[] = "largest data of a solution, what is left of w relative to b; not "
+                                "asked by default: then rel alone decides";
 
 enum { NOT_SOLVED, UNDECIDED, SOLVED, FIXED_WORK }; /* FIXED_WORK: so many sweeps, no tolerance */
 static const char *const verdicts[] = { "not solved", "undecided", "solved", "fixed-work" };
@@ -94,6 +92,7 @@ static void print_event(void *user, const perp_trace_event *e)
 }
 
 struct solution {
+  perp_pool pool; /* of its arrays */
   perp_stats stats;
   perp_lcp_judgement judgement;
   perp_lcp_proof proof;
@@ -124,8 +123,7 @@ static void solution_json(const struct task *t, const char *name, int n, const s
 {
   const perp_stats *stats = &s->stats;
   perp_json j = { .out = stdout };
-  perp_json_open(&j, NULL, '{');
-  perp_json_members(&j, "status %s, reason %s, residual %g, data %g, iterations %d",
+  perp_json_members(&j, "{ status %s, reason %s, residual %g, data %g, iterations %d",
                     json_verdicts[verdict_of(stats->reason)], perp_reason_name(stats->reason),
                     stats->residual, stats->data, stats->iterations);
   perp_json_reals(&j, "lambda", s->lambda, n);
@@ -141,8 +139,7 @@ static void solution_json(const struct task *t, const char *name, int n, const s
     json_judgement(&j, "cone_judgement", &s->cone);
   }
   if (s->proof != PERP_PROOF_NONE) {
-    perp_json_open(&j, "certificate", '{');
-    perp_json_text(&j, "proves", proof_names[s->proof]);
+    perp_json_members(&j, "certificate: { proves %s", proof_names[s->proof]);
     if (s->proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", s->radius);
     if (s->certificate != NULL) perp_json_reals(&j, "z", s->certificate, s->rows);
     perp_json_close(&j, '}');
@@ -179,17 +176,13 @@ static void print_solution(const struct task *t, int n, const struct solution *s
 static void judge_on_cones(const perp_lcp_problem *p, int directions, struct solution *s)
 {
   int n = p->p.n;
-  double *lambda = perp_xalloc((size_t)n + 1, sizeof *lambda);
-  double *w = perp_xalloc((size_t)n + 1, sizeof *w);
-  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, 0) + 1, sizeof *scratch);
+  double *lambda = perp_pool_alloc(&s->pool, (size_t)n + 1, sizeof *lambda);
+  double *w = perp_pool_alloc(&s->pool, (size_t)n + 1, sizeof *w);
   if (directions > 0)
     perp_lcp_pyramid_back(&p->p, directions, s->lambda, lambda);
   else
     memcpy(lambda, s->lambda, (size_t)n * sizeof *lambda);
-  perp_lcp_judge(&p->p, lambda, w, scratch, &s->cone);
-  free(s->lambda);
-  free(s->w);
-  free(scratch);
+  perp_lcp_judge(&p->p, lambda, w, perp_lcp_room(&s->pool, &p->p), &s->cone);
   s->lambda = lambda;
   s->w = w;
 }
@@ -204,9 +197,8 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
   perp_lcp problem = p->p;
   problem.tol_data = t->tol_data;
   perp_lcp_solver *solver = NULL;
-  s.lambda = perp_xalloc((size_t)n + 1, sizeof *s.lambda);
-  s.w = perp_xalloc((size_t)n + 1, sizeof *s.w);
-  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
+  s.lambda = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.lambda);
+  s.w = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.w);
   const char *guess = perp_args_get(t->args, "guess");
   perp_status status = PERP_OK;
   if (guess != NULL) status = perp_lcp_read_vector(ctx, guess, n, s.lambda);
@@ -224,11 +216,12 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
     s.seconds = perp_clock_thread() - start;
   }
   ctx->trace = NULL;
-  int exit_status = PERP_EXIT_OK;
+  int exit_status;
   if (status == PERP_OK) {
     s.proof = perp_lcp_proved(solver);
     s.certificate = perp_lcp_certificate(solver);
-    if (s.certificate != NULL) perp_lcp_prove(&p->p, s.certificate, &s.radius, scratch);
+    if (s.certificate != NULL)
+      perp_lcp_prove(&p->p, s.certificate, &s.radius, perp_lcp_room(&s.pool, &p->p));
     if (contacts != NULL) {
       s.friction = perp_args_get(t->args, "friction");
       judge_on_cones(contacts, t->directions, &s);
@@ -239,9 +232,7 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
   } else
     exit_status = perp_lcp_refuse(ctx, status);
   perp_lcp_destroy(solver);
-  free(s.lambda);
-  free(s.w);
-  free(scratch);
+  perp_pool_free(&s.pool);
   return exit_status;
 }
 
@@ -318,10 +309,9 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
     const bool friction = perp_lcp_needs(&p.p) & (PERP_LCP_FRICTION | PERP_LCP_CONE);
     status = friction || !perp_option_given(args, "friction")
                  ? solve_apart(&t, &p)
-                 : perp_usage_error(args,
-                                    "--friction has no effect: %s has no friction rows; leave it "
-                                    "out",
-                                    args->arg[0]);
+                 : perp_usage_error(
+                       args, "--friction has no effect: %s has no friction rows; leave it out",
+                       args->arg[0]);
     perp_lcp_problem_free(&p);
   }
   perp_spec_free(&spec);
@@ -362,19 +352,18 @@ const perp_command perp_lcp_solve_command = {
 
 static int judge_vector(const struct task *t, const perp_lcp_problem *p, const double *x)
 {
-  int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
-  double *w = perp_xalloc((size_t)n + 1, sizeof *w);
-  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch);
+  int n = p->p.n;
+  perp_pool pool = { 0 };
+  double *w = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *w);
   perp_lcp_judgement g;
   perp_lcp problem = p->p;
   problem.tol_data = t->tol_data;
-  perp_lcp_judge(&problem, x, w, scratch, &g);
+  perp_lcp_judge(&problem, x, w, perp_lcp_room(&pool, &p->p), &g);
   const int verdict = verdict_of(perp_lcp_verdict(&problem, t->tol, &g));
   if (t->json) {
     perp_json j = { .out = stdout };
-    perp_json_open(&j, NULL, '{');
-    perp_json_members(&j, "status %s, residual %g, data %g, tol %g", json_verdicts[verdict], g.rel,
-                      g.data, t->tol);
+    perp_json_members(&j, "{ status %s, residual %g, data %g, tol %g", json_verdicts[verdict],
+                      g.rel, g.data, t->tol);
     if (t->tol_data > 0) perp_json_real(&j, "tol_data", t->tol_data);
     json_judgement(&j, "judgement", &g);
     perp_json_reals(&j, "w", w, n);
@@ -385,21 +374,19 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
     printf("# %s: %s\n", verdicts[verdict], cmd_lcp_solve_figures(t, g.rel, g.data, text));
     print_judgement(&g);
   }
-  free(w);
-  free(scratch);
+  perp_pool_free(&pool);
   return verdict == SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;
 }
 
 static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
 {
-  int n = p->p.n, nv = p->p.F != NULL ? p->p.F->nv : 0;
-  double *scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv) + 1, sizeof *scratch), radius;
-  perp_lcp_proof proof = perp_lcp_prove(&p->p, z, &radius, scratch);
-  free(scratch);
+  perp_pool pool = { 0 };
+  double radius;
+  perp_lcp_proof proof = perp_lcp_prove(&p->p, z, &radius, perp_lcp_room(&pool, &p->p));
+  perp_pool_free(&pool);
   if (json) {
     perp_json j = { .out = stdout };
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "proves", proof_names[proof]);
+    perp_json_members(&j, "{ proves %s", proof_names[proof]);
     if (proof == PERP_PROOF_WITHIN) perp_json_real(&j, "radius", radius);
     perp_json_close(&j, '}');
     printf("\n");

@@ -12,7 +12,6 @@
 #include "models/models.h"
 #include "solvers/lcp/io/io.h"
 
-#include <errno.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
@@ -153,10 +152,9 @@ static perp_status harvest_store(perp_ctx *ctx, const char *dir, const char *sce
   snprintf(p->family, sizeof p->family, "harvest-%.38s", scene);
   char about[80] = "";
   if (rank >= 0) snprintf(about, sizeof about, "; rank %d, condition %.3g", rank, condition);
-  PERP_TRY(perp_lcp_problem_note(ctx, p,
-                                 "perp lcp harvest %s: step %lld, t = %.6g s; %d of %d rows at "
-                                 "a bound%s",
-                                 command, (long long)k->step, k->t, k->bound, p->p.n, about));
+  PERP_TRY(perp_lcp_problem_note(
+      ctx, p, "perp lcp harvest %s: step %lld, t = %.6g s; %d of %d rows at a bound%s", command,
+      (long long)k->step, k->t, k->bound, p->p.n, about));
   char *path = perp_xprintf("%s/%s-n%d-%d.lcp", dir, scene, p->p.n, number);
   perp_out o;
   perp_status status = perp_out_open(ctx, path, &o);

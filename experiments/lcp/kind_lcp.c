@@ -77,19 +77,10 @@ static const perp_metric *kind_lcp_metrics(const perp_ctx *ctx, perp_pool *pool)
 
 static const char *const sections[] = { "problems", "accept", "peers", NULL };
 
-typedef struct list {
-  const char **text;
-  int n;
-} list;
-
-static void kind_lcp_add(perp_pool *pool, list *l, const char *text)
+/* A value of an axis.  Two may be one: two sizes can have the same nearest valid one. */
+static void kind_lcp_add(perp_study *study, perp_names *values, const char *text)
 {
-  for (int i = 0; i < l->n; i++)
-    if (strcmp(l->text[i], text) == 0) return; /* two sizes may have the same nearest valid one */
-  const char **longer = perp_pool_alloc(pool, (size_t)l->n + 1, sizeof *longer);
-  if (l->n > 0) memcpy(longer, l->text, (size_t)l->n * sizeof *longer);
-  longer[l->n++] = perp_pool_strdup(pool, text);
-  l->text = longer;
+  perp_names_index(&study->pool, values, text, -1);
 }
 
 /* A scalar is a list of one. */
@@ -107,9 +98,9 @@ static bool read_truth(perp_diag *diag, const perp_node *node, const char *name,
 {
   const char *text = node->type == PERP_NODE_SCALAR ? node->text : "";
   *value = strcmp(text, "true") == 0;
-  if (!*value && strcmp(text, "false") != 0)
-    perp_diag_error(diag, node, 0, NULL, "%s is true or false", name);
-  return *value || strcmp(text, "false") == 0;
+  if (*value || strcmp(text, "false") == 0) return true;
+  PERP_WRONG(diag, node, "%s is true or false", name);
+  return false;
 }
 
 static bool read_count(perp_ctx *ctx, perp_diag *diag, const perp_node *node, int64_t *value)
@@ -117,23 +108,23 @@ static bool read_count(perp_ctx *ctx, perp_diag *diag, const perp_node *node, in
   if (node->type == PERP_NODE_SCALAR &&
       perp_parse_int(ctx, node->text, 1, 10000000, value) == PERP_OK)
     return true;
-  perp_diag_error(diag, node, 0, NULL, "a whole number in [1, 10000000] is expected here");
+  PERP_WRONG(diag, node, "a whole number in [1, 10000000] is expected here");
   return false;
 }
 
 static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, const perp_node *map,
-                          list *problems)
+                          perp_names *problems)
 {
   static const char *const keys[] = { "family", "n", "instances", "factored", NULL };
   if (map->type != PERP_NODE_MAP) {
-    perp_diag_error(diag, map, 0, NULL, "problems.generate is a map with family, n and instances");
+    PERP_WRONG(diag, map, "problems.generate is a map with family, n and instances");
     return;
   }
   perp_study_check_keys(diag, map, "problems.generate", keys);
   const perp_node *family = perp_tree_get(map, "family"), *n = perp_tree_get(map, "n");
   const perp_node *many = perp_tree_get(map, "instances"), *kept = perp_tree_get(map, "factored");
   if (family == NULL || n == NULL) {
-    perp_diag_error(diag, map, 0, NULL, "problems.generate needs family and n");
+    PERP_WRONG(diag, map, "problems.generate needs family and n");
     return;
   }
   int64_t instances = 1, rows;
@@ -151,21 +142,20 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
     }
     for (int k = 0; k < kind_lcp_items(n); k++) {
       if (!read_count(ctx, diag, kind_lcp_item(n, k), &rows)) return;
-      for (int64_t seed = 1; seed <= (known->seeded ? instances : 1); seed++) {
-        char *text = perp_xprintf("%s:n=%d,seed=%d%s", known->name,
-                                  perp_lcp_family_rows(known, (int)rows), (int)seed,
-                                  factored && known->factored ? ",factored" : "");
-        kind_lcp_add(&study->pool, problems, text);
-        free(text);
-      }
+      for (int64_t seed = 1; seed <= (known->seeded ? instances : 1); seed++)
+        kind_lcp_add(study, problems,
+                     perp_pool_printf(&study->pool, "%s:n=%d,seed=%d%s", known->name,
+                                      perp_lcp_family_rows(known, (int)rows), (int)seed,
+                                      factored && known->factored ? ",factored" : ""));
     }
   }
 }
 
-static void add_files(perp_study *study, perp_diag *diag, const perp_node *pattern, list *problems)
+static void add_files(perp_study *study, perp_diag *diag, const perp_node *pattern,
+                      perp_names *problems)
 {
   if (pattern->type != PERP_NODE_SCALAR) {
-    perp_diag_error(diag, pattern, 0, NULL, "a file name or pattern is expected here");
+    PERP_WRONG(diag, pattern, "a file name or pattern is expected here");
     return;
   }
   glob_t found;
@@ -177,11 +167,11 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
     failed = glob(perp_pool_printf(&pool, "%s/%s", dirs[i], pattern->text), 0, NULL, &found);
     prefix = strlen(dirs[i]) + 1;
   }
-  if (failed != 0) perp_diag_error(diag, pattern, 0, NULL, "no file matches '%s'", pattern->text);
+  if (failed != 0) PERP_WRONG(diag, pattern, "no file matches '%s'", pattern->text);
   /* a cell is named by its problem: where perp is installed is no part of it */
   for (size_t i = 0; failed == 0 && i < found.gl_pathc; i++)
-    kind_lcp_add(&study->pool, problems,
-                 perp_pool_printf(&pool, "file:%s", found.gl_pathv[i] + prefix));
+    kind_lcp_add(study, problems,
+                 perp_pool_printf(&study->pool, "file:%s", found.gl_pathv[i] + prefix));
   if (failed == 0) globfree(&found);
   perp_pool_free(&pool);
 }
@@ -206,44 +196,41 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
   read_truth(diag, node, "peers", &on);
   for (int a = 0; on && a < study->n_axes; a++) {
     if (study->axes[a].param != P_LCP) continue;
-    list solvers = { 0 };
-    for (int i = 0; i < study->axes[a].n; i++)
-      kind_lcp_add(&study->pool, &solvers, study->axes[a].value[i]);
+    perp_axis *axis = &study->axes[a];
+    perp_names solvers = { 0 };
+    for (int i = 0; i < axis->n; i++) kind_lcp_add(study, &solvers, axis->value[i]);
     const perp_desc *d;
     for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++)
-      if (d->caps & PERP_LCP_PEER) kind_lcp_add(&study->pool, &solvers, d->name);
+      if (d->caps & PERP_LCP_PEER) kind_lcp_add(study, &solvers, d->name);
     const perp_node **at = perp_pool_alloc(&study->pool, (size_t)solvers.n, sizeof *at);
-    for (int i = 0; i < study->axes[a].n && study->axes[a].at != NULL; i++)
-      at[i] = study->axes[a].at[i];
-    study->axes[a].at = at;
-    study->axes[a].value = solvers.text;
-    study->axes[a].n = solvers.n;
+    for (int i = 0; i < axis->n && axis->at != NULL; i++) at[i] = axis->at[i];
+    axis->at = at;
+    axis->value = solvers.text;
+    axis->n = solvers.n;
   }
 }
 
 static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
 {
-  static const char *const problem_keys[] = { "files", "generate", NULL }, *const accept_keys[] = {
-    "targets", NULL
-  };
+  static const char *const problem_keys[] = { "files", "generate", NULL };
+  static const char *const accept_keys[] = { "targets", NULL };
   const perp_node *problems = perp_tree_get(study->root, "problems");
   const perp_node *accept = perp_tree_get(study->root, "accept");
   if (problems == NULL || problems->type != PERP_NODE_MAP) {
-    perp_diag_error(diag, problems, 0, NULL,
-                    "a study of kind lcp needs a map `problems` with files or generate");
+    PERP_WRONG(diag, problems, "a study of kind lcp needs a map `problems` with files or generate");
     return;
   }
   perp_study_check_keys(diag, problems, "problems", problem_keys);
-  list names = { 0 };
-  const perp_node *generate = perp_tree_get(problems, "generate"),
-                  *files = perp_tree_get(problems, "files");
+  perp_names names = { 0 };
+  const perp_node *generate = perp_tree_get(problems, "generate");
+  const perp_node *files = perp_tree_get(problems, "files");
   for (int i = 0; i < kind_lcp_items(files); i++)
     add_files(study, diag, kind_lcp_item(files, i), &names);
   for (int i = 0; i < kind_lcp_items(generate); i++)
     add_generated(ctx, study, diag, kind_lcp_item(generate, i), &names);
   if (diag->errors > 0) return;
   if (names.n == 0) {
-    perp_diag_error(diag, problems, 0, NULL, "no problem is named");
+    PERP_WRONG(diag, problems, "no problem is named");
     return;
   }
   perp_study_add_axis(study, P_PROBLEM, names.text, names.n);
@@ -253,11 +240,11 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
 
   if (accept == NULL) return;
   if (accept->type != PERP_NODE_MAP) {
-    perp_diag_error(diag, accept, 0, NULL, "accept is a map with targets");
+    PERP_WRONG(diag, accept, "accept is a map with targets");
     return;
   }
   perp_study_check_keys(diag, accept, "accept", accept_keys);
-  list targets = { 0 };
+  perp_names targets = { 0 };
   const perp_node *list_node = perp_tree_get(accept, "targets");
   for (int i = 0; i < kind_lcp_items(list_node); i++) {
     const perp_node *node = kind_lcp_item(list_node, i);
@@ -265,7 +252,7 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
                            ? perp_param_canonical(ctx, &study->pool, diag, &params[P_TOL], node,
                                                   node->text)
                            : NULL;
-    if (text != NULL) kind_lcp_add(&study->pool, &targets, text);
+    if (text != NULL) kind_lcp_add(study, &targets, text);
   }
   if (targets.n > 0) perp_study_add_axis(study, P_TOL, targets.text, targets.n);
 }
@@ -347,28 +334,34 @@ static double kind_lcp_timed(void (*call)(struct work *k), struct work *k, doubl
 
 /* A solver of another library ran in a process apart, so that its crash is an answer and no loss.
  * Once it has solved the problem it is called in place: a fork is no part of its time. */
-static bool call_in_place(struct work *k)
+static perp_status call_in_place(struct work *k)
 {
   const perp_desc *d = k->spec->d;
   bool apart = false;
   for (const perp_opt *o = d->opts; o != NULL && o->key != NULL; o++)
     apart = apart || strcmp(o->key, "isolate") == 0;
-  if (!(d->caps & PERP_LCP_PEER) || !apart) return true;
+  if (!(d->caps & PERP_LCP_PEER) || !apart) return PERP_OK;
   perp_lcp_solver *solver = NULL;
   perp_spec spec;
   char name[512];
   perp_spec_format(k->spec, name, sizeof name);
-  if (strstr(name, "isolate=") != NULL) return true; /* as the study wants it */
+  if (strstr(name, "isolate=") != NULL) return PERP_OK; /* as the study wants it */
   char *text = perp_xprintf("%s%cisolate=false", name, strcmp(name, d->name) == 0 ? ':' : ',');
   perp_status status = perp_spec_parse(k->ctx, PERP_KIND_lcp, text, &spec);
   free(text);
-  if (status != PERP_OK) return false;
+  PERP_TRY(status);
   status = perp_lcp_create(k->ctx, &spec, k->p->n, k->p->F != NULL ? k->p->F->nv : 0, &solver);
   perp_spec_free(&spec);
-  if (status != PERP_OK) return false;
+  PERP_TRY(status);
   perp_lcp_destroy(k->solver);
   k->solver = solver;
-  return true;
+  return PERP_OK;
+}
+
+static void kind_lcp_failed(const perp_ctx *ctx, perp_status status, perp_outcome *out)
+{
+  out->status = status == PERP_ERR_NOMEM ? PERP_CELL_OOM : PERP_CELL_SETUP_FAILED;
+  snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
 }
 
 static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *out)
@@ -393,8 +386,7 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
 
   snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(k->stats.reason));
   if (k->status != PERP_OK) {
-    out->status = k->status == PERP_ERR_NOMEM ? PERP_CELL_OOM : PERP_CELL_SETUP_FAILED;
-    snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
+    kind_lcp_failed(k->ctx, k->status, out);
     return;
   }
   const bool told = k->ctx->msg[0] != '\0', proved = k->stats.reason == PERP_INFEASIBLE;
@@ -425,9 +417,9 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
   if (!solved) return; /* how long a failure took is no time to solution */
   if (!job->timing && job->study->measure.repeats > 0) return; /* timing rounds follow */
   k->wanted = NULL;
-  if (!call_in_place(k)) {
-    out->status = PERP_CELL_SETUP_FAILED;
-    snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
+  const perp_status replaced = call_in_place(k);
+  if (replaced != PERP_OK) {
+    kind_lcp_failed(k->ctx, replaced, out);
     return;
   }
   perp_clock_reference pace;
@@ -439,16 +431,6 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
   perp_outcome_add(out, "work.products", seconds / unit);
 }
 
-/* PERP_JOB_SETUP: a solver that says beforehand that the problem is none of its own. */
-static void kind_lcp_tried(const perp_desc *method, const perp_lcp *p, perp_outcome *out)
-{
-  const char *what = perp_lcp_unsuited(method, p);
-  out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
-  if (what == NULL) return;
-  snprintf(out->reason, sizeof out->reason, "unsuited");
-  snprintf(out->cause, sizeof out->cause, "%s does not serve %s", method->name, what);
-}
-
 static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   perp_lcp_problem problem = { 0 };
@@ -456,26 +438,28 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   struct work k = {
     .ctx = ctx, .spec = &spec, .p = &problem.p, .tol = strtod(job->cell->value[P_TOL], NULL)
   };
-  out->status = PERP_CELL_SETUP_FAILED;
   perp_status status = make_problem(ctx, job->cell->value[P_PROBLEM], &problem);
   if (status == PERP_OK)
     status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP], &spec);
   int n = problem.p.n, nv = problem.p.F != NULL ? problem.p.F->nv : 0;
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, n, nv, &k.solver);
-  if (status == PERP_OK && job->what == PERP_JOB_SETUP)
-    kind_lcp_tried(spec.d, k.p, out);
-  else if (status == PERP_OK) {
-    k.lambda = perp_xalloc((size_t)n, sizeof *k.lambda);
-    k.w = perp_xalloc((size_t)n, sizeof *k.w);
-    k.scratch = perp_xalloc(PERP_LCP_SCRATCH(n, nv), sizeof *k.scratch);
+  if (status == PERP_OK && job->what == PERP_JOB_SETUP) {
+    /* a solver may say beforehand that the problem is none of its own */
+    const char *what = perp_lcp_unsuited(spec.d, k.p);
+    out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
+    if (what != NULL) {
+      snprintf(out->reason, sizeof out->reason, "unsuited");
+      snprintf(out->cause, sizeof out->cause, "%s does not serve %s", spec.d->name, what);
+    }
+  } else if (status == PERP_OK) {
+    perp_pool room = { 0 };
+    k.lambda = perp_pool_alloc(&room, (size_t)n, sizeof *k.lambda);
+    k.w = perp_pool_alloc(&room, (size_t)n, sizeof *k.w);
+    k.scratch = perp_pool_alloc(&room, PERP_LCP_SCRATCH(n, nv), sizeof *k.scratch);
     kind_lcp_measure(job, &k, out);
-    free(k.lambda);
-    free(k.w);
-    free(k.scratch);
-  } else {
-    snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
-    if (status == PERP_ERR_NOMEM) out->status = PERP_CELL_OOM;
-  }
+    perp_pool_free(&room);
+  } else
+    kind_lcp_failed(ctx, status, out);
   perp_lcp_destroy(k.solver);
   perp_spec_free(&spec);
   perp_lcp_problem_free(&problem);

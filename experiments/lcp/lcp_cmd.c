@@ -10,6 +10,12 @@ int perp_lcp_refuse(perp_ctx *ctx, perp_status status)
                                                                            : perp_exit_of(status));
 }
 
+double *perp_lcp_room(perp_pool *pool, const perp_lcp *p)
+{
+  return perp_pool_alloc(pool, PERP_LCP_SCRATCH(p->n, p->F != NULL ? p->F->nv : 0) + 1,
+                         sizeof(double));
+}
+
 int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *p)
 {
   perp_status status = perp_lcp_read(ctx, path, p);

@@ -3,8 +3,8 @@
 #ifndef PERP_LCP_CMD_H
 #define PERP_LCP_CMD_H
 
+#include "experiments/base/util.h"
 #include "experiments/study/commands.h"
-#include "experiments/study/json_members.h"
 #include "solvers/lcp/problem.h"
 
 /* Its exit status, as messages.h has it: 0 solved, 10 honestly not solved, 5 the solver crashed, 2
@@ -17,6 +17,8 @@ extern const perp_command perp_lcp_solve_command, perp_lcp_check_command, perp_l
 
 /* The error of ctx is printed; the exit status that belongs to a failed call on a problem file. */
 int perp_lcp_refuse(perp_ctx *ctx, perp_status status);
+/* What the judge and the proofs work in. */
+double *perp_lcp_room(perp_pool *pool, const perp_lcp *p);
 /* -1 to go on, else the exit status, the error printed: */
 int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *p);
 

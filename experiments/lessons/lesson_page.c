@@ -96,8 +96,8 @@ static void put_curves(perp_json *j, const perp_lesson_figure *f)
 
 static void put_head(perp_json *j, const perp_lesson_plot *plot, const perp_lesson_figure *f)
 {
-  perp_json_put(j, "title:s x:s y:s log:s lines:b", plot->title, f->x, f->y, plot->log,
-                plot->series);
+  perp_json_members(j, "title %s, x %s, y %s, log %s, lines? %d", plot->title, f->x, f->y,
+                    plot->log, plot->series);
 }
 
 static void put_plots(struct page *p)
@@ -173,8 +173,8 @@ static void put_metrics(struct page *p, perp_results *r, const bool *chosen)
     perp_lesson_pick(p->ctx, &p->pool, r, &plot, chosen, &f);
     perp_json_open(p->data, NULL, '[');
     for (int i = 0; i < f.n; i++)
-      perp_json_put(p->data, "{ label:s value:r }", e->plot.by != NULL ? f.curve[i].label : "",
-                    f.curve[i].y[0]);
+      perp_json_members(p->data, "{ label %s, value %g }",
+                        e->plot.by != NULL ? f.curve[i].label : "", f.curve[i].y[0]);
     perp_json_close(p->data, ']');
   }
   perp_json_close(p->data, ']');
@@ -278,7 +278,7 @@ static void lesson_page_put_tableau(perp_json *j, const perp_lesson *l, const pe
   perp_json_open(j, "T", '[');
   for (int i = 0; i < l->n; i++) put_reals(j, NULL, t->T[i], t->columns);
   perp_json_close(j, ']');
-  perp_json_put(j, "enters:i leaves:i sign:r", f->enters, f->leaves, f->sign);
+  perp_json_members(j, "enters %d, leaves %d, sign %g", f->enters, f->leaves, f->sign);
   put_reals(j, "ratio", f->ratio, l->n);
   perp_json_close(j, '}');
 }
@@ -289,7 +289,7 @@ static void lesson_page_put_frame(perp_json *j, const perp_pivots *r, int k)
   int n = r->lesson->n;
   perp_text said = { 0 };
   perp_pivot_describe(r, k, &said);
-  perp_json_put(j, "{ what:s text:s row:i", f->what, said.s, f->row);
+  perp_json_members(j, "{ what %s, text %s, row %d", f->what, said.s, f->row);
   put_reals(j, "lambda", f->lambda, n);
   put_reals(j, "w", f->w, n);
   if (!isnan(f->t)) perp_json_real(j, "t", f->t);
@@ -303,9 +303,10 @@ static void lesson_page_put_frame(perp_json *j, const perp_pivots *r, int k)
 
 static void put_run(perp_json *j, const perp_pivots *r, int variant)
 {
-  perp_json_put(j, "{ solver:s method:s variant:i reason:s events:i iterations:i proved:b",
-                r->solver, r->method, variant, perp_reason_name(r->stats.reason), r->n_events,
-                r->stats.iterations, r->certified && r->proof == PERP_PROOF_INFEASIBLE);
+  perp_json_members(
+      j, "{ solver %s, method %s, variant %d, reason %s, events %d, iterations %d, proved? %d",
+      r->solver, r->method, variant, perp_reason_name(r->stats.reason), r->n_events,
+      r->stats.iterations, r->certified && r->proof == PERP_PROOF_INFEASIBLE);
   perp_json_open(j, "frames", '[');
   for (int k = 0; k < r->n_frames; k++) lesson_page_put_frame(j, r, k);
   perp_json_close(j, ']');

@@ -30,9 +30,8 @@ double perp_lesson_at(perp_ctx *ctx, perp_results *r, const char *name, int cell
   int column = perp_study_column(r->study, name);
   double v = (double)NAN;
   if (column >= 0) {
-    perp_scope scope;
     perp_value value;
-    perp_results_scope(ctx, r, false, &scope);
+    const perp_scope scope = perp_results_scope(ctx, r, false);
     scope.value(scope.user, cell, column, &value);
     if (value.type == PERP_VALUE_NUMBER) v = value.number;
   } else {
@@ -259,9 +258,8 @@ void perp_lesson_pick(perp_ctx *ctx, perp_pool *pool, perp_results *r, const per
                       const bool *only, perp_lesson_figure *out)
 {
   struct picker p = { ctx, pool, r, plot, out };
-  perp_scope scope;
   perp_expr_error error;
-  perp_results_scope(ctx, r, false, &scope);
+  const perp_scope scope = perp_results_scope(ctx, r, false);
   perp_expr *where = plot->where != NULL ? perp_expr_parse(pool, &scope, plot->where, &error)
                                          : NULL;
   bool *chosen = perp_pool_alloc(pool, (size_t)r->plan.n, sizeof *chosen);

@@ -65,12 +65,11 @@ perp_status perp_lesson_run(perp_ctx *ctx, const perp_lesson *l, const char *con
  * it does not read. */
 static perp_status lesson_run_value(perp_ctx *ctx, perp_results *r, const char *expr, double *value)
 {
-  perp_scope scope;
   perp_expr_error error;
   double zero;
   /* the language knows conditions: the left side of one is the number */
   const char *condition = perp_pool_printf(&r->pool, "(%s) >= 0", expr);
-  perp_results_scope(ctx, r, true, &scope);
+  const perp_scope scope = perp_results_scope(ctx, r, true);
   const perp_expr *e = perp_expr_parse(&r->pool, &scope, condition, &error);
   if (e == NULL) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s", expr, error.message);
   perp_expr_sides(e, &scope, value, &zero);
@@ -112,9 +111,8 @@ static perp_status check_number(perp_ctx *ctx, const perp_lesson *l, perp_result
 static perp_status check_try(perp_ctx *ctx, const perp_lesson *l, perp_results *r, bool *right,
                              perp_text *why)
 {
-  perp_scope scope;
   perp_expr_error error;
-  perp_results_scope(ctx, r, true, &scope);
+  const perp_scope scope = perp_results_scope(ctx, r, true);
   const perp_expr *e = perp_expr_parse(&r->pool, &scope, l->exercise.check, &error);
   if (e == NULL) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "exercise.check: %s", error.message);
   double left, wanted;

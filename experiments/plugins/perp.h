@@ -40,51 +40,29 @@ typedef struct perp_outside {
   const perp_plugin *plugins; /* ended by PERP_KIND_NONE */
 } perp_outside;
 
-#define PERP_LAYOUT_OF(T)                                                                          \
-  {                                                                                                \
-#T, sizeof(T)                                                                                  \
-  }
 /* Every structure that crosses the border. */
 /* clang-format off */
-#define PERP_LAYOUT                                                                                \
-  {                                                                                                \
-    PERP_LAYOUT_OF(perp_ctx),                                                                      \
-    PERP_LAYOUT_OF(perp_desc),                                                                     \
-    PERP_LAYOUT_OF(perp_opt),                                                                      \
-    PERP_LAYOUT_OF(perp_plugin),                                                                   \
-    PERP_LAYOUT_OF(perp_spec),                                                                     \
-    PERP_LAYOUT_OF(perp_stats),                                                                    \
-    PERP_LAYOUT_OF(perp_trace_event),                                                              \
-    PERP_LAYOUT_OF(perp_arena),                                                                    \
-    PERP_LAYOUT_OF(perp_blocks),                                                                   \
-    PERP_LAYOUT_OF(perp_ode_sys),                                                                  \
-    PERP_LAYOUT_OF(perp_ode_control),                                                              \
-    PERP_LAYOUT_OF(perp_ode_desc),                                                                 \
-    PERP_LAYOUT_OF(perp_kkt_desc),                                                                 \
-    PERP_LAYOUT_OF(perp_lcp),                                                                      \
-    PERP_LAYOUT_OF(perp_lcp_desc),                                                                 \
-    PERP_LAYOUT_OF(perp_stab_sys),                                                                 \
-    PERP_LAYOUT_OF(perp_stab_desc),                                                                \
-    PERP_LAYOUT_OF(perp_parts),                                                                    \
-    PERP_LAYOUT_OF(perp_step_info),                                                                \
-    PERP_LAYOUT_OF(perp_formulation_desc),                                                         \
-    PERP_LAYOUT_OF(perp_mass),                                                                     \
-    PERP_LAYOUT_OF(perp_body_def),                                                                 \
-    PERP_LAYOUT_OF(perp_joint_def),                                                                \
-    PERP_LAYOUT_OF(perp_force_def),                                                                \
-    PERP_LAYOUT_OF(perp_shape_def),                                                                \
-    PERP_LAYOUT_OF(perp_contact_setup),                                                            \
-    PERP_LAYOUT_OF(perp_contact_island),                                                           \
-    PERP_LAYOUT_OF(perp_contact_desc),                                                             \
-    PERP_LAYOUT_OF(perp_truth),                                                                    \
-    PERP_LAYOUT_OF(perp_scene),                                                                    \
-    PERP_LAYOUT_OF(perp_scene_desc),                                                               \
-    PERP_LAYOUT_OF(perp_measure),                                                                  \
-    PERP_LAYOUT_OF(perp_metric_desc),                                                              \
-    {                                                                                              \
-      NULL, 0                                                                                      \
-    }                                                                                              \
-  }
+#define PERP_LAYOUT_OF(T) { #T, sizeof(T) }
+#define PERP_LAYOUT                                                                               \
+  {                                                                                               \
+    PERP_LAYOUT_OF(perp_ctx), PERP_LAYOUT_OF(perp_desc), PERP_LAYOUT_OF(perp_opt),                \
+    PERP_LAYOUT_OF(perp_plugin), PERP_LAYOUT_OF(perp_spec),                                       \
+    PERP_LAYOUT_OF(perp_stats), PERP_LAYOUT_OF(perp_trace_event), PERP_LAYOUT_OF(perp_arena),     \
+    PERP_LAYOUT_OF(perp_blocks),                                                                  \
+    PERP_LAYOUT_OF(perp_ode_sys), PERP_LAYOUT_OF(perp_ode_control),                               \
+    PERP_LAYOUT_OF(perp_ode_desc),                                                                \
+    PERP_LAYOUT_OF(perp_kkt_desc),                                                                \
+    PERP_LAYOUT_OF(perp_lcp), PERP_LAYOUT_OF(perp_lcp_desc),                                      \
+    PERP_LAYOUT_OF(perp_stab_sys), PERP_LAYOUT_OF(perp_stab_desc),                                \
+    PERP_LAYOUT_OF(perp_parts), PERP_LAYOUT_OF(perp_step_info),                                   \
+    PERP_LAYOUT_OF(perp_formulation_desc),                                                        \
+    PERP_LAYOUT_OF(perp_mass), PERP_LAYOUT_OF(perp_body_def), PERP_LAYOUT_OF(perp_joint_def),     \
+    PERP_LAYOUT_OF(perp_force_def), PERP_LAYOUT_OF(perp_shape_def),                               \
+    PERP_LAYOUT_OF(perp_contact_setup), PERP_LAYOUT_OF(perp_contact_island),                      \
+    PERP_LAYOUT_OF(perp_contact_desc),                                                            \
+    PERP_LAYOUT_OF(perp_truth), PERP_LAYOUT_OF(perp_scene), PERP_LAYOUT_OF(perp_scene_desc),      \
+    PERP_LAYOUT_OF(perp_measure), PERP_LAYOUT_OF(perp_metric_desc),                               \
+    { NULL, 0 } }
 /* clang-format on */
 
 /* The last line of a plug-in file: { kind, descriptor }, ... */

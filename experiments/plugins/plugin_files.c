@@ -31,6 +31,9 @@ const perp_plugin_file *perp_plugin_file_of(const perp_desc *d)
   return NULL;
 }
 
+/* A file that is no plug-in as it should be: the status. */
+#define REFUSED(...) PERP_FAIL(ctx, PERP_ERR_FORMAT, __VA_ARGS__)
+
 /* ---- checks: what the file says about itself ------------------------------------------------- */
 
 static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outside *o)
@@ -40,16 +43,13 @@ static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outs
     const perp_layout *there = o->layout;
     while (there->what != NULL && strcmp(there->what, h->what) != 0) there++;
     if (there->what == NULL)
-      return PERP_FAIL(
-          ctx, PERP_ERR_FORMAT,
+      return REFUSED(
           "%s was built with another version of perp: it does not know %s; build it again", path,
           h->what);
     if (there->size != h->size)
-      return PERP_FAIL(
-          ctx, PERP_ERR_FORMAT,
-          "%s was built with another version of perp: %s has %zu bytes there and %zu here; "
-          "build it again",
-          path, h->what, there->size, h->size);
+      return REFUSED("%s was built with another version of perp: %s has %zu bytes there and %zu "
+                     "here; build it again",
+                     path, h->what, there->size, h->size);
   }
   return PERP_OK;
 }
@@ -64,43 +64,26 @@ static bool good_name(const char *s)
 }
 
 /* What a descriptor of each kind must have: functions, and texts of metrics. */
-#define NEEDS(kind, member)                                                                        \
-  {                                                                                                \
-    PERP_KIND_##kind, offsetof(perp_##kind##_desc, member), #member                                \
-  }
+/* clang-format off */
+#define NEEDS(kind, member) { PERP_KIND_##kind, offsetof(perp_##kind##_desc, member), #member }
 static const struct {
   perp_kind kind;
   size_t at;
   const char *name;
-} needed[] = { NEEDS(ode, create),
-               NEEDS(ode, step),
-               NEEDS(ode, destroy),
-               NEEDS(kkt, create),
-               NEEDS(kkt, factor),
-               NEEDS(kkt, solve),
-               NEEDS(kkt, destroy),
-               NEEDS(lcp, create),
-               NEEDS(lcp, solve),
-               NEEDS(lcp, destroy),
-               NEEDS(stab, create),
-               NEEDS(stab, destroy),
-               NEEDS(contact, rows),
-               NEEDS(contact, fits),
-               NEEDS(contact, create),
-               NEEDS(contact, solve),
-               NEEDS(contact, observe),
-               NEEDS(contact, destroy),
-               NEEDS(formulation, create),
-               NEEDS(formulation, restart),
-               NEEDS(formulation, step),
-               NEEDS(formulation, state),
-               NEEDS(formulation, counters),
-               NEEDS(formulation, timing),
-               NEEDS(formulation, destroy),
-               NEEDS(scene, build),
-               NEEDS(metric, value),
-               NEEDS(metric, unit),
-               NEEDS(metric, better) };
+} needed[] = {
+  NEEDS(ode, create), NEEDS(ode, step), NEEDS(ode, destroy),
+  NEEDS(kkt, create), NEEDS(kkt, factor), NEEDS(kkt, solve), NEEDS(kkt, destroy),
+  NEEDS(lcp, create), NEEDS(lcp, solve), NEEDS(lcp, destroy),
+  NEEDS(stab, create), NEEDS(stab, destroy),
+  NEEDS(contact, rows), NEEDS(contact, fits), NEEDS(contact, create), NEEDS(contact, solve),
+  NEEDS(contact, observe), NEEDS(contact, destroy),
+  NEEDS(formulation, create), NEEDS(formulation, restart), NEEDS(formulation, step),
+  NEEDS(formulation, state), NEEDS(formulation, counters), NEEDS(formulation, timing),
+  NEEDS(formulation, destroy),
+  NEEDS(scene, build),
+  NEEDS(metric, value), NEEDS(metric, unit), NEEDS(metric, better),
+};
+/* clang-format on */
 
 static const char *missing_member(perp_kind kind, const perp_desc *d)
 {
@@ -116,17 +99,17 @@ static const char *missing_member(perp_kind kind, const perp_desc *d)
 static perp_status check_options(perp_ctx *ctx, const char *path, const perp_desc *d)
 {
   if ((d->opts == NULL) != (d->opts_size == 0))
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s: opts and opts_size go together", path, d->name);
+    return REFUSED("%s: %s: opts and opts_size go together", path, d->name);
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
     if (o->key == NULL || o->unit == NULL || o->help == NULL || o->type > PERP_OPT_TEXT ||
         o->offset >= d->opts_size || (o->type == PERP_OPT_ENUM && o->choices == NULL) ||
         (o->type == PERP_OPT_TEXT && o->text == NULL))
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s: option %s is not complete", path, d->name,
-                       o->key != NULL ? o->key : "without a key");
+      return REFUSED("%s: %s: option %s is not complete", path, d->name,
+                     o->key != NULL ? o->key : "without a key");
     bool number = o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT;
     if (number && !(o->dflt >= o->min && o->dflt <= o->max))
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s.%s: the default %g is outside of the range",
-                       path, d->name, o->key, o->dflt);
+      return REFUSED("%s: %s.%s: the default %g is outside of the range", path, d->name, o->key,
+                     o->dflt);
   }
   return PERP_OK;
 }
@@ -134,30 +117,23 @@ static perp_status check_options(perp_ctx *ctx, const char *path, const perp_des
 static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp_outside *o)
 {
   if (o->plugins == NULL || o->plugins->kind == PERP_KIND_NONE)
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s lists no plug-in", path);
+    return REFUSED("%s lists no plug-in", path);
   for (const perp_plugin *p = o->plugins; p->kind != PERP_KIND_NONE; p++) {
     if (p->kind < 0 || p->kind >= PERP_KIND_COUNT || p->d == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: entry %d of its list is no plug-in", path,
-                       (int)(p - o->plugins));
+      return REFUSED("%s: entry %d of its list is no plug-in", path, (int)(p - o->plugins));
     const char *kind = perp_kind_name(p->kind);
     if (!good_name(p->d->name))
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                       "%s: a name of %s must be lower-case letters, digits and -_.: got '%s'",
-                       path, kind, p->d->name != NULL ? p->d->name : "(none)");
+      return REFUSED("%s: a name of %s must be lower-case letters, digits and -_.: got '%s'", path,
+                     kind, p->d->name != NULL ? p->d->name : "(none)");
     if (perp_find(ctx, p->kind, p->d->name) != NULL)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: there is another %s '%s' already", path, kind,
-                       p->d->name);
+      return REFUSED("%s: there is another %s '%s' already", path, kind, p->d->name);
     for (const perp_plugin *k = o->plugins; k < p; k++)
       if (k->kind == p->kind && strcmp(k->d->name, p->d->name) == 0)
-        return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: lists the %s '%s' twice", path, kind,
-                         p->d->name);
+        return REFUSED("%s: lists the %s '%s' twice", path, kind, p->d->name);
     if (p->d->summary == NULL || p->d->reference == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s needs a summary and a reference", path,
-                       p->d->name);
+      return REFUSED("%s: %s needs a summary and a reference", path, p->d->name);
     const char *missing = missing_member(p->kind, p->d);
-    if (missing != NULL)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: %s %s has no %s", path, kind, p->d->name,
-                       missing);
+    if (missing != NULL) return REFUSED("%s: %s %s has no %s", path, kind, p->d->name, missing);
     PERP_TRY(check_options(ctx, path, p->d));
   }
   return PERP_OK;
@@ -168,16 +144,14 @@ static perp_status open_and_check(perp_ctx *ctx, const char *path, const perp_ou
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL) {
     const char *why = dlerror();
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "cannot load %s", why != NULL ? why : path);
+    return REFUSED("cannot load %s", why != NULL ? why : path);
   }
   const perp_outside *o = dlsym(handle, "perp_outside_plugin");
   if (o == NULL || o->magic != PERP_OUTSIDE_MAGIC)
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                     "%s is no plug-in of perp: it does not end in PERP_OUTSIDE (docs/plugins.md)",
-                     path);
+    return REFUSED("%s is no plug-in of perp: it does not end in PERP_OUTSIDE (docs/plugins.md)",
+                   path);
   if (o->abi != PERP_ABI)
-    return PERP_FAIL(
-        ctx, PERP_ERR_FORMAT,
+    return REFUSED(
         "%s was built for interface version %d, this perp has version %d; build it again", path,
         o->abi, PERP_ABI);
   PERP_TRY(check_layout(ctx, path, o));
@@ -201,12 +175,12 @@ static perp_status try_in_child(perp_ctx *ctx, const char *path)
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s takes more than %d s to load", path, TRIAL_SECONDS);
+    return REFUSED("%s takes more than %d s to load", path, TRIAL_SECONDS);
   if (WIFSIGNALED(status))
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s crashes while it is loaded: signal %d (%s)", path,
-                     WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return REFUSED("%s crashes while it is loaded: signal %d (%s)", path, WTERMSIG(status),
+                   strsignal(WTERMSIG(status)));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s ends the program while it is loaded", path);
+    return REFUSED("%s ends the program while it is loaded", path);
   return PERP_OK;
 }
 
@@ -217,31 +191,26 @@ perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
   size_t size = 0;
   char *whole = realpath(path, NULL);
   char *bytes = whole != NULL ? perp_read_file(whole, &size) : NULL;
-  if (bytes == NULL) {
-    perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the plug-in %s: %s", path,
-                                   strerror(errno));
-    free(whole);
-    return status;
-  }
-  uint64_t hash = perp_hash64(bytes, size, 0);
-  free(bytes);
   const perp_outside *content = NULL;
   perp_status status = PERP_OK;
-  for (int i = 0; i < n_files; i++)
-    if (strcmp(files[i].path, whole) == 0) {
-      files[i].named = files[i].named || named;
-      free(whole);
-      return PERP_OK;
-    }
-  if (n_files == MOST_FILES)
+  int i = 0;
+  while (bytes != NULL && i < n_files && strcmp(files[i].path, whole) != 0) i++;
+  if (bytes == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the plug-in %s: %s", path, strerror(errno));
+  else if (i == MOST_FILES)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "more than %d plug-in files", MOST_FILES);
-  if (status == PERP_OK) status = try_in_child(ctx, whole);
-  if (status == PERP_OK) status = open_and_check(ctx, whole, &content);
-  if (status == PERP_OK) status = perp_register(ctx, content->plugins);
-  if (status == PERP_OK)
-    files[n_files++] = (perp_plugin_file){ whole, hash, named, content };
-  else
-    free(whole);
+  else if (i < n_files)
+    files[i].named = files[i].named || named;
+  else {
+    status = try_in_child(ctx, whole);
+    if (status == PERP_OK) status = open_and_check(ctx, whole, &content);
+    if (status == PERP_OK) status = perp_register(ctx, content->plugins);
+    if (status == PERP_OK)
+      files[n_files++] = (perp_plugin_file){ perp_xstrdup(whole), perp_hash64(bytes, size, 0),
+                                             named, content };
+  }
+  free(bytes);
+  free(whole);
   return status;
 }
 

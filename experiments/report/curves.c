@@ -33,16 +33,15 @@ static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *cur
   static const perp_cell_status marked[] = { PERP_CELL_UNSOLVED, PERP_CELL_FIXED_WORK };
   const perp_view *v = &page->view;
   for (int k = 0; k < 2 && n < MOST_CURVES; k++) {
-    double *x, *y;
     perp_curve marks = perp_page_curve(page, perp_cell_status_names[marked[k]], PERP_PLOT_MARK, k,
-                                       page->results->plan.n, &x, &y);
+                                       page->results->plan.n);
     for (int g = 0; g < v->n_groups; g++)
       for (int i = 0; i < v->group[g].n; i++) {
         const int cell = v->group[g].cell[i];
         if ((facet >= 0 && v->group[g].facet != facet) || !has_point(page, c, cell)) continue;
-        if (page->results->record[cell].status != marked[k]) continue;
-        x[marks.n] = curves_abscissa(page, c, cell);
-        y[marks.n++] = perp_page_value(page, cell, c->y_metric);
+        if (page->results->record[cell].status == marked[k])
+          perp_page_point(&marks, curves_abscissa(page, c, cell),
+                          perp_page_value(page, cell, c->y_metric));
       }
     if (marks.n > 0) curves[n++] = marks;
   }
@@ -52,19 +51,16 @@ static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *cur
 /* The curve of a group. */
 static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
 {
-  double *x, *y;
-  perp_curve curve = perp_page_curve(page, g->label, PERP_PLOT_POINTS_LINES, g->colour, g->n, &x,
-                                     &y);
+  perp_curve curve = perp_page_curve(page, g->label, PERP_PLOT_POINTS_LINES, g->colour, g->n);
   curve.rank = HUGE_VAL;
   for (int i = 0; i < g->n; i++) {
     const int cell = g->cell[i];
     if (!has_point(page, c, cell)) continue;
-    x[curve.n] = curves_abscissa(page, c, cell);
-    y[curve.n] = perp_page_value(page, cell, c->y_metric);
-    if (perp_results_wins(page->results, cell)) curve.rank = fmin(curve.rank, y[curve.n]);
-    curve.unsound |= page->results->record[cell].status == PERP_CELL_UNSOLVED &&
-                     !perp_results_wins(page->results, cell);
-    curve.n++;
+    const double y = perp_page_value(page, cell, c->y_metric);
+    const bool wins = perp_results_wins(page->results, cell);
+    perp_page_point(&curve, curves_abscissa(page, c, cell), y);
+    if (wins) curve.rank = fmin(curve.rank, y);
+    curve.unsound |= page->results->record[cell].status == PERP_CELL_UNSOLVED && !wins;
   }
   return curve;
 }
@@ -155,22 +151,18 @@ static int add_published(perp_page *page, const chart *c, int facet, perp_curve 
   for (int i = 0; i < s->n_published && n < MOST_CURVES; i++) {
     if (c->x_metric != NULL || strcmp(s->published[i].metric, c->y_metric) != 0) continue;
     int cells = perp_page_published_cells(page, i, row);
-    double *x, *y;
-    perp_curve point = perp_page_curve(page, NULL, PERP_PLOT_PUBLISHED, 0, 1, &x, &y);
     bool several = false, here = facet < 0;
     for (int k = 0; k < cells; k++) {
-      several = several || (k > 0 && v->x[row[k]] != *x);
-      *x = v->x[row[k]];
+      several = several || v->x[row[k]] != v->x[row[0]];
       for (int g = 0; g < v->n_groups && !here; g++)
         for (int j = 0; j < v->group[g].n && v->group[g].facet == facet; j++)
           here = here || v->group[g].cell[j] == row[k];
     }
     if (cells == 0 || several || !here) continue;
-    *y = s->published[i].value;
-    point.n = 1;
-    point.label = perp_pool_printf(&page->pool, "%s (%s)", s->published[i].source,
-                                   s->published[i].where_text);
-    curves[n++] = point;
+    const char *label = perp_pool_printf(&page->pool, "%s (%s)", s->published[i].source,
+                                         s->published[i].where_text);
+    curves[n] = perp_page_curve(page, label, PERP_PLOT_PUBLISHED, 0, 1);
+    perp_page_point(&curves[n++], v->x[row[0]], s->published[i].value);
   }
   return n;
 }
@@ -202,11 +194,9 @@ static void chart_section(perp_page *page, const chart *c)
       if (curve.n > 0) shown[k++] = curve;
     }
     if (k == 0) continue;
-    char suffix[16];
-    snprintf(suffix, sizeof suffix, "-%d", facet + 1);
     k = add_published(page, c, facet, shown, k);
     k = add_marks(page, c, facet, shown, k);
-    curves_draw(page, c, suffix,
+    curves_draw(page, c, perp_pool_printf(&page->pool, "-%d", facet + 1),
                 perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet.text[facet]), shown, k);
   }
   perp_page_unfold(page);
@@ -226,7 +216,7 @@ void perp_page_curves(perp_page *page)
   if (page->view.x_name == NULL) return;
   const bool over_h = strcmp(page->view.x_name, "h [s]") == 0;
   perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
-  if (primary != NULL && curves_wanted(study, "work-precision"))
+  if (curves_wanted(study, "work-precision"))
     chart_section(page, &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
                                   "Points are joined in the order of the step size, or of the "
                                   "tolerance under error control; left and below is "

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/data.h"
-
-#include "experiments/pages/csv.h"
+#include "experiments/report/page.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -19,13 +17,9 @@ enum { REPLAY_BYTES = 1200000 };
 static void data_number(perp_json *j, const char *key, double v)
 {
   char text[32];
-  if (isnan(v))
-    snprintf(text, sizeof text, "null");
-  else if (isinf(v)) /* reads as an infinity */
-    snprintf(text, sizeof text, v > 0 ? "1e999" : "-1e999");
-  else
-    snprintf(text, sizeof text, "%.7g", v);
-  perp_json_raw(j, key, text);
+  snprintf(text, sizeof text, "%.7g", v);
+  /* 1e999 reads as an infinity */
+  perp_json_raw(j, key, isnan(v) ? "null" : !isinf(v) ? text : v > 0 ? "1e999" : "-1e999");
 }
 
 static void data_numbers(perp_json *j, const char *key, const double *v, int n)
@@ -35,20 +29,13 @@ static void data_numbers(perp_json *j, const char *key, const double *v, int n)
   perp_json_close(j, ']');
 }
 
-static void data_ints(perp_json *j, const char *key, const int *v, int n)
-{
-  perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) perp_json_int(j, NULL, v[i]);
-  perp_json_close(j, ']');
-}
-
 /* ---- the study ------------------------------------------------------------------------------------------- */
 
 static void data_study(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
-  perp_json_put(j, "study:{ name:s title:s kind:s primary:s", s->name, s->title, s->kind->name,
-                s->metrics.primary);
+  perp_json_members(j, "study: { name %s, title %s, kind %s, primary %s", s->name, s->title,
+                    s->kind->name, s->metrics.primary);
   perp_json_texts(j, "record", s->metrics.record, s->metrics.n_record);
   perp_json_texts(j, "plots", s->report.plots, s->report.n_plots);
   perp_json_close(j, '}');
@@ -69,11 +56,11 @@ static void data_axis(perp_page *page, perp_json *j, int param)
   if (value.n < 2) return;
   for (int r = 0; r < n; r++)
     if (value.text[index[r]][0] == '\0') index[r] = -1;
-  perp_json_put(j, "{ key:s unit:s plugin:b", p->key, p->type == PERP_PARAM_REAL ? p->unit : "",
-                p->type == PERP_PARAM_PLUGIN);
+  perp_json_members(j, "{ key %s, unit %s, plugin? %d", p->key,
+                    p->type == PERP_PARAM_REAL ? p->unit : "", p->type == PERP_PARAM_PLUGIN);
   perp_json_texts(j, "values", value.text, value.n);
   perp_json_texts(j, "names", name, value.n); /* without the tolerance */
-  data_ints(j, "of", index, n);
+  perp_json_ints(j, "of", index, n);
   perp_json_close(j, '}');
 }
 
@@ -81,16 +68,14 @@ static void data_view(perp_page *page, perp_json *j)
 {
   const perp_view *v = &page->view;
   const perp_param *params = page->study->kind->params;
-  perp_json_open(j, "view", '{');
-  perp_json_text(j, "subject", v->subject < 0 ? NULL : params[v->axis[v->subject]].key);
-  perp_json_open(j, "axes", '[');
+  perp_json_members(j, "view: { subject %s, axes: [",
+                    v->subject < 0 ? NULL : params[v->axis[v->subject]].key);
   for (int a = 0; a < v->n_axes; a++) perp_json_text(j, NULL, params[v->axis[a]].key);
-  perp_json_close(j, ']');
-  perp_json_text(j, "x_name", v->x_name);
+  perp_json_members(j, "] x_name %s", v->x_name);
   if (v->x_name != NULL) {
+    /* order: the tolerance under error control */
     data_numbers(j, "x", v->x, page->results->plan.n);
-    data_numbers(j, "order", v->order,
-                 page->results->plan.n); /* the tolerance under error control */
+    data_numbers(j, "order", v->order, page->results->plan.n);
   }
   perp_json_close(j, '}');
 }
@@ -136,15 +121,6 @@ static void data_options_of(perp_page *page, perp_json *j, int param)
   }
 }
 
-static void data_options(perp_page *page, perp_json *j)
-{
-  const perp_cell_kind *kind = page->study->kind;
-  perp_json_open(j, "options", '{');
-  for (int p = 0; p < perp_kind_params(kind); p++)
-    if (kind->params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, p);
-  perp_json_close(j, '}');
-}
-
 static void data_metrics(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
@@ -159,8 +135,8 @@ static void data_metrics(perp_page *page, perp_json *j)
     }
     if (!any) continue;
     const perp_metric *metric = &s->metric[m];
-    perp_json_put(j, "{ name:s unit:s meaning:s better:i timing:b", metric->name, metric->unit,
-                  metric->meaning, metric->better, metric->timing);
+    perp_json_members(j, "{ name %s, unit %s, meaning %s, better %d, timing? %d", metric->name,
+                      metric->unit, metric->meaning, metric->better, metric->timing);
     data_numbers(j, "values", value, n);
     perp_json_close(j, '}');
   }
@@ -182,7 +158,8 @@ static void data_cells(perp_page *page, perp_json *j)
   perp_json_texts(j, "status", text, n);
   for (int r = 0; r < n; r++)
     wins[r] = perp_results_wins(page->results, r) ? 1 : perp_view_stands(v, r) ? 2 : 0;
-  data_ints(j, "wins", wins, n); /* 1: may be best; 2: its figures stand, but it wins nothing */
+  perp_json_ints(j, "wins", wins,
+                 n); /* 1: may be best; 2: its figures stand, but it wins nothing */
   for (int r = 0; r < n; r++) text[r] = perp_view_mark(&page->pool, v, r);
   perp_json_texts(j, "mark", text, n);
   for (int r = 0; r < n; r++) reached[r] = record[r].partial ? record[r].reached : (double)NAN;
@@ -195,11 +172,13 @@ static void data_cells(perp_page *page, perp_json *j)
   perp_json_texts(j, "cause", text, n);
   for (int r = 0; r < n; r++) text[r] = perp_page_command(page, r);
   perp_json_texts(j, "command", text, n);
+  const perp_param *params = page->study->kind->params;
+  perp_json_members(j, "} axes: [");
+  for (int p = 0; p < page->study->n_params; p++) data_axis(page, j, p);
+  perp_json_members(j, "] options: {");
+  for (int p = 0; p < page->study->n_params; p++)
+    if (params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, p);
   perp_json_close(j, '}');
-  perp_json_open(j, "axes", '[');
-  for (int p = 0; p < perp_kind_params(page->study->kind); p++) data_axis(page, j, p);
-  perp_json_close(j, ']');
-  data_options(page, j);
   data_metrics(page, j);
 }
 
@@ -232,7 +211,7 @@ static void one_series(perp_json *j, int row, const perp_csv *csv, int *budget)
   int kept[SERIES_ROWS];
   int n = data_thin(csv->rows, strcmp(csv->header[0], "iteration") == 0, kept);
   float v[SERIES_ROWS];
-  perp_json_put(j, "{ cell:i fields:{", row);
+  perp_json_members(j, "{ cell %d, fields: {", row);
   for (int c = 0; c < csv->columns; c++) {
     if (data_coordinate(csv->header[c])) continue;
     bool any = false;
@@ -244,7 +223,7 @@ static void one_series(perp_json *j, int row, const perp_csv *csv, int *budget)
     perp_json_floats(j, csv->header[c], v, (size_t)n);
     *budget -= n;
   }
-  perp_json_put(j, "} }");
+  perp_json_members(j, "} }");
 }
 
 static void all_series(perp_page *page, perp_json *j)
@@ -265,8 +244,7 @@ static void all_series(perp_page *page, perp_json *j)
       if (csv.rows > 1) one_series(j, r, &csv, &budget);
       perp_csv_free(&csv);
     }
-  perp_json_close(j, ']');
-  perp_json_int(j, "series_left_out", left_out);
+  perp_json_members(j, "] series_left_out %d", left_out);
 }
 
 /* ---- replays -------------------------------------------------------------------------------------------------- */
@@ -327,15 +305,14 @@ static void data_replays(perp_page *page, perp_json *j)
       char *text = replay_text(page, r, &size);
       of[r] = -1;
       if (text == NULL) continue;
-      perp_json_put(j, "{ cell:i scene:s", r, name.text[s]);
+      perp_json_members(j, "{ cell %d, scene %s", r, name.text[s]);
       perp_json_raw(j, "replay", text);
       perp_json_close(j, '}');
       used[s] += size;
       total += size;
       free(text);
     }
-  perp_json_close(j, ']');
-  perp_json_int(j, "replays_left_out", left_out);
+  perp_json_members(j, "] replays_left_out %d", left_out);
 }
 
 /* What the run found out about its references: how far two of them are apart. */
@@ -355,9 +332,9 @@ static void data_published(perp_page *page, perp_json *j)
   int *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n, sizeof *row);
   perp_json_open(j, "published", '[');
   for (int i = 0; i < s->n_published; i++) {
-    perp_json_put(j, "{ metric:s source:s", s->published[i].metric, s->published[i].source);
+    perp_json_members(j, "{ metric %s, source %s", s->published[i].metric, s->published[i].source);
     data_number(j, "value", s->published[i].value);
-    data_ints(j, "cells", row, perp_page_published_cells(page, i, row));
+    perp_json_ints(j, "cells", row, perp_page_published_cells(page, i, row));
     perp_json_close(j, '}');
   }
   perp_json_close(j, ']');
@@ -371,7 +348,7 @@ void perp_page_data(perp_page *page)
   size_t size = 0;
   perp_json j = { .out = open_memstream(&text, &size) };
   if (j.out == NULL) return;
-  perp_json_put(&j, "{ schema:s dir:s", "perp-report/1", page->dir);
+  perp_json_members(&j, "{ schema %s, dir %s", "perp-report/1", page->dir);
   data_study(page, &j);
   data_view(page, &j);
   data_cells(page, &j);

@@ -51,11 +51,19 @@ bool perp_page_read_series(perp_page *page, int cell, perp_csv *csv)
 }
 
 perp_curve perp_page_curve(perp_page *page, const char *label, perp_plot_style style, int colour,
-                           int most, double **x, double **y)
+                           int most)
 {
-  *x = perp_pool_alloc(&page->pool, (size_t)most, sizeof **x);
-  *y = perp_pool_alloc(&page->pool, (size_t)most, sizeof **y);
-  return (perp_curve){ .label = label, .style = style, .colour = colour, .x = *x, .y = *y };
+  return (perp_curve){ .label = label,
+                       .style = style,
+                       .colour = colour,
+                       .x = perp_pool_alloc(&page->pool, (size_t)most, sizeof(double)),
+                       .y = perp_pool_alloc(&page->pool, (size_t)most, sizeof(double)) };
+}
+
+void perp_page_point(perp_curve *c, double x, double y)
+{
+  ((double *)(uintptr_t)c->x)[c->n] = x;
+  ((double *)(uintptr_t)c->y)[c->n++] = y;
 }
 
 void perp_page_say_failed(perp_page *page)
@@ -83,8 +91,7 @@ static void figure_empty(perp_page *page, const perp_figure *f)
       zeros += f->curves[k].y[i] == 0;
       others += isfinite(f->curves[k].y[i]) && f->curves[k].y[i] != 0;
     }
-  perp_html(page->out, "<p class=\"note\" id=\"fig-%s\">%s: not drawn, ", f->id, f->title);
-  perp_html(page->out, "%s</p>\n",
+  perp_html(page->out, "<p class=\"note\" id=\"fig-%s\">%s: not drawn, %s</p>\n", f->id, f->title,
             zeros > 0 && others == 0 && f->logy
                 ? "as all its values are exactly 0, which has no place on a logarithmic axis (a "
                   "scene without joints has no constraint error)."
@@ -94,12 +101,11 @@ static void figure_empty(perp_page *page, const perp_figure *f)
 
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
 {
-  char svg[1400];
   if (perp_figure_points(f) == 0) {
     figure_empty(page, f);
     return;
   }
-  snprintf(svg, sizeof svg, "%s/%s.svg", page->figs, f->id);
+  const char *svg = perp_pool_printf(&page->pool, "%s/%s.svg", page->figs, f->id);
   perp_status status = perp_figure_draw(page->ctx, f, page->figs, page->formats);
   if (status != PERP_OK) {
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);

@@ -23,9 +23,9 @@ typedef struct perp_page {
   perp_pool pool;
   perp_text drawn;    /* the figures as LaTeX macros (tex.h) */
   perp_text warnings; /* one line each: what could not be drawn and why */
-  int figures,
-      undrawn;      /* undrawn: had points, but gnuplot failed or the files could not be written */
-  perp_text failed; /* names of the last ones of these, which all failed for one reason ... */
+  /* undrawn: had points, but gnuplot failed or the files could not be written */
+  int figures, undrawn;
+  perp_text failed;   /* names of the last ones of these, which all failed for one reason ... */
   const char *reason; /* ... that is not said yet */
 } perp_page;
 
@@ -33,16 +33,17 @@ typedef struct perp_page {
 double perp_page_value(const perp_page *page, int cell, const char *metric);
 /* "err.tip.max [m]": name and unit of a metric. */
 const char *perp_page_axis(perp_page *page, const char *metric);
-bool perp_page_has(const perp_page *page,
-                   const char *metric); /* of some cell whose figures stand */
+/* Has some cell whose figures stand this metric? */
+bool perp_page_has(const perp_page *page, const char *metric);
 
 /* "DIR/series/CELL.csv" of a cell, in the pool. */
 const char *perp_page_file(perp_page *page, int cell, const char *folder, const char *suffix);
 /* The series of a cell, if it has any. */
 bool perp_page_read_series(perp_page *page, int cell, perp_csv *csv);
-/* A curve without a point yet, in the pool, with room for `most` in x and y. */
+/* A curve without a point yet, in the pool, with room for `most`; and one more point of it. */
 perp_curve perp_page_curve(perp_page *page, const char *label, perp_plot_style style, int colour,
-                           int most, double **x, double **y);
+                           int most);
+void perp_page_point(perp_curve *curve, double x, double y);
 /* One column of a series over another one; without a point when it lacks one of them. */
 perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const char *x,
                                   const char *y, const char *label, int colour);
@@ -66,6 +67,21 @@ void perp_page_cells(perp_page *page);     /* every cell with its rerun command 
 void perp_page_methods(perp_page *page);   /* cards from the descriptors */
 void perp_page_definitions(perp_page *page);
 
+/* For the script, behind them: one JSON object, safe inside of a <script> element: study, cells column by
+ * column (parameters, status, metrics), the abscissa, thinned series.  Long arrays are float32, little endian,
+ * in base64. */
+void perp_page_data(perp_page *page);
+
+/* Tables and numbers for a LaTeX document.  Write into the folder dir, which is made:
+ *   tables.tex    booktabs tables, each a macro that a table environment takes: \perpSummary, \perpClaims,
+ *                 \perpPublished, \perpStatus, \perpSolvers (those that the study has)
+ *   numbers.tex   \perpvalue{cells}, \perpvalue{cells.ok}, \perpvalue{best.err.tip.max}, ...: an unknown name is an error of the
+ *                 document, so that no number of another study slips in; the file lists all names
+ *   figures.tex   \perpFigure{work-precision}: \includegraphics of the pictures in figs, with their captions,
+ *                 or of the pictures that LaTeX draws (--figs tikz); \perpfigs says where they are
+ *   example.tex   a document with all of it */
+perp_status perp_page_tex(perp_page *page, const char *dir);
+
 /* ---- shared by sections ------------------------------------------------------------------------------------- */
 
 bool perp_page_has_problems(const perp_page *page); /* are the cells problems x solvers? */
@@ -73,8 +89,8 @@ void perp_page_solver_answers(perp_page *page);     /* lines of the answers */
 void perp_page_best_match(perp_page *page);         /* one line of the answers */
 /* The cells that stand for the i-th published figure of the study, row [cells]; returns their number. */
 int perp_page_published_cells(const perp_page *page, int i, int *row);
-const char *perp_page_command(perp_page *page,
-                              int cell); /* command line that repeats a cell alone */
+/* The command line that repeats a cell alone. */
+const char *perp_page_command(perp_page *page, int cell);
 /* What tells a cell from the others: the varying plug-ins, then the abscissa. */
 const char *perp_page_row_label(perp_page *page, int cell);
 /* The best cell of each curve by the primary metric, the best first; at most `most`.  Returns their number. */

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SOLVERS = 40, MOST_TARGETS = 8 };
@@ -60,18 +59,10 @@ static double profiles_cost(const perp_page *page, int cell, const char *metric)
 static perp_curve profiles_distribution(perp_page *page, double *costs, int n, const char *label,
                                         int colour, double end)
 {
-  double *x, *y;
-  perp_curve c = perp_page_curve(page, label, PERP_PLOT_STEPS, colour, n + 2, &x, &y);
+  perp_curve c = perp_page_curve(page, label, PERP_PLOT_STEPS, colour, n + 2);
   gsl_sort(costs, 1, (size_t)n);
-  for (; c.n < n && isfinite(costs[c.n]); c.n++) {
-    x[c.n] = costs[c.n];
-    y[c.n] = (double)(c.n + 1) / n;
-  }
-  if (c.n > 0) {
-    x[c.n] = fmax(end, x[c.n - 1]);
-    y[c.n] = y[c.n - 1];
-    c.n++;
-  }
+  while (c.n < n && isfinite(costs[c.n])) perp_page_point(&c, costs[c.n], (c.n + 1.0) / n);
+  if (c.n > 0) perp_page_point(&c, fmax(end, c.x[c.n - 1]), c.y[c.n - 1]);
   return c;
 }
 
@@ -122,15 +113,13 @@ static void profiles(perp_page *page, const box *b)
         perp_pool_printf(&page->pool, "Performance profile at rel <= %s", b->target.text[t]),
         "time / time of the fastest solver of the problem",
         "Dolan and More: share of problems solved within a factor tau of the fastest. A failure "
-        "never counts as "
-        "solved, and a problem that all fail stays in the denominator.");
+        "never counts as solved, and a problem that all fail stays in the denominator.");
   profiles_draw(
       page, b, DATA, b->target.n - 1, b->target.n - 1, "data-profile",
       perp_pool_printf(&page->pool, "Data profile at rel <= %s", b->target.text[b->target.n - 1]),
       "work, in products with A (the cost of a sweep)",
       "More and Wild: share of problems solved within a budget; the unit is the time of one "
-      "product A lambda of the "
-      "same problem.");
+      "product A lambda of the same problem.");
   profiles_draw(page, b, ECDF, 0, b->target.n - 1, "ecdf",
                 "Share of (problem, target) pairs solved within a time", "thread-CPU time [s]",
                 "Does not depend on which other solvers are shown.");
@@ -192,8 +181,7 @@ static void failure_matrix(perp_page *page, const box *b)
       page->out,
       "<h3 id=\"failure-matrix\">Who solves what, and why not</h3>\n<p class=\"note\">Solved / all "
       "(problem, target) pairs of the family; below, the reason of each failure as the solver or "
-      "the "
-      "judge gave it. An unsolvable problem is answered best by <em>infeasible</em>.</p>\n"
+      "the judge gave it. An unsolvable problem is answered best by <em>infeasible</em>.</p>\n"
       "<div class=\"scroll\"><table><tr><th>solver</th>");
   for (int f = 0; f < family.n; f++) perp_html(page->out, "<th>%s</th>", family.text[f]);
   perp_html(page->out, "</tr>\n");
@@ -226,9 +214,9 @@ static void time_against_size(perp_page *page, const box *b)
     perp_curve curves[MOST_SOLVERS];
     int n_curves = 0;
     for (int s = 0; s < b->solver.n; s++) {
-      double *x, *y;
       perp_curve c = perp_page_curve(page, b->solver.text[s], PERP_PLOT_POINTS_LINES, s,
-                                     b->problem.n, &x, &y);
+                                     b->problem.n);
+      double *x = (double *)(uintptr_t)c.x, *y = (double *)(uintptr_t)c.y;
       for (int p = 0; p < b->problem.n; p++) {
         double cost = profiles_cost(page, *profiles_slot(b, p, t, s), "time.cpu");
         if (isinf(cost) || strcmp(family_of(page, b->problem.text[p]), family.text[f]) != 0)
@@ -243,7 +231,7 @@ static void time_against_size(perp_page *page, const box *b)
         y[at] = cost;
       }
       if (c.n == 0) continue;
-      double exponent = perp_log_slope(x, y, c.n);
+      double exponent = perp_log_slope(c.x, c.y, c.n);
       if (!isnan(exponent))
         c.label = perp_pool_printf(&page->pool, "%s (n^%.2f)", c.label, exponent);
       curves[n_curves++] = c;

@@ -12,15 +12,13 @@ void perp_page_best_match(perp_page *page)
   if (n > 0 && !isnan(variant[0].mismatch))
     perp_html(page->out,
               "<li>Closest to the published figures: <strong>%s</strong>, off by a factor of %m on "
-              "average "
-              "(geometric mean, a failed cell counting as 100).</li>\n",
+              "average (geometric mean, a failed cell counting as 100).</li>\n",
               variant[0].label, pow(10, variant[0].mismatch));
 }
 
 int perp_page_published_cells(const perp_page *page, int i, int *row)
 {
-  perp_scope scope;
-  perp_results_scope(page->ctx, page->results, false, &scope);
+  const perp_scope scope = perp_results_scope(page->ctx, page->results, false);
   int n = 0;
   for (int r = 0; r < page->results->plan.n; r++)
     if (perp_expr_true(page->study->published[i].where, &scope, r)) row[n++] = r;
@@ -37,11 +35,9 @@ void perp_page_published(perp_page *page)
       page->out,
       "<h2 id=\"published\">Published figures beside ours</h2>\n"
       "<p class=\"note\">One line for each choice of the parts that the source leaves open, the "
-      "best match "
-      "first. Mismatch: the geometric mean over the figures of the line of ours / published, "
-      "whichever is larger; a cell that failed or is unsolved counts as 100.</p>\n<div "
-      "class=\"scroll\"><table><tr><th>variant</th>"
-      "<th class=\"n\">mismatch</th>");
+      "best match first. Mismatch: the geometric mean over the figures of the line of ours / "
+      "published, whichever is larger; a cell that failed or is unsolved counts as 100.</p>\n<div "
+      "class=\"scroll\"><table><tr><th>variant</th><th class=\"n\">mismatch</th>");
   for (int i = 0; i < study->n_published; i++)
     perp_html(page->out, "<th class=\"n wrap\">%s<br><code>%s</code><br>%s</th>",
               study->published[i].source, study->published[i].where_text,

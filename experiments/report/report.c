@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/report/report.h"
 
-#include "experiments/report/data.h"
 #include "experiments/report/page.h"
-#include "experiments/report/tex.h"
 #include "experiments/report/web.h"
 
-#include <errno.h>
 #include <jansson.h>
-#include <math.h>
+#include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,20 +67,19 @@ static void report_header(perp_page *page)
 
 static void report_warnings(perp_page *page)
 {
-  if (page->warnings.n == 0) return;
-  perp_html(page->out, "<h2>Warnings</h2>\n<pre>%s</pre>\n", page->warnings.s);
+  if (page->warnings.n > 0)
+    perp_html(page->out, "<h2>Warnings</h2>\n<pre>%s</pre>\n", page->warnings.s);
 }
 
 /* Said where it helps: to whom the pictures are all there is. */
 static void report_upgrade(perp_page *page)
 {
   if (page->interactive || page->figures == 0) return;
-  perp_html(
-      page->out,
-      "<p class=\"note\">The figures of this page are pictures; "
-      "<code>./perp report %s --interactive</code> makes a page on which they can be filtered, "
-      "compared and replayed (needs npm).</p>\n",
-      page->dir);
+  perp_html(page->out,
+            "<p class=\"note\">The figures of this page are pictures; <code>./perp report %s "
+            "--interactive</code> makes a page on which they can be filtered, compared and "
+            "replayed (needs npm).</p>\n",
+            page->dir);
 }
 
 static void report_body(perp_page *page, const char *script)
@@ -145,13 +141,6 @@ static char *report_relative(const char *from, const char *to)
   return t.s;
 }
 
-static char *folder_of(const char *path)
-{
-  const char *slash = strrchr(path, '/');
-  if (slash == NULL) return perp_xstrdup(".");
-  return slash == path ? perp_xstrdup("/") : perp_xprintf("%.*s", (int)(slash - path), path);
-}
-
 perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
                                 const perp_report_request *request, char *page_path, size_t size,
                                 int *undrawn)
@@ -167,11 +156,12 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
 
   snprintf(page_path, size, "%s", request->out != NULL ? request->out : "");
   if (request->out == NULL) snprintf(page_path, size, "%s/report.html", results->dir);
-  char *folder = folder_of(page_path);
-  page.figs = perp_pool_printf(&page.pool, "%s/figs", request->together ? folder : results->dir);
+  char *path = perp_pool_strdup(&page.pool, page_path);
+  const char *folder = strchr(path, '/') != NULL ? dirname(path) : ".";
+  const char *home = request->together ? folder : results->dir;
+  page.figs = perp_pool_printf(&page.pool, "%s/figs", home);
   perp_status status = perp_make_dirs(ctx, folder);
-  if (status == PERP_OK)
-    status = perp_make_part(ctx, request->together ? folder : results->dir, "figs");
+  if (status == PERP_OK) status = perp_make_part(ctx, home, "figs");
   char *link = report_relative(folder, page.figs);
   page.link = link;
   perp_out file = { 0 };
@@ -185,7 +175,6 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
   perp_page_say_failed(&page);
   if (undrawn != NULL) *undrawn = page.undrawn;
   free(script);
-  free(folder);
   free(link);
   perp_text_free(&page.warnings);
   perp_text_free(&page.drawn);

@@ -3,7 +3,6 @@
  * primary figure of each run or the reason why there is none. */
 #include "experiments/report/page.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { SCENES_LEAST = 3, SCENES_MOST = 60, ROWS_MOST = 200 };
@@ -51,7 +50,7 @@ void perp_page_scenes(perp_page *page)
   const int cells = page->results->plan.n, column = perp_kind_param(page->study->kind, "scene");
   const char *metric = page->study->metrics.primary;
   perp_names scene = { 0 }, row = { 0 };
-  if (column < 0 || v->x_name != NULL || metric == NULL) return;
+  if (column < 0 || v->x_name != NULL) return;
   int *at = perp_pool_alloc(&page->pool, (size_t)SCENES_MOST * ROWS_MOST, sizeof *at);
   for (int i = 0; i < SCENES_MOST * ROWS_MOST; i++) at[i] = -1;
   for (int c = 0; c < cells; c++) {
@@ -61,13 +60,12 @@ void perp_page_scenes(perp_page *page)
     if (s >= 0 && r >= 0) at[r * SCENES_MOST + s] = c;
   }
   if (scene.n < SCENES_LEAST || row.n < 2) return;
-  perp_html(
-      page->out,
-      "<h2 id=\"scenes\">On which scene</h2>\n<p class=\"note\"><code>%s</code> of each run, or "
-      "why there is none; <em>unsolved</em>: this share of the problems was not solved; "
-      "<em>fixed-work</em>: so many sweeps were asked for.</p>\n<div "
-      "class=\"scroll\"><table><tr><th></th>",
-      metric);
+  perp_html(page->out,
+            "<h2 id=\"scenes\">On which scene</h2>\n<p class=\"note\"><code>%s</code> of each run, "
+            "or why there is none; <em>unsolved</em>: this share of the problems was not solved; "
+            "<em>fixed-work</em>: so many sweeps were asked for.</p>\n<div "
+            "class=\"scroll\"><table><tr><th></th>",
+            metric);
   for (int s = 0; s < scene.n; s++)
     perp_html(page->out, "<th class=\"head\">%s</th>", brief_scene(page, scene.text[s]));
   perp_html(page->out, "</tr>\n");

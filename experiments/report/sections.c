@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sections of a report that are tables and text. */
 #include "experiments/report/page.h"
+#include "experiments/results/tally.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,8 +42,7 @@ static int best_row(const perp_page *page, const char *metric, double x, int par
 
 static bool less_is_better(const perp_page *page, const char *metric)
 {
-  const perp_metric *m = perp_study_metric(page->study, metric);
-  return m != NULL && m->better < 0;
+  return perp_study_metric(page->study, metric)->better < 0;
 }
 
 /* ---- answers -------------------------------------------------------------------------------------------- */
@@ -63,11 +63,10 @@ static void sections_counts(perp_page *page)
               100 * page->study->accept.unsolved);
   perp_html(page->out, "</p>\n");
   if (page->results->as_recorded > 0)
-    perp_html(
-        page->out,
-        "<p class=\"note mark\">%d cells are ok as recorded: in results of schema 1, ok meant "
-        "that the run reached its end, not that every problem of it was solved.</p>\n",
-        page->results->as_recorded);
+    perp_html(page->out,
+              "<p class=\"note mark\">%d cells are ok as recorded: in results of schema 1, ok "
+              "meant that the run reached its end, not that every problem of it was solved.</p>\n",
+              page->results->as_recorded);
 }
 
 /* The axis of scenes; NULL when there is one scene. */
@@ -98,10 +97,9 @@ static void sections_winners(perp_page *page)
 {
   const char *primary = page->study->metrics.primary;
   const perp_axis *scenes = scenes_of(page->study);
-  int best = primary == NULL || !less_is_better(page, primary)
-                 ? -1
-                 : best_row(page, primary, (double)NAN, -1, NULL);
-  if (best < 0 && primary != NULL && less_is_better(page, primary) && perp_page_has(page, primary))
+  if (!less_is_better(page, primary)) return;
+  const int best = best_row(page, primary, (double)NAN, -1, NULL);
+  if (best < 0 && perp_page_has(page, primary))
     perp_html(page->out, "<li>No cell is ok, so that none is the best.</li>\n");
   if (best < 0) return;
   if (scenes != NULL) {
@@ -119,12 +117,11 @@ static void sections_winners(perp_page *page)
     double theirs = perp_page_value(page, winner, primary),
            ours = perp_page_value(page, best, primary);
     if (!(ours > 0 && theirs > 2 * ours)) continue; /* beside an exact zero a factor says nothing */
-    perp_html(
-        page->out,
-        "<li>Judged by <code>%s</code> (%m) the winner would be %s, whose <code>%s</code> is %m: "
-        "%m times the smallest.</li>\n",
-        other, perp_page_value(page, winner, other), perp_page_row_label(page, winner), primary,
-        theirs, theirs / ours);
+    perp_html(page->out,
+              "<li>Judged by <code>%s</code> (%m) the winner would be %s, whose <code>%s</code> is "
+              "%m: %m times the smallest.</li>\n",
+              other, perp_page_value(page, winner, other), perp_page_row_label(page, winner),
+              primary, theirs, theirs / ours);
   }
 }
 
@@ -134,13 +131,12 @@ static void sections_claims(perp_page *page)
   if (n == 0) return;
   const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   perp_html(page->out,
-            "<h3>Claims</h3>\n<div class=\"scroll\"><table><tr><th>claim</th><th>verdict</th>"
-            "<th class=\"n\">measured</th><th>test</th></tr>\n");
+            "<h3>Claims</h3>\n<div class=\"scroll\"><table><tr><th>claim</th><th>verdict</th><th "
+            "class=\"n\">measured</th><th>test</th></tr>\n");
   for (int i = 0; i < n; i++)
     perp_html(page->out,
-              "<tr><td class=\"text\">%s</td><td class=\"%s\">%s</td><td "
-              "class=\"n\">%m</td>"
-              "<td class=\"wrap\"><code>%s</code></td></tr>\n",
+              "<tr><td class=\"text\">%s</td><td class=\"%s\">%s</td><td class=\"n\">%m</td><td "
+              "class=\"wrap\"><code>%s</code></td></tr>\n",
               result[i].claim->text, result[i].verdict == PERP_CLAIM_PROVED ? "good" : "bad",
               perp_verdict_name(result[i].verdict), result[i].left, result[i].claim->expr_text);
   perp_html(page->out, "</table></div>\n");
@@ -162,42 +158,26 @@ void perp_page_answers(perp_page *page)
 
 /* ---- summary -------------------------------------------------------------------------------------------- */
 
-typedef struct ranked {
-  int row;
-  int group; /* 0: may win; 1, 2: fixed work and unsolved, behind these */
-  double value;
-} ranked;
-
-static int sections_by_value(const void *a, const void *b)
-{
-  const ranked *x = a, *y = b;
-  if (x->group != y->group) return x->group - y->group;
-  return (x->value > y->value) - (x->value < y->value);
-}
-
 int perp_page_ranked(perp_page *page, int *cell, int most)
 {
   const perp_view *v = &page->view;
   const char *primary = page->study->metrics.primary;
-  if (primary == NULL) return 0;
-  ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
+  perp_ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
   int n = 0;
   for (int g = 0; g < v->n_groups; g++) {
-    ranked best = { -1, 3, HUGE_VAL };
+    perp_ranked best = { -1, 3, HUGE_VAL, 0 };
     for (int i = 0; i < v->group[g].n; i++) {
       int row = v->group[g].cell[i];
       double value = perp_page_value(page, row, primary);
-      const int group = perp_results_wins(page->results, row)     ? 0
-                        : perp_results_counts(page->results, row) ? 1
-                                                                  : 2;
+      const int group = perp_results_group(page->results, row);
       if (perp_view_stands(v, row) && !isnan(value) &&
-          (group < best.group || (group == best.group && value < best.value)))
-        best = (ranked){ row, group, value };
+          (group < best.group || (group == best.group && value < best.key)))
+        best = (perp_ranked){ row, group, value, 0 };
     }
-    if (best.row >= 0) list[n++] = best;
+    if (best.cell >= 0) list[n++] = best;
   }
-  qsort(list, (size_t)n, sizeof *list, sections_by_value);
-  for (int i = 0; i < n && i < most; i++) cell[i] = list[i].row;
+  perp_ranked_sort(list, n);
+  for (int i = 0; i < n && i < most; i++) cell[i] = list[i].cell;
   return n < most ? n : most;
 }
 
@@ -206,14 +186,15 @@ int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
   const perp_study *s = page->study;
   const char *primary = s->metrics.primary, *time = "time.step_us";
   int n = 0;
-  if (primary != NULL && n < most) metric[n++] = primary;
-  for (int i = 0; i < s->metrics.n_record && n < most - 1; i++)
-    if ((primary == NULL || strcmp(s->metrics.record[i], primary) != 0) &&
-        perp_page_has(page, s->metrics.record[i]))
-      metric[n++] = s->metrics.record[i];
-  bool told = false;
-  for (int k = 0; k < n; k++) told = told || strcmp(metric[k], time) == 0;
-  if (!told && n < most && perp_page_has(page, time)) metric[n++] = time;
+  bool told = strcmp(primary, time) == 0;
+  metric[n++] = primary;
+  for (int i = 0; i < s->metrics.n_record && n < most - 1; i++) {
+    const char *name = s->metrics.record[i];
+    if (strcmp(name, primary) == 0 || !perp_page_has(page, name)) continue;
+    told = told || strcmp(name, time) == 0;
+    metric[n++] = name;
+  }
+  if (!told && perp_page_has(page, time)) metric[n++] = time;
   return n;
 }
 
@@ -221,18 +202,17 @@ void perp_page_summary(perp_page *page)
 {
   enum { MOST = 20, COLUMNS = 24 };
   const char *primary = page->study->metrics.primary;
-  if (primary == NULL || !perp_page_has(page, primary) || perp_page_has_problems(page)) return;
+  if (!perp_page_has(page, primary) || perp_page_has_problems(page)) return;
   int row[MOST], n = perp_page_ranked(page, row, MOST);
   const char *shown[COLUMNS];
   int n_shown = perp_page_shown_metrics(page, shown, COLUMNS);
 
   perp_html(page->out,
             "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">For each combination its best cell "
-            "by <code>%s</code>%s. "
-            "Green: the smallest of the column. A cell with a status stands behind those that are "
-            "ok and wins nothing.</p>\n<div class=\"scroll\"><table><tr>",
+            "by <code>%s</code>%s. Green: the smallest of the column. A cell with a status stands "
+            "behind those that are ok and wins nothing.</p>\n<div "
+            "class=\"scroll\"><table><tr><th>combination</th>",
             primary, page->view.n_groups > MOST ? ", the first 20" : "");
-  perp_html(page->out, "<th>combination</th>");
   int winner[COLUMNS];
   for (int k = 0; k < n_shown; k++) {
     winner[k] = -1;
@@ -277,50 +257,45 @@ static const char *status_class(perp_cell_status status)
   return status == PERP_CELL_OK ? "" : perp_cell_whole(status) ? "mark" : "bad";
 }
 
-static bool failed_alike(const perp_page *page, int a, int b)
-{
-  const perp_record *x = &page->results->record[a], *y = &page->results->record[b];
-  return x->status == y->status && strcmp(x->reason, y->reason) == 0 &&
-         strcmp(subject_of(page, a), subject_of(page, b)) == 0;
-}
-
 /* One line for the cells of a subject that failed for one reason, the most frequent first. */
 static void failures_by_reason(perp_page *page, const int *row, int n)
 {
-  int *first = perp_pool_alloc(&page->pool, (size_t)n, sizeof *first);
-  int *count = perp_pool_alloc(&page->pool, (size_t)n, sizeof *count), groups = 0;
+  perp_tally failures = { 0 };
   for (int i = 0; i < n; i++) {
-    int g = 0;
-    while (g < groups && !failed_alike(page, first[g], row[i])) g++;
-    if (g == groups) first[groups++] = row[i];
-    count[g]++;
+    const perp_record *rec = &page->results->record[row[i]];
+    perp_tally_add(&failures,
+                   perp_pool_printf(&page->pool, "%d %s %s", rec->status, rec->reason,
+                                    subject_of(page, row[i])),
+                   row[i]);
   }
-  perp_html(page->out, "<div class=\"scroll\"><table><tr><th class=\"n\">cells</th><th>of</th>"
-                       "<th>status</th><th>reason</th><th>for example</th></tr>\n");
-  for (int left = groups; left > 0; left--) {
-    int g = 0;
-    for (int k = 1; k < groups; k++)
-      if (count[k] > count[g]) g = k;
-    const perp_record *rec = &page->results->record[first[g]];
+  perp_tally_sort(&failures);
+  perp_html(
+      page->out,
+      "<div class=\"scroll\"><table><tr><th "
+      "class=\"n\">cells</th><th>of</th><th>status</th><th>reason</th><th>for example</th></tr>\n");
+  for (int k = 0; k < failures.n; k++) {
+    const int first = failures.count[k].first;
+    const perp_record *rec = &page->results->record[first];
     perp_html(page->out,
-              "<tr><td class=\"n\">%d</td><td><code>%s</code></td><td class=\"%s\">%s</td>"
-              "<td>%s</td><td class=\"wrap\">%s (<code>%s</code>)</td></tr>\n",
-              count[g], subject_of(page, first[g]), status_class(rec->status),
+              "<tr><td class=\"n\">%d</td><td><code>%s</code></td><td "
+              "class=\"%s\">%s</td><td>%s</td><td class=\"wrap\">%s (<code>%s</code>)</td></tr>\n",
+              failures.count[k].n, subject_of(page, first), status_class(rec->status),
               perp_cell_status_names[rec->status], rec->reason, rec->cause,
-              page->results->plan.cells[first[g]].id);
-    count[g] = 0;
+              page->results->plan.cells[first].id);
   }
+  free(failures.count);
   perp_html(page->out, "</table></div>\n");
 }
 
 void perp_page_failures(perp_page *page)
 {
   enum { FEW = 12 };
-  int failed = 0, fixed = page->results->count[PERP_CELL_FIXED_WORK],
-      *row = perp_pool_alloc(&page->pool, (size_t)page->results->plan.n + 1, sizeof *row);
-  for (int r = 0; r < page->results->plan.n; r++)
-    if (page->results->record[r].status != PERP_CELL_OK &&
-        page->results->record[r].status != PERP_CELL_FIXED_WORK)
+  const perp_results *results = page->results;
+  int failed = 0, fixed = results->count[PERP_CELL_FIXED_WORK];
+  int *row = perp_pool_alloc(&page->pool, (size_t)results->plan.n + 1, sizeof *row);
+  for (int r = 0; r < results->plan.n; r++)
+    if (results->record[r].status != PERP_CELL_OK &&
+        results->record[r].status != PERP_CELL_FIXED_WORK)
       row[failed++] = r;
   perp_html(page->out, "<h2 id=\"failures\">Failures</h2>\n");
   if (fixed > 0)
@@ -330,33 +305,33 @@ void perp_page_failures(perp_page *page)
               "result, and nothing of it is called solved.</p>\n",
               fixed);
   if (failed == 0) {
-    perp_html(page->out,
-              page->results->as_recorded > 0
-                  ? "<p>None is recorded: every cell reached its end. Whether its problems were "
-                    "solved was not asked (schema 1).</p>\n"
-              : fixed > 0
-                  ? "<p>None: every other cell reached its end and solved every problem.</p>\n"
-                  : "<p>None: every cell reached its end and solved every problem.</p>\n");
+    perp_html(
+        page->out,
+        page->results->as_recorded > 0 ? "<p>None is recorded: every cell reached its end. Whether "
+                                         "its problems were solved was not asked (schema 1).</p>\n"
+        : fixed > 0 ? "<p>None: every other cell reached its end and solved every problem.</p>\n"
+                    : "<p>None: every cell reached its end and solved every problem.</p>\n");
     return;
   }
   perp_html(page->out,
-            "<p class=\"note\">A failed cell is a result: it stays in the table with its cause. "
-            "An <span class=\"mark\">unsolved</span> one reached its end with problems that were "
-            "not solved: its figures stand, marked, and win nothing. Figures of a cell that was "
-            "cut short are those up to the time it reached.</p>\n");
+            "<p class=\"note\">A failed cell is a result: it stays in the table with its cause. An "
+            "<span class=\"mark\">unsolved</span> one reached its end with problems that were not "
+            "solved: its figures stand, marked, and win nothing. Figures of a cell that was cut "
+            "short are those up to the time it reached.</p>\n");
   if (failed > FEW) {
     failures_by_reason(page, row, failed);
     perp_html(page->out, "<details><summary>all %d of these cells</summary>\n", failed);
   }
-  perp_html(page->out, "<div class=\"scroll\"><table><tr><th>cell</th><th>combination</th>"
-                       "<th>status</th><th>reason</th><th>cause</th></tr>\n");
+  perp_html(page->out, "<div "
+                       "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</"
+                       "th><th>reason</th><th>cause</th></tr>\n");
   for (int i = 0; i < failed; i++) {
     const perp_record *rec = &page->results->record[row[i]];
     perp_text label = { 0 };
     perp_cell_label(page->study, &page->results->plan.cells[row[i]], &label);
     perp_html(page->out,
-              "<tr><td><code>%s</code></td><td>%s</td><td "
-              "class=\"%s\">%s</td><td>%s</td><td class=\"wrap\">%s</td></tr>\n",
+              "<tr><td><code>%s</code></td><td>%s</td><td class=\"%s\">%s</td><td>%s</td><td "
+              "class=\"wrap\">%s</td></tr>\n",
               page->results->plan.cells[row[i]].id, label.s != NULL ? label.s : "",
               status_class(rec->status), perp_cell_status_names[rec->status], rec->reason,
               rec->cause);
@@ -374,24 +349,21 @@ void perp_page_cells(perp_page *page)
   perp_html(page->out,
             "<h2 id=\"cells\">All cells</h2>\n<p class=\"note\">Each line can be repeated alone: "
             "<code>perp show %s CELL</code> prints everything about a cell.</p>\n"
-            "<details><summary>%d cells</summary><div class=\"scroll\"><table><tr><th>cell</th>"
-            "<th>combination</th><th>status</th>",
-            page->dir, page->results->plan.n);
-  if (primary != NULL)
-    perp_html(page->out, "<th class=\"n\">%s</th>", perp_page_axis(page, primary));
-  perp_html(page->out, "<th>rerun</th></tr>\n");
+            "<details><summary>%d cells</summary><div "
+            "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</th><th "
+            "class=\"n\">%s</th><th>rerun</th></tr>\n",
+            page->dir, page->results->plan.n, perp_page_axis(page, primary));
   for (int r = 0; r < page->results->plan.n; r++) {
     const perp_record *rec = &page->results->record[r];
     char buf[32];
-    perp_html(page->out, "<tr><td><code>%s</code></td><td>%s</td><td class=\"%s\">%s</td>",
+    perp_html(page->out,
+              "<tr><td><code>%s</code></td><td>%s</td><td class=\"%s\">%s</td><td class=\"n\">%m",
               page->results->plan.cells[r].id, perp_page_row_label(page, r),
-              status_class(rec->status), perp_record_mark(rec, buf));
-    if (primary != NULL && rec->partial)
-      perp_html(page->out, "<td class=\"n\">%m<br><small class=\"mark\">to t = %m s</small></td>",
-                perp_page_value(page, r, primary), rec->reached);
-    else if (primary != NULL)
-      perp_html(page->out, "<td class=\"n\">%m</td>", perp_page_value(page, r, primary));
-    perp_html(page->out, "<td><code>%s</code></td></tr>\n", perp_page_command(page, r));
+              status_class(rec->status), perp_record_mark(rec, buf),
+              perp_page_value(page, r, primary));
+    if (rec->partial)
+      perp_html(page->out, "<br><small class=\"mark\">to t = %m s</small>", rec->reached);
+    perp_html(page->out, "</td><td><code>%s</code></td></tr>\n", perp_page_command(page, r));
   }
   perp_html(page->out, "</table></div></details>\n");
 }

@@ -3,37 +3,24 @@
 #include "experiments/report/page.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { MOST_CURVES = 32 };
 
-/* Rows of a facet at one step size. */
-static int rows_at(const perp_page *page, int facet, double h, int *row, const perp_group **group)
+/* The cell of a group at one step size; -1 when there is none. */
+static int series_cell_at(const perp_view *v, const perp_group *group, double h)
 {
-  const perp_view *v = &page->view;
-  int n = 0;
-  for (int g = 0; g < v->n_groups && n < MOST_CURVES; g++) {
-    if (v->group[g].facet != facet) continue;
-    for (int i = 0; i < v->group[g].n; i++)
-      if (v->x[v->group[g].cell[i]] == h) {
-        row[n] = v->group[g].cell[i];
-        group[n++] = &v->group[g];
-        break;
-      }
-  }
-  return n;
+  for (int i = 0; i < group->n; i++)
+    if (v->x[group->cell[i]] == h) return group->cell[i];
+  return -1;
 }
 
 perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const char *x_field,
                                   const char *y_field, const char *label, int colour)
 {
   int cx = perp_csv_field(series, x_field), cy = perp_csv_field(series, y_field);
-  double *x, *y;
-  perp_curve c = perp_page_curve(page, label, PERP_PLOT_LINES, colour, series->rows, &x, &y);
-  for (; cx >= 0 && cy >= 0 && c.n < series->rows; c.n++) {
-    x[c.n] = perp_csv_number(series, c.n, cx);
-    y[c.n] = perp_csv_number(series, c.n, cy);
-  }
+  perp_curve c = perp_page_curve(page, label, PERP_PLOT_LINES, colour, series->rows);
+  for (int i = 0; i < series->rows && cx >= 0 && cy >= 0; i++)
+    perp_page_point(&c, perp_csv_number(series, i, cx), perp_csv_number(series, i, cy));
   return c;
 }
 
@@ -64,15 +51,16 @@ void perp_page_series(perp_page *page)
   bool headed = false, drawn = false;
   for (size_t c = 0; c < sizeof charts / sizeof *charts; c++)
     for (int facet = 0; facet < v->facet.n; facet++) {
-      int row[MOST_CURVES], n = 0;
-      const perp_group *group[MOST_CURVES];
+      int rows = 0, n = 0;
       perp_curve curve[MOST_CURVES];
-      int rows = rows_at(page, facet, h, row, group);
-      for (int k = 0; k < rows; k++) {
+      for (int g = 0; g < v->n_groups && rows < MOST_CURVES; g++) {
+        const perp_group *group = &v->group[g];
+        const int cell = group->facet == facet ? series_cell_at(v, group, h) : -1;
         perp_csv series;
-        if (!perp_page_read_series(page, row[k], &series)) continue;
-        curve[n] = perp_page_series_curve(page, &series, "t", charts[c].field, group[k]->label,
-                                          group[k]->colour);
+        rows += cell >= 0;
+        if (cell < 0 || !perp_page_read_series(page, cell, &series)) continue;
+        curve[n] = perp_page_series_curve(page, &series, "t", charts[c].field, group->label,
+                                          group->colour);
         n += curve[n].n > 0;
         perp_csv_free(&series);
       }
@@ -80,8 +68,7 @@ void perp_page_series(perp_page *page)
       if (!headed)
         perp_html(page->out,
                   "<h2 id=\"series\">Drift and energy over time</h2>\n<p class=\"note\">At h = %g "
-                  "s. A method that "
-                  "diverged, or was cut short, ends where it was stopped.</p>\n",
+                  "s. A method that diverged, or was cut short, ends where it was stopped.</p>\n",
                   h);
       page->folded = drawn; /* one picture is enough where a script draws them all */
       headed = true;
@@ -99,12 +86,11 @@ void perp_page_series(perp_page *page)
         .n = n,
         .curves = curve,
       };
-      perp_page_figure(
-          page, &f,
-          charts[c].logy ? "Largest position error over all joints at accepted states, after "
-                           "stabilization; exact zeros are not drawn."
-                         : "Total mechanical energy, zero at the start for a scene that starts at "
-                           "rest at height 0.");
+      perp_page_figure(page, &f,
+                       charts[c].logy ? "Largest position error over all joints at accepted "
+                                        "states, after stabilization; exact zeros are not drawn."
+                                      : "Total mechanical energy, zero at the start for a scene "
+                                        "that starts at rest at height 0.");
       drawn = drawn || perp_figure_points(&f) > 0;
     }
   page->folded = false;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/tex.h"
+/* Tables and numbers of a study for a LaTeX document. */
+#include "experiments/report/page.h"
 
 #include "experiments/pages/latex.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +20,6 @@ static void tex_begin(FILE *out, const char *name, const char *columns, const ch
 static void tex_end(FILE *out)
 {
   fputs("\\bottomrule\n\\end{tabular}}\n\n", out);
-}
-
-static bool has_summary(perp_page *page)
-{
-  int row;
-  return perp_page_ranked(page, &row, 1) > 0;
 }
 
 static void tex_summary(perp_page *page, FILE *out)
@@ -72,10 +66,10 @@ static void tex_published(perp_page *page, FILE *out)
   if (s->n_published == 0) return;
   perp_variant *variant;
   int n = perp_results_variants(page->ctx, page->results, &variant);
-  char *columns = perp_xprintf("l%0*d", s->n_published, 0);
-  for (char *c = columns + 1; *c != '\0'; c++) *c = 'r';
+  char *columns = perp_pool_alloc(&page->pool, (size_t)s->n_published + 2, 1);
+  columns[0] = 'l';
+  memset(columns + 1, 'r', (size_t)s->n_published);
   tex_begin(out, "Published", columns, "variant");
-  free(columns);
   for (int i = 0; i < s->n_published; i++) perp_tex(out, " & %s", s->published[i].source);
   fputs(" \\\\\n\\midrule\npublished", out);
   for (int i = 0; i < s->n_published; i++) perp_tex(out, " & %m", s->published[i].value);
@@ -147,15 +141,13 @@ static void tex_tables(perp_page *page, FILE *out)
 static void tex_numbers(perp_page *page, FILE *out)
 {
   const perp_results *r = page->results;
-  fprintf(
-      out,
-      "%% Numbers of the study %s: \\input this file, then \\perpvalue{cells.ok} and so on; all "
-      "names "
-      "are below.\n"
-      "\\providecommand{\\perpdefine}[2]{\\expandafter\\def\\csname perp@#1\\endcsname{#2}}\n"
-      "\\newcommand{\\perpvalue}[1]{\\ifcsname perp@#1\\endcsname\\csname perp@#1\\endcsname\\else"
-      "\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
-      page->study->name);
+  fprintf(out,
+          "%% Numbers of the study %s: \\input this file, then \\perpvalue{cells.ok} and so on; "
+          "all names are below.\n"
+          "\\providecommand{\\perpdefine}[2]{\\expandafter\\def\\csname perp@#1\\endcsname{#2}}\n"
+          "\\newcommand{\\perpvalue}[1]{\\ifcsname perp@#1\\endcsname\\csname "
+          "perp@#1\\endcsname\\else\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
+          page->study->name);
   perp_tex(out, "\\perpdefine{study}{%s}\n\\perpdefine{cells}{%m}\n", page->study->name,
            (double)r->plan.n);
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
@@ -186,35 +178,32 @@ static void tex_numbers(perp_page *page, FILE *out)
 static void tex_figures(perp_page *page, FILE *out)
 {
   const bool tikz = strstr(page->formats, "tikz") != NULL;
-  fprintf(
-      out,
-      "%% Figures of the study %s: \\usepackage{graphicx}%s, \\input this file, then\n"
-      "%% \\begin{figure}\\perpFigure{NAME}\\end{figure}; \\newcommand{\\perpfigs}{.../figs/}, "
-      "before, "
-      "says where they are.\n"
-      "%s"
-      "\\providecommand{\\perpfigs}{}\n"
-      "\\providecommand{\\perpfit}[1]{\\resizebox{\\ifdim\\width>\\linewidth\\linewidth\\else"
-      "\\width\\fi}{!}{#1}}\n"
-      "\\providecommand{\\perpFigure}[1]{\\ifcsname perp@fig@#1\\endcsname\\csname "
-      "perp@fig@#1\\endcsname\\else"
-      "\\errmessage{no figure '#1' in figures.tex}\\fi}\n",
-      page->study->name, tikz ? " and {gnuplot-lua-tikz}" : "",
-      tikz
-          ? "% (gnuplot -e 'set terminal tikz createstyle' writes gnuplot-lua-tikz.sty where it is "
-            "missing)\n"
-          : "");
+  fprintf(out,
+          "%% Figures of the study %s: \\usepackage{graphicx}%s, \\input this file, then\n"
+          "%% \\begin{figure}\\perpFigure{NAME}\\end{figure}; \\newcommand{\\perpfigs}{.../figs/}, "
+          "before, says where they are.\n"
+          "%s\\providecommand{\\perpfigs}{}\n"
+          "\\providecommand{\\perpfit}[1]{\\resizebox{\\ifdim\\width>"
+          "\\linewidth\\linewidth\\else\\width\\fi}{!}{#1}}\n"
+          "\\providecommand{\\perpFigure}[1]{\\ifcsname perp@fig@#1\\endcsname\\csname "
+          "perp@fig@#1\\endcsname\\else"
+          "\\errmessage{no figure '#1' in figures.tex}\\fi}\n",
+          page->study->name, tikz ? " and {gnuplot-lua-tikz}" : "",
+          tikz ? "% (gnuplot -e 'set terminal tikz createstyle' writes gnuplot-lua-tikz.sty where "
+                 "it is missing)\n"
+               : "");
   if (page->drawn.n > 0) fputs(page->drawn.s, out);
 }
 
 /* A document with all of it, to look at and to copy from. */
 static void tex_example(perp_page *page, FILE *out)
 {
+  int row;
   char *figs = realpath(page->figs, NULL);
   const struct {
     const char *name;
     bool there;
-  } macros[] = { { "Summary", has_summary(page) },
+  } macros[] = { { "Summary", perp_page_ranked(page, &row, 1) > 0 },
                  { "Published", page->study->n_published > 0 },
                  { "Claims", page->study->n_claims > 0 },
                  { "Solvers", has_solvers(page) },
@@ -222,8 +211,8 @@ static void tex_example(perp_page *page, FILE *out)
   fprintf(out,
           "%% pdflatex example.tex: every table and figure of the study %s\n"
           "\\documentclass{article}\n"
-          "\\usepackage[T1]{fontenc}\n\\usepackage{textcomp,booktabs,graphicx}\n%s"
-          "\\usepackage[margin=2.5cm]{geometry}\n"
+          "\\usepackage[T1]{fontenc}\n\\usepackage{textcomp,booktabs,graphicx}\n%s\\usepackage["
+          "margin=2.5cm]{geometry}\n"
           "\\newcommand{\\perpfigs}{%s/}\n"
           "\\input{numbers}\n\\input{tables}\n\\input{figures}\n\\begin{document}\n"
           "\\section*{",
@@ -231,18 +220,16 @@ static void tex_example(perp_page *page, FILE *out)
           strstr(page->formats, "tikz") != NULL ? "\\usepackage{gnuplot-lua-tikz}\n" : "",
           figs != NULL ? figs : page->figs);
   free(figs);
-  perp_tex(
-      out,
-      "%s}\nOf the \\perpvalue{cells} cells of \\texttt{\\perpvalue{study}} "
-      "\\ifcsname perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended well.\n",
-      page->study->title);
+  perp_tex(out,
+           "%s}\nOf the \\perpvalue{cells} cells of \\texttt{\\perpvalue{study}} \\ifcsname "
+           "perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended well.\n",
+           page->study->title);
   for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
     if (macros[i].there)
-      fprintf(
-          out,
-          "\\begin{table}[htbp]\\centering\\perpfit{\\perp%s}\\caption{\\texttt{\\string\\perp%s}}"
-          "\\end{table}\n",
-          macros[i].name, macros[i].name);
+      fprintf(out,
+              "\\begin{table}[htbp]\\centering\\perpfit{\\perp%s}\\caption{\\texttt{\\string\\perp%"
+              "s}}\\end{table}\n",
+              macros[i].name, macros[i].name);
   fputs("\\clearpage\n", out);
   /* the macros of the figures say their names */
   for (const char *s = page->drawn.n > 0 ? page->drawn.s : "";

@@ -18,9 +18,9 @@ typedef struct perp_group {
 
 typedef struct perp_view {
   const perp_results *results;
-  int axis[PERP_VIEW_AXES],
-      n_axes;  /* plug-ins that take more than one value; the scene unless it is the abscissa */
-  int subject; /* index into axis: told apart by colour; -1 when nothing varies */
+  /* plug-ins that take more than one value; the scene unless it is the abscissa */
+  int axis[PERP_VIEW_AXES], n_axes;
+  int subject;        /* index into axis: told apart by colour; -1 when nothing varies */
   const char *x_name; /* "h [s]" or a number of the scene ("links"); NULL: no abscissa */
   double *x;          /* [cells] */
   double *order; /* [cells] along a curve: the tolerance under error control, else the abscissa */

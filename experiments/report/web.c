@@ -5,31 +5,27 @@
 #include "experiments/base/shell.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
 /* The folder of the sources: where the launcher is, else where perp was configured. */
-static char *web_sources(void)
+static const char *web_sources(perp_pool *pool)
 {
-  const char *home = getenv("PERP_HOME");
-  if (home != NULL && home[0] != '\0') {
-    char *path = perp_xprintf("%s/experiments/report/web", home);
-    if (perp_exists(path)) return path;
-    free(path);
-  }
-  return perp_xstrdup(WEB_SOURCE);
+  const char *home = getenv("PERP_HOME"), *path = WEB_SOURCE;
+  if (home != NULL && home[0] != '\0')
+    path = perp_pool_printf(pool, "%s/experiments/report/web", home);
+  return perp_exists(path) ? path : WEB_SOURCE;
 }
 
 char *perp_web_bundle(void)
 {
   size_t size;
+  perp_pool pool = { 0 };
   const char *given = getenv("PERP_REPORT_JS");
   if (given != NULL) return given[0] == '\0' ? NULL : perp_read_file(given, &size);
-  char *folder = web_sources(), *path = perp_xprintf("%s/dist/report.js", folder);
-  char *text = perp_read_file(path, &size);
+  char *text = perp_read_file(perp_pool_printf(&pool, "%s/dist/report.js", web_sources(&pool)),
+                              &size);
   if (text == NULL) text = perp_read_file(WEB_INSTALLED, &size);
-  free(path);
-  free(folder);
+  perp_pool_free(&pool);
   return text;
 }
 
@@ -43,19 +39,17 @@ bool perp_web_built(void)
 
 perp_status perp_web_build(perp_ctx *ctx)
 {
-  char *folder = web_sources(), *script = perp_xprintf("%s/build.sh", folder);
-  perp_status status = PERP_OK;
+  perp_pool pool = { 0 };
+  const char *script = perp_pool_printf(&pool, "%s/build.sh", web_sources(&pool));
   const char *const argv[] = { "sh", script, NULL };
   int result = 0;
-  if (!perp_exists(script))
-    status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s is not there: perp was installed without it",
-                       script);
-  else
-    status = perp_process_run(ctx, &(perp_process){ .argv = argv }, &result);
+  perp_status status = perp_exists(script)
+                           ? perp_process_run(ctx, &(perp_process){ .argv = argv }, &result)
+                           : PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
+                                       "%s is not there: perp was installed without it", script);
   if (status == PERP_OK && (!WIFEXITED(result) || WEXITSTATUS(result) != 0))
     status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
                        "the interactive figures could not be built (the reason is above)");
-  free(script);
-  free(folder);
+  perp_pool_free(&pool);
   return status;
 }

@@ -35,12 +35,13 @@ static void csv_real(FILE *f, double v)
 static void derive_schema(perp_json *j, const char *name, const char *type, const char *unit,
                           const char *meaning, int better)
 {
-  perp_json_put(j, "{ name:s type:s unit:s meaning:s", name, type, unit, meaning);
+  perp_json_members(j, "{ name %s, type %s, unit %s, meaning %s", name, type, unit, meaning);
   if (better != 0) perp_json_text(j, "better", better < 0 ? "less" : "more");
   perp_json_close(j, '}');
 }
 
 struct tables {
+  const perp_ctx *ctx;
   perp_results *r;
   const int *order;       /* cells by id */
   int n_metrics, *metric; /* those of cells.csv */
@@ -76,13 +77,13 @@ static int *chosen_metrics(perp_results *r, int *n)
   return list;
 }
 
-static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE *f)
+static void derive_write_cells(const struct tables *t, FILE *f)
 {
   const perp_results *r = t->r;
   const perp_study *s = r->study;
   fputs("cell,status,cause,reason,problems,unsolved,share,swept,partial,reached", f);
   for (int p = 0; p < s->n_params; p++) fprintf(f, ",%s", s->kind->params[p].key);
-  for (int o = 0; o < s->n_option_columns; o++) fprintf(f, ",%s", s->option_columns[o]);
+  for (int o = 0; o < s->option_columns.n; o++) fprintf(f, ",%s", s->option_columns.text[o]);
   for (int k = 0; k < t->n_metrics; k++) fprintf(f, ",%s", s->metric[t->metric[k]].name);
   putc('\n', f);
   for (int row = 0; row < r->plan.n; row++) {
@@ -98,9 +99,9 @@ static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE
     fprintf(f, ",%d", rec->partial);
     csv_real(f, rec->reached);
     for (int p = 0; p < s->n_params; p++) csv_text(f, r->plan.cells[i].value[p]);
-    for (int o = 0; o < s->n_option_columns; o++) {
+    for (int o = 0; o < s->option_columns.n; o++) {
       char buf[PERP_TEXT_MAX + 2];
-      perp_results_option(ctx, r, i, s->option_columns[o], buf, sizeof buf);
+      perp_results_option(t->ctx, r, i, s->option_columns.text[o], buf, sizeof buf);
       csv_text(f, buf);
     }
     for (int k = 0; k < t->n_metrics; k++) csv_real(f, rec->value[t->metric[k]]);
@@ -108,9 +109,8 @@ static void derive_write_cells(const perp_ctx *ctx, const struct tables *t, FILE
   }
 }
 
-static void write_cells_schema(const perp_ctx *ctx, const struct tables *t, FILE *f)
+static void write_cells_schema(const struct tables *t, FILE *f)
 {
-  (void)ctx;
   const perp_study *s = t->r->study;
   perp_json j = { .out = f, .indent = true };
   perp_json_open(&j, NULL, '[');
@@ -143,8 +143,8 @@ static void write_cells_schema(const perp_ctx *ctx, const struct tables *t, FILE
     derive_schema(&j, q->key, number ? "number" : "text", number && q->unit != NULL ? q->unit : "",
                   q->help, 0);
   }
-  for (int o = 0; o < s->n_option_columns; o++)
-    derive_schema(&j, s->option_columns[o], "text", "", "an option that the grid varies", 0);
+  for (int o = 0; o < s->option_columns.n; o++)
+    derive_schema(&j, s->option_columns.text[o], "text", "", "an option that the grid varies", 0);
   for (int k = 0; k < t->n_metrics; k++) {
     const perp_metric *m = &s->metric[t->metric[k]];
     derive_schema(&j, m->name, "number", m->unit, m->meaning, m->better);
@@ -154,9 +154,8 @@ static void write_cells_schema(const perp_ctx *ctx, const struct tables *t, FILE
 
 static const char *const statistics[] = { "min", "q1", "median", "q3", "max", "sd" };
 
-static void write_timing(const perp_ctx *ctx, const struct tables *t, FILE *f)
+static void write_timing(const struct tables *t, FILE *f)
 {
-  (void)ctx;
   const perp_results *r = t->r;
   const perp_metric *metrics = r->study->metric;
   fputs("cell,rounds,noisy,cpu_s,wall_s", f);
@@ -180,9 +179,8 @@ static void write_timing(const perp_ctx *ctx, const struct tables *t, FILE *f)
   }
 }
 
-static void write_timing_schema(const perp_ctx *ctx, const struct tables *t, FILE *f)
+static void write_timing_schema(const struct tables *t, FILE *f)
 {
-  (void)ctx;
   const perp_metric *metrics = t->r->study->metric;
   perp_json j = { .out = f, .indent = true };
   perp_json_open(&j, NULL, '[');
@@ -206,20 +204,20 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
 {
   static const struct {
     const char *name;
-    void (*write)(const perp_ctx *ctx, const struct tables *t, FILE *f);
+    void (*write)(const struct tables *t, FILE *f);
   } files[] = { { "cells.csv", derive_write_cells },
                 { "cells.schema.json", write_cells_schema },
                 { "timing.csv", write_timing },
                 { "timing.schema.json", write_timing_schema } };
   perp_status status = perp_make_part(ctx, r->dir, "derived");
-  struct tables t = { .r = r, .order = sorted_cells(r) };
+  struct tables t = { .ctx = ctx, .r = r, .order = sorted_cells(r) };
   t.metric = chosen_metrics(r, &t.n_metrics);
   for (size_t i = 0; i < sizeof files / sizeof *files && status == PERP_OK; i++) {
     perp_out o;
     status = perp_out_open(ctx, perp_pool_printf(&r->pool, "%s/derived/%s", r->dir, files[i].name),
                            &o);
     if (status == PERP_OK) {
-      files[i].write(ctx, &t, o.f);
+      files[i].write(&t, o.f);
       status = perp_out_close(ctx, &o, true);
     }
   }

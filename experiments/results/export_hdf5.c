@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool export_hdf5_attribute(hid_t object, const char *name, const char *value)
 {

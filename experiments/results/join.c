@@ -43,17 +43,14 @@ static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_r
                    a->dir, b->dir, a->study->name, a->plan.n, b->study->name, b->plan.n);
 }
 
-static bool join_same_value(double a, double b)
-{
-  return a == b || (isnan(a) && isnan(b));
-}
-
 /* The first result metric that differs between two records of one cell, -1 none, -2 the status. */
 static int join_difference(const perp_study *s, const perp_record *a, const perp_record *b)
 {
   if (a->status != b->status) return -2;
-  for (int m = 0; m < s->n_metrics; m++)
-    if (!s->metric[m].timing && !join_same_value(a->value[m], b->value[m])) return m;
+  for (int m = 0; m < s->n_metrics; m++) {
+    const double x = a->value[m], y = b->value[m];
+    if (!s->metric[m].timing && x != y && !(isnan(x) && isnan(y))) return m;
+  }
   return -1;
 }
 
@@ -142,13 +139,8 @@ void perp_join_records(perp_join *g)
       if (knows_more(&o->record[i], &r->record[i])) r->record[i] = o->record[i];
     for (int e = 0; e < o->n_envs; e++) perp_results_note_env(r, o->envs[e].id, o->dir);
     r->torn += o->torn;
-    r->as_recorded = 0;
     r->started = fmin(r->started, o->started);
     r->ended = fmax(r->ended, o->ended);
   }
-  memset(r->count, 0, sizeof r->count);
-  for (int i = 0; i < r->plan.n; i++) {
-    r->count[r->record[i].status]++;
-    r->as_recorded += r->record[i].schema < 2 && r->record[i].status == PERP_CELL_OK;
-  }
+  perp_results_count(r);
 }

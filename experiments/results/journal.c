@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -24,10 +23,8 @@ perp_status perp_journal_open(perp_ctx *ctx, const char *dir, perp_journal *j)
     j->fd = open(j->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     if (j->fd < 0 && errno != EEXIST) break;
   }
-  if (j->fd >= 0) {
-    j->synced = perp_clock_wall();
-    return PERP_OK;
-  }
+  j->synced = perp_clock_wall();
+  if (j->fd >= 0) return PERP_OK;
   PERP_FAIL(ctx, PERP_ERR_IO, "cannot write %s: %s", j->path, strerror(errno));
   free(j->path);
   j->path = NULL;

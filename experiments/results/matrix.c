@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Studies of problems at the end of a run: who answers which family, and why not, in 80 columns. */
 #include "experiments/results/results.h"
+#include "experiments/results/tally.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
-
-/* A proof that there is no solution is an answer, too. */
-static bool matrix_answered(const perp_record *a)
-{
-  return a->status == PERP_CELL_OK || strcmp(a->reason, "infeasible") == 0;
-}
 
 /* In one word why there is no answer. */
 static const char *matrix_failure(const perp_record *a)
@@ -24,7 +20,7 @@ enum { ALL = 10 }; /* width of the column of totals */
 struct matrix {
   perp_names solvers, families, causes;
   int *right, *total, *unsuited; /* [solvers * families] */
-  int *missed;                   /* [solvers * causes] */
+  perp_tally *missed;            /* [solvers] causes, numbered in the order in which they came */
 };
 
 static char matrix_letter(int k)
@@ -65,15 +61,13 @@ static void print_block(const struct matrix *m, int from, int to, int width, int
     fprintf(out, "  %-*.*s%*s", name, name, m->solvers.text[s], ALL, all);
     for (int f = from; f < to; f++) {
       int k = s * m->families.n + f;
-      char text[16];
       if (m->right[k] > 0)
-        snprintf(text, sizeof text, "%d", m->right[k]);
+        fprintf(out, "%*d", width, m->right[k]);
       else
-        snprintf(text, sizeof text, "%s",
-                 m->total[k] == 0                ? ""
-                 : m->unsuited[k] == m->total[k] ? "-"
-                                                 : ".");
-      fprintf(out, "%*s", width, text);
+        fprintf(out, "%*s", width,
+                m->total[k] == 0                ? ""
+                : m->unsuited[k] == m->total[k] ? "-"
+                                                : ".");
     }
     putc('\n', out);
   }
@@ -86,21 +80,14 @@ static void print_causes(const struct matrix *m, int name, FILE *out)
   fprintf(out, "\nwhy not, in cells\n");
   for (int s = 0; s < m->solvers.n; s++) {
     perp_text line = { 0 };
-    for (;;) { /* the most frequent first */
-      int best = -1;
-      for (int c = 0; c < m->causes.n; c++) {
-        int k = s * m->causes.n + c;
-        if (m->missed[k] > 0 && (best < 0 || m->missed[k] > m->missed[s * m->causes.n + best]))
-          best = c;
-      }
-      if (best < 0) break;
-      perp_text_add(&line, "%s%d %s", line.n > 0 ? ", " : "", m->missed[s * m->causes.n + best],
-                    m->causes.text[best]);
-      m->missed[s * m->causes.n + best] = 0;
-    }
+    perp_tally_sort(&m->missed[s]);
+    for (int c = 0; c < m->missed[s].n; c++)
+      perp_text_add(&line, "%s%d %s", c > 0 ? ", " : "", m->missed[s].count[c].n,
+                    m->missed[s].count[c].name);
     if (line.n > 0)
       fprintf(out, "  %-*.*s  %.*s\n", name, name, m->solvers.text[s], WIDTH - name - 4, line.s);
     perp_text_free(&line);
+    free(m->missed[s].count);
   }
 }
 
@@ -144,21 +131,22 @@ bool perp_results_matrix(perp_results *r, FILE *out)
     row[i] = perp_names_index(&r->pool, &m.solvers, r->plan.cells[i].value[solver], -1);
     text = perp_pool_strndup(&r->pool, text, strcspn(text, ":"));
     column[i] = perp_names_index(&r->pool, &m.families, text, -1);
-    if (!matrix_answered(a))
+    /* a proof that there is no solution is an answer, too */
+    if (a->status != PERP_CELL_OK && strcmp(a->reason, "infeasible") != 0)
       cause[i] = perp_names_index(&r->pool, &m.causes, matrix_failure(a), -1);
   }
   size_t cells = (size_t)m.solvers.n * (size_t)m.families.n;
   m.right = perp_pool_alloc(&r->pool, cells, sizeof *m.right);
   m.total = perp_pool_alloc(&r->pool, cells, sizeof *m.total);
   m.unsuited = perp_pool_alloc(&r->pool, cells, sizeof *m.unsuited);
-  m.missed = perp_pool_alloc(&r->pool, (size_t)m.solvers.n * (size_t)m.causes.n, sizeof *m.missed);
+  m.missed = perp_pool_alloc(&r->pool, (size_t)m.solvers.n, sizeof *m.missed);
   for (int i = 0; i < n; i++) {
     if (row[i] < 0) continue;
     int k = row[i] * m.families.n + column[i];
     m.total[k]++;
     m.right[k] += cause[i] < 0;
     m.unsuited[k] += strcmp(r->record[i].reason, "unsuited") == 0;
-    if (cause[i] >= 0) m.missed[row[i] * m.causes.n + cause[i]]++;
+    if (cause[i] >= 0) perp_tally_add(&m.missed[row[i]], m.causes.text[cause[i]], cause[i]);
   }
   bool some = m.solvers.n > 0 && m.families.n <= 52;
   if (some) print_matrix(&m, s->kind->params[solver].key, out);

@@ -5,7 +5,6 @@
 #include "experiments/results/robust.h"
 #include "experiments/base/shell.h"
 
-#include <errno.h>
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,20 +15,19 @@ static const double noisy_ratio = 1.05; /* wall / cpu */
 /* Sorts v; quantiles by linear interpolation between order statistics. */
 static perp_quartiles quartiles_of(double *v, int n)
 {
-  const double nan_ = (double)NAN;
-  perp_quartiles s = { n, nan_, nan_, nan_, nan_, nan_, nan_ };
-  if (n == 0) return s;
+  const double none = (double)NAN;
+  if (n == 0) return (perp_quartiles){ n, none, none, none, none, none, none };
   gsl_sort(v, 1, (size_t)n);
   double mean = 0, square = 0;
   for (int i = 0; i < n; i++) mean += v[i] / n;
   for (int i = 0; i < n; i++) square += (v[i] - mean) * (v[i] - mean);
-  s.min = v[0];
-  s.q1 = perp_quantile(v, n, 0.25);
-  s.median = perp_quantile(v, n, 0.5);
-  s.q3 = perp_quantile(v, n, 0.75);
-  s.max = v[n - 1];
-  s.sd = n > 1 ? sqrt(square / (n - 1)) : 0;
-  return s;
+  return (perp_quartiles){ .n = n,
+                           .min = v[0],
+                           .q1 = perp_quantile(v, n, 0.25),
+                           .median = perp_quantile(v, n, 0.5),
+                           .q3 = perp_quantile(v, n, 0.75),
+                           .max = v[n - 1],
+                           .sd = n > 1 ? sqrt(square / (n - 1)) : 0 };
 }
 
 /* ---- folding the journal ------------------------------------------------------------------------------------ */
@@ -39,20 +37,19 @@ struct fold {
   json_t *cells;      /* id -> cell */
   int *started;       /* [n] highest attempt that was started */
   int schema, newest; /* of the journal that is being read; of all */
-  json_t *
-      early; /* rounds of attempts that have not been read yet: files are read in the order of their names */
+  /* rounds of attempts that have not been read yet: files are read in the order of their names */
+  json_t *early;
 };
 
-static int results_cell_of(const struct fold *f, const char *id)
+static int results_cell_of(const struct fold *f, const json_t *line)
 {
-  const json_t *cell = id != NULL ? json_object_get(f->cells, id) : NULL;
+  const json_t *cell = json_object_get(f->cells, json_string_value(json_object_get(line, "cell")));
   return cell != NULL ? (int)json_integer_value(cell) : -1;
 }
 
-static const char *text_member(perp_pool *pool, const json_t *line, const char *key)
+static double number_member(const json_t *line, const char *key)
 {
-  const char *s = json_string_value(json_object_get(line, key));
-  return s != NULL ? perp_pool_strdup(pool, s) : "";
+  return perp_json_number(json_object_get(line, key));
 }
 
 static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int schema)
@@ -64,21 +61,21 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int
   if (attempt <= rec->attempt || status <= PERP_CELL_PLANNED || status > PERP_CELL_SKIPPED) return;
   rec->attempt = attempt;
   rec->status = status;
-  rec->reason = text_member(&r->pool, line, "reason");
-  rec->cause = text_member(&r->pool, line, "cause");
-  rec->stderr_tail = text_member(&r->pool, line, "stderr");
-  rec->code = text_member(&r->pool, line, "code");
+  rec->reason = perp_json_kept(&r->pool, line, "reason", "");
+  rec->cause = perp_json_kept(&r->pool, line, "cause", "");
+  rec->stderr_tail = perp_json_kept(&r->pool, line, "stderr", "");
+  rec->code = perp_json_kept(&r->pool, line, "code", "");
   rec->schema = schema;
-  rec->problems = perp_json_number(json_object_get(line, "problems"));
-  rec->unsolved = perp_json_number(json_object_get(line, "unsolved"));
-  rec->swept = perp_json_number(json_object_get(line, "swept"));
+  rec->problems = number_member(line, "problems");
+  rec->unsolved = number_member(line, "unsolved");
+  rec->swept = number_member(line, "swept");
   rec->partial = json_is_true(json_object_get(line, "partial"));
-  rec->reached = perp_json_number(json_object_get(line, "reached"));
-  rec->cpu_s = perp_json_number(json_object_get(line, "cpu_s"));
-  rec->wall_s = perp_json_number(json_object_get(line, "wall_s"));
+  rec->reached = number_member(line, "reached");
+  rec->cpu_s = number_member(line, "cpu_s");
+  rec->wall_s = number_member(line, "wall_s");
   const json_t *values = json_object_get(line, "values");
   for (int m = 0; m < r->study->n_metrics; m++)
-    rec->value[m] = perp_json_number(json_object_get(values, r->study->metric[m].name));
+    rec->value[m] = number_member(values, r->study->metric[m].name);
   rec->rounds = rec->noisy = 0; /* rounds timed what the attempt before computed */
 }
 
@@ -105,17 +102,14 @@ static void fold_round(perp_results *r, perp_record *rec, const json_t *line)
     rec->round_pace = perp_pool_alloc(&r->pool, (size_t)most, sizeof *rec->round_pace);
   }
   const json_t *values = json_object_get(line, "values");
-  double cpu = perp_json_number(json_object_get(line, "cpu_s"));
-  double wall = perp_json_number(json_object_get(line, "wall_s"));
+  const double pace = number_member(line, "pace_s");
   int k = rec->rounds++;
-  rec->round_cpu[k] = cpu;
-  rec->round_wall[k] = wall;
-  double pace = perp_json_number(json_object_get(line, "pace_s"));
+  rec->round_cpu[k] = number_member(line, "cpu_s");
+  rec->round_wall[k] = number_member(line, "wall_s");
   rec->round_pace[k] = isfinite(pace) && pace > 0 ? pace : 0;
-  if (wall > noisy_ratio * cpu) rec->noisy++;
+  if (rec->round_wall[k] > noisy_ratio * rec->round_cpu[k]) rec->noisy++;
   for (int m = 0; m < r->study->n_metrics; m++)
-    if (rec->round[m] != NULL)
-      rec->round[m][k] = perp_json_number(json_object_get(values, metrics[m].name));
+    if (rec->round[m] != NULL) rec->round[m][k] = number_member(values, metrics[m].name);
 }
 
 void perp_results_note_env(perp_results *r, const char *id, const char *dir)
@@ -131,7 +125,8 @@ void perp_results_note_env(perp_results *r, const char *id, const char *dir)
 
 static perp_code code_of(perp_pool *pool, const json_t *file)
 {
-  return (perp_code){ text_member(pool, file, "path"), text_member(pool, file, "hash") };
+  return (perp_code){ perp_json_kept(pool, file, "path", ""),
+                      perp_json_kept(pool, file, "hash", "") };
 }
 
 /* The files of code that a runner was made of; the last runner counts, and whether there were others. */
@@ -159,7 +154,7 @@ static void fold_line(void *user, const json_t *line)
   perp_results *r = f->r;
   const char *event = json_string_value(json_object_get(line, "event"));
   if (event == NULL) return;
-  double t = perp_json_number(json_object_get(line, "t"));
+  double t = number_member(line, "t");
   if (!(r->started <= t)) r->started = isnan(t) ? r->started : t;
   if (!(r->ended >= t)) r->ended = isnan(t) ? r->ended : t;
   const char *env = json_string_value(json_object_get(line, "env"));
@@ -167,10 +162,10 @@ static void fold_line(void *user, const json_t *line)
     const json_t *schema = json_object_get(line, "schema");
     f->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
     if (f->schema > f->newest) f->newest = f->schema;
+    if (env != NULL) perp_results_note_env(r, env, r->dir);
+    fold_program(r, line);
   }
-  if (strcmp(event, "run") == 0 && env != NULL) perp_results_note_env(r, env, r->dir);
-  if (strcmp(event, "run") == 0) fold_program(r, line);
-  int i = results_cell_of(f, json_string_value(json_object_get(line, "cell")));
+  int i = results_cell_of(f, line);
   if (i < 0) return;
   if (strcmp(event, "start") == 0) {
     int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
@@ -230,20 +225,17 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
   struct fold f = {
     .r = r, .cells = json_object(), .early = json_array(), .schema = r->selection.schema
   };
-  f.started = perp_xalloc((size_t)n, sizeof *f.started);
+  f.started = perp_pool_alloc(&r->pool, (size_t)n, sizeof *f.started);
   for (int i = 0; i < n; i++) json_object_set_new(f.cells, r->plan.cells[i].id, json_integer(i));
-  char *journal = perp_xprintf("%s/journal", r->dir);
+  const char *journal = perp_pool_printf(&r->pool, "%s/journal", r->dir);
   perp_status status = perp_journal_read(ctx, journal, fold_line, &f, &r->torn);
-  free(journal);
   for (size_t k = 0; k < json_array_size(f.early); k++) {
     const json_t *line = json_array_get(f.early, k);
-    fold_round(r, &r->record[results_cell_of(&f, json_string_value(json_object_get(line, "cell")))],
-               line);
+    fold_round(r, &r->record[results_cell_of(&f, line)], line);
   }
   json_decref(f.early);
   for (int i = 0; i < n; i++) r->record[i].interrupted = f.started[i] > r->record[i].attempt;
   json_decref(f.cells);
-  free(f.started);
   if (status == PERP_OK && f.newest > PERP_RESULTS_SCHEMA)
     status = perp_schema_unknown(ctx, r->dir, f.newest);
   return status;
@@ -256,45 +248,54 @@ static void add_plugin_hint(perp_ctx *ctx, const char *plan)
   json_t *head = text != NULL ? json_loadb(text, strcspn(text, "\n"), 0, NULL) : NULL;
   const char *plugins = json_string_value(json_object_get(head, "plugins"));
   size_t n = strlen(ctx->msg);
-  if (plugins !=
-      NULL) /* words for a command line of the reader, or else nothing that looks like them */
+  /* words for a command line of the reader, or else nothing that looks like them */
+  if (plugins != NULL)
     snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run was made with%s",
              perp_shell_only_words(plugins) ? plugins : " plug-ins that plan.jsonl names");
   json_decref(head);
   free(text);
 }
 
-perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
-                              perp_results *r)
+void perp_results_count(perp_results *r)
 {
-  *r = (perp_results){ .started = (double)NAN, .ended = (double)NAN };
-  r->dir = perp_xstrdup(dir);
-  char *study = perp_xprintf("%s/study.yaml", dir), *plan = perp_xprintf("%s/plan.jsonl", dir);
-  perp_status status = PERP_OK;
-  if (!perp_exists(study) || !perp_exists(plan))
-    status = PERP_FAIL(ctx, PERP_ERR_IO, "%s is not a results folder (no %s in it)", dir,
-                       perp_exists(study) ? "plan.jsonl" : "study.yaml");
-  perp_diag diag = { 0 };
-  if (status == PERP_OK) {
-    perp_study_request q = { .file = study, .profile = "", .kinds = kinds };
-    status = perp_study_read(ctx, &q, &diag, &r->study);
-    if (status != PERP_OK) {
-      char first[300];
-      snprintf(first, sizeof first, "%.*s", (int)strcspn(diag.text.s, "\n"), diag.text.s);
-      status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", first);
-      add_plugin_hint(ctx, plan);
-    }
-  }
-  if (status == PERP_OK) status = perp_plan_load(ctx, plan, r->study, &r->plan, &r->selection);
-  if (status == PERP_OK) status = load_records(ctx, r);
-  if (status == PERP_OK) status = apply_selection(ctx, r);
-  for (int i = 0; status == PERP_OK && i < r->plan.n; i++) {
+  r->as_recorded = 0;
+  memset(r->count, 0, sizeof r->count);
+  for (int i = 0; i < r->plan.n; i++) {
     r->count[r->record[i].status]++;
     r->as_recorded += r->record[i].schema < 2 && r->record[i].status == PERP_CELL_OK;
   }
+}
+
+static perp_status results_read(perp_ctx *ctx, const perp_cell_kind *const *kinds, perp_results *r)
+{
+  const char *study = perp_pool_printf(&r->pool, "%s/study.yaml", r->dir);
+  const char *plan = perp_pool_printf(&r->pool, "%s/plan.jsonl", r->dir);
+  if (!perp_exists(study) || !perp_exists(plan))
+    return PERP_FAIL(ctx, PERP_ERR_IO, "%s is not a results folder (no %s in it)", r->dir,
+                     perp_exists(study) ? "plan.jsonl" : "study.yaml");
+  perp_diag diag = { 0 };
+  const perp_study_request q = { .file = study, .profile = "", .kinds = kinds };
+  perp_status status = perp_study_read(ctx, &q, &diag, &r->study);
+  if (status != PERP_OK) {
+    char first[300];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(diag.text.s, "\n"), diag.text.s);
+    status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s", first);
+    add_plugin_hint(ctx, plan);
+  }
   perp_diag_free(&diag);
-  free(study);
-  free(plan);
+  PERP_TRY(status);
+  PERP_TRY(perp_plan_load(ctx, plan, r->study, &r->plan, &r->selection));
+  PERP_TRY(load_records(ctx, r));
+  PERP_TRY(apply_selection(ctx, r));
+  perp_results_count(r);
+  return PERP_OK;
+}
+
+perp_status perp_results_load(perp_ctx *ctx, const char *dir, const perp_cell_kind *const *kinds,
+                              perp_results *r)
+{
+  *r = (perp_results){ .dir = perp_xstrdup(dir), .started = (double)NAN, .ended = (double)NAN };
+  const perp_status status = results_read(ctx, kinds, r);
   if (status != PERP_OK) perp_results_free(r);
   return status;
 }
@@ -329,9 +330,8 @@ perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
 
 int perp_results_metric(const perp_results *r, const char *name)
 {
-  for (int m = 0; m < r->study->n_metrics; m++)
-    if (strcmp(r->study->metric[m].name, name) == 0) return m;
-  return -1;
+  const perp_metric *m = perp_study_metric(r->study, name);
+  return m != NULL ? (int)(m - r->study->metric) : -1;
 }
 
 perp_quartiles perp_results_timing(const perp_results *r, int cell, int m)
@@ -370,14 +370,9 @@ static void column_value(void *user, int row, int column, perp_value *v)
 {
   perp_results *r = user;
   const perp_study *s = r->study;
-  *v = (perp_value){ PERP_VALUE_MISSING, 0, NULL };
-  if (column < s->n_params) {
-    const char *text = r->plan.cells[row].value[column];
-    if (text[0] == '\0') return;
-    *v = s->columns[column].type == PERP_COLUMN_NUMBER
-             ? (perp_value){ PERP_VALUE_NUMBER, strtod(text, NULL), NULL }
-             : (perp_value){ PERP_VALUE_TEXT, 0, text };
-  } else if (column == s->n_params)
+  if (column < s->n_params)
+    *v = perp_cell_value(s, &r->plan.cells[row], column);
+  else if (column == s->n_params)
     *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[r->record[row].status] };
   else
     *v = (perp_value){ PERP_VALUE_NUMBER, perp_results_value(r, row, column - s->n_params - 1),
@@ -416,24 +411,23 @@ static bool row_counts(void *user, int row)
   return perp_results_counts(user, row);
 }
 
-void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, perp_scope *scope)
+perp_scope perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates)
 {
-  *scope = (perp_scope){ .ctx = ctx,
-                         .columns = r->study->columns,
-                         .n_columns = r->study->n_columns,
-                         .aggregates = aggregates,
-                         .rows = r->plan.n,
-                         .value = column_value,
-                         .counts = row_counts,
-                         .user = r };
+  return (perp_scope){ .ctx = ctx,
+                       .columns = r->study->columns,
+                       .n_columns = r->study->n_columns,
+                       .aggregates = aggregates,
+                       .rows = r->plan.n,
+                       .value = column_value,
+                       .counts = row_counts,
+                       .user = r };
 }
 
 const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *r)
 {
   const int n = r->study->n_claims;
   perp_claim_result *results = perp_pool_alloc(&r->pool, (size_t)n, sizeof *results);
-  perp_scope scope;
-  perp_results_scope(ctx, r, true, &scope);
+  const perp_scope scope = perp_results_scope(ctx, r, true);
   for (int i = 0; i < n; i++) {
     const perp_expr *e = r->study->claims[i].expr;
     results[i].claim = &r->study->claims[i];
@@ -477,11 +471,10 @@ static const char *variant_label(perp_results *r, int cell)
   const perp_study *s = r->study;
   const char *label = "";
   for (int p = 0; p < s->n_params; p++) {
-    bool varies = false, mentioned = false;
-    for (int a = 0; a < s->n_axes; a++) varies = varies || s->axes[a].param == p;
-    for (int k = 0; k < s->n_published && varies; k++)
-      mentioned = mentioned || perp_expr_mentions(s->published[k].where, p);
-    if (!varies || mentioned) continue;
+    bool mentioned = s->fixed[p] != NULL; /* what does not vary need not be said */
+    for (int k = 0; k < s->n_published && !mentioned; k++)
+      mentioned = perp_expr_mentions(s->published[k].where, p);
+    if (mentioned) continue;
     const char *value = r->plan.cells[cell].value[p];
     label = perp_pool_printf(&r->pool, "%s%s%s", label, label[0] ? " " : "",
                              value[0] ? value : "-");
@@ -494,8 +487,7 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **o
   const perp_study *s = r->study;
   *out = NULL;
   if (s->n_published == 0) return 0;
-  perp_scope scope;
-  perp_results_scope(ctx, r, false, &scope);
+  const perp_scope scope = perp_results_scope(ctx, r, false);
   perp_variant *list = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *list);
   perp_names labels = { 0 };
   for (int i = 0; i < r->plan.n; i++) {

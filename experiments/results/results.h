@@ -27,9 +27,9 @@ typedef struct perp_record {
   int attempt;             /* of this result, from 1; 0: none */
   bool interrupted;        /* was started at least once more than it ended */
   double *value;           /* [n_metrics] in the order of the kind's table; NaN = not measured */
-  double problems, unsolved,
-      swept;    /* of the run: met, left unsolved, left by a number of sweeps; NaN: not recorded */
-  bool partial; /* the figures are those of a run that was cut short at: */
+  /* of the run: met, left unsolved, left by a number of sweeps; NaN: not recorded */
+  double problems, unsolved, swept;
+  bool partial;         /* the figures are those of a run that was cut short at: */
   double reached;       /* s of simulated time; NaN: not recorded */
   int schema;           /* of the journal that has it; 1: ok did not mean solved */
   double cpu_s, wall_s; /* of the run that made the numbers */
@@ -38,8 +38,8 @@ typedef struct perp_record {
   /* timing rounds */
   int rounds, noisy; /* noisy: wall / cpu > 1.05 */
   double **round;    /* [n_metrics] of [rounds] values of the timing metrics; NULL elsewhere */
-  double *round_cpu, *round_wall,
-      *round_pace; /* s; pace (clock_reference.h): 0 in journals without */
+  /* s; pace (clock_reference.h): 0 in journals without */
+  double *round_cpu, *round_wall, *round_pace;
 } perp_record;
 
 /* A file with code that a run was made with. */
@@ -65,8 +65,8 @@ typedef struct perp_results {
   int n_programs; /* how many different ones worked in the folder; 0: an old journal does not say */
   perp_code program, *plugin;
   int n_plugins;
-  double started,
-      ended; /* seconds since 1970 of the first and last journal line; NaN without one */
+  /* seconds since 1970 of the first and last journal line; NaN without one */
+  double started, ended;
 } perp_results;
 
 /* kinds NULL: those registered.  PERP_ERR_IO / PERP_ERR_FORMAT with a message when dir is no results folder
@@ -77,6 +77,8 @@ void perp_results_free(perp_results *r);
 /* PERP_ERR_FORMAT with a message when results in dir are of an older schema: nothing may be added to them. */
 perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
                                       const perp_cell_kind *const *kinds);
+/* Count the records anew: count, as_recorded. */
+void perp_results_count(perp_results *r);
 /* Add an environment that is not known yet; dir must outlive r. */
 void perp_results_note_env(perp_results *r, const char *id, const char *dir);
 
@@ -84,6 +86,14 @@ void perp_results_note_env(perp_results *r, const char *id, const char *dir);
 bool perp_results_wins(const perp_results *r, int cell);
 /* Does it at least count for claims and figures: may it win, or was a fixed amount of work its task? */
 bool perp_results_counts(const perp_results *r, int cell);
+/* A cell in a ranking. */
+typedef struct perp_ranked {
+  int cell, group; /* 0: may win; 1, 2: fixed work and unsolved, among themselves behind these */
+  double key;      /* the least first */
+  int at;          /* place before; set by: */
+} perp_ranked;
+void perp_ranked_sort(perp_ranked *list, int n);
+int perp_results_group(const perp_results *r, int cell);
 /* Unsolved problems over problems; NaN when not known. */
 double perp_record_share(const perp_record *rec);
 /* "unsolved 12.5 %", "fixed-work", "ok"; buf holds the first. */
@@ -101,7 +111,7 @@ const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, 
 perp_quartiles perp_results_timing(const perp_results *r, int cell, int m);
 
 /* All columns of the study over the cells, for expressions.  r must outlive the scope. */
-void perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates, perp_scope *scope);
+perp_scope perp_results_scope(const perp_ctx *ctx, perp_results *r, bool aggregates);
 
 typedef enum perp_verdict {
   PERP_CLAIM_REFUTED,
@@ -123,8 +133,8 @@ const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "un
 typedef struct perp_variant {
   const char *label; /* "velocity euler" */
   double mismatch;
-  int *
-      cell; /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
+  /* [n_published] cell that stands for the figure, -1 none; the worst when several match */
+  int *cell;
 } perp_variant;
 /* Sorted, the best match first; in the pool of r. */
 int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **variants);

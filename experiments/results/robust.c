@@ -6,7 +6,6 @@
 #include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double significance = 0.001; /* of the rank tests */
 
@@ -117,12 +116,9 @@ static void signed_rank(const perp_blocks_of_cell *cell, int cells, perp_shift *
 
 /* ---- both ----------------------------------------------------------------------------------------------------- */
 
-static const perp_shift nothing = { .p_slower = 1, .p_faster = 1 };
-
 static bool robust_begin(int cells, perp_shift *s)
 {
-  *s = nothing;
-  s->pairs = cells;
+  *s = (perp_shift){ .pairs = cells, .p_slower = 1, .p_faster = 1 };
   s->ratio = s->lo = s->hi = (double)NAN;
   return cells > 0;
 }

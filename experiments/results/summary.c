@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a run prints at its end: 80 columns, the best cells, claims, published figures. */
 #include "experiments/results/results.h"
+#include "experiments/results/tally.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,36 +27,26 @@ static void print_counts(const perp_results *r, FILE *out)
               "problem of it was solved");
 }
 
-/* Causes that differ in their numbers only are one cause. */
-static bool same_cause(const char *a, const char *b)
+/* Status, reason and cause of a cell: causes that differ in their numbers only are one cause. */
+static const char *summary_failure(perp_pool *pool, const perp_record *a)
 {
   static const char digits[] = "0123456789.+-";
-  for (;;) {
-    size_t n = strspn(a, digits), m = strspn(b, digits);
-    if ((n > 0) != (m > 0)) return false;
-    a += n;
-    b += m;
-    if (*a != *b) return false;
-    if (*a == '\0') return true;
-    a++;
-    b++;
+  char *name = perp_pool_printf(pool, "%d %s %s", a->status, a->reason, a->cause);
+  char *to = name + strlen(name) - strlen(a->cause);
+  for (const char *from = to;; to++) {
+    const size_t number = strspn(from, digits);
+    *to = number > 0 ? '0' : *from;
+    if (*to == '\0') return name;
+    from += number > 0 ? number : 1;
   }
-}
-
-static bool same_failure(const perp_record *a, const perp_record *b)
-{
-  return a->status == b->status && strcmp(a->reason, b->reason) == 0 &&
-         same_cause(a->cause, b->cause);
 }
 
 /* Failures with their causes, the most frequent first.  counted: what the methods themselves report has been
  * shown, only what befell them is left. */
 static void print_failures(perp_results *r, bool counted, FILE *out)
 {
-  int n = r->plan.n, shown = 0;
-  int *count = perp_pool_alloc(&r->pool, (size_t)n, sizeof *count), groups = 0;
-  int *first = perp_pool_alloc(&r->pool, (size_t)n, sizeof *first);
-  for (int i = 0; i < n; i++) {
+  perp_tally failures = { 0 };
+  for (int i = 0; i < r->plan.n; i++) {
     const perp_record *a = &r->record[i];
     if (a->status == PERP_CELL_OK || a->status == PERP_CELL_FIXED_WORK ||
         a->status == PERP_CELL_PLANNED ||
@@ -63,35 +54,36 @@ static void print_failures(perp_results *r, bool counted, FILE *out)
         (counted && !perp_cell_infrastructure(a->status) && a->status != PERP_CELL_TIMEOUT &&
          strcmp(a->reason, "invalid-state") != 0))
       continue; /* fixed work is no failure */
-    int g = 0;
-    while (g < groups && !same_failure(&r->record[first[g]], a)) g++;
-    if (g == groups) first[groups++] = i;
-    count[g]++;
+    perp_tally_add(&failures, summary_failure(&r->pool, a), i);
   }
-  for (int k = 0; k < groups && k < 5; k++) {
-    int best = -1;
-    for (int g = 0; g < groups; g++)
-      if (count[g] > 0 && (best < 0 || count[g] > count[best])) best = g;
-    const perp_record *a = &r->record[first[best]];
-    if (shown++ == 0) fprintf(out, "\nnot solved, or failed\n");
-    perp_wrapf(out, 2, "%d %s: %s%s (cell %.6s)", count[best], perp_cell_status_names[a->status],
-               count[best] > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason,
-               r->plan.cells[first[best]].id);
-    count[best] = 0;
+  perp_tally_sort(&failures);
+  if (failures.n > 0) fprintf(out, "\nnot solved, or failed\n");
+  for (int k = 0; k < failures.n && k < 5; k++) {
+    const int n = failures.count[k].n, first = failures.count[k].first;
+    const perp_record *a = &r->record[first];
+    perp_wrapf(out, 2, "%d %s: %s%s (cell %.6s)", n, perp_cell_status_names[a->status],
+               n > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason, r->plan.cells[first].id);
   }
-  if (groups > 5) fprintf(out, "  and %d other kinds of failure\n", groups - 5);
+  if (failures.n > 5) fprintf(out, "  and %d other kinds of failure\n", failures.n - 5);
+  free(failures.count);
 }
 
-struct ranked {
-  int cell, group; /* 0: may win; 1, 2: fixed work and unsolved, among themselves behind these */
-  double key;
-};
-
-static int by_key(const void *a, const void *b)
+static int summary_by_key(const void *a, const void *b)
 {
-  const struct ranked *x = a, *y = b;
+  const perp_ranked *x = a, *y = b;
   if (x->group != y->group) return x->group - y->group;
-  return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->cell - y->cell;
+  return x->key != y->key ? (x->key > y->key) - (x->key < y->key) : x->at - y->at;
+}
+
+void perp_ranked_sort(perp_ranked *list, int n)
+{
+  for (int i = 0; i < n; i++) list[i].at = i;
+  if (n > 0) qsort(list, (size_t)n, sizeof *list, summary_by_key);
+}
+
+int perp_results_group(const perp_results *r, int cell)
+{
+  return perp_results_wins(r, cell) ? 0 : perp_results_counts(r, cell) ? 1 : 2;
 }
 
 /* The axis that the table has one row for each value of: the last one that names a plug-in. */
@@ -106,35 +98,31 @@ static int chosen_axis(const perp_study *s)
 /* Cells whose figures are whole, with a primary metric: those that may win, the best first, then fixed work, then
  * unsolved; `where` NULL: all. */
 static int rank_cells(const perp_ctx *ctx, perp_results *r, const perp_expr *where,
-                      struct ranked *rank)
+                      perp_ranked *rank)
 {
   int primary = perp_results_metric(r, r->study->metrics.primary), n = 0;
   double sign = r->study->metric[primary].better > 0 ? -1 : 1;
-  perp_scope scope;
-  perp_results_scope(ctx, r, false, &scope);
+  const perp_scope scope = perp_results_scope(ctx, r, false);
   for (int i = 0; i < r->plan.n; i++) {
     double v = perp_results_value(r, i, primary);
-    const int group = perp_results_wins(r, i) ? 0 : perp_results_counts(r, i) ? 1 : 2;
     if (perp_cell_whole(r->record[i].status) && !isnan(v) &&
         (where == NULL || perp_expr_true(where, &scope, i)))
-      rank[n++] = (struct ranked){ i, group, sign * v };
+      rank[n++] = (perp_ranked){ i, perp_results_group(r, i), sign * v, 0 };
   }
-  if (n > 0) qsort(rank, (size_t)n, sizeof *rank, by_key);
+  perp_ranked_sort(rank, n);
   return n;
 }
 
 /* Keep the best cell of each value of a parameter. */
-static int best_of_each(const perp_results *r, int p, struct ranked *rank, int n)
+static int best_of_each(perp_results *r, int p, perp_ranked *rank, int n)
 {
-  int kept = 0;
+  perp_names seen = { 0 };
   for (int i = 0; i < n; i++) {
-    bool before = false;
-    for (int k = 0; k < kept; k++)
-      before = before || strcmp(r->plan.cells[rank[k].cell].value[p],
-                                r->plan.cells[rank[i].cell].value[p]) == 0;
-    if (!before) rank[kept++] = rank[i];
+    const int kept = seen.n;
+    if (perp_names_index(&r->pool, &seen, r->plan.cells[rank[i].cell].value[p], -1) == kept)
+      rank[kept] = rank[i];
   }
-  return kept;
+  return seen.n;
 }
 
 /* "err.tip.max" -> "err.tip": a head that fits. */
@@ -147,7 +135,7 @@ static void put_short_name(perp_table *t, const char *name)
 }
 
 /* Is some row not ok?  Its status takes the place of a figure. */
-static bool any_marked(const perp_results *r, const struct ranked *rank, int n)
+static bool any_marked(const perp_results *r, const perp_ranked *rank, int n)
 {
   bool marked = false;
   for (int i = 0; i < n; i++) marked = marked || r->record[rank[i].cell].status != PERP_CELL_OK;
@@ -157,7 +145,7 @@ static bool any_marked(const perp_results *r, const struct ranked *rank, int n)
 static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
 {
   const perp_study *s = r->study;
-  struct ranked *rank = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *rank);
+  perp_ranked *rank = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *rank);
   int n = rank_cells(ctx, r, s->report.summary, rank), total = n;
   int axis = chosen_axis(s);
   int first = axis >= 0 ? s->axes[axis].param : -1; /* parameter of the first column */
@@ -190,19 +178,18 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
   if (step >= 0 && step != primary) metric[n_metrics++] = step;
 
   /* one column for the chosen axis, one for all other parameters that vary in these rows */
-  bool varies[64] = { false };
+  int *others = perp_pool_alloc(&r->pool, (size_t)s->n_axes, sizeof *others), n_others = 0;
   int rows = n < MOST_ROWS ? n : s->report.summary != NULL && n < 2 * MOST_ROWS ? n : MOST_ROWS;
-  char with[PERP_TABLE_WIDTH] = "";
+  perp_text with = { 0 };
   for (int a = 0; a < s->n_axes; a++) {
     int p = s->axes[a].param;
-    for (int i = 1; i < rows && p < 64; i++)
-      varies[p] = varies[p] || strcmp(r->plan.cells[rank[i].cell].value[p],
-                                      r->plan.cells[rank[0].cell].value[p]) != 0;
-    if (p != first && p < 64 && (varies[p] || s->report.summary == NULL)) {
-      varies[p] = true;
-      size_t used = strlen(with);
-      snprintf(with + used, sizeof with - used, "%s%s", used ? " " : "", s->kind->params[p].key);
-    }
+    bool varies = s->report.summary == NULL;
+    for (int i = 1; i < rows; i++)
+      varies = varies || strcmp(r->plan.cells[rank[i].cell].value[p],
+                                r->plan.cells[rank[0].cell].value[p]) != 0;
+    if (p == first || !varies) continue;
+    others[n_others++] = p;
+    perp_text_add(&with, "%s%s", with.n > 0 ? " " : "", s->kind->params[p].key);
   }
   marked = any_marked(r, rank, rows);
   char align[MOST_METRICS + 4];
@@ -211,17 +198,16 @@ static void print_best(const perp_ctx *ctx, perp_results *r, FILE *out)
   perp_table t;
   perp_table_init(&t, align);
   if (first >= 0) perp_table_put(&t, "%s", s->kind->params[first].key);
-  perp_table_put(&t, "%s", with);
+  perp_table_put(&t, "%s", with.n > 0 ? with.s : "");
+  perp_text_free(&with);
   for (int k = 0; k < n_metrics; k++) put_short_name(&t, s->metric[metric[k]].name);
   if (marked) perp_table_put(&t, "status");
   for (int row = 0; row < rows; row++) {
     int i = rank[row].cell;
     perp_text label = { 0 };
-    for (int a = 0; a < s->n_axes; a++) {
-      int p = s->axes[a].param;
-      const char *v = r->plan.cells[i].value[p];
-      if (p < 64 && p != first && varies[p])
-        perp_text_add(&label, "%s%s", label.n ? " " : "", v[0] ? v : "-");
+    for (int k = 0; k < n_others; k++) {
+      const char *v = r->plan.cells[i].value[others[k]];
+      perp_text_add(&label, "%s%s", label.n ? " " : "", v[0] ? v : "-");
     }
     if (first >= 0) perp_table_put(&t, "%s", r->plan.cells[i].value[first]);
     perp_table_put(&t, "%s", label.s != NULL ? label.s : "");
@@ -285,10 +271,9 @@ static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
   for (int k = 0; k < figures; k++)
     perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, s->published[k].metric,
                s->published[k].where_text, s->published[k].source);
-  perp_wrap(
-      out, 2,
-      "factor: geometric mean of ours / published, whichever is larger; a cell that failed counts "
-      "as 100");
+  perp_wrap(out, 2,
+            "factor: geometric mean of ours / published, whichever is larger; a cell that failed "
+            "counts as 100");
 }
 
 void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)

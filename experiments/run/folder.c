@@ -10,12 +10,18 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+/* Its parts, and how what a run leaves in them ends.  The last one is made for --keep-program only. */
+static const struct {
+  const char *dir, *suffix;
+} parts[] = { { "journal", ".jsonl" }, { "series", ".csv" }, { "replay", ".json" },
+              { "log", ".err" },       { "env", ".json" },   { "derived", "" },
+              { "program", "" } };
+enum { PARTS = sizeof parts / sizeof *parts };
+
 perp_status perp_folder_make(perp_ctx *ctx, const char *dir)
 {
-  static const char *const parts[] = { "journal", "series", "replay", "log", "env", "derived" };
   PERP_TRY(perp_make_dirs(ctx, dir));
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    PERP_TRY(perp_make_part(ctx, dir, parts[i]));
+  for (int i = 0; i < PARTS - 1; i++) PERP_TRY(perp_make_part(ctx, dir, parts[i].dir));
   return PERP_OK;
 }
 
@@ -31,12 +37,7 @@ perp_status perp_folder_lock(perp_ctx *ctx, const char *dir, bool shared, int *f
 
 void perp_folder_forget(const char *dir)
 {
-  static const struct {
-    const char *dir, *suffix;
-  } parts[] = { { "journal", ".jsonl" }, { "series", ".csv" }, { "replay", ".json" },
-                { "log", ".err" },       { "env", ".json" },   { "derived", "" },
-                { "program", "" } };
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+  for (int i = 0; i < PARTS; i++) {
     char *path = perp_xprintf("%s/%s", dir, parts[i].dir);
     perp_remove_files(path, parts[i].suffix);
     free(path);

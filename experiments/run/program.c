@@ -4,7 +4,6 @@
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/results/journal.h"
 #include "experiments/base/shell.h"
-#include "experiments/study/json_members.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -210,12 +210,9 @@ static int select_cells(struct run *r)
   return n;
 }
 
-static void add_todo(struct todo *t, int cell, bool timing)
+static void add_todo(struct run *r, struct todo *t, int cell, bool timing)
 {
-  if ((t->n & (t->n - 1)) == 0) {
-    size_t room = t->n == 0 ? 1 : 2 * (size_t)t->n;
-    t->item = perp_xrealloc(t->item, room, sizeof *t->item);
-  }
+  t->item = perp_pool_grown(&r->plan.pool, t->item, t->n, sizeof *t->item);
   t->item[t->n].cell = cell;
   t->item[t->n++].timing = timing;
 }
@@ -230,7 +227,7 @@ static bool has_rounds(const struct run *r, int cell)
 static void add_rounds(struct run *r, struct todo *t)
 {
   int n = r->plan.n, repeats = r->study->measure.repeats;
-  int *order = perp_xalloc((size_t)n, sizeof *order);
+  int *order = perp_pool_alloc(&r->plan.pool, (size_t)n, sizeof *order);
   for (int i = 0; i < n; i++) order[i] = i;
   perp_rng *rng = r->study->measure.interleaved ? perp_rng_create(r->study->seed) : NULL;
   if (rng != NULL)
@@ -238,15 +235,14 @@ static void add_rounds(struct run *r, struct todo *t)
       perp_rng_shuffle(rng, order, n);
       for (int i = 0; i < n; i++) {
         int cell = order[i];
-        if (has_rounds(r, cell) && r->of[cell].rounds <= k) add_todo(t, cell, true);
+        if (has_rounds(r, cell) && r->of[cell].rounds <= k) add_todo(r, t, cell, true);
       }
     }
   else
     for (int i = 0; i < n; i++)
       for (int k = r->of[i].rounds; k < repeats; k++)
-        if (has_rounds(r, i)) add_todo(t, i, true);
+        if (has_rounds(r, i)) add_todo(r, t, i, true);
   perp_rng_destroy(rng);
-  free(order);
 }
 
 /* What cannot be set up is known before the run: such cells become rows that say why, and are not
@@ -255,12 +251,9 @@ static perp_status skip_refused(struct run *r, struct todo *todo)
 {
   perp_trial trial;
   static perp_outcome outcome;
-  bool *wanted = perp_xalloc((size_t)r->plan.n + 1, sizeof *wanted);
+  bool *wanted = perp_pool_alloc(&r->plan.pool, (size_t)r->plan.n, sizeof *wanted);
   for (int i = 0; i < todo->n; i++) wanted[todo->item[i].cell] = true;
-  perp_status status = perp_trial_make(r->ctx, r->study, &r->plan, wanted, r->o->jobs,
-                                       r->o->progress, &trial);
-  free(wanted);
-  PERP_TRY(status);
+  PERP_TRY(perp_trial_make(r->ctx, r->study, &r->plan, wanted, r->o->jobs, r->o->progress, &trial));
   if (!r->o->quiet) perp_trial_warn(&trial, r->study, &r->plan);
   int n = 0;
   for (int i = 0; i < todo->n; i++) {
@@ -313,7 +306,6 @@ static void do_phase(struct run *r, struct todo *todo, const char *name)
   perp_progress_begin(&r->progress, r->o->progress, name != NULL ? name : "cells", todo->n, work,
                       r->o->jobs);
   do_all(r, todo);
-  free(todo->item);
   *todo = (struct todo){ 0 };
 }
 
@@ -445,7 +437,7 @@ static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds
       r->of[i].rounds = 0;
     }
     r->of[i].attempt++;
-    add_todo(todo, i, false);
+    add_todo(r, todo, i, false);
   }
   if (!r->o->quiet) say_plan(r, &before, *selected, todo->n, retried, rebuilt);
   perp_results_free(&before);
@@ -510,7 +502,6 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     code = PERP_EXIT_NOTHING;
   } else
     code = carry_out(&r, &todo, kinds);
-  free(todo.item);
   perp_process_pool_destroy(r.workers);
   perp_journal_close(&r.journal);
   perp_plan_free(&r.plan);

@@ -6,7 +6,6 @@
 #include "experiments/run/folder.h"
 #include "experiments/run/program.h"
 #include "experiments/results/results.h"
-#include "experiments/study/json_members.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -25,8 +24,7 @@ static perp_status line_begin(perp_ctx *ctx, struct line *l, const char *event)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a line of the journal");
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
-  perp_json_open(&l->j, NULL, '{');
-  perp_json_members(&l->j, "event %s, t %g", event,
+  perp_json_members(&l->j, "{ event %s, t %g", event,
                     (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
   return PERP_OK;
 }

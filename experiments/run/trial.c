@@ -4,6 +4,7 @@
 #include "experiments/base/messages.h"
 #include "experiments/study/process_pool.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,48 +14,33 @@
 
 /* ---- distinct combinations ------------------------------------------------------------------- */
 
-/* Numbers (h, t_end, a tolerance) do not decide whether parts fit together. */
-static bool trial_decides(const perp_param *p)
+/* The parts of a cell as one text, each behind its length.  Numbers (h, t_end, a tolerance) do not
+ * decide whether parts fit together. */
+static void trial_parts(const perp_study *s, const perp_cell *cell, perp_text *out)
 {
-  return p->type == PERP_PARAM_PLUGIN || p->type == PERP_PARAM_TEXT;
-}
-
-static bool same_parts(const perp_study *s, const perp_cell *a, const perp_cell *b)
-{
-  for (int p = 0; p < s->n_params; p++)
-    if (trial_decides(&s->kind->params[p]) && strcmp(a->value[p], b->value[p]) != 0) return false;
-  return true;
-}
-
-static uint64_t hash_parts(const perp_study *s, const perp_cell *cell)
-{
-  uint64_t h = 0;
-  for (int p = 0; p < s->n_params; p++)
-    if (trial_decides(&s->kind->params[p]))
-      h = perp_hash64(cell->value[p], strlen(cell->value[p]) + 1, h);
-  return h;
+  for (int p = 0; p < s->n_params; p++) {
+    const perp_param_type type = s->kind->params[p].type;
+    if (type == PERP_PARAM_PLUGIN || type == PERP_PARAM_TEXT)
+      perp_text_add(out, "%zu:%s", strlen(cell->value[p]), cell->value[p]);
+  }
 }
 
 /* of [n]: the first wanted cell with the same parts, itself where there is none; -1 not wanted */
 static int trial_group(const perp_study *study, const perp_plan *plan, const bool *wanted, int *of)
 {
-  size_t mask = 15;
-  while (mask < 2 * (size_t)plan->n) mask = 2 * mask + 1;
-  int *table = perp_xalloc(mask + 1, sizeof *table), groups = 0;
-  for (size_t i = 0; i <= mask; i++) table[i] = -1;
+  json_t *first = json_object(); /* parts -> first cell that has them */
   for (int c = 0; c < plan->n; c++) {
     of[c] = -1;
     if (wanted != NULL && !wanted[c]) continue;
-    size_t i = (size_t)hash_parts(study, &plan->cells[c]) & mask;
-    while (table[i] >= 0 && !same_parts(study, &plan->cells[table[i]], &plan->cells[c]))
-      i = (i + 1) & mask;
-    if (table[i] < 0) {
-      table[i] = c;
-      groups++;
-    }
-    of[c] = table[i];
+    perp_text parts = { 0 };
+    trial_parts(study, &plan->cells[c], &parts);
+    const json_t *known = json_object_get(first, parts.s);
+    of[c] = known != NULL ? (int)json_integer_value(known) : c;
+    if (known == NULL) json_object_set_new_nocheck(first, parts.s, json_integer(c));
+    perp_text_free(&parts);
   }
-  free(table);
+  const int groups = (int)json_object_size(first);
+  json_decref(first);
   return groups;
 }
 
@@ -62,13 +48,11 @@ static int trial_group(const perp_study *study, const perp_plan *plan, const boo
 
 static void trial_judge(perp_trial *t, int cell, const perp_outcome *o)
 {
-  perp_trial_verdict v = PERP_TRIAL_FAILED;
-  if (o->status == PERP_CELL_OK)
-    v = PERP_TRIAL_FITS;
-  else if (o->status == PERP_CELL_SKIPPED)
-    v = PERP_TRIAL_REFUSED;
-  else if (o->status == PERP_CELL_SETUP_FAILED && strcmp(o->reason, "unsuited") == 0)
-    v = PERP_TRIAL_UNSUITED;
+  const bool unsuited = o->status == PERP_CELL_SETUP_FAILED && strcmp(o->reason, "unsuited") == 0;
+  const perp_trial_verdict v = o->status == PERP_CELL_OK        ? PERP_TRIAL_FITS
+                               : o->status == PERP_CELL_SKIPPED ? PERP_TRIAL_REFUSED
+                               : unsuited                       ? PERP_TRIAL_UNSUITED
+                                                                : PERP_TRIAL_FAILED;
   t->verdict[cell] = v;
   if (v == PERP_TRIAL_FITS) return;
   t->why[cell] = v == PERP_TRIAL_FAILED
@@ -85,8 +69,7 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
   perp_process_pool *workers;
   perp_progress progress;
   perp_order done;
-  const double limit = study->limits.timeout > 0 ? fmin(study->limits.timeout, SETUP_LIMIT)
-                                                 : SETUP_LIMIT;
+  const double asked = study->limits.timeout; /* 0: none */
   int next = 0, number = 0;
   PERP_TRY(perp_process_pool_create(ctx, jobs, &workers));
   perp_progress_begin(&progress, style, "set-ups", groups, groups, jobs);
@@ -96,7 +79,7 @@ static perp_status try_all(perp_ctx *ctx, const perp_study *study, const perp_pl
          next++) {
       const perp_order order = {
         .job = { .what = PERP_JOB_SETUP, .study = study, .cell = &plan->cells[next] },
-        .timeout = limit,
+        .timeout = asked > 0 ? fmin(asked, SETUP_LIMIT) : SETUP_LIMIT,
         .memory = study->limits.memory,
         .token = next
       };
@@ -131,7 +114,7 @@ perp_status perp_trial_make(perp_ctx *ctx, const perp_study *study, const perp_p
   for (int i = 0; i < plan->n; i++) t->why[i] = "";
   perp_status status = PERP_OK;
   if (study->kind->tries) {
-    int *of = perp_xalloc((size_t)plan->n + 1, sizeof *of);
+    int *of = perp_pool_alloc(&t->pool, (size_t)plan->n, sizeof *of);
     int groups = trial_group(study, plan, wanted, of);
     if (groups > 0) status = try_all(ctx, study, plan, of, groups, jobs, style, t);
     for (int i = 0; i < plan->n && status == PERP_OK; i++) {
@@ -139,7 +122,6 @@ perp_status perp_trial_make(perp_ctx *ctx, const perp_study *study, const perp_p
       t->verdict[i] = t->verdict[of[i]];
       t->why[i] = t->why[of[i]];
     }
-    free(of);
   }
   for (int i = 0; i < plan->n; i++) t->count[t->verdict[i]]++;
   if (status != PERP_OK) perp_trial_free(t);
@@ -154,26 +136,13 @@ void perp_trial_free(perp_trial *t)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static int trial_by_cells(const void *a, const void *b)
+perp_tally perp_trial_reasons(const perp_trial *t, perp_trial_verdict verdict)
 {
-  const perp_trial_reason *x = a, *y = b;
-  return x->cells != y->cells ? y->cells - x->cells : x->first - y->first;
-}
-
-int perp_trial_reasons(const perp_trial *t, perp_trial_verdict verdict, perp_trial_reason **reasons)
-{
-  int n = 0;
-  perp_trial_reason *r = perp_xalloc((size_t)t->n + 1, sizeof *r);
-  for (int i = 0; i < t->n; i++) {
-    int k = 0;
-    if (t->verdict[i] != verdict) continue;
-    while (k < n && r[k].why != t->why[i] && strcmp(r[k].why, t->why[i]) != 0) k++;
-    if (k == n) r[n++] = (perp_trial_reason){ t->why[i], 0, i };
-    r[k].cells++;
-  }
-  qsort(r, (size_t)n, sizeof *r, trial_by_cells);
-  *reasons = r;
-  return n;
+  perp_tally reasons = { 0 };
+  for (int i = 0; i < t->n; i++)
+    if (t->verdict[i] == verdict) perp_tally_add(&reasons, t->why[i], i);
+  perp_tally_sort(&reasons);
+  return reasons;
 }
 
 void perp_trial_say(const perp_trial *t, const perp_study *study, const perp_plan *plan,
@@ -181,22 +150,20 @@ void perp_trial_say(const perp_trial *t, const perp_study *study, const perp_pla
 {
   static const char *const what[] = {
     [PERP_TRIAL_REFUSED] = "cannot be set up, and will be skipped",
-    [PERP_TRIAL_UNSUITED] = "have a problem that the solver does "
-                            "not serve, and will fail",
+    [PERP_TRIAL_UNSUITED] = "have a problem that the solver does not serve, and will fail",
     [PERP_TRIAL_FAILED] = "fail in their set-up"
   };
-  perp_trial_reason *r;
-  const int cells = t->count[verdict];
-  if (cells == 0) return;
-  int n = perp_trial_reasons(t, verdict, &r);
-  perp_text_add(out, "%d of %d cells %s:\n", cells, t->n, what[verdict]);
-  for (int i = 0; i < n && i < most; i++) {
-    perp_text_add(out, "  %d: %s (cell %.6s: ", r[i].cells, r[i].why, plan->cells[r[i].first].id);
-    perp_cell_label(study, &plan->cells[r[i].first], out);
+  if (t->count[verdict] == 0) return;
+  const perp_tally r = perp_trial_reasons(t, verdict);
+  perp_text_add(out, "%d of %d cells %s:\n", t->count[verdict], t->n, what[verdict]);
+  for (int i = 0; i < r.n && i < most; i++) {
+    const perp_cell *cell = &plan->cells[r.count[i].first];
+    perp_text_add(out, "  %d: %s (cell %.6s: ", r.count[i].n, r.count[i].name, cell->id);
+    perp_cell_label(study, cell, out);
     perp_text_add(out, ")\n");
   }
-  if (n > most) perp_text_add(out, "  and %d more reasons\n", n - most);
-  free(r);
+  if (r.n > most) perp_text_add(out, "  and %d more reasons\n", r.n - most);
+  free(r.count);
 }
 
 void perp_trial_warn(const perp_trial *t, const perp_study *study, const perp_plan *plan)

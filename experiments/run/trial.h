@@ -7,6 +7,7 @@
 
 #include "experiments/study/plan.h"
 #include "experiments/base/progress.h"
+#include "experiments/results/tally.h"
 
 typedef enum perp_trial_verdict {
   PERP_TRIAL_NOT,     /* not tried */
@@ -30,13 +31,9 @@ perp_status perp_trial_make(perp_ctx *ctx, const perp_study *study, const perp_p
                             const bool *wanted, int jobs, perp_progress_style style,
                             perp_trial *trial);
 void perp_trial_free(perp_trial *trial);
-/* The different reasons of one verdict, the most frequent first; the caller frees the array. */
-typedef struct perp_trial_reason {
-  const char *why;
-  int cells, first; /* how many, the first of them */
-} perp_trial_reason;
-int perp_trial_reasons(const perp_trial *trial, perp_trial_verdict verdict,
-                       perp_trial_reason **reasons);
+/* The different reasons of one verdict with their cells, the most frequent first; the caller frees
+ * its array. */
+perp_tally perp_trial_reasons(const perp_trial *trial, perp_trial_verdict verdict);
 /* "4 cells cannot be set up:" and lines "  3: why (cell 0123ab: lcp=lemke contact=box)", at most
  * `most` of them; nothing without cells. */
 void perp_trial_say(const perp_trial *trial, const perp_study *study, const perp_plan *plan,

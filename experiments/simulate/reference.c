@@ -2,7 +2,6 @@
 #include "experiments/simulate/reference.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/simulate/simulate_run.h"
-#include "experiments/study/json_members.h"
 
 #include "experiments/base/env.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/simulate_contacts.h"
-#include "experiments/study/json_members.h"
 
 #include "experiments/base/util.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The JSON of one run: stable keys, %.17g, non-finite numbers as strings. */
 #include "experiments/simulate/simulate.h"
-#include "experiments/study/json_members.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/simulate/simulate_contacts.h"
 

@@ -111,10 +111,8 @@ int perp_choose(const perp_args *args, const char *what, const char *word, const
   for (int i = 0; i < n; i++)
     if (strcmp(names[i], word) == 0) return i;
   const char *close = perp_closest(word, names, n);
-  if (close != NULL)
-    perp_usage_error(args, "%s '%s'; did you mean '%s'?", what, word, close);
-  else
-    perp_usage_error(args, "%s '%s'%s", what, word, otherwise);
+  perp_usage_error(args, close != NULL ? "%s '%s'; did you mean '%s'?" : "%s '%s'%s", what, word,
+                   close != NULL ? close : otherwise);
   return -1;
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/describe.h"
-#include "experiments/study/json_members.h"
 
 #include "experiments/metrics/metrics.h"
 #include "experiments/base/build.h"
@@ -92,9 +91,8 @@ static void option_json(perp_json *j, const perp_opt *o)
 {
   char range[512];
   perp_opt_range(o, range, sizeof range);
-  perp_json_open(j, NULL, '{');
-  perp_json_members(j, "name %s, type %s, unit %s, range %s", o->key, type_names[o->type], o->unit,
-                    range);
+  perp_json_members(j, "{ name %s, type %s, unit %s, range %s", o->key, type_names[o->type],
+                    o->unit, range);
   if (o->type == PERP_OPT_REAL ||
       o->type == PERP_OPT_INT) /* the text of a whole number is the same */
     perp_json_real(j, "default", o->dflt);
@@ -113,8 +111,7 @@ static void option_json(perp_json *j, const perp_opt *o)
 
 void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
 {
-  perp_json_open(j, NULL, '{');
-  perp_json_members(j, "name %s, summary %s, reference %s", d->name, d->summary, d->reference);
+  perp_json_members(j, "{ name %s, summary %s, reference %s", d->name, d->summary, d->reference);
   if (d->equation != NULL) perp_json_text(j, "equation", d->equation);
   if (kind == PERP_KIND_ode) {
     const perp_ode_desc *ode = (const perp_ode_desc *)(const void *)d;
@@ -133,11 +130,9 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
     const char *name = d->caps & 1u << b ? perp_capability_name(kind, 1u << b) : NULL;
     if (name != NULL) perp_json_text(j, NULL, name);
   }
-  perp_json_close(j, ']');
-  perp_json_open(j, "options", '[');
+  perp_json_members(j, "] options: [");
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) option_json(j, o);
-  perp_json_close(j, ']');
-  perp_json_close(j, '}');
+  perp_json_members(j, "] }");
 }
 
 /* ---- studies --------------------------------------------------------------------------------- */
@@ -162,20 +157,18 @@ int perp_study_files(perp_pool *pool, perp_study_file **files)
   const char *dirs[PERP_STUDY_DIRS];
   int n_dirs = perp_study_dirs(pool, dirs), n = 0;
   enum { MOST = 256 };
+  perp_names names = { 0 };
   perp_study_file *f = perp_pool_alloc(pool, MOST, sizeof *f);
   for (int i = 0; i < n_dirs; i++) {
     DIR *d = opendir(dirs[i]);
     if (d == NULL) continue;
-    int before = n;
     for (struct dirent *e; (e = readdir(d)) != NULL && n < MOST;) {
       size_t k = strlen(e->d_name);
       if (k < 6 || strcmp(e->d_name + k - 5, ".yaml") != 0 || e->d_name[0] == '.') continue;
-      char *name = perp_pool_strndup(pool, e->d_name, k - 5);
-      bool known = false;
-      for (int p = 0; p < before; p++) known = known || strcmp(f[p].name, name) == 0;
-      if (known) continue;
-      f[n].name = name;
-      f[n++].path = perp_pool_printf(pool, "%s/%s", dirs[i], e->d_name);
+      const char *name = perp_pool_strndup(pool, e->d_name, k - 5);
+      const int before = names.n;
+      if (perp_names_index(pool, &names, name, -1) == before)
+        f[n++] = (perp_study_file){ name, perp_pool_printf(pool, "%s/%s", dirs[i], e->d_name) };
     }
     closedir(d);
   }

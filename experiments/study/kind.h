@@ -72,8 +72,8 @@ typedef struct perp_outcome {
   bool partial;   /* the figures are those of a run that did not reach its end, up to: */
   double reached; /* s of simulated time; NaN or 0: not known */
   double cpu_s, wall_s;
-  double
-      pace; /* CPU seconds of the fixed work (clock_reference.h) beside a timing round; 0: not known */
+  /* CPU seconds of the fixed work (clock_reference.h) beside a timing round; 0: not known */
+  double pace;
   int n;
   struct {
     char name[PERP_OUTCOME_NAME]; /* as in the table of metrics */
@@ -121,11 +121,11 @@ typedef struct perp_cell_kind {
                     const char **value, char (*why)[PERP_WHY_MAX]);
   /* Run one cell, in a process of its own.  Fills *out (zeroed before). */
   void (*run)(perp_ctx *ctx, const perp_job *job, perp_outcome *out);
-  bool
-      tries; /* run knows PERP_JOB_SETUP; its answer is that of all cells with the same plug-ins and texts */
+  /* run knows PERP_JOB_SETUP; its answer is that of all cells with the same plug-ins and texts */
+  bool tries;
   bool refuses; /* and that may be skipped: worth to know before a run */
-  bool
-      runs; /* an unsolved cell is a run that reached its end: its steps have a time like any other */
+  /* an unsolved cell is a run that reached its end: its steps have a time like any other */
+  bool runs;
   /* Rough amount of work, for the estimate of the time left; any unit. */
   double (*work)(const struct perp_study *study, const struct perp_cell *cell);
   /* Before anything is run: do the references of the cells agree as the study demands?  PERP_OK

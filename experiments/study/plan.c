@@ -1,30 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/plan.h"
 
-#include "experiments/study/json_members.h"
-
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- expressions over cells ------------------------------------------------------------------ */
 
+perp_value perp_cell_value(const perp_study *study, const perp_cell *cell, int param)
+{
+  const char *text = cell->value[param];
+  if (text[0] == '\0') return (perp_value){ PERP_VALUE_MISSING, 0, NULL };
+  return study->columns[param].type == PERP_COLUMN_NUMBER
+             ? (perp_value){ PERP_VALUE_NUMBER, strtod(text, NULL), NULL }
+             : (perp_value){ PERP_VALUE_TEXT, 0, text };
+}
+
 static void cell_value(void *user, int row, int column, perp_value *v)
 {
   const perp_plan_scope *s = user;
-  *v = (perp_value){ PERP_VALUE_MISSING, 0, NULL };
   if (column == s->study->n_params) {
     perp_cell_status status = s->status != NULL ? s->status[row] : PERP_CELL_PLANNED;
     *v = (perp_value){ PERP_VALUE_TEXT, 0, perp_cell_status_names[status] };
     return;
   }
-  const char *text = s->plan->cells[row].value[column];
-  if (text[0] == '\0') return;
-  *v = s->study->columns[column].type == PERP_COLUMN_NUMBER
-           ? (perp_value){ PERP_VALUE_NUMBER, strtod(text, NULL), NULL }
-           : (perp_value){ PERP_VALUE_TEXT, 0, text };
+  *v = perp_cell_value(s->study, &s->plan->cells[row], column);
 }
 
 void perp_plan_scope_init(const perp_ctx *ctx, perp_plan_scope *s, const perp_study *study,
@@ -61,15 +62,6 @@ static bool same_values(const perp_study *study, const perp_cell *a, const perp_
   return true;
 }
 
-/* Open addressing over the ids: index of the cell with the id of `cell`, or where it belongs. */
-static size_t plan_slot_of(const perp_plan *plan, const int *table, size_t mask,
-                           const perp_cell *cell)
-{
-  size_t i = (size_t)strtoull(cell->id, NULL, 16) & mask;
-  while (table[i] >= 0 && strcmp(plan->cells[table[i]].id, cell->id) != 0) i = (i + 1) & mask;
-  return i;
-}
-
 static int drop_of(perp_plan *plan, int param, const char *why)
 {
   int i = 0;
@@ -77,11 +69,7 @@ static int drop_of(perp_plan *plan, int param, const char *why)
          (plan->drops[i].param != param || strcmp(plan->drops[i].why, why) != 0))
     i++;
   if (i == plan->n_drops) {
-    if ((i & (i - 1)) == 0) { /* full: 0, 1, 2, 4, ... */
-      perp_drop *more = perp_pool_alloc(&plan->pool, i == 0 ? 1 : 2 * (size_t)i, sizeof *more);
-      if (i > 0) memcpy(more, plan->drops, (size_t)i * sizeof *more);
-      plan->drops = more;
-    }
+    plan->drops = perp_pool_grown(&plan->pool, plan->drops, i, sizeof *plan->drops);
     plan->drops[plan->n_drops++] = (perp_drop){ param, perp_pool_strdup(&plan->pool, why), 0 };
   }
   plan->drops[i].combinations++;
@@ -132,18 +120,14 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
   plan->cells = perp_pool_alloc(&plan->pool, (size_t)total, sizeof *plan->cells);
   plan->excluded = perp_pool_alloc(&plan->pool, (size_t)study->n_exclude + 1,
                                    sizeof *plan->excluded);
-  size_t mask = 15;
-  while (mask < 2 * (size_t)total) mask = 2 * mask + 1;
-  int *table = perp_xalloc(mask + 1, sizeof *table);
-  for (size_t i = 0; i <= mask; i++) table[i] = -1;
-
   perp_plan_scope scope;
   perp_plan_scope_init(ctx, &scope, study, plan, NULL);
   perp_ctx quiet = *ctx;
   perp_status status = PERP_OK;
   void *memory = NULL;
-  int *index = perp_xalloc((size_t)study->n_params + 1, sizeof *index);
-  char(*why)[PERP_WHY_MAX] = perp_xalloc((size_t)study->n_params + 1, sizeof *why);
+  json_t *known = json_object(); /* id -> index of its cell */
+  int *index = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *index);
+  char(*why)[PERP_WHY_MAX] = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *why);
   make_uses(study, plan);
   for (int k = 0; k < total && status == PERP_OK; k++) {
     perp_cell *cell = &plan->cells[plan->n];
@@ -168,19 +152,15 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     }
     plan_canonical(&quiet, study, plan, index, &memory, why, cell);
     cell_id(study, cell);
-    size_t slot = plan_slot_of(plan, table, mask, cell);
-    if (table[slot] >= 0) {
-      if (same_values(study, &plan->cells[table[slot]], cell))
-        plan->duplicates++;
-      else
-        status = PERP_FAIL(ctx, PERP_ERR_INTERNAL, "two different cells have the id %s", cell->id);
-      continue;
-    }
-    table[slot] = plan->n++;
+    const json_t *same = json_object_get(known, cell->id);
+    if (same == NULL)
+      json_object_set_new(known, cell->id, json_integer(plan->n++));
+    else if (same_values(study, &plan->cells[json_integer_value(same)], cell))
+      plan->duplicates++;
+    else
+      status = PERP_FAIL(ctx, PERP_ERR_INTERNAL, "two different cells have the id %s", cell->id);
   }
-  free(table);
-  free(index);
-  free(why);
+  json_decref(known);
   if (status != PERP_OK) perp_plan_free(plan);
   return status;
 }
@@ -235,8 +215,7 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
                    study->name, study->kind->name, study->profile, selection->only, selection->skip,
                    selection->shard, selection->plugins, plan->n);
   for (int i = 0; i < plan->n; i++) {
-    perp_json_open(&j, NULL, '{');
-    perp_json_text(&j, "cell", plan->cells[i].id);
+    perp_json_members(&j, "{ cell %s", plan->cells[i].id);
     perp_cell_json(&j, study, &plan->cells[i]);
     perp_json_close(&j, '}');
   }
@@ -251,10 +230,10 @@ perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema)
                    path, schema, PERP_RESULTS_SCHEMA);
 }
 
-static const char *plan_member(perp_pool *pool, const json_t *object, const char *key)
+const char *perp_json_kept(perp_pool *pool, const json_t *object, const char *key, const char *none)
 {
   const char *text = json_string_value(json_object_get(object, key));
-  return text != NULL ? perp_pool_strdup(pool, text) : NULL;
+  return text != NULL ? perp_pool_strdup(pool, text) : none;
 }
 
 static perp_status load_line(perp_ctx *ctx, const char *path, int line, const char *text, size_t n,
@@ -271,20 +250,18 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     selection->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
     if (status == PERP_OK && selection->schema > PERP_RESULTS_SCHEMA)
       status = perp_schema_unknown(ctx, path, selection->schema);
-    selection->only = plan_member(&plan->pool, object, "only");
-    selection->skip = plan_member(&plan->pool, object, "skip");
-    selection->shard = plan_member(&plan->pool, object, "shard");
-    selection->plugins = plan_member(&plan->pool, object, "plugins");
+    selection->only = perp_json_kept(&plan->pool, object, "only", NULL);
+    selection->skip = perp_json_kept(&plan->pool, object, "skip", NULL);
+    selection->shard = perp_json_kept(&plan->pool, object, "shard", NULL);
+    selection->plugins = perp_json_kept(&plan->pool, object, "plugins", NULL);
   } else if (id == NULL || strlen(id) != 16)
     status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: not a cell", path, line);
   else {
     perp_cell *cell = &plan->cells[plan->n++];
     snprintf(cell->id, sizeof cell->id, "%s", id);
     cell->value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *cell->value);
-    for (int p = 0; p < study->n_params; p++) {
-      const char *value = plan_member(&plan->pool, object, study->kind->params[p].key);
-      cell->value[p] = value != NULL ? value : "";
-    }
+    for (int p = 0; p < study->n_params; p++)
+      cell->value[p] = perp_json_kept(&plan->pool, object, study->kind->params[p].key, "");
   }
   json_decref(object);
   return status;

@@ -37,10 +37,12 @@ typedef struct perp_plan {
   int duplicates;       /* combinations that are the same cell as one before */
   int n_drops;
   perp_drop *drops;
-  perp_value_use *
-      *use; /* [n_params] of each value of its axis, or of the fixed one; NULL in a loaded plan */
+  /* [n_params] of each value of its axis, or of the fixed one; NULL in a loaded plan */
+  perp_value_use **use;
 } perp_plan;
 
+/* The value of a parameter in expressions. */
+perp_value perp_cell_value(const perp_study *study, const perp_cell *cell, int param);
 perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan);
 /* Is every value that the study names used by a cell?  Errors with their places go to diag.  A
  * study that the command line has narrowed may have unused values of its file. */
@@ -82,6 +84,10 @@ typedef struct perp_selection {
   const char *plugins;             /* "--plugin FILE ..." of outside plug-ins, NULL: none */
   int schema;                      /* 0 when writing: PERP_RESULTS_SCHEMA */
 } perp_selection;
+/* A text of a JSON object as a copy in pool; `none` where there is none. */
+struct json_t;
+const char *perp_json_kept(perp_pool *pool, const struct json_t *object, const char *key,
+                           const char *none);
 perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *study,
                             const perp_plan *plan, const perp_selection *selection);
 /* Selection texts live in the pool of plan. */

@@ -63,6 +63,12 @@ perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool 
   return status;
 }
 
+static void process_pool_kill(const struct child *k)
+{
+  kill(-k->pid, SIGKILL);
+  kill(k->pid, SIGKILL);
+}
+
 void perp_process_pool_destroy(perp_process_pool *c)
 {
   if (c == NULL) return;
@@ -70,8 +76,7 @@ void perp_process_pool_destroy(perp_process_pool *c)
     struct child *k = &c->child[i];
     perp_kept_free(k->kept);
     if (k->pid <= 0) continue;
-    kill(-k->pid, SIGKILL);
-    kill(k->pid, SIGKILL);
+    process_pool_kill(k);
     while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR) {}
     if (k->pipe >= 0) close(k->pipe);
   }
@@ -134,14 +139,6 @@ static void on_crash(int number)
   raise(number);
 }
 
-/* BLAS maps a buffer when it is first called, and tries without end when it cannot: it gets it
- * before the limit. */
-static void warm_blas(void)
-{
-  double one = 1;
-  LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', 1, &one, 1);
-}
-
 static void limit_child(const perp_order *order)
 {
   struct rlimit none = { 0, 0 };
@@ -149,7 +146,10 @@ static void limit_child(const perp_order *order)
   struct rlimit output = { most_output, most_output };
   setrlimit(RLIMIT_FSIZE, &output);
   if (SANITIZED || order->memory <= 0) return;
-  warm_blas();
+  /* BLAS maps a buffer when it is first called, and tries without end when it cannot: it gets it
+   * before the limit. */
+  double one = 1;
+  LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', 1, &one, 1);
   rlim_t bytes = (rlim_t)(mapped_bytes("VmSize:") + order->memory);
   struct rlimit space = { bytes, bytes };
   setrlimit(RLIMIT_AS, &space);
@@ -274,28 +274,18 @@ static bool process_pool_plausible(perp_outcome *o)
   return true;
 }
 
-/* What a child without a result has left: figures up to some time, and rows of the series. */
+/* What a child without a result has left: figures up to some time. */
 static void take_kept(const struct child *k, perp_outcome *o)
 {
-  perp_outcome so_far;
-  const void *last = perp_kept_last(k->kept);
-  if (last == NULL) return;
-  so_far = *(const perp_outcome *)last;
+  const perp_outcome *last = perp_kept_last(k->kept);
+  perp_outcome so_far = { 0 };
+  if (last != NULL) so_far = *last;
   if (!process_pool_plausible(&so_far)) return;
   so_far.status = o->status;
   snprintf(so_far.reason, sizeof so_far.reason, "%s", o->reason);
   snprintf(so_far.cause, sizeof so_far.cause, "%s", o->cause);
   so_far.partial = true;
   *o = so_far;
-}
-
-static void rescue_series(const struct child *k)
-{
-  const char *path = k->order.job.series_path;
-  if (path == NULL) return;
-  char *part = perp_growing_path(path);
-  perp_growing_name(part, path);
-  free(part);
 }
 
 /* "stopped at the time limit of 1 s, at t = 0.31 s of the run" */
@@ -337,7 +327,11 @@ static void process_pool_judge(const struct child *k, int wait_status, perp_outc
   o->magic = magic;
   take_kept(k, o);
   o->wall_s = perp_clock_wall() - k->began;
-  rescue_series(k);
+  if (k->order.job.series_path != NULL) { /* its rows so far */
+    char *part = perp_growing_path(k->order.job.series_path);
+    perp_growing_name(part, k->order.job.series_path);
+    free(part);
+  }
   if (k->killed) say_limit(k, "killed", o);
 }
 
@@ -354,8 +348,7 @@ static bool process_pool_reap(perp_process_pool *c, perp_order *order, perp_outc
     }
     if (now > k->kill_at && !k->killed) {
       k->killed = true;
-      kill(-k->pid, SIGKILL);
-      kill(k->pid, SIGKILL);
+      process_pool_kill(k);
     }
     int wait_status = 0;
     pid_t got = waitpid(k->pid, &wait_status, WNOHANG);

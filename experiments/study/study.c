@@ -17,7 +17,7 @@ static void read_head(perp_study_reader *r, const perp_node *root)
   perp_study *s = r->s;
   const char *schema = perp_study_text(r, root, "schema", NULL);
   if (schema == NULL)
-    perp_diag_error(r->diag, root, 0, NULL, "'schema: perp-study/1' is missing");
+    PERP_WRONG(r->diag, root, "'schema: perp-study/1' is missing");
   else if (strcmp(schema, "perp-study/1") != 0)
     perp_diag_error(r->diag, perp_tree_get(root, "schema"), 0, "use perp-study/1",
                     "unknown schema '%s'", schema);
@@ -34,7 +34,7 @@ static void read_head(perp_study_reader *r, const perp_node *root)
   const char *seed = perp_study_text(r, head, "seed", "1");
   int64_t v = 1;
   if (perp_parse_int(r->ctx, seed, 0, INT64_MAX, &v) != PERP_OK)
-    perp_diag_error(r->diag, perp_tree_get(head, "seed"), 0, NULL, "seed: %s", r->ctx->msg);
+    PERP_WRONG(r->diag, perp_tree_get(head, "seed"), "seed: %s", r->ctx->msg);
   s->seed = (uint64_t)v;
 }
 
@@ -53,11 +53,8 @@ static const perp_cell_kind *read_kind(perp_study_reader *r, const perp_node *ro
       if (perp_tree_get(root, kinds[n]->sections[i]) != NULL) return kinds[n];
   }
   if (name == NULL) return kinds[0];
-  const char *close = perp_closest(name, names, n);
-  char hint[80] = "";
-  if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
-  perp_diag_error(r->diag, perp_tree_get(root, "kind"), 0, close != NULL ? hint : NULL,
-                  "unknown kind of study '%s'", name);
+  perp_study_unknown(r->diag, perp_tree_get(root, "kind"), "kind of study", name, "", names, n,
+                     NULL);
   return NULL;
 }
 
@@ -76,8 +73,8 @@ static void read_params(perp_study_reader *r, const perp_node *root)
     if (p < 0 || params[p].hidden) continue;
     const perp_node *outside = perp_tree_get(root, params[p].key);
     if (outside != NULL)
-      perp_diag_error(r->diag, outside, 0, NULL, "%s stands in the grid too (line %d)",
-                      params[p].key, grid->key[g]->line + 1);
+      PERP_WRONG(r->diag, outside, "%s stands in the grid too (line %d)", params[p].key,
+                 grid->key[g]->line + 1);
     perp_study_read_param(r->ctx, r->s, r->diag, p, grid->item[g]);
   }
   for (int p = 0; p < s->n_params; p++) {
@@ -101,9 +98,8 @@ static void require_params(perp_study_reader *r, const perp_node *root)
     const char *key = s->kind->params[p].key;
     bool axis = perp_tree_get(root, key) != NULL || perp_tree_get(grid, key) != NULL;
     for (int a = 0; a < s->n_axes; a++) axis = axis || s->axes[a].param == p;
-    if (!axis && s->fixed[p] == NULL) {
-      perp_diag_error(r->diag, root, 0, NULL, "'%s' is missing: %s", key, s->kind->params[p].help);
-    }
+    if (!axis && s->fixed[p] == NULL)
+      PERP_WRONG(r->diag, root, "'%s' is missing: %s", key, s->kind->params[p].help);
   }
 }
 
@@ -132,19 +128,20 @@ static void make_columns(const perp_ctx *ctx, perp_study *s)
                                                 .unit = s->metric[m].unit };
 }
 
+/* A list of maps; empty where there is none, or after an error. */
 static const perp_node *list_of(perp_study_reader *r, const perp_node *root, const char *key)
 {
+  static const perp_node none = { .type = PERP_NODE_LIST };
   const perp_node *list = perp_tree_get(root, key);
-  if (perp_study_empty(list)) return NULL;
+  if (perp_study_empty(list)) return &none;
   if (list->type != PERP_NODE_LIST) {
-    perp_diag_error(r->diag, list, 0, NULL, "%s must be a list", key);
-    return NULL;
+    PERP_WRONG(r->diag, list, "%s must be a list", key);
+    return &none;
   }
   for (int i = 0; i < list->n; i++)
     if (list->item[i]->type != PERP_NODE_MAP) {
-      perp_diag_error(r->diag, list->item[i], 0, NULL, "%s: each item must be a map of key: value",
-                      key);
-      return NULL;
+      PERP_WRONG(r->diag, list->item[i], "%s: each item must be a map of key: value", key);
+      return &none;
     }
   return list;
 }
@@ -166,7 +163,6 @@ static void read_exclude(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "where", "reason", NULL };
   const perp_node *list = list_of(r, root, "exclude");
-  if (list == NULL) return;
   perp_study *s = r->s;
   s->exclude = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->exclude);
   for (int i = 0; i < list->n; i++) {
@@ -174,8 +170,8 @@ static void read_exclude(perp_study_reader *r, const perp_node *root)
     perp_study_check_keys(r->diag, list->item[i], "exclude", keys);
     e->where_text = perp_study_text(r, list->item[i], "where", "");
     e->reason = perp_study_text(r, list->item[i], "reason", "");
-    if (perp_study_expression(r, list->item[i], "where", s->n_params, false, &e->where) != NULL)
-      s->n_exclude++;
+    e->where = perp_study_expression(r, list->item[i], "where", s->n_params, false);
+    s->n_exclude += e->where != NULL;
   }
 }
 
@@ -183,7 +179,6 @@ static void read_published(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "where", "metric", "value", "source", NULL };
   const perp_node *list = list_of(r, root, "published");
-  if (list == NULL) return;
   perp_study *s = r->s;
   s->published = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->published);
   for (int i = 0; i < list->n; i++) {
@@ -194,19 +189,18 @@ static void read_published(perp_study_reader *r, const perp_node *root)
     p->source = perp_study_text(r, item, "source", "");
     p->metric = perp_study_text(r, item, "metric", "");
     if (perp_tree_get(item, "metric") == NULL)
-      perp_diag_error(r->diag, item, 0, NULL, "'metric' is missing here");
+      PERP_WRONG(r->diag, item, "'metric' is missing here");
     else
       check_metric(r, perp_tree_get(item, "metric"), p->metric);
-    if (perp_tree_get(item, "value") == NULL)
-      perp_diag_error(r->diag, item, 0, NULL, "'value' is missing here");
+    if (perp_tree_get(item, "value") == NULL) PERP_WRONG(r->diag, item, "'value' is missing here");
     const perp_metric *m = perp_study_metric(s, p->metric);
     char unit[32] = ""; /* of "m or rad" the first */
     if (m != NULL) snprintf(unit, sizeof unit, "%s", m->unit);
     char * or = strstr(unit, " or ");
     if (or != NULL) * or = '\0';
     p->value = perp_study_number(r, item, "value", unit, -HUGE_VAL, HUGE_VAL, 0);
-    if (perp_study_expression(r, item, "where", s->n_params + 1, false, &p->where) != NULL)
-      s->n_published++;
+    p->where = perp_study_expression(r, item, "where", s->n_params + 1, false);
+    s->n_published += p->where != NULL;
   }
 }
 
@@ -214,7 +208,6 @@ static void read_claims(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "text", "expr", NULL };
   const perp_node *list = list_of(r, root, "claims");
-  if (list == NULL) return;
   perp_study *s = r->s;
   s->claims = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->claims);
   for (int i = 0; i < list->n; i++) {
@@ -222,8 +215,8 @@ static void read_claims(perp_study_reader *r, const perp_node *root)
     perp_study_check_keys(r->diag, list->item[i], "claims", keys);
     c->expr_text = perp_study_text(r, list->item[i], "expr", "");
     c->text = perp_study_text(r, list->item[i], "text", c->expr_text);
-    if (perp_study_expression(r, list->item[i], "expr", s->n_columns, true, &c->expr) != NULL)
-      s->n_claims++;
+    c->expr = perp_study_expression(r, list->item[i], "expr", s->n_columns, true);
+    s->n_claims += c->expr != NULL;
   }
 }
 
@@ -257,8 +250,8 @@ static void read_measure(perp_study_reader *r, const perp_node *root)
   perp_study *s = r->s;
   double repeats = perp_study_number(r, node, "repeats", "", 0, 1000, 0);
   if (repeats != floor(repeats))
-    perp_diag_error(r->diag, perp_tree_get(node, "repeats"), 0, NULL,
-                    "repeats must be a whole number: got %g", repeats);
+    PERP_WRONG(r->diag, perp_tree_get(node, "repeats"), "repeats must be a whole number: got %g",
+               repeats);
   s->measure.repeats = (int)repeats;
   s->measure.interleaved = perp_study_choice(r, node, "order", orders) == 0;
   s->measure.thread_cpu = perp_study_choice(r, node, "clock", clocks) == 0;
@@ -273,10 +266,10 @@ static void read_limits(perp_study_reader *r, const perp_node *root)
   s->limits.memory = 2147483648.;
   const char *text = perp_study_text(r, node, "timeout", NULL);
   if (text != NULL && perp_parse_duration(r->ctx, text, &s->limits.timeout) != PERP_OK)
-    perp_diag_error(r->diag, perp_tree_get(node, "timeout"), 0, NULL, "timeout: %s", r->ctx->msg);
+    PERP_WRONG(r->diag, perp_tree_get(node, "timeout"), "timeout: %s", r->ctx->msg);
   text = perp_study_text(r, node, "memory", NULL);
   if (text != NULL && perp_parse_size(r->ctx, text, &s->limits.memory) != PERP_OK)
-    perp_diag_error(r->diag, perp_tree_get(node, "memory"), 0, NULL, "memory: %s", r->ctx->msg);
+    PERP_WRONG(r->diag, perp_tree_get(node, "memory"), "memory: %s", r->ctx->msg);
 }
 
 static void study_read_metrics(perp_study_reader *r, const perp_node *root)
@@ -325,7 +318,7 @@ static void read_report(perp_study_reader *r, const perp_node *root)
   s->report.plots = perp_study_texts(r, node, "plots", &s->report.n_plots);
   s->report.summary_text = perp_study_text(r, node, "summary", NULL);
   if (s->report.summary_text != NULL)
-    perp_study_expression(r, node, "summary", s->n_columns, false, &s->report.summary);
+    s->report.summary = perp_study_expression(r, node, "summary", s->n_columns, false);
   s->report.tables = perp_study_texts(r, node, "tables", &s->report.n_tables);
   for (int i = 0; i < s->report.n_plots; i++) {
     char name[64];
@@ -337,12 +330,9 @@ static void read_report(perp_study_reader *r, const perp_node *root)
       plots[n] = perp_plot_names[n].name;
       known = known || strcmp(plots[n], name) == 0;
     }
-    if (known) continue;
-    const char *close = perp_closest(name, plots, n);
-    char hint[80] = "";
-    if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?", close);
-    perp_diag_error(r->diag, perp_study_place(node, "plots", i), 0, close != NULL ? hint : NULL,
-                    "unknown plot '%s'", name);
+    if (!known)
+      perp_study_unknown(r->diag, perp_study_place(node, "plots", i), "plot", name, "", plots, n,
+                         NULL);
   }
 }
 
@@ -370,7 +360,7 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
 {
   perp_study *s = r->s;
   if (root->type != PERP_NODE_MAP) {
-    perp_diag_error(r->diag, root, 0, NULL, "a study is a map of key: value");
+    PERP_WRONG(r->diag, root, "a study is a map of key: value");
     return PERP_ERR_FORMAT;
   }
   root = perp_study_apply_profile(r, root, q->profile);
@@ -384,6 +374,7 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   if (s->kind == NULL) return PERP_ERR_FORMAT;
   s->n_params = perp_kind_params(s->kind);
   s->fixed = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed);
+  s->axes = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->axes); /* at most all vary */
   s->fixed_at = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed_at);
   s->narrowed = q->n_set > 0;
   check_top(r, root);
@@ -411,7 +402,7 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *q, perp_dia
   size_t size = q->text != NULL ? strlen(q->text) : 0;
   char *text = q->text != NULL ? perp_xstrdup(q->text) : perp_read_file(q->file, &size);
   if (text == NULL) {
-    perp_diag_error(diag, NULL, 0, NULL, "cannot read %s: %s", q->file, strerror(errno));
+    PERP_WRONG(diag, NULL, "cannot read %s: %s", q->file, strerror(errno));
     return PERP_ERR_IO;
   }
   perp_study *s = perp_xalloc(1, sizeof *s);
@@ -420,8 +411,7 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *q, perp_dia
   const perp_node *root = perp_tree_read(&s->pool, diag, q->file, text, size);
   free(text);
   perp_status status = root == NULL ? PERP_ERR_FORMAT : read_all(&r, q, root);
-  if (status == PERP_ERR_OPTION && diag->errors == 0)
-    perp_diag_error(diag, NULL, 0, NULL, "%s", ctx->msg);
+  if (status == PERP_ERR_OPTION && diag->errors == 0) PERP_WRONG(diag, NULL, "%s", ctx->msg);
   if (status != PERP_OK) {
     perp_study_free(s);
     return status;
@@ -467,12 +457,10 @@ char *perp_study_find(perp_ctx *ctx, const char *name)
   }
   if (path == NULL) {
     const char *close = perp_closest(name, names, n);
-    if (close != NULL)
-      PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown study '%s'; did you mean '%s'? (perp list studies)",
-                name, close);
-    else
-      PERP_FAIL(ctx, PERP_ERR_OPTION,
-                "unknown study '%s' (perp list studies, or the path of a file)", name);
+    PERP_FAIL(ctx, PERP_ERR_OPTION,
+              close != NULL ? "unknown study '%s'; did you mean '%s'? (perp list studies)"
+                            : "unknown study '%s' (perp list studies, or the path of a file)",
+              name, close);
   }
   perp_pool_free(&pool);
   return path;

@@ -10,8 +10,8 @@ typedef struct perp_axis {
   int param;
   int n;
   const char **value; /* [n] canonical texts */
-  const perp_node *const
-      *at; /* [n] where the file names them; NULL, or NULL of one: a kind has made it */
+  /* [n] where the file names them; NULL, or NULL of one: a kind has made it */
+  const perp_node *const *at;
 } perp_axis;
 
 typedef struct perp_published {
@@ -40,8 +40,8 @@ typedef struct perp_study {
   perp_node *root; /* the effective study: profile and --set merged, without `profiles` */
 
   int n_params;
-  const char *
-      *fixed; /* [n_params] canonical text of what does not vary; NULL where there is an axis */
+  /* [n_params] canonical text of what does not vary; NULL where there is an axis */
+  const char **fixed;
   const perp_node **fixed_at; /* [n_params] where the file names it; NULL: a default, or an axis */
   bool narrowed;              /* --set has changed it */
   int n_axes;
@@ -51,8 +51,7 @@ typedef struct perp_study {
   int n_columns, n_metrics;
   const perp_metric *metric; /* [n_metrics] */
   perp_column *columns;
-  int n_option_columns; /* options that the grid varies in brackets: "stab.alpha" */
-  const char **option_columns;
+  perp_names option_columns; /* options that the grid varies in brackets: "stab.alpha" */
 
   int n_exclude, n_published, n_claims;
   perp_exclude *exclude;
@@ -60,8 +59,8 @@ typedef struct perp_study {
   perp_claim *claims;
 
   struct {
-    const char *method,
-        *with;    /* "auto", "closed-form", "file", "reduced"; with "": no comparison */
+    /* "auto", "closed-form", "file", "reduced"; with "": no comparison */
+    const char *method, *with;
     double tol;   /* asked of the reference; 0: not given */
     double below; /* relative difference that is allowed */
   } reference;
@@ -73,8 +72,8 @@ typedef struct perp_study {
     double timeout, memory; /* s, bytes; 0: no limit */
   } limits;
   struct {
-    double
-        unsolved; /* share of the problems of a run that may be left unsolved in a cell that wins; 0: none */
+    /* share of the problems of a run that may be left unsolved in a cell that wins; 0: none */
+    double unsolved;
   } accept;
   struct {
     const char *primary;
@@ -120,6 +119,8 @@ void perp_study_fix(perp_study *study, int param, const char *value);
 /* Values of a parameter as a study file gives them: one is fixed, several are an axis. */
 void perp_study_read_param(perp_ctx *ctx, perp_study *study, perp_diag *diag, int param,
                            const perp_node *node);
+/* An error at a node, without a hint. */
+#define PERP_WRONG(diag, at, ...) perp_diag_error(diag, at, 0, NULL, __VA_ARGS__)
 /* Unknown members of a map become errors. */
 void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *what,
                            const char *const *keys);

@@ -6,6 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
+void perp_study_unknown(perp_diag *diag, const perp_node *at, const char *what, const char *word,
+                        const char *where, const char *const *names, int n, const char *lead)
+{
+  const char *close = perp_closest(word, names, n);
+  perp_text hint = { 0 };
+  if (close != NULL)
+    perp_text_add(&hint, "did you mean '%s'?", close);
+  else if (lead != NULL)
+    for (int k = 0; k < n && hint.n < 100; k++)
+      perp_text_add(&hint, "%s%s", k == 0 ? lead : ", ", names[k]);
+  perp_diag_error(diag, at, 0, hint.s, "unknown %s '%s'%s", what, word, where);
+  perp_text_free(&hint);
+}
+
 void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *what,
                            const char *const *keys)
 {
@@ -15,16 +29,9 @@ void perp_study_check_keys(perp_diag *diag, const perp_node *map, const char *wh
     bool known = false;
     for (int k = 0; k < n; k++) known = known || strcmp(keys[k], map->key[i]->text) == 0;
     if (known) continue;
-    const char *close = perp_closest(map->key[i]->text, keys, n);
-    perp_text hint = { 0 };
-    if (close != NULL)
-      perp_text_add(&hint, "did you mean '%s'?", close);
-    else
-      for (int k = 0; k < n && hint.n < 100; k++)
-        perp_text_add(&hint, "%s%s", k == 0 ? "known: " : ", ", keys[k]);
-    perp_diag_error(diag, map->key[i], 0, hint.s, "unknown key '%s' in %s", map->key[i]->text,
-                    what);
-    perp_text_free(&hint);
+    char where[100];
+    snprintf(where, sizeof where, " in %.90s", what);
+    perp_study_unknown(diag, map->key[i], "key", map->key[i]->text, where, keys, n, "known: ");
   }
 }
 
@@ -39,7 +46,7 @@ const perp_node *perp_study_section(perp_study_reader *r, const perp_node *map, 
   const perp_node *node = perp_tree_get(map, key);
   if (perp_study_empty(node)) return NULL;
   if (node->type != PERP_NODE_MAP) {
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be a map of key: value", key);
+    PERP_WRONG(r->diag, node, "%s must be a map of key: value", key);
     return NULL;
   }
   if (keys != NULL) perp_study_check_keys(r->diag, node, key, keys);
@@ -52,10 +59,16 @@ const char *perp_study_text(perp_study_reader *r, const perp_node *map, const ch
   const perp_node *node = perp_tree_get(map, key);
   if (perp_study_empty(node)) return dflt;
   if (node->type != PERP_NODE_SCALAR) {
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be a single value", key);
+    PERP_WRONG(r->diag, node, "%s must be a single value", key);
     return dflt;
   }
   return node->text;
+}
+
+const perp_node *perp_study_place(const perp_node *map, const char *key, int i)
+{
+  const perp_node *node = perp_tree_get(map, key);
+  return node != NULL && node->type == PERP_NODE_LIST && i < node->n ? node->item[i] : node;
 }
 
 const char **perp_study_texts(perp_study_reader *r, const perp_node *map, const char *key, int *n)
@@ -63,26 +76,17 @@ const char **perp_study_texts(perp_study_reader *r, const perp_node *map, const 
   const perp_node *node = perp_tree_get(map, key);
   *n = 0;
   if (perp_study_empty(node)) return NULL;
-  const char **list = perp_pool_alloc(
-      &r->s->pool, node->type == PERP_NODE_LIST ? (size_t)node->n : 1, sizeof *list);
-  if (node->type == PERP_NODE_SCALAR)
-    list[(*n)++] = node->text;
-  else if (node->type == PERP_NODE_LIST) {
-    for (int i = 0; i < node->n; i++) {
-      if (node->item[i]->type != PERP_NODE_SCALAR)
-        perp_diag_error(r->diag, node->item[i], 0, NULL, "%s must be a list of single values", key);
-      else
-        list[(*n)++] = node->item[i]->text;
-    }
-  } else
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be a list", key);
+  const int items = node->type == PERP_NODE_LIST ? node->n : 1;
+  const char **list = perp_pool_alloc(&r->s->pool, (size_t)items, sizeof *list);
+  for (int i = 0; i < items; i++) {
+    const perp_node *item = perp_study_place(map, key, i);
+    if (item->type == PERP_NODE_SCALAR)
+      list[(*n)++] = item->text;
+    else
+      PERP_WRONG(r->diag, item, "%s must be a list%s", key,
+                 item == node ? "" : " of single values");
+  }
   return list;
-}
-
-const perp_node *perp_study_place(const perp_node *map, const char *key, int i)
-{
-  const perp_node *node = perp_tree_get(map, key);
-  return node != NULL && node->type == PERP_NODE_LIST && i < node->n ? node->item[i] : node;
 }
 
 double perp_study_number(perp_study_reader *r, const perp_node *map, const char *key,
@@ -93,10 +97,10 @@ double perp_study_number(perp_study_reader *r, const perp_node *map, const char 
   if (text == NULL) return dflt;
   double v = dflt;
   if (perp_parse_real(r->ctx, text, unit, &v) != PERP_OK)
-    perp_diag_error(r->diag, node, 0, NULL, "%s: %s", key, r->ctx->msg);
+    PERP_WRONG(r->diag, node, "%s: %s", key, r->ctx->msg);
   else if (!(v >= lo && v <= hi))
-    perp_diag_error(r->diag, node, 0, NULL, "%s must be in [%g, %g]%s%s: got %s", key, lo, hi,
-                    unit[0] ? " " : "", unit, text);
+    PERP_WRONG(r->diag, node, "%s must be in [%g, %g]%s%s: got %s", key, lo, hi, unit[0] ? " " : "",
+               unit, text);
   return v >= lo && v <= hi ? v : dflt;
 }
 
@@ -107,34 +111,24 @@ int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *ke
   int n = 0;
   for (; choices[n] != NULL; n++)
     if (strcmp(choices[n], text) == 0) return n;
-  const char *close = perp_closest(text, choices, n);
-  perp_text hint = { 0 };
-  if (close != NULL)
-    perp_text_add(&hint, "did you mean '%s'?", close);
-  else
-    for (int i = 0; i < n; i++) perp_text_add(&hint, "%s%s", i ? ", " : "one of: ", choices[i]);
-  perp_diag_error(r->diag, perp_tree_get(map, key), 0, hint.s, "unknown %s '%s'", key, text);
-  perp_text_free(&hint);
+  perp_study_unknown(r->diag, perp_tree_get(map, key), key, text, "", choices, n, "one of: ");
   return 0;
 }
 
-const perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
-                                       int n_columns, bool aggregates, perp_expr **out)
+perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
+                                 int n_columns, bool aggregates)
 {
-  *out = NULL;
   const perp_node *node = perp_tree_get(map, key);
   const char *text = perp_study_text(r, map, key, NULL);
-  if (text == NULL) {
-    if (node == NULL) perp_diag_error(r->diag, map, 0, NULL, "'%s' is missing here", key);
-    return NULL;
-  }
+  if (text == NULL && node == NULL) PERP_WRONG(r->diag, map, "'%s' is missing here", key);
+  if (text == NULL) return NULL;
   perp_scope scope = {
     .ctx = r->ctx, .columns = r->s->columns, .n_columns = n_columns, .aggregates = aggregates
   };
   perp_expr_error error;
-  *out = perp_expr_parse(&r->s->pool, &scope, text, &error);
-  if (*out == NULL)
+  perp_expr *e = perp_expr_parse(&r->s->pool, &scope, text, &error);
+  if (e == NULL)
     perp_diag_error(r->diag, node, error.offset, error.hint[0] ? error.hint : NULL, "%s",
                     error.message);
-  return *out;
+  return e;
 }

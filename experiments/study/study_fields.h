@@ -17,6 +17,10 @@ typedef struct perp_study_reader {
 } perp_study_reader;
 
 bool perp_study_empty(const perp_node *node);
+/* "unknown WHAT 'word'WHERE" with a hint: the nearest of names [n], else a list of them behind
+ * `lead` (NULL: none). */
+void perp_study_unknown(perp_diag *diag, const perp_node *at, const char *what, const char *word,
+                        const char *where, const char *const *names, int n, const char *lead);
 /* A map, NULL: none.  keys: those that it may have, NULL: not checked here. */
 const perp_node *perp_study_section(perp_study_reader *r, const perp_node *map, const char *key,
                                     const char *const *keys);
@@ -32,10 +36,10 @@ double perp_study_number(perp_study_reader *r, const perp_node *map, const char 
 /* Index of a text in a list that ends with NULL; the first is the default. */
 int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *key,
                       const char *const *choices);
-/* An expression over the first n_columns columns, also in *out; NULL: absent (an error where there
- * is no such key) or not valid. */
-const perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
-                                       int n_columns, bool aggregates, perp_expr **out);
+/* An expression over the first n_columns columns; NULL: absent (an error where there is no such key)
+ * or not valid. */
+perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
+                                 int n_columns, bool aggregates);
 
 /* The study without `profiles` and with one of them merged: `wanted`, or `short` where NULL and
  * there is one. NULL: there is no such profile (message in ctx). */

@@ -10,7 +10,7 @@ const perp_node *perp_study_apply_profile(perp_study_reader *r, const perp_node 
   const perp_node *profiles = perp_tree_get(root, "profiles");
   const char *name = wanted != NULL ? wanted : "short";
   if (!perp_study_empty(profiles) && profiles->type != PERP_NODE_MAP) {
-    perp_diag_error(r->diag, profiles, 0, NULL, "profiles must be a map of name: overrides");
+    PERP_WRONG(r->diag, profiles, "profiles must be a map of name: overrides");
     return root;
   }
   const perp_node *over = perp_study_empty(profiles) ? NULL : perp_tree_get(profiles, name);
@@ -23,11 +23,11 @@ const perp_node *perp_study_apply_profile(perp_study_reader *r, const perp_node 
     const char *close = perp_closest(wanted, names, n);
     if (n == 0)
       PERP_FAIL(r->ctx, PERP_ERR_OPTION, "%s has no profiles", s->file);
-    else if (close != NULL)
-      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "%s has no profile '%s'; did you mean '%s'?", s->file,
-                wanted, close);
     else
-      PERP_FAIL(r->ctx, PERP_ERR_OPTION, "%s has no profile '%s'", s->file, wanted);
+      PERP_FAIL(r->ctx, PERP_ERR_OPTION,
+                close != NULL ? "%s has no profile '%s'; did you mean '%s'?"
+                              : "%s has no profile '%s'",
+                s->file, wanted, close);
     return NULL;
   }
   perp_node *merged = perp_tree_without(&s->pool, root, "profiles");
@@ -35,7 +35,7 @@ const perp_node *perp_study_apply_profile(perp_study_reader *r, const perp_node 
   s->profile = perp_pool_strdup(&s->pool, name);
   if (perp_study_empty(over)) return merged;
   if (over->type != PERP_NODE_MAP) {
-    perp_diag_error(r->diag, over, 0, NULL, "the profile %s must be a map of overrides", name);
+    PERP_WRONG(r->diag, over, "the profile %s must be a map of overrides", name);
     return merged;
   }
   return perp_tree_merge(&s->pool, merged, over);

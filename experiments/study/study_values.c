@@ -57,7 +57,7 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
     int n = perp_spec_format(&spec, buf, sizeof buf);
     perp_spec_free(&spec);
     if (n >= (int)sizeof buf) {
-      perp_diag_error(diag, at, 0, NULL, "%s: the options are too long", param->key);
+      PERP_WRONG(diag, at, "%s: the options are too long", param->key);
       return NULL;
     }
     return perp_pool_strdup(pool, buf);
@@ -67,19 +67,19 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
     double v;
     if (perp_parse_real(ctx, text, param->type == PERP_PARAM_INT ? "" : param->unit, &v) !=
         PERP_OK) {
-      perp_diag_error(diag, at, 0, NULL, "%s: %s", param->key, ctx->msg);
+      PERP_WRONG(diag, at, "%s: %s", param->key, ctx->msg);
       return NULL;
     }
     bool low = v < param->min || (v == param->min && (param->flags & PERP_OPEN_MIN));
     bool high = v > param->max || (v == param->max && (param->flags & PERP_OPEN_MAX));
     bool whole = param->type != PERP_PARAM_INT || v == nearbyint(v);
     if (low || high || !whole) {
-      perp_diag_error(diag, at, 0, NULL, "%s must be %sin %c%g, %g%c%s%s: got %s", param->key,
-                      param->type == PERP_PARAM_INT ? "an integer " : "",
-                      param->flags & PERP_OPEN_MIN ? '(' : '[', param->min, param->max,
-                      param->flags & PERP_OPEN_MAX || isinf(param->max) ? ')' : ']',
-                      param->unit != NULL && param->unit[0] ? " " : "",
-                      param->unit != NULL ? param->unit : "", text);
+      PERP_WRONG(diag, at, "%s must be %sin %c%g, %g%c%s%s: got %s", param->key,
+                 param->type == PERP_PARAM_INT ? "an integer " : "",
+                 param->flags & PERP_OPEN_MIN ? '(' : '[', param->min, param->max,
+                 param->flags & PERP_OPEN_MAX || isinf(param->max) ? ')' : ']',
+                 param->unit != NULL && param->unit[0] ? " " : "",
+                 param->unit != NULL ? param->unit : "", text);
       return NULL;
     }
     if (param->type == PERP_PARAM_INT)
@@ -97,26 +97,16 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
 }
 
 struct values {
-  const char **text;
+  perp_names text;
   const perp_node **at; /* where each stands */
-  int n, size;
 };
 
 static void add_value(perp_study_reader *r, struct values *v, const char *text, const perp_node *at)
 {
-  for (int i = 0; i < v->n; i++)
-    if (strcmp(v->text[i], text) == 0) return; /* the same value twice is one value */
-  if (v->n == v->size) {
-    v->size = 2 * v->size + 8;
-    const char **more = perp_pool_alloc(&r->s->pool, (size_t)v->size, sizeof *more);
-    const perp_node **places = perp_pool_alloc(&r->s->pool, (size_t)v->size, sizeof *places);
-    if (v->n > 0) memcpy(more, v->text, (size_t)v->n * sizeof *more);
-    if (v->n > 0) memcpy(places, v->at, (size_t)v->n * sizeof *places);
-    v->text = more;
-    v->at = places;
-  }
-  v->at[v->n] = at;
-  v->text[v->n++] = text;
+  const int n = v->text.n;
+  if (perp_names_index(&r->s->pool, &v->text, text, -1) < n) return; /* one value, named twice */
+  v->at = perp_pool_grown(&r->s->pool, v->at, n, sizeof *v->at);
+  v->at[n] = at;
 }
 
 /* "stab.alpha" for "...alpha=[50, 200]": worth a column of its own in the tables. */
@@ -127,13 +117,10 @@ static void note_option(perp_study_reader *r, const perp_param *param, const cha
   if (param->type != PERP_PARAM_PLUGIN || end == text || end[-1] != '=') return;
   const char *begin = --end;
   while (begin > text && (isalnum((unsigned char)begin[-1]) || begin[-1] == '_')) begin--;
-  char *name = perp_pool_printf(&r->s->pool, "%s.%.*s", param->key, (int)(end - begin), begin);
-  for (int i = 0; i < r->s->n_option_columns; i++)
-    if (strcmp(r->s->option_columns[i], name) == 0) return;
   enum { MOST = 16 };
-  if (r->s->option_columns == NULL)
-    r->s->option_columns = perp_pool_alloc(&r->s->pool, MOST, sizeof *r->s->option_columns);
-  if (r->s->n_option_columns < MOST) r->s->option_columns[r->s->n_option_columns++] = name;
+  perp_names_index(&r->s->pool, &r->s->option_columns,
+                   perp_pool_printf(&r->s->pool, "%s.%.*s", param->key, (int)(end - begin), begin),
+                   MOST);
 }
 
 /* A text with bracketed lists stands for all combinations of their items. */
@@ -141,11 +128,11 @@ static void study_values_expand(perp_study_reader *r, struct values *v, const pe
                                 const perp_node *at, const char *text)
 {
   const char *open = strchr(text, '[');
-  if (r->diag->errors > 0 && v->n > MOST_VALUES) return;
+  if (r->diag->errors > 0 && v->text.n > MOST_VALUES) return;
   if (open == NULL) {
     const char *value = perp_param_canonical(r->ctx, &r->s->pool, r->diag, param, at, text);
-    if (value != NULL && v->n == MOST_VALUES)
-      perp_diag_error(r->diag, at, 0, NULL, "more than %d values", MOST_VALUES);
+    if (value != NULL && v->text.n == MOST_VALUES)
+      PERP_WRONG(r->diag, at, "more than %d values", MOST_VALUES);
     else if (value != NULL)
       add_value(r, v, value, at);
     return;
@@ -189,15 +176,15 @@ static void add_range(perp_study_reader *r, struct values *v, const perp_param *
 {
   static const char *const keys[] = { "log2", "log10", "linear", NULL };
   if (param->type != PERP_PARAM_REAL && param->type != PERP_PARAM_INT) {
-    perp_diag_error(r->diag, node, 0, NULL, "%s takes names, not a range", param->key);
+    PERP_WRONG(r->diag, node, "%s takes names, not a range", param->key);
     return;
   }
   perp_study_check_keys(r->diag, node, "a range", keys);
   const perp_node *list = node->n == 1 ? node->item[0] : NULL;
   if (list == NULL || list->type != PERP_NODE_LIST || list->n < 2 || list->n > 3) {
-    perp_diag_error(r->diag, node, 0, NULL,
-                    "a range is { log2: [first, last] }, { log10: [first, last] } or "
-                    "{ linear: [first, last, count] }");
+    PERP_WRONG(r->diag, node,
+               "a range is { log2: [first, last] }, { log10: [first, last] } or "
+               "{ linear: [first, last, count] }");
     return;
   }
   bool linear = strcmp(node->key[0]->text, "linear") == 0;
@@ -207,15 +194,15 @@ static void add_range(perp_study_reader *r, struct values *v, const perp_param *
     const perp_node *item = list->item[i];
     if (item->type != PERP_NODE_SCALAR ||
         perp_parse_real(r->ctx, item->text, i < 2 ? unit : "", &x[i]) != PERP_OK) {
-      perp_diag_error(r->diag, item, 0, NULL, "a range needs numbers%s%s",
-                      item->type == PERP_NODE_SCALAR ? ": " : "",
-                      item->type == PERP_NODE_SCALAR ? r->ctx->msg : "");
+      PERP_WRONG(r->diag, item, "a range needs numbers%s%s",
+                 item->type == PERP_NODE_SCALAR ? ": " : "",
+                 item->type == PERP_NODE_SCALAR ? r->ctx->msg : "");
       return;
     }
   }
   double count = linear ? x[2] : floor(fabs(x[1] - x[0]) / fabs(x[2]) + 1e-9) + 1;
   if (!(count >= 1 && count <= MOST_VALUES) || (linear && (list->n < 3 || count != floor(count)))) {
-    perp_diag_error(r->diag, node, 0, NULL, "the range has no sensible number of values");
+    PERP_WRONG(r->diag, node, "the range has no sensible number of values");
     return;
   }
   for (int i = 0; i < (int)count; i++) {
@@ -234,27 +221,24 @@ static void read_values(perp_study_reader *r, struct values *v, const perp_param
                         const perp_node *node)
 {
   if (node->type == PERP_NODE_LIST) {
-    if (node->n == 0) perp_diag_error(r->diag, node, 0, NULL, "%s: the list is empty", param->key);
+    if (node->n == 0) PERP_WRONG(r->diag, node, "%s: the list is empty", param->key);
     for (int i = 0; i < node->n; i++) {
       if (node->item[i]->type == PERP_NODE_LIST)
-        perp_diag_error(r->diag, node->item[i], 0, NULL, "%s: a list inside a list", param->key);
+        PERP_WRONG(r->diag, node->item[i], "%s: a list inside a list", param->key);
       else
         read_values(r, v, param, node->item[i]);
     }
   } else if (node->type == PERP_NODE_MAP)
     add_range(r, v, param, node);
   else if (node->text[0] == '\0')
-    perp_diag_error(r->diag, node, 0, NULL, "%s has no value", param->key);
+    PERP_WRONG(r->diag, node, "%s has no value", param->key);
   else
     study_values_expand(r, v, param, node, node->text);
 }
 
 void perp_study_add_axis(perp_study *s, int param, const char *const *value, int n)
 {
-  perp_axis *axes = perp_pool_alloc(&s->pool, (size_t)s->n_axes + 1, sizeof *axes);
-  if (s->n_axes > 0) memcpy(axes, s->axes, (size_t)s->n_axes * sizeof *axes);
-  perp_axis *a = &axes[s->n_axes++];
-  s->axes = axes;
+  perp_axis *a = &s->axes[s->n_axes++];
   a->param = param;
   a->n = n;
   a->value = perp_pool_alloc(&s->pool, (size_t)n, sizeof *a->value);
@@ -273,11 +257,11 @@ void perp_study_read_param(perp_ctx *ctx, perp_study *s, perp_diag *diag, int p,
   perp_study_reader r = { ctx, diag, s };
   struct values v = { 0 };
   read_values(&r, &v, &s->kind->params[p], node);
-  if (v.n == 1) {
-    perp_study_fix(s, p, v.text[0]);
+  if (v.text.n == 1) {
+    perp_study_fix(s, p, v.text.text[0]);
     s->fixed_at[p] = v.at[0];
-  } else if (v.n > 1) {
-    perp_study_add_axis(s, p, v.text, v.n);
+  } else if (v.text.n > 1) {
+    perp_study_add_axis(s, p, v.text.text, v.text.n);
     s->axes[s->n_axes - 1].at = v.at;
   }
 }

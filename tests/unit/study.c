@@ -86,8 +86,8 @@ static void reads(void)
   for (int i = 0; i < 6; i++)
     if (!ok(strcmp(s->axes[1].value[i], parts[i]) == 0, "brackets give %s", parts[i]))
       printf("# %s\n", s->axes[1].value[i]);
-  ok(s->n_option_columns == 2 && strcmp(s->option_columns[0], "stab.alpha") == 0 &&
-         strcmp(s->option_columns[1], "stab.passes") == 0,
+  ok(s->option_columns.n == 2 && strcmp(s->option_columns.text[0], "stab.alpha") == 0 &&
+         strcmp(s->option_columns.text[1], "stab.passes") == 0,
      "options in brackets become columns");
   ok(s->limits.timeout == 120 && s->limits.memory == 536870912, "limits with units");
   ok(!s->measure.interleaved && !s->measure.thread_cpu && s->metrics.every == 0.002, "measure");

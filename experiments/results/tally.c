@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/results/tally.h"
+
+#include "experiments/base/util.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void perp_tally_add(perp_tally *t, const char *name, int thing)
+{
+  int k = 0;
+  while (k < t->n && strcmp(t->count[k].name, name) != 0) k++;
+  if (k == t->n) {
+    t->count = perp_xrealloc(t->count, (size_t)++t->n, sizeof *t->count);
+    t->count[k] = (perp_count){ .name = name, .first = thing };
+  }
+  t->count[k].n++;
+}
+
+static int tally_more(const void *a, const void *b)
+{
+  const perp_count *x = a, *y = b;
+  return x->n != y->n ? y->n - x->n : x->first - y->first;
+}
+
+void perp_tally_sort(perp_tally *t)
+{
+  if (t->n > 0) qsort(t->count, (size_t)t->n, sizeof *t->count, tally_more);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How often something is said: causes of failures, reasons why cells are refused. */
+#ifndef PERP_TALLY_H
+#define PERP_TALLY_H
+
+typedef struct perp_count {
+  const char *name;
+  int n, first; /* how often; the least number of what has it */
+} perp_count;
+typedef struct perp_tally {
+  int n;
+  perp_count *count; /* [n], free() it */
+} perp_tally;
+
+/* One more thing of that name, which must outlive the tally; numbers of things ascend. */
+void perp_tally_add(perp_tally *t, const char *name, int thing);
+/* The most frequent first, of equals the one that came first. */
+void perp_tally_sort(perp_tally *t);
+
+#endif
