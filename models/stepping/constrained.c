@@ -282,13 +282,20 @@ void perp_constrained_restart(perp_constrained *k)
   memset(k->lambda, 0, (size_t)k->model->m * sizeof *k->lambda);
 }
 
+/* of the fastest point, 1/s */
+static double constrained_fastest(const perp_model *model, const double *v)
+{
+  const double size = model->size > 0 ? model->size : 1;
+  double rate = 0;
+  for (int b = 0; b < model->n_bodies; b++)
+    rate = fmax(rate, perp_point_speed(model->dim, v + model->nvb * b, size) / size);
+  return rate;
+}
+
 void perp_constrained_begin(perp_constrained *k, const double *v)
 {
-  const perp_model *model = k->model;
-  const double size = model->size > 0 ? model->size : 1;
-  k->rate = sqrt(fabs(model->gravity) / size);
-  for (int b = 0; b < model->n_bodies; b++)
-    k->rate = fmax(k->rate, perp_point_speed(model->dim, v + model->nvb * b, size) / size);
+  const double size = k->model->size > 0 ? k->model->size : 1;
+  k->rate = fmax(sqrt(fabs(k->model->gravity) / size), constrained_fastest(k->model, v));
   if (!(k->rate > 0)) k->rate = 1;
 }
 
@@ -401,7 +408,8 @@ static bool constrained_leaves(perp_constrained *k, const double *v)
   const double slack = SLACK * k->tol * k->model->size;
   if (!k->history || !(k->drift <= slack)) return false;
   perp_constrained_rate(k, v, k->Cdot);
-  return constrained_norm_inf(k->model->m, k->Cdot) <= slack * k->rate;
+  return constrained_norm_inf(k->model->m, k->Cdot) <=
+         slack * fmax(k->rate, constrained_fastest(k->model, v));
 }
 
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)

@@ -78,6 +78,8 @@ typedef struct perp_ode_tableau {
   const double *c, *a;
   const double *b; /* [stages] */
   const double *e; /* [all] b - bhat; NULL without an embedded formula */
+  /* [all], NULL for most: of a formula of lower order, which makes e^2 / sqrt(e^2 + 0.01 e3^2) the estimate */
+  const double *e3;
 } perp_ode_tableau;
 
 perp_status perp_ode_rk_create(perp_ctx *ctx, const perp_ode_sys *sys,

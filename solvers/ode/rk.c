@@ -58,6 +58,13 @@ static void rk_combine(int n, const double *base, double h, int terms, const dou
   }
 }
 
+static double rk_sum(int terms, const double *coeff, const double *k, int ld)
+{
+  double sum = 0;
+  for (int s = 0; s < terms; s++) sum += coeff[s] * k[(size_t)s * (size_t)ld];
+  return sum;
+}
+
 perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, double h, double *q,
                                  double *v, double *err, perp_stats *stats)
 {
@@ -89,11 +96,11 @@ perp_ode_answer perp_ode_rk_step(void *ws, const perp_ode_sys *sys, double t, do
   rk_combine(nq, q, h, tab->stages, tab->b, w->k, n, q);
   rk_combine(nv, v, h, tab->stages, tab->b, w->k + nq, n, v);
   if (sys->project != NULL) sys->project(sys->user, q);
-  if (err != NULL)
-    for (int i = 0; i < n; i++) {
-      double sum = 0;
-      for (int s = 0; s < stages; s++) sum += tab->e[s] * w->k[i + (size_t)s * (size_t)n];
-      err[i] = h * sum;
-    }
+  for (int i = 0; i < n && err != NULL; i++) {
+    err[i] = h * rk_sum(stages, tab->e, w->k + i, n);
+    if (tab->e3 == NULL || err[i] == 0) continue;
+    const double e3 = h * rk_sum(stages, tab->e3, w->k + i, n);
+    err[i] *= fabs(err[i]) / hypot(err[i], 0.1 * e3);
+  }
   return PERP_ODE_OK;
 }
