@@ -4,7 +4,9 @@
 
 #include <float.h>
 
-static const double safety = 0.9, least_factor = 0.2, most_factor = 5;
+static const double safety = 0.9, smooth_safety = 0.95, least_factor = 0.2, most_factor = 5;
+/* The exponent of the error of the step before, times n + 1; that error is taken to be at least so large. */
+static const double from_before = 0.4, least_before = 1e-4;
 /* Multistep methods: VODE's rule (Brown, Byrne and Hindmarsh 1989) with a bias of 20 in place of its 6.  The errors of
  * neighbouring steps share their history and their sign and add up; with 20 the error in the end is of the size of
  * the tolerance at the same number of steps (tests/agree/ode_tolerance.c), since fewer are refused. */
@@ -53,12 +55,26 @@ double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_sca
   return ratio;
 }
 
-double perp_ode_step_factor(double ratio, int n, bool refused, bool keep)
+static double control_limit(double factor, double ratio, bool refused)
+{
+  return fmin(fmax(factor, least_factor), refused || ratio > 1 ? 1 : most_factor);
+}
+
+double perp_ode_step_factor(double ratio, double before, int n, bool refused)
 {
   if (!(ratio <= HUGE_VAL)) return least_factor;
-  double factor = most_factor;
-  if (ratio > 0)
-    factor = keep ? pow(bias * ratio, -1.0 / (n + 1)) : safety * pow(ratio, -1.0 / (n + 1));
-  if (keep && ratio <= 1 && factor > worth_shrinking && factor < worth_growing) factor = 1;
-  return fmin(fmax(factor, least_factor), refused || ratio > 1 ? 1 : most_factor);
+  if (ratio == 0) return control_limit(most_factor, ratio, refused);
+  const bool alone = ratio > 1 || refused || before == 0;
+  const double part = alone ? 1 : 1 - 0.75 * from_before; /* 0.7 */
+  double factor = (alone ? safety : smooth_safety) * pow(ratio, -part / (n + 1));
+  if (!alone) factor *= pow(fmax(before, least_before), from_before / (n + 1));
+  return control_limit(factor, ratio, refused);
+}
+
+double perp_ode_keep_factor(double ratio, int n, bool refused)
+{
+  if (!(ratio <= HUGE_VAL)) return least_factor;
+  double factor = ratio > 0 ? pow(bias * ratio, -1.0 / (n + 1)) : most_factor;
+  if (ratio <= 1 && factor > worth_shrinking && factor < worth_growing) factor = 1;
+  return control_limit(factor, ratio, refused);
 }

@@ -28,11 +28,16 @@ struct perp_ode_scale perp_ode_absolute(double tol, double atol, struct perp_ode
 double perp_ode_error_ratio(const perp_ode_control *control, struct perp_ode_scale scale, double h,
                             int nq, int nv, const double *y0, const double *y1, const double *err);
 
-/* h' / h after a step with ratio = e / E whose estimate is O(h^(n + 1)):
- *   0.9 (E / e)^(1 / (n + 1))       (Vondrak 2005, eq. 2.3, with a safety factor)
- *   (E / (20 e))^(1 / (n + 1))      keep: not changed between 0.9 and 1.5, as multistep methods want it
+/* h' / h after a step with ratio = e / E whose estimate is O(h^(n + 1)), and that of the accepted step before it:
+ *   0.95 ratio^(-0.7 / (n + 1)) before^(0.4 / (n + 1))
+ * a proportional and an integral part (Gustafsson, Lundh and Soederlind 1988, BIT 28, section 5; Hairer and Wanner,
+ * Solving Ordinary Differential Equations II, eq. IV.2.43), so that steps that change fast are not refused all the
+ * time; where the step is refused, or none was before (0)
+ *   0.9 ratio^(-1 / (n + 1))        (Vondrak 2005, eq. 2.3, with a safety factor)
  * within [0.2, 5], and not above 1 when the step was refused before or is being refused (ratio > 1).  A
  * ratio that is not a number gives 0.2. */
-double perp_ode_step_factor(double ratio, int n, bool refused, bool keep);
+double perp_ode_step_factor(double ratio, double before, int n, bool refused);
+/* The same as multistep methods want it: (20 ratio)^(-1 / (n + 1)), no change between 0.9 and 1.5. */
+double perp_ode_keep_factor(double ratio, int n, bool refused);
 
 #endif

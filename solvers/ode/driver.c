@@ -212,6 +212,7 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
   o->t0 = o->t = t;
   o->k = 0;
   o->h = o->h_first;
+  o->ratio = 0;
   o->scale = (struct perp_ode_scale){ .q = o->sys.size };
   perp_ode_scale_grow(&o->scale, o->nq, o->nv, o->y);
   perp_ode_forget_history(o);

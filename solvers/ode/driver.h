@@ -30,6 +30,7 @@ struct perp_ode {
   bool doubling, history; /* history: a re-made step must start from scratch */
   int nq, nv, n;
   double h_first, h; /* as created; proposed */
+  double ratio;      /* error and tolerance of the last step; 0: none since the restart */
   double t0, t;
   double k; /* steps of the grid behind t */
   bool started, armed;

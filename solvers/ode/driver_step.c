@@ -98,7 +98,7 @@ perp_ode_answer perp_ode_march(perp_ode *o, void *ws, double t, const double *fr
     double ratio = (double)NAN;
     if (answer == PERP_ODE_OK && perp_finite(o->n, o->y2))
       ratio = perp_ode_error_ratio(&o->control, o->scale, step, o->nq, o->nv, y, o->y2, o->err);
-    g = step * perp_ode_step_factor(ratio, o->desc->current_order(ws), refused, true);
+    g = step * perp_ode_keep_factor(ratio, o->desc->current_order(ws), refused);
     refused = !(ratio <= 1);
     if (refused) {
       if (g < o->control.h_min || t + g == t)
@@ -309,10 +309,13 @@ static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, st
     *answer = driver_step_attempt(o, p->h, &p->ratio, stats);
     if (*answer == PERP_ODE_INVALID) return PERP_ODE_REACHED; /* for bisect() */
     const double ratio = *answer == PERP_ODE_OK ? p->ratio : (double)NAN;
-    const double factor = perp_ode_step_factor(ratio, order_of_error(o), refused > 0, keep);
+    const double factor = keep ? perp_ode_keep_factor(ratio, order_of_error(o), refused > 0)
+                               : perp_ode_step_factor(ratio, o->ratio, order_of_error(o),
+                                                      refused > 0);
     /* a step that was cut short says little about the next one, unless history goes by its length */
     const bool cut = p->h < o->h;
     if (ratio <= 1) {
+      o->ratio = ratio;
       double h = fmin(p->h * factor, o->control.h_max);
       o->h = cut && !keep ? fmax(h, o->h) : h;
       return PERP_ODE_REACHED;

@@ -301,16 +301,17 @@ static void changed(void)
 
 static void control(void)
 {
-  near(perp_ode_step_factor(1.0 / 32, 4, false, false), 1.8, 1e-15, 0, "0.9 32^(1/5)");
-  near(perp_ode_step_factor(32, 4, false, false), 0.45, 1e-15, 0, "0.9 32^(-1/5)");
-  near(perp_ode_step_factor(0, 4, false, false), 5, 0, 0, "growth is limited");
-  near(perp_ode_step_factor(1e30, 4, false, false), 0.2, 0, 0, "and shrinking");
-  near(perp_ode_step_factor(0, 4, true, false), 1, 0, 0, "no growth after a refusal");
-  near(perp_ode_step_factor((double)NAN, 4, false, false), 0.2, 0, 0, "NaN shrinks");
-  near(perp_ode_step_factor(HUGE_VAL, 4, false, false), 0.2, 0, 0, "infinity shrinks");
-  near(perp_ode_step_factor(0.05, 4, false, true), 1, 0, 0, "a multistep method keeps its step");
-  ok(perp_ode_step_factor(1.0001, 4, false, true) < 0.9 &&
-         perp_ode_step_factor(1.0001, 0, false, false) < 1,
+  near(perp_ode_step_factor(1.0 / 32, 0, 4, false), 1.8, 1e-15, 0, "0.9 32^(1/5)");
+  near(perp_ode_step_factor(1.0 / 32, 1.0 / 32, 4, false), 0.95 * pow(2, 0.3), 1e-14, 0,
+       "0.95 32^(0.7/5) 32^(-0.4/5)");
+  near(perp_ode_step_factor(32, 0, 4, false), 0.45, 1e-15, 0, "0.9 32^(-1/5)");
+  near(perp_ode_step_factor(0, 0, 4, false), 5, 0, 0, "growth is limited");
+  near(perp_ode_step_factor(1e30, 0, 4, false), 0.2, 0, 0, "and shrinking");
+  near(perp_ode_step_factor(0, 0, 4, true), 1, 0, 0, "no growth after a refusal");
+  near(perp_ode_step_factor((double)NAN, 0, 4, false), 0.2, 0, 0, "NaN shrinks");
+  near(perp_ode_step_factor(HUGE_VAL, 0, 4, false), 0.2, 0, 0, "infinity shrinks");
+  near(perp_ode_keep_factor(0.05, 4, false), 1, 0, 0, "a multistep method keeps its step");
+  ok(perp_ode_keep_factor(1.0001, 4, false) < 0.9 && perp_ode_step_factor(1.0001, 0, 0, false) < 1,
      "a refused step always shrinks");
 
   const perp_ode_control relative = { .tol = 1e-3 }, absolute = { .tol = 1e-3, .atol = 1e-2 };
