@@ -9,8 +9,13 @@
  *
  *      A = J S H^-1 S' J',      A lambda = -(J a0 + Jdot v),      a0: accelerations without the loops.
  *
- * A is positive semidefinite: Cholesky with pivots (LAPACK dpstrf), and rows that depend on others (a mechanism in a
- * plane has three for each loop, Bricard's one) get no force.
+ * A is positive semidefinite.  Rows that depend on others (a mechanism in a plane has three for each loop, Bricard's
+ * one) and singular positions are served by
+ *
+ *      lambda+ = lambda + (A + delta I)^-1 (c - A lambda)      from 0,
+ *
+ * which tends to the lambda of least norm.  A force that would need a pivot below delta fades out with it instead of
+ * going from all to nothing, and a step is not refused at a singular position for a jump of the accelerations.
  * R. Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 8.1-8.5. */
 #include "models/reduced/reduced_loops.h"
 #include "models/reduced/reduced_private.h"
@@ -18,18 +23,19 @@
 #include <cblas.h>
 #include <lapacke.h>
 
-/* A row counts as dependent below this part of the largest one, and as contradictory above this part of its terms. */
-static const double DEPENDENT = 1e-11, CONTRADICTS = 1e-6;
+/* delta, of the largest row.  Rows contradict each other above this part of their terms: of a pivot delta, which is the
+ * square of a distance from the singular position, the square root. */
+static const double SHIFT = 1e-8, CONTRADICTS = 1e-3;
+enum { PASSES = 4 };
 
 void perp_reduced_loops_layout(perp_reduced_loops *l, perp_arena *a)
 {
   const perp_model *model = l->tree->model;
   const size_t m = (size_t)l->m, nu = (size_t)l->tree->nu;
-  PERP_INTS(a, m, &l->row, &l->pivot);
+  PERP_INTS(a, m, &l->row);
   l->W = PERP_CARVE(a, double, m *nu);
-  l->A = PERP_CARVE(a, double, m *m);
-  l->work = PERP_CARVE(a, double, 2 * m);
-  PERP_DOUBLES(a, m, &l->full, &l->c, &l->lambda);
+  PERP_DOUBLES(a, m * m, &l->A, &l->L);
+  PERP_DOUBLES(a, m, &l->r, &l->c, &l->lambda);
   PERP_DOUBLES(a, model->nv, &l->a, &l->f);
   l->rows = PERP_CARVE(a, double, model->m);
 }
@@ -75,31 +81,28 @@ void perp_reduced_loops_factor(perp_reduced_loops *l)
     perp_reduced_loops_rate(l, l->a, l->A + (size_t)i * (size_t)m);
     most = fmax(most, l->A[(size_t)i * (size_t)(m + 1)]);
   }
-  for (int i = 0; i < m; i++) l->pivot[i] = i + 1;
-  l->rank = 0;
-  if (m > 0 && most > 0)
-    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, l->A, m, l->pivot, &l->rank, DEPENDENT * most,
-                        l->work);
+  memcpy(l->L, l->A, (size_t)m * (size_t)m * sizeof *l->L);
+  for (int i = 0; i < m; i++) l->L[(size_t)i * (size_t)(m + 1)] += SHIFT * most;
+  l->factored = m > 0 && most > 0 && LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', m, l->L, m) == 0;
 }
 
-/* lambda = A^+ c: rows beyond the rank get none; returns how far these are from holding all the same */
+/* lambda of A lambda = c; returns the largest of |c - A lambda|, which is not small where rows contradict each other */
 static double reduced_loops_solve(perp_reduced_loops *l)
 {
-  const int m = l->m, rank = l->rank;
-  double worst = 0;
-  for (int i = 0; i < m; i++) l->full[i] = l->c[l->pivot[i] - 1];
-  if (rank > 0) {
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, rank, l->A, m, l->full, 1);
-    if (rank < m)
-      cblas_dgemv(CblasColMajor, CblasNoTrans, m - rank, rank, -1, l->A + rank, m, l->full, 1, 1,
-                  l->full + rank, 1);
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, rank, l->A, m, l->full, 1);
+  const int m = l->m;
+  double left = 0;
+  memset(l->lambda, 0, (size_t)m * sizeof *l->lambda);
+  for (int pass = 0;; pass++) {
+    memcpy(l->r, l->c, (size_t)m * sizeof *l->r);
+    cblas_dsymv(CblasColMajor, CblasLower, m, -1, l->A, m, l->lambda, 1, 1, l->r, 1);
+    const double before = left;
+    left = m > 0 ? fabs(l->r[cblas_idamax(m, l->r, 1)]) : 0;
+    if (!l->factored || left == 0 || pass == PASSES || (pass > 1 && left > 0.5 * before))
+      return left;
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, l->L, m, l->r, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, l->L, m, l->r, 1);
+    cblas_daxpy(m, 1, l->r, 1, l->lambda, 1);
   }
-  for (int i = 0; i < m; i++) {
-    l->lambda[l->pivot[i] - 1] = i < rank ? l->full[i] : 0;
-    if (i >= rank) worst = fmax(worst, fabs(l->full[i]));
-  }
-  return worst;
 }
 
 /* u += W lambda */

@@ -8,14 +8,14 @@
 
 typedef struct perp_reduced_loops {
   perp_reduced_tree *tree;
-  const perp_eval *e;   /* the model, with J and C at the state that the tree is in */
-  int m;                /* rows of the loops, tree->cut_rows */
-  int rank;             /* of A */
-  int *row, *pivot;     /* [m] rows of the model; order in which rows of A were taken, from 1 */
-  double *W, *A, *work; /* [nu x m] H^-1 S' J', [m x m] factor of A, column-major; [2 m] */
-  double *full, *c, *lambda; /* [m] */
-  double *a, *f;             /* [nv] of the model */
-  double *rows;              /* [rows of the model] */
+  const perp_eval *e;     /* the model, with J and C at the state that the tree is in */
+  int m;                  /* rows of the loops, tree->cut_rows */
+  bool factored;          /* A + delta I is positive definite */
+  int *row;               /* [m] rows of the model */
+  double *W, *A, *L;      /* [nu x m] H^-1 S' J'; [m x m] A, factor of A + delta I, column-major */
+  double *r, *c, *lambda; /* [m] */
+  double *a, *f;          /* [nv] of the model */
+  double *rows;           /* [rows of the model] */
 } perp_reduced_loops;
 
 /* tree, e and m are there. */
@@ -30,7 +30,7 @@ void perp_reduced_loops_factor(perp_reduced_loops *loops);
 /* udot [nu] in: of perp_reduced_accelerate, just called; out: with the forces of the loops, so that J a + Jdot v = 0.
  * vm [nv] the velocities of the model.  false: the rows contradict each other.  Cost as above. */
 bool perp_reduced_loops_accelerate(perp_reduced_loops *loops, const double *vm, double *udot);
-/* du [nu] = -W A^+ x, which takes away a violation x [m]: shortest in the metric of H.  After a factor. */
+/* du [nu] = -W A^-1 x, which takes away a violation x [m]: shortest in the metric of H.  After a factor. */
 void perp_reduced_loops_correct(perp_reduced_loops *loops, const double *x, double *du);
 
 #endif
