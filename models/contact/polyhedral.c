@@ -452,8 +452,7 @@ const perp_contact_desc perp_contact_polyhedral = {
          .reference = "Cline 2002, section 2.7.3; STAR 2012, section 3.1.4",
          .equation =
              "0 <= lambda_j _|_ d_j . u+ + s >= 0, 0 <= s _|_ mu lambda_n - sum lambda_j >= 0",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_DENSE },
   .rows = polyhedral_rows,
   .fits = polyhedral_fits,

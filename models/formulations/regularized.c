@@ -85,8 +85,7 @@ const perp_formulation_desc perp_formulation_regularized = {
          .reference = "Servin 2011, time integration of constrained multibodies; Lacoursiere 2007",
          .equation = "M v+ = M v + h f + J' p,  J v+ + compliance p / (h (h + relaxation)) = "
                      "-C / (h + relaxation)",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT },
   .create = regularized_create,
   .restart = perp_stepping_restart,

@@ -270,8 +270,7 @@ const perp_formulation_desc perp_formulation_velocity_implicit = {
          .summary = "time stepping with springs, dampers and drag taken at the end of the step",
          .reference = "Cline 2002, section 2.7.4, eq. 2.50-2.55",
          .equation = "(M - h^2 df/dq - h df/dv) v+ = M v + h f - h df/dv v + J' lambda",
-         .opts = options,
-         .opts_size = sizeof(opts),
+         PERP_OPTIONS(options, opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_FEEDBACK },

@@ -92,7 +92,7 @@ const perp_scene_desc perp_scene_stack = {
          .summary = "N cubes on each other: nothing may move, forces from statics",
          .reference = "statics; Vondrak 2005, section 9.1",
          .equation = "lambda_i = (N - i) m g",
-         PERP_SCENE_OPTIONS(stack_options, struct stack_opts) },
+         PERP_OPTIONS(stack_options, struct stack_opts) },
   .build = build_stack,
 };
 
@@ -123,7 +123,7 @@ const perp_scene_desc perp_scene_mass_ratio = {
          .summary = "a light cube carries a heavy one",
          .reference = "statics",
          .equation = "lambda = (1 + r) m g, r m g",
-         PERP_SCENE_OPTIONS(ratio_options, struct stack_opts) },
+         PERP_OPTIONS(ratio_options, struct stack_opts) },
   .build = build_ratio,
 };
 
@@ -178,7 +178,7 @@ const perp_scene_desc perp_scene_wall = {
   .d = { .name = "wall",
          .summary = "a wall of bricks in running bond: nothing may move",
          .reference = "statics: the floor carries the weight",
-         PERP_SCENE_OPTIONS(wall_options, struct stack_opts) },
+         PERP_OPTIONS(wall_options, struct stack_opts) },
   .build = build_wall,
 };
 
@@ -216,6 +216,6 @@ const perp_scene_desc perp_scene_pyramid = {
   .d = { .name = "pyramid",
          .summary = "rows of n, n - 1, ..., 1 cubes: nothing may move",
          .reference = "statics: the floor carries the weight",
-         PERP_SCENE_OPTIONS(pyramid_options, struct stack_opts) },
+         PERP_OPTIONS(pyramid_options, struct stack_opts) },
   .build = build_pyramid,
 };

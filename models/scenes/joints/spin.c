@@ -109,7 +109,7 @@ const perp_scene_desc perp_scene_rolling_disc = {
          .summary = "a thin disc rolls, leaning, without slip",
          .reference = "own reference to 27 digits",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
-         PERP_SCENE_OPTIONS(disc_options, struct disc_opts) },
+         PERP_OPTIONS(disc_options, struct disc_opts) },
   .build = build_disc,
 };
 
@@ -178,7 +178,7 @@ const perp_scene_desc perp_scene_spinning_wheel = {
          .summary = "a wheel that leans and turns steadily in a circle",
          .reference = "closed form, derived in the file",
          .equation = "W^2 = (g/R) cos / (sin (3/2 rho/R + 1/4 cos))",
-         PERP_SCENE_OPTIONS(wheel_options, struct wheel_opts) },
+         PERP_OPTIONS(wheel_options, struct wheel_opts) },
   .build = spin_build_wheel,
 };
 
@@ -225,7 +225,7 @@ const perp_scene_desc perp_scene_rattleback = {
          .summary = "a celtic stone: its spin reverses",
          .reference = "own reference to 26 digits, parameters of Modia3D",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
-         PERP_SCENE_OPTIONS(rattle_options, struct rattle_opts) },
+         PERP_OPTIONS(rattle_options, struct rattle_opts) },
   .build = build_rattle,
 };
 
@@ -301,7 +301,7 @@ const perp_scene_desc perp_scene_tippe_top = {
          .summary = "a top that turns over by sliding friction; Jellett's constant is kept",
          .reference = "Jellett 1872, with Coulomb friction",
          .equation = "L . r = const",
-         PERP_SCENE_OPTIONS(tippe_options, struct tippe_opts) },
+         PERP_OPTIONS(tippe_options, struct tippe_opts) },
   .build = build_tippe,
 };
 
@@ -371,6 +371,6 @@ const perp_scene_desc perp_scene_turntable = {
              "a ball rolls on a turning table: its centre runs on a circle at 2/7 of the rate",
          .reference = "closed form",
          .equation = "v = 2/7 W z x (r - r_c)",
-         PERP_SCENE_OPTIONS(table_options, struct table_opts) },
+         PERP_OPTIONS(table_options, struct table_opts) },
   .build = build_table,
 };

@@ -532,8 +532,7 @@ const perp_lcp_desc perp_lcp_auto = {
              "chooses by structure, certifies, falls back until something solves the problem",
          .reference = "none; every part has its own",
          .equation = "solver after solver until both rules hold",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
                  PERP_LCP_EXHAUSTIVE },

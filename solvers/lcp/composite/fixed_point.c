@@ -171,8 +171,7 @@ const perp_lcp_desc perp_lcp_fixed_point = {
          .summary = "boxed friction by refreshed limits around any boxed solver",
          .reference = "STAR 4.3.4 (decoupled limits)",
          .equation = "g = mu max(lambda_n(g), 0), lambda(g) from the boxed LCP with limits g",
-         .opts = option_table,
-         .opts_size = sizeof(struct options),
+         PERP_OPTIONS(option_table, struct options),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = fixed_point_create,

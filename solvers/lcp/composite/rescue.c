@@ -269,8 +269,7 @@ const perp_lcp_desc perp_lcp_rescue = {
                     "solution then, but impulses to go on with",
          .reference = "Smith, Open Dynamics Engine v0.5 User Guide, 3.8.2 (softened constraints)",
          .equation = "A + eps diag(A) in place of A, where nothing solves the problem itself",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
                  PERP_LCP_CHOOSES },

@@ -330,8 +330,7 @@ const perp_lcp_desc perp_lcp_staggered = {
              "normal and friction problems in turn, a solver of choice for each, accelerated",
          .reference = "STAR 2012, section 4.3.4, eq. 83-84",
          .equation = "lambda_N from lambda_T, lambda_T from lambda_N, until both stay",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },

@@ -407,8 +407,7 @@ const perp_lcp_desc perp_lcp_cone_newton = {
              "semismooth Newton on the natural map of circular cones and boxes, dense or sparse",
          .reference = "Alart & Curnier 1991; STAR 2012, section 4.4",
          .equation = "n - max(n - w_n / a, 0) = 0,  T - P(T - w_T / a, mu n) = 0",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED |
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },

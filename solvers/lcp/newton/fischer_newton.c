@@ -351,8 +351,7 @@ const perp_lcp_desc perp_lcp_fischer_newton = {
              "semismooth Newton on the Fischer-Burmeister function (P0 problems), dense or sparse",
          .reference = "STAR 2012, section 4.4, eq. 85-89, 94-99, 101, 102",
          .equation = "phi(lambda - lo, phi(hi - lambda, -w)) = 0",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = fischer_newton_create,

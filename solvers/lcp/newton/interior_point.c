@@ -302,8 +302,7 @@ const perp_lcp_desc perp_lcp_interior_point = {
              "predictor-corrector interior point method for monotone problems, dense or sparse",
          .reference = "Mehrotra 1992; Wright, Primal-Dual Interior-Point Methods (1997)",
          .equation = "(A + diag(z / s)) dlambda = r,  s z = sigma m",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE },
   .create = interior_point_create,

@@ -178,8 +178,7 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
              "semismooth Newton on the natural map, active sets (P problems), dense or sparse",
          .reference = "STAR 2012, eq. 67, 68 and 73 and section 4.4",
          .equation = "lambda - clamp(lambda - w / a, lo, hi) = 0",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = minmap_newton_create,

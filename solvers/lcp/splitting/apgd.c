@@ -120,8 +120,7 @@ const perp_lcp_desc perp_lcp_apgd = {
          .reference = "Nesterov 1983; O'Donoghue and Candes 2015; Mazhar et al. 2015",
          .equation =
              "lambda = P(y - (A y + b) / (L D)),  y = lambda + beta (lambda - lambda before)",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_ROWS_CAPS },
   .create = apgd_create,
   .solve = apgd_solve,
