@@ -63,8 +63,8 @@ struct ws {
 static void cone_newton_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  double **const v[] = { &w->x, &w->w, &w->scale, &w->e, &w->b, &w->s, &w->best };
-  for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->N.max_n);
+  perp_newton_layout(ws, a);
+  PERP_DOUBLES(a, w->N.max_n, &w->x, &w->w, &w->scale, &w->e, &w->b, &w->s, &w->best);
 }
 
 static void cone_newton_destroy(void *ws)
@@ -90,10 +90,10 @@ static perp_status cone_newton_grow(perp_ctx *ctx, struct ws *w, size_t count)
 
 static perp_status cone_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
+  struct ws like = { .o = *(const struct opts *)opts };
   PERP_TRY(
-      perp_newton_create(ctx, "cone-newton", max_n, sizeof(struct ws), cone_newton_layout, ws));
+      perp_newton_create(ctx, "cone-newton", max_n, &like.N, sizeof like, cone_newton_layout, ws));
   struct ws *w = *ws;
-  w->o = *(const struct opts *)opts;
   perp_status status = perp_rows_open(ctx, &w->R, max_n);
   if (status == PERP_OK && max_n <= PERP_SYSTEM_EAGER)
     status = cone_newton_grow(ctx, w, (size_t)max_n * (size_t)max_n);

@@ -77,16 +77,15 @@ struct ws {
 static void fischer_newton_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  int n = w->N.max_n;
-  PERP_DOUBLES(a, n, &w->psi, &w->a, &w->b, &w->c, &w->s);
+  perp_newton_layout(ws, a);
+  PERP_DOUBLES(a, w->N.max_n, &w->psi, &w->a, &w->b, &w->c, &w->s);
 }
 
 static perp_status fischer_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  PERP_TRY(perp_newton_create(ctx, "fischer-newton", max_n, sizeof(struct ws),
-                              fischer_newton_layout, ws));
-  ((struct ws *)*ws)->o = *(const struct opts *)opts;
-  return PERP_OK;
+  struct ws like = { .o = *(const struct opts *)opts };
+  return perp_newton_create(ctx, "fischer-newton", max_n, &like.N, sizeof like,
+                            fischer_newton_layout, ws);
 }
 
 /* phi without cancellation where both arguments are positive */

@@ -47,17 +47,16 @@ struct ws {
 static void interior_point_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  double **const v[] = { &w->sl,  &w->su,  &w->zl,  &w->zu, &w->dsl, &w->dsu,
-                         &w->dzl, &w->dzu, &w->res, &w->cl, &w->cu };
-  for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->N.max_n);
+  perp_newton_layout(ws, a);
+  PERP_DOUBLES(a, w->N.max_n, &w->sl, &w->su, &w->zl, &w->zu, &w->dsl, &w->dsu, &w->dzl, &w->dzu,
+               &w->res, &w->cl, &w->cu);
 }
 
 static perp_status interior_point_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  PERP_TRY(perp_newton_create(ctx, "interior-point", max_n, sizeof(struct ws),
-                              interior_point_layout, ws));
-  ((struct ws *)*ws)->o = *(const struct opts *)opts;
-  return PERP_OK;
+  struct ws like = { .o = *(const struct opts *)opts };
+  return perp_newton_create(ctx, "interior-point", max_n, &like.N, sizeof like,
+                            interior_point_layout, ws);
 }
 
 /* no room between the bounds: lo = hi, or friction with mu = 0 */

@@ -49,9 +49,9 @@ struct ws {
 
 static perp_status minmap_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  PERP_TRY(perp_newton_create(ctx, "minmap-newton", max_n, sizeof(struct ws), NULL, ws));
-  ((struct ws *)*ws)->o = *(const struct opts *)opts;
-  return PERP_OK;
+  struct ws like = { .o = *(const struct opts *)opts };
+  return perp_newton_create(ctx, "minmap-newton", max_n, &like.N, sizeof like, perp_newton_layout,
+                            ws);
 }
 
 /* |sqrt(a) H|^2 / 2 */

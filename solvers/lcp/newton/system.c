@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void system_layout(perp_system *S, perp_arena *a)
+static void system_layout(void *ws, perp_arena *a)
 {
+  perp_system *S = ws;
   int n = S->max_n;
   PERP_INTS(a, n, &S->index, &S->pivot);
   PERP_DOUBLES(a, n, &S->rhs, &S->omega, &S->sigma, &S->d, &S->gamma, &S->res, &S->cor, &S->Ax);
@@ -30,9 +31,7 @@ static perp_status system_grow(perp_ctx *ctx, double **block, size_t *capacity, 
 perp_status perp_system_open(perp_ctx *ctx, perp_system *S, int max_n)
 {
   *S = (perp_system){ .max_n = max_n, .floor = 1e-10 };
-  system_layout(S, &S->own);
-  PERP_TRY(perp_arena_reserve(ctx, &S->own));
-  system_layout(S, &S->own);
+  PERP_TRY(perp_arena_layout(ctx, &S->own, system_layout, S));
   size_t n = (size_t)max_n;
   if (max_n <= PERP_SYSTEM_EAGER) PERP_TRY(system_grow(ctx, &S->K, &S->capacity, n * n));
   return PERP_OK;
