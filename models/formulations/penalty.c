@@ -48,13 +48,6 @@ typedef struct workspace {
   double assembly_s, step_s;
 } workspace;
 
-static double penalty_norm_inf(int n, const double *x)
-{
-  double worst = 0;
-  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(x[i]));
-  return worst;
-}
-
 static double penalty_now(const workspace *w)
 {
   return w->timing ? perp_clock_thread() : 0;
@@ -87,7 +80,7 @@ static perp_ode_answer penalty_accept(void *user, double t, double *q, double *v
   if (!perp_all_finite(w->model->nq, q) || !perp_all_finite(w->model->nv, v))
     return PERP_ODE_FAILED;
   perp_eval_at(&w->e, w->model, q);
-  w->drift = penalty_norm_inf(w->model->m, w->e.C);
+  w->drift = perp_worst(w->model->m, w->e.C);
   return PERP_ODE_OK;
 }
 

@@ -199,7 +199,7 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
     info->reason = point_mass_make_step(w, end - w->grid.t);
     if (info->reason > 0) {
       perp_eval_at(&w->e, w->model, w->q_out);
-      w->drift = perp_point_mass_norm(w->model->m, w->e.C);
+      w->drift = perp_worst(w->model->m, w->e.C);
       perp_time_grid_accept(&w->grid, end);
     }
   }
