@@ -18,8 +18,7 @@ static int cone_rows(int dim)
 
 static perp_status cone_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
-  (void)opts;
-  (void)dim;
+  (void)opts, (void)dim;
   if (!(lcp->caps & PERP_LCP_CONE))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact cone needs an lcp that serves circular cones (block-gs, pgs, "

@@ -15,10 +15,7 @@ static int frictionless_rows(int dim)
 
 static perp_status frictionless_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
-  (void)ctx;
-  (void)opts;
-  (void)dim;
-  (void)lcp;
+  (void)ctx, (void)opts, (void)dim, (void)lcp;
   return PERP_OK;
 }
 

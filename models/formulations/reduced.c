@@ -81,8 +81,7 @@ static perp_ode_answer reduced_deriv(void *user, double t, double h, const doubl
                                      const double *u, bool intermediate, double *qdot, double *udot)
 {
   struct reduced *w = user;
-  (void)h;
-  (void)intermediate;
+  (void)h, (void)intermediate;
   const double start = reduced_clock(w);
   reduced_forces(w, t, q, u, true);
   const double middle = reduced_clock(w);

@@ -342,9 +342,8 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
   perp_body_def table = { .name = "table",
                           .mass = perp_mass_cylinder(HEAVY * o->mass, 100, 1),
                           .w = { 0, 0, o->rate } };
-  const int a = perp_build_body(&y, &table, origin, 0, 0);
-  perp_shape_def top = { .name = "table", .kind = PERP_SHAPE_PLANE, .body = a };
-  perp_build_shape(&y, &top);
+  perp_shape_def top = { .kind = PERP_SHAPE_PLANE };
+  const int a = perp_build_solid(&y, &table, &top, origin, 0, 0);
   const perp_joint_def axle = perp_scene_joint(PERP_JOINT_HINGE, "axle", PERP_WORLD, a, 2);
   perp_build_joint(&y, &axle);
   /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d -
@@ -354,9 +353,8 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
                         .mass = perp_mass_sphere(o->mass, R),
                         .w = { (o->rate * o->distance - o->speed) / R, 0, 0 } };
   y.v[1] = o->speed;
-  const int ball = perp_build_body(&y, &def, p, 0, 0);
-  perp_shape_def sphere = { .name = "ball", .kind = PERP_SHAPE_SPHERE, .body = ball, .radius = R };
-  perp_build_shape(&y, &sphere);
+  perp_shape_def sphere = { .kind = PERP_SHAPE_SPHERE, .radius = R };
+  const int ball = perp_build_solid(&y, &def, &sphere, p, 0, 0);
   const double rate = 2.0 / 7 * o->rate;
   PERP_TRY(perp_build_end(&y, R, 2 * M_PI / rate));
   scene->driven = true; /* the axle */

@@ -458,9 +458,7 @@ static perp_status enumerate_create(perp_ctx *ctx, int max_n, const void *opts, 
 static bool good_enough(void *user, const double *lambda, const double *w, const signed char *state)
 {
   const struct search *s = user;
-  (void)lambda;
-  (void)w;
-  (void)state;
+  (void)lambda, (void)w, (void)state;
   return !(s->best_rel <= 1e-2 * s->accept);
 }
 
