@@ -54,7 +54,9 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
                                    double h, void **ws)
 {
   const opts *o = parts->formulation.opts;
-  return perp_stepping_create(ctx, model, parts, &o->contact, h, sizeof(perp_stepping), ws);
+  perp_stepping like = { 0 };
+  return perp_stepping_create(ctx, model, parts, &o->contact, h, &like, sizeof like,
+                              perp_stepping_layout, ws);
 }
 
 const perp_formulation_desc perp_formulation_velocity = {
