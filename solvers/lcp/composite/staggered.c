@@ -40,8 +40,7 @@ static const perp_opt options[] = {
             "cone-newton for cones, lemke for Stewart-Trinkle rows (not symmetric, zeros on the "
             "diagonal)"),
   PERP_INT(struct opts, max_iter, 500, 1, 1e9, "rounds before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_REAL(struct opts, relax, 1, 0, 1, PERP_OPEN_MIN, "",
             "relaxation of the friction multipliers"),
   PERP_INT(struct opts, depth, 8, 0, MOST_DEPTH, "rounds of the Anderson acceleration; 0: none"),

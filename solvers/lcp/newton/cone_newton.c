@@ -39,8 +39,7 @@ struct opts {
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 300, 1, 1e9, "Newton steps before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, warm, 50, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
   PERP_INT(struct opts, window, 8, 1, 16,
            "non-monotone line search: values to fall below; 1: monotone"),
@@ -76,18 +75,6 @@ static void cone_newton_destroy(void *ws)
   perp_newton_destroy(w);
 }
 
-static perp_status cone_newton_grow(perp_ctx *ctx, struct ws *w, size_t count)
-{
-  if (count <= w->capacity) return PERP_OK;
-  free(w->matrix);
-  w->capacity = 0;
-  w->matrix = malloc(count * sizeof *w->matrix);
-  if (w->matrix == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a matrix of %zu numbers", count);
-  w->capacity = count;
-  return PERP_OK;
-}
-
 static perp_status cone_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   struct ws like = { .o = *(const struct opts *)opts };
@@ -96,7 +83,7 @@ static perp_status cone_newton_create(perp_ctx *ctx, int max_n, const void *opts
   struct ws *w = *ws;
   perp_status status = perp_rows_open(ctx, &w->R, max_n);
   if (status == PERP_OK && max_n <= PERP_SYSTEM_EAGER)
-    status = cone_newton_grow(ctx, w, (size_t)max_n * (size_t)max_n);
+    status = perp_system_grow(ctx, &w->matrix, &w->capacity, (size_t)max_n * (size_t)max_n);
   if (status != PERP_OK) {
     cone_newton_destroy(w);
     *ws = NULL;
@@ -170,7 +157,7 @@ static perp_status turn_problem(perp_ctx *ctx, struct ws *w)
   if (p->F != NULL) {
     const perp_blocks *F = p->F;
     size_t size = (size_t)F->joff[F->jptr[F->nc]];
-    PERP_TRY(cone_newton_grow(ctx, w, size));
+    PERP_TRY(perp_system_grow(ctx, &w->matrix, &w->capacity, size));
     memcpy(w->matrix, F->J, size * sizeof *w->matrix);
     for (int c = 0; c < F->nc; c++)
       for (int i = F->cptr[c], r = F->cptr[c + 1] - i, l = 0; l < r; l++)
@@ -194,7 +181,7 @@ static perp_status turn_problem(perp_ctx *ctx, struct ws *w)
     w->turned.F = &w->F;
   } else {
     size_t ld = (size_t)n;
-    PERP_TRY(cone_newton_grow(ctx, w, ld * ld));
+    PERP_TRY(perp_system_grow(ctx, &w->matrix, &w->capacity, ld * ld));
     for (size_t j = 0; j < ld; j++)
       memcpy(w->matrix + j * ld, p->A + j * (size_t)p->lda, ld * sizeof *w->matrix);
     for (int i = 0; i < n; i++) {

@@ -49,8 +49,7 @@ struct opts {
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Newton steps before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
   PERP_ENUM(
       struct opts, kink, KINK_PERTURB, kinks,

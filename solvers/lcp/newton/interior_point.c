@@ -31,8 +31,7 @@ struct opts {
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 100, 1, 1e9, "steps before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, crossover, 4, 0, 1000, "active-set solves to finish with; 0: none"),
   PERP_OPTIONS_END
 };

@@ -31,8 +31,7 @@ struct opts {
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Newton steps before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
   PERP_INT(struct opts, smooth, 10, 0, 1e6,
            "Gauss-Seidel sweeps after every step but the first, kept where they help; not with "
