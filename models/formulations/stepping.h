@@ -25,9 +25,10 @@ typedef struct perp_stepping {
 
 /* Arrays of the stepping that ws begins with, for the layout of the whole; k.model is there. */
 void perp_stepping_layout(void *ws, perp_arena *a);
-/* A workspace like *like, which is `size` bytes that begin with a perp_stepping: zeros and `prepare`.  contact: NULL
- * where the model has no shapes and the gyroscopic torque is explicit.  Allocates all but what grows with contacts.
- * PERP_ERR_UNSUPPORTED: an ode with more than one evaluation a step.  *ws NULL on failure. */
+/* A workspace like *like, which is `size` bytes that begin with a perp_stepping: zeros and
+ * `prepare`.  contact: NULL where the model has no shapes and the gyroscopic torque is explicit.
+ * Allocates all but what grows with contacts.  PERP_ERR_UNSUPPORTED: an ode with more than one
+ * evaluation a step.  *ws NULL on failure. */
 perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                  const perp_contact_opts *contact, double h, perp_stepping *like,
                                  size_t size, perp_layout_fn *layout, void **ws);

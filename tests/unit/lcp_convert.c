@@ -154,7 +154,8 @@ static void check_slope(void)
   }
 }
 
-/* Stewart and Trinkle's problem from contact data: F has one group of three rows a contact, b = J v + ... [3 nc], mu [nc] */
+/* Stewart and Trinkle's problem from contact data: F has one group of three rows a contact,
+ * b = J v + ... [3 nc], mu [nc] */
 static perp_status from_contacts(const perp_blocks *F, const double *b, const double *mu, int n_d,
                                  perp_lcp_problem *out)
 {

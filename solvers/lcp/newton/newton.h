@@ -22,8 +22,8 @@ typedef struct perp_newton {
 
 /* Arrays of the perp_newton that ws begins with, for the layout of the whole. */
 void perp_newton_layout(void *ws, perp_arena *a);
-/* A workspace like *like, which is `size` bytes that begin with a perp_newton.  name: for messages.  *ws NULL on
- * failure: PERP_ERR_DIM (max_n < 0), PERP_ERR_NOMEM. */
+/* A workspace like *like, which is `size` bytes that begin with a perp_newton.  name: for messages.
+ * *ws NULL on failure: PERP_ERR_DIM (max_n < 0), PERP_ERR_NOMEM. */
 perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, perp_newton *like,
                                size_t size, perp_layout_fn *layout, void **ws);
 void perp_newton_destroy(void *ws); /* NULL is fine */
