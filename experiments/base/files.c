@@ -226,9 +226,7 @@ char *perp_temp_folder(perp_ctx *ctx)
 
 static int files_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-  (void)st;
-  (void)type;
-  (void)ftw;
+  (void)st, (void)type, (void)ftw;
   remove(path);
   return 0;
 }

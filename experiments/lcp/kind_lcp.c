@@ -68,8 +68,7 @@ static const perp_metric table[] = {
 
 static const perp_metric *kind_lcp_metrics(const perp_ctx *ctx, perp_pool *pool)
 {
-  (void)ctx;
-  (void)pool;
+  (void)ctx, (void)pool;
   return table;
 }
 

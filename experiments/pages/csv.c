@@ -78,13 +78,6 @@ void perp_csv_free(perp_csv *table)
   *table = (perp_csv){ 0 };
 }
 
-int perp_csv_column(const perp_csv *table, const char *name)
-{
-  for (int i = 0; i < table->columns; i++)
-    if (strcmp(table->header[i], name) == 0) return i;
-  return -1;
-}
-
 int perp_csv_field(const perp_csv *table, const char *name)
 {
   size_t n = strlen(name);

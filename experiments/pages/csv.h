@@ -17,8 +17,7 @@ typedef struct perp_csv {
 perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table);
 void perp_csv_free(perp_csv *table);
 
-int perp_csv_column(const perp_csv *table, const char *name); /* -1 when there is none */
-/* The same without regard to a unit in the header: "t" finds "t[s]". */
+/* By name, without regard to a unit in the header: "t" finds "t[s]"; -1 when there is none. */
 int perp_csv_field(const perp_csv *table, const char *name);
 /* "" for column -1 */
 const char *perp_csv_text(const perp_csv *table, int row, int column);

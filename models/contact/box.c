@@ -17,8 +17,6 @@
 #include "models/contact/contact_solver.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { REFRESHED, FIXED };
 static const char *const limits_names[] = { "refreshed", "fixed", NULL };
@@ -60,50 +58,12 @@ static perp_status box_fits(perp_ctx *ctx, const void *opts, int dim, const perp
   return PERP_OK;
 }
 
-static void box_destroy(void *ws)
-{
-  struct ws *w = ws;
-  if (w == NULL) return;
-  perp_contact_solver_close(&w->j);
-  free(w);
-}
-
 static perp_status box_create(perp_ctx *ctx, const perp_contact_setup *setup, const void *opts,
                               void **ws)
 {
-  *ws = NULL;
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "box: no memory");
-  w->o = *(const struct opts *)opts;
-  perp_status status = perp_contact_solver_open(ctx, setup, &w->j);
-  if (status != PERP_OK) {
-    box_destroy(w);
-    return status;
-  }
-  *ws = w;
+  PERP_TRY(perp_contact_solver_new(ctx, setup, "box", sizeof(struct ws), ws));
+  ((struct ws *)*ws)->o = *(const struct opts *)opts;
   return PERP_OK;
-}
-
-/* The rows of the contacts. */
-typedef struct rows_job {
-  perp_contact_solver *j;
-  const perp_contact_island *island;
-} rows_job;
-
-static void rows_share(void *user, int member, int members)
-{
-  const rows_job *job = user;
-  const perp_contact_solver *j = job->j;
-  const perp_contact_island *island = job->island;
-  const int r = j->setup.dim, end = perp_share(island->nc, member + 1, members);
-  for (int c = perp_share(island->nc, member, members); c < end; c++)
-    for (int k = 0; k < r; k++) {
-      int i = r * c + k;
-      j->lo[i] = k == 0 && island->lo != NULL ? island->lo[c] : 0;
-      j->hi[i] = k == 0 ? HUGE_VAL : 0;
-      j->fric_of[i] = k == 0 ? -1 : r * c;
-      j->mu[i] = k == 0 ? 0 : island->mu[c];
-    }
 }
 
 static perp_status box_solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
@@ -111,42 +71,23 @@ static perp_status box_solve(perp_ctx *ctx, void *ws, const perp_contact_island 
 {
   struct ws *w = ws;
   perp_contact_solver *j = &w->j;
-  const int r = j->setup.dim, nc = island->nc, n = r * nc + island->joints;
-  double rel;
+  const int r = j->setup.dim, nc = island->nc;
+  perp_lcp p;
   (void)slip;
-  PERP_TRY(perp_contact_solver_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
-  rows_job job = { j, island };
-  perp_team(island->F != NULL ? island->F->threads : 1, rows_share, &job);
-  for (int i = r * nc; i < n; i++) {
-    perp_contact_row_bounds(island, i - r * nc, &j->lo[i], &j->hi[i]);
-    j->fric_of[i] = -1;
-    j->mu[i] = 0;
-  }
-  perp_lcp p = { .n = n,
-                 .A = island->A,
-                 .lda = island->lda,
-                 .F = island->F,
-                 .b = island->b,
-                 .lo = j->lo,
-                 .hi = j->hi,
-                 .fric_of = j->fric_of,
-                 .mu = j->mu,
-                 .tol_data = j->setup.tol_data,
-                 .frozen = w->o.limits == FIXED };
-  if (p.frozen) {
+  PERP_TRY(perp_contact_solver_rows(ctx, j, island, r, &p));
+  if (w->o.limits == FIXED) {
+    p.frozen = true;
     /* the guess has friction, the first pass has none */
     for (int i = 0; i < r * nc; i++) j->lambda[i] = i % r == 0 ? impulse[i] : 0;
-    for (int i = r * nc; i < n; i++) j->lambda[i] = impulse[i];
-    if (!perp_contact_solver_good(j, &p, island, j->lambda, &rel, count))
-      PERP_TRY(perp_contact_solver_solve(ctx, j, &p, rel, j->lambda, count));
+    for (int i = r * nc; i < p.n; i++) j->lambda[i] = impulse[i];
+    PERP_TRY(perp_contact_solver_answer(ctx, j, &p, island, j->lambda, count));
     for (int i = 0; i < r * nc; i++) {
       if (i % r == 0) continue;
       j->hi[i] = j->mu[i] * fmax(j->lambda[i - i % r], 0);
       j->lo[i] = -j->hi[i];
     }
   }
-  if (perp_contact_solver_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
-  return perp_contact_solver_solve(ctx, j, &p, rel, impulse, count);
+  return perp_contact_solver_answer(ctx, j, &p, island, impulse, count);
 }
 
 const perp_contact_desc perp_contact_box = {
@@ -154,13 +95,12 @@ const perp_contact_desc perp_contact_box = {
          .summary = "friction pyramid: each tangential component is bounded by mu lambda_n",
          .reference = "Vondrak 2005, section 6.5.3",
          .equation = "|lambda_k| <= mu lambda_n along each of two tangents",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_BOX },
   .rows = box_rows,
   .fits = box_fits,
   .create = box_create,
   .solve = box_solve,
   .observe = perp_contact_solver_observe,
-  .destroy = box_destroy,
+  .destroy = perp_contact_solver_free,
 };

@@ -11,8 +11,6 @@
  * 2012, eq. 21 and 40. */
 #include "models/contact/contact_solver.h"
 
-#include <math.h>
-
 static int cone_rows(int dim)
 {
   return dim;
@@ -20,8 +18,7 @@ static int cone_rows(int dim)
 
 static perp_status cone_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
-  (void)opts;
-  (void)dim;
+  (void)opts, (void)dim;
   if (!(lcp->caps & PERP_LCP_CONE))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact cone needs an lcp that serves circular cones (block-gs, pgs, "
@@ -34,39 +31,22 @@ static perp_status cone_create(perp_ctx *ctx, const perp_contact_setup *setup, c
                                void **ws)
 {
   (void)opts;
-  return perp_contact_solver_new(ctx, setup, "cone", ws);
+  return perp_contact_solver_new(ctx, setup, "cone", sizeof(perp_contact_solver), ws);
 }
 
 static perp_status cone_solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
                               double *impulse, double *slip, perp_contact_count *count)
 {
   perp_contact_solver *j = ws;
-  const int r = j->setup.dim, nc = island->nc, n = r * nc + island->joints;
-  double rel;
+  const int r = j->setup.dim;
+  perp_lcp p;
   (void)slip;
-  PERP_TRY(perp_contact_solver_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
-  for (int i = 0; i < n; i++) {
-    int k = i < r * nc ? i % r : -1;
-    j->lo[i] = k == 0 && island->lo != NULL ? island->lo[i / r] : 0;
-    j->hi[i] = HUGE_VAL;
-    if (k < 0) perp_contact_row_bounds(island, i - r * nc, &j->lo[i], &j->hi[i]);
-    j->fric_of[i] = k > 0 ? i - k : -1;
-    j->mu[i] = k > 0 ? island->mu[i / r] : 0;
-    j->cone[i] = r == 3 && k == 1;
+  PERP_TRY(perp_contact_solver_rows(ctx, j, island, r, &p));
+  if (r == 3) {
+    for (int i = 0; i < p.n; i++) j->cone[i] = i < r * island->nc && i % r == 1;
+    p.cone = j->cone;
   }
-  perp_lcp p = { .n = n,
-                 .A = island->A,
-                 .lda = island->lda,
-                 .F = island->F,
-                 .b = island->b,
-                 .lo = j->lo,
-                 .hi = j->hi,
-                 .fric_of = j->fric_of,
-                 .mu = j->mu,
-                 .tol_data = j->setup.tol_data,
-                 .cone = r == 3 ? j->cone : NULL };
-  if (perp_contact_solver_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
-  return perp_contact_solver_solve(ctx, j, &p, rel, impulse, count);
+  return perp_contact_solver_answer(ctx, j, &p, island, impulse, count);
 }
 
 const perp_contact_desc perp_contact_cone = {

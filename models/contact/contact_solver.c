@@ -99,10 +99,10 @@ void perp_contact_solver_close(perp_contact_solver *j)
 }
 
 perp_status perp_contact_solver_new(perp_ctx *ctx, const perp_contact_setup *setup,
-                                    const char *name, void **ws)
+                                    const char *name, size_t size, void **ws)
 {
   *ws = NULL;
-  perp_contact_solver *j = calloc(1, sizeof *j);
+  perp_contact_solver *j = calloc(1, size);
   if (j == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", name);
   perp_status status = perp_contact_solver_open(ctx, setup, j);
   if (status != PERP_OK) {
@@ -153,6 +153,56 @@ perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, i
   if (status != PERP_OK) {
     j->cap_n = j->cap_nv = 0;
     return status;
+  }
+  return PERP_OK;
+}
+
+typedef struct rows_job {
+  perp_contact_solver *j;
+  const perp_contact_island *island;
+  int r;
+} rows_job;
+
+/* The rows of a share of the contacts. */
+static void contact_solver_share(void *user, int member, int members)
+{
+  const rows_job *job = user;
+  const perp_contact_solver *j = job->j;
+  const perp_contact_island *island = job->island;
+  const int r = job->r, end = perp_share(island->nc, member + 1, members);
+  for (int c = perp_share(island->nc, member, members); c < end; c++)
+    for (int k = 0; k < r; k++) {
+      int i = r * c + k;
+      j->lo[i] = k == 0 && island->lo != NULL ? island->lo[c] : 0;
+      j->hi[i] = k == 0 ? HUGE_VAL : 0;
+      j->fric_of[i] = k == 0 ? -1 : r * c;
+      j->mu[i] = k == 0 ? 0 : island->mu[c];
+    }
+}
+
+perp_status perp_contact_solver_rows(perp_ctx *ctx, perp_contact_solver *j,
+                                     const perp_contact_island *island, int r, perp_lcp *p)
+{
+  const int contacts = r * island->nc, n = contacts + island->joints;
+  const bool pure = r == 1 && island->joints == 0 && island->lo == NULL;
+  PERP_TRY(perp_contact_solver_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
+  *p = (perp_lcp){ .n = n,
+                   .A = island->A,
+                   .lda = island->lda,
+                   .F = island->F,
+                   .b = island->b,
+                   .lo = pure ? NULL : j->lo,
+                   .hi = pure ? NULL : j->hi,
+                   .fric_of = r > 1 ? j->fric_of : NULL,
+                   .mu = r > 1 ? j->mu : NULL,
+                   .tol_data = j->setup.tol_data };
+  if (pure) return PERP_OK;
+  rows_job job = { j, island, r };
+  perp_team(island->F != NULL ? island->F->threads : 1, contact_solver_share, &job);
+  for (int i = contacts; i < n; i++) {
+    perp_contact_row_bounds(island, i - contacts, &j->lo[i], &j->hi[i]);
+    j->fric_of[i] = -1;
+    j->mu[i] = 0;
   }
   return PERP_OK;
 }
@@ -330,4 +380,13 @@ perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, con
   perp_contact_count_solve(count, j->lcp.d->name, &stats);
   if (j->observer != NULL) j->observer(j->user, p, lambda, &stats);
   return PERP_OK;
+}
+
+perp_status perp_contact_solver_answer(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
+                                       const perp_contact_island *island, double *lambda,
+                                       perp_contact_count *count)
+{
+  double rel;
+  if (perp_contact_solver_good(j, p, island, lambda, &rel, count)) return PERP_OK;
+  return perp_contact_solver_solve(ctx, j, p, rel, lambda, count);
 }

@@ -37,16 +37,20 @@ typedef struct perp_contact_solver {
 perp_status perp_contact_solver_open(perp_ctx *ctx, const perp_contact_setup *setup,
                                      perp_contact_solver *j);
 void perp_contact_solver_close(perp_contact_solver *j);
-/* For models with nothing of their own: create and destroy a workspace that is a perp_contact_solver.  name stands in
- * the message when there is no memory. */
+/* Create and destroy a workspace of `size` bytes that begins with a perp_contact_solver, zeros
+ * behind it.  name stands in the message when there is no memory. */
 perp_status perp_contact_solver_new(perp_ctx *ctx, const perp_contact_setup *setup,
-                                    const char *name, void **ws);
+                                    const char *name, size_t size, void **ws);
 void perp_contact_solver_free(void *ws); /* NULL is fine */
 /* observe of all models: ws begins with its perp_contact_solver. */
 void perp_contact_solver_observe(void *ws, perp_contact_observer *observer, void *user);
 /* Room for n rows and nv columns of J.  Allocates only when that is more than ever; the arrays then lose
  * their contents. */
 perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, int n, int nv);
+/* The problem of an island with r rows a contact: its normal row, then its friction rows, at the
+ * end the joints.  Room as by perp_contact_solver_reserve. */
+perp_status perp_contact_solver_rows(perp_ctx *ctx, perp_contact_solver *j,
+                                     const perp_contact_island *island, int r, perp_lcp *p);
 /* Is lambda a solution already, to the tolerance `accept` and that of the data?  With the row scales a [n] of the caller,
  * which should not be larger than those of the judge, and w = A lambda + b.  An answer that is used again leaves
  * again what it left, step after step: so that light bodies under heavy ones keep still, that must be at most ten times
@@ -63,6 +67,11 @@ bool perp_contact_solver_good(perp_contact_solver *j, const perp_lcp *p,
  * finite. */
 perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
                                       double rel, double *lambda, perp_contact_count *count);
+/* The same for a problem whose rows are those of the island; a guess that is `good` is the
+ * answer. */
+perp_status perp_contact_solver_answer(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
+                                       const perp_contact_island *island, double *lambda,
+                                       perp_contact_count *count);
 /* A problem that is too large for its matrix: a failure with the guess as its answer. */
 void perp_contact_solver_refused(const perp_stats *stats, perp_contact_count *count);
 

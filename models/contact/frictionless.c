@@ -7,8 +7,6 @@
  * symmetric positive semidefinite: every solver serves it. */
 #include "models/contact/contact_solver.h"
 
-#include <math.h>
-
 static int frictionless_rows(int dim)
 {
   (void)dim;
@@ -17,10 +15,7 @@ static int frictionless_rows(int dim)
 
 static perp_status frictionless_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
-  (void)ctx;
-  (void)opts;
-  (void)dim;
-  (void)lcp;
+  (void)ctx, (void)opts, (void)dim, (void)lcp;
   return PERP_OK;
 }
 
@@ -28,35 +23,16 @@ static perp_status frictionless_create(perp_ctx *ctx, const perp_contact_setup *
                                        const void *opts, void **ws)
 {
   (void)opts;
-  return perp_contact_solver_new(ctx, setup, "frictionless", ws);
+  return perp_contact_solver_new(ctx, setup, "frictionless", sizeof(perp_contact_solver), ws);
 }
 
 static perp_status frictionless_solve(perp_ctx *ctx, void *ws, const perp_contact_island *island,
                                       double *impulse, double *slip, perp_contact_count *count)
 {
-  perp_contact_solver *j = ws;
-  const int n = island->nc + island->joints;
-  double rel;
+  perp_lcp p;
   (void)slip;
-  PERP_TRY(perp_contact_solver_reserve(ctx, j, n, island->F != NULL ? island->F->nv : 0));
-  perp_lcp p = { .n = n,
-                 .A = island->A,
-                 .lda = island->lda,
-                 .F = island->F,
-                 .b = island->b,
-                 .tol_data = j->setup.tol_data };
-  if (island->joints > 0 || island->lo != NULL) {
-    for (int i = 0; i < island->nc; i++) {
-      j->lo[i] = island->lo != NULL ? island->lo[i] : 0;
-      j->hi[i] = HUGE_VAL;
-    }
-    for (int i = island->nc; i < n; i++)
-      perp_contact_row_bounds(island, i - island->nc, &j->lo[i], &j->hi[i]);
-    p.lo = j->lo;
-    p.hi = j->hi;
-  }
-  if (perp_contact_solver_good(j, &p, island, impulse, &rel, count)) return PERP_OK;
-  return perp_contact_solver_solve(ctx, j, &p, rel, impulse, count);
+  PERP_TRY(perp_contact_solver_rows(ctx, ws, island, 1, &p));
+  return perp_contact_solver_answer(ctx, ws, &p, island, impulse, count);
 }
 
 const perp_contact_desc perp_contact_frictionless = {

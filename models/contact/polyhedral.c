@@ -88,19 +88,17 @@ static void polyhedral_destroy(void *ws)
 {
   struct ws *w = ws;
   if (w == NULL) return;
-  perp_contact_solver_close(&w->j);
   perp_arena_free(&w->arena);
   free(w->A0);
   free(w->A);
-  free(w);
+  perp_contact_solver_free(w);
 }
 
 static perp_status polyhedral_create(perp_ctx *ctx, const perp_contact_setup *setup,
                                      const void *opts, void **ws)
 {
-  *ws = NULL;
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "polyhedral: no memory");
+  PERP_TRY(perp_contact_solver_new(ctx, setup, "polyhedral", sizeof(struct ws), ws));
+  struct ws *w = *ws;
   w->dim = setup->dim;
   w->k = w->dim == 2 ? 2 : ((const struct opts *)opts)->directions;
   const int k = w->k;
@@ -112,14 +110,8 @@ static perp_status polyhedral_create(perp_ctx *ctx, const perp_contact_setup *se
     w->d[0][i + k / 2] = -w->d[0][i];
     w->d[1][i + k / 2] = -w->d[1][i];
   }
-  perp_status status = perp_contact_solver_open(ctx, setup, &w->j);
-  if (status != PERP_OK) {
-    polyhedral_destroy(w);
-    return status;
-  }
   w->j.settle = polyhedral_settle;
   w->j.gain = polyhedral_gain;
-  *ws = w;
   return PERP_OK;
 }
 
@@ -452,8 +444,7 @@ const perp_contact_desc perp_contact_polyhedral = {
          .reference = "Cline 2002, section 2.7.3; STAR 2012, section 3.1.4",
          .equation =
              "0 <= lambda_j _|_ d_j . u+ + s >= 0, 0 <= s _|_ mu lambda_n - sum lambda_j >= 0",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_DENSE },
   .rows = polyhedral_rows,
   .fits = polyhedral_fits,

@@ -23,8 +23,9 @@ static void contacts_layout(void *ws, perp_arena *a)
   c->ball = PERP_CARVE(a, bool, c->model->n_shapes);
 }
 
-static void contacts_layout_grown(perp_contacts *c, perp_arena *a)
+static void contacts_layout_grown(void *ws, perp_arena *a)
 {
+  perp_contacts *c = ws;
   c->impulse = PERP_CARVE(a, double, 3 * (size_t)c->cap);
   c->slip = PERP_CARVE(a, double, c->cap);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
@@ -33,27 +34,19 @@ static void contacts_layout_grown(perp_contacts *c, perp_arena *a)
   c->before = PERP_CARVE(a, perp_contact_memory, c->cap);
 }
 
-/* room for n contacts; what is remembered stays */
+/* room for n contacts; what is remembered stays, where there is memory */
 static perp_status contacts_reserve(perp_ctx *ctx, perp_contacts *c, int n)
 {
   if (n <= c->cap) return PERP_OK;
   perp_arena old = c->grown;
-  perp_contact_memory *before = c->before;
-  int cap = c->cap;
+  const perp_contact_memory *before = c->before;
   c->grown = (perp_arena){ 0 };
   c->cap = n + n / 2 + 16;
-  contacts_layout_grown(c, &c->grown);
-  perp_status status = perp_arena_reserve(ctx, &c->grown);
-  if (status != PERP_OK) {
-    perp_arena_free(&c->grown);
-    c->grown = old;
-    c->cap = cap;
-    return status;
-  }
-  contacts_layout_grown(c, &c->grown);
+  const perp_status status = perp_arena_layout(ctx, &c->grown, contacts_layout_grown, c);
+  if (status != PERP_OK) c->cap = c->n_before = 0;
   if (c->n_before > 0) memcpy(c->before, before, (size_t)c->n_before * sizeof *before);
   perp_arena_free(&old);
-  return PERP_OK;
+  return status;
 }
 
 void perp_contacts_destroy(perp_contacts *c)

@@ -48,13 +48,6 @@ typedef struct workspace {
   double assembly_s, step_s;
 } workspace;
 
-static double penalty_norm_inf(int n, const double *x)
-{
-  double worst = 0;
-  for (int i = 0; i < n; i++) worst = fmax(worst, fabs(x[i]));
-  return worst;
-}
-
 static double penalty_now(const workspace *w)
 {
   return w->timing ? perp_clock_thread() : 0;
@@ -87,7 +80,7 @@ static perp_ode_answer penalty_accept(void *user, double t, double *q, double *v
   if (!perp_all_finite(w->model->nq, q) || !perp_all_finite(w->model->nv, v))
     return PERP_ODE_FAILED;
   perp_eval_at(&w->e, w->model, q);
-  w->drift = penalty_norm_inf(w->model->m, w->e.C);
+  w->drift = perp_worst(w->model->m, w->e.C);
   return PERP_ODE_OK;
 }
 
@@ -221,8 +214,7 @@ const perp_formulation_desc perp_formulation_penalty = {
          .summary = "joints as stiff springs and dampers: no linear system, no exact joint",
          .reference = "Vondrak 2005, section 3.4, eq. 3.9; STAR 2012, section 3.2.1",
          .equation = "M v' = f - J' (stiffness C + damping J v)",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_FORM_USES_ODE },
   .create = penalty_create,
   .restart = penalty_restart,

@@ -32,7 +32,6 @@ struct reduced {
   double drift; /* |C|_inf at the end of the last step */
   perp_ode_sys sys;
   perp_ode *ode;
-  perp_arena arena;
   double *q, *u;       /* [tree nq], [tree nu] */
   double *du, *off;    /* [tree nu], [loops.m] */
   double *qm, *vm;     /* state in the coordinates of the model */
@@ -81,8 +80,7 @@ static perp_ode_answer reduced_deriv(void *user, double t, double h, const doubl
                                      const double *u, bool intermediate, double *qdot, double *udot)
 {
   struct reduced *w = user;
-  (void)h;
-  (void)intermediate;
+  (void)h, (void)intermediate;
   const double start = reduced_clock(w);
   reduced_forces(w, t, q, u, true);
   const double middle = reduced_clock(w);
@@ -180,7 +178,6 @@ static void reduced_destroy(void *ws)
   if (w == NULL) return;
   perp_ode_destroy(w->ode);
   free(w->tree);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -190,38 +187,40 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
   *ws = NULL;
   if (parts->ode.d == NULL)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "reduced needs an ODE solver (perp list ode)");
-  struct reduced *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "reduced: no memory");
-  perp_status status = perp_reduced_create(ctx, model, &w->tree);
-  if (status == PERP_OK)
-    w->loops = (perp_reduced_loops){ .tree = w->tree, .e = &w->eval, .m = w->tree->cut_rows };
-  if (status == PERP_OK) status = perp_arena_layout(ctx, &w->arena, reduced_layout, w);
-  if (status == PERP_OK) {
-    perp_eval_init(&w->eval, model);
-    perp_reduced_loops_start(&w->loops);
-    *w->stale = true;
-    const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
-    if ((parts->ode.d->caps & PERP_ODE_MULTISTEP) != 0) w->slack = SLACK * control->tol;
-    const bool loops = w->loops.m > 0;
-    w->sys = (perp_ode_sys){
-      .nq = w->tree->nq,
-      .nv = w->tree->nu,
-      .caps = perp_reduced_position_only(w->tree) ? PERP_ODE_SYS_POSITION_FORCES : 0,
-      .user = w,
-      .deriv = reduced_deriv,
-      .retract = reduced_retract,
-      .difference = reduced_difference,
-      .project = reduced_project,
-      .size = fmin(1, model->size),
-      .accept = loops ? reduced_accept : NULL,
-      .canonical = loops ? NULL : &reduced_canonical,
-    };
-    status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+  struct reduced like = { 0 };
+  PERP_TRY(perp_reduced_create(ctx, model, &like.tree));
+  like.loops = (perp_reduced_loops){ .tree = like.tree, .m = like.tree->cut_rows };
+  perp_status status = perp_workspace_create(ctx, "reduced", &like, sizeof like, reduced_layout,
+                                             ws);
+  if (status != PERP_OK) {
+    free(like.tree);
+    return status;
   }
-  if (status == PERP_OK)
-    *ws = w;
-  else
-    reduced_destroy(w);
+  struct reduced *w = *ws;
+  w->loops.e = &w->eval;
+  perp_eval_init(&w->eval, model);
+  perp_reduced_loops_start(&w->loops);
+  *w->stale = true;
+  const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
+  if ((parts->ode.d->caps & PERP_ODE_MULTISTEP) != 0) w->slack = SLACK * control->tol;
+  const bool loops = w->loops.m > 0;
+  w->sys = (perp_ode_sys){
+    .nq = w->tree->nq,
+    .nv = w->tree->nu,
+    .caps = perp_reduced_position_only(w->tree) ? PERP_ODE_SYS_POSITION_FORCES : 0,
+    .user = w,
+    .deriv = reduced_deriv,
+    .retract = reduced_retract,
+    .difference = reduced_difference,
+    .project = reduced_project,
+    .size = fmin(1, model->size),
+    .accept = loops ? reduced_accept : NULL,
+    .canonical = loops ? NULL : &reduced_canonical,
+  };
+  status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+  if (status == PERP_OK) return PERP_OK;
+  reduced_destroy(w);
+  *ws = NULL;
   return status;
 }
 

@@ -19,8 +19,6 @@
  * solve.  Positions move by symplectic-euler. */
 #include "models/formulations/stepping.h"
 
-#include <stdlib.h>
-
 extern const perp_stab_desc perp_stab_none;
 
 struct opts {
@@ -53,11 +51,11 @@ static void regularized_prepare(perp_stepping *s, double h, const double *v)
   s->k.factored = NULL; /* S depends on h */
 }
 
-static void regularized_destroy(void *ws)
+static void regularized_layout(void *ws, perp_arena *a)
 {
-  if (ws == NULL) return;
-  free(((workspace *)ws)->S);
-  perp_stepping_destroy(ws);
+  workspace *w = ws;
+  perp_stepping_layout(ws, a);
+  w->S = PERP_CARVE(a, double, w->s.k.model->m);
 }
 
 static perp_status regularized_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -65,16 +63,11 @@ static perp_status regularized_create(perp_ctx *ctx, perp_model *model, const pe
 {
   perp_parts with = *parts;
   with.stab = (perp_spec){ &perp_stab_none.d, NULL };
-  PERP_TRY(perp_stepping_create(ctx, model, &with, NULL, h, sizeof(workspace), ws));
+  workspace like = { .s.prepare = regularized_prepare,
+                     .o = *(const struct opts *)parts->formulation.opts };
+  PERP_TRY(perp_stepping_create(ctx, model, &with, NULL, h, &like.s, sizeof like,
+                                regularized_layout, ws));
   workspace *w = *ws;
-  w->s.prepare = regularized_prepare;
-  w->o = *(const struct opts *)parts->formulation.opts;
-  w->S = calloc((size_t)model->m + 1, sizeof *w->S);
-  if (w->S == NULL) {
-    regularized_destroy(w);
-    *ws = NULL;
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "regularized: no memory");
-  }
   for (int i = 0; i < 2; i++) w->s.k.eval[i].blocks.s = w->S;
   return PERP_OK;
 }
@@ -85,8 +78,7 @@ const perp_formulation_desc perp_formulation_regularized = {
          .reference = "Servin 2011, time integration of constrained multibodies; Lacoursiere 2007",
          .equation = "M v+ = M v + h f + J' p,  J v+ + compliance p / (h (h + relaxation)) = "
                      "-C / (h + relaxation)",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT },
   .create = regularized_create,
   .restart = perp_stepping_restart,
@@ -94,5 +86,5 @@ const perp_formulation_desc perp_formulation_regularized = {
   .state = perp_stepping_state,
   .counters = perp_stepping_counters,
   .timing = perp_stepping_timing,
-  .destroy = regularized_destroy,
+  .destroy = perp_stepping_destroy,
 };

@@ -34,13 +34,4 @@ void perp_stepper_state(const void *ws, double *t, const double **q, const doubl
 void perp_stepper_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt);
 void perp_stepper_timing(void *ws, bool on, perp_times *times);
 
-/* max |x_i|; a NaN stays one */
-PERP_INLINE double perp_worst(int n, const double *x)
-{
-  double worst = 0;
-  for (int i = 0; i < n; i++)
-    if (!(fabs(x[i]) <= worst)) worst = fabs(x[i]);
-  return worst;
-}
-
 #endif

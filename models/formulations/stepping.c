@@ -52,7 +52,7 @@ static perp_ode_answer stepping_accept(void *user, double t, double *q, double *
   return contacts == PERP_ODE_OK ? answer : contacts;
 }
 
-static void stepping_layout(void *ws, perp_arena *a)
+void perp_stepping_layout(void *ws, perp_arena *a)
 {
   perp_stepping *w = ws;
   const perp_model *model = w->k.model;
@@ -61,26 +61,22 @@ static void stepping_layout(void *ws, perp_arena *a)
   w->lambda = PERP_CARVE(a, double, model->m);
 }
 
-void perp_stepping_close(perp_stepping *w)
+void perp_stepping_destroy(void *ws)
 {
+  perp_stepping *w = ws;
+  if (w == NULL) return;
   if (w->ode != NULL) perp_ode_destroy(w->ode);
   perp_contacts_destroy(w->contacts);
   perp_drives_destroy(w->drives);
   perp_constrained_destroy(&w->k);
-  perp_arena_free(&w->arena);
+  free(w);
 }
 
-perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model *model,
-                               const perp_parts *parts, const perp_contact_opts *contact, double h)
+static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_parts *parts,
+                                 const perp_contact_opts *contact, double h)
 {
-  if (!(parts->ode.d->caps & PERP_ODE_ONE_EVALUATION))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "formulation %s needs an ode with one evaluation a step (euler, "
-                     "symplectic-euler): '%s' takes more; use formulation acceleration with it",
-                     parts->formulation.d->name, parts->ode.d->name);
+  const perp_model *model = w->k.model;
   w->gyro_implicit = contact != NULL && contact->gyro == PERP_GYRO_IMPLICIT;
-  w->k.model = model;
-  PERP_TRY(perp_arena_layout(ctx, &w->arena, stepping_layout, w));
   PERP_TRY(perp_constrained_create(ctx, &w->k, model, parts, true));
   w->sys = perp_formulation_ode_sys(w);
   w->sys.caps |= PERP_ODE_SYS_VELOCITY_LEVEL;
@@ -93,26 +89,23 @@ perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model
   return perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
 }
 
-void perp_stepping_destroy(void *ws)
-{
-  if (ws == NULL) return;
-  perp_stepping_close(ws);
-  free(ws);
-}
-
 perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                                 const perp_contact_opts *contact, double h, size_t size, void **ws)
+                                 const perp_contact_opts *contact, double h, perp_stepping *like,
+                                 size_t size, perp_layout_fn *layout, void **ws)
 {
   *ws = NULL;
-  perp_stepping *w = calloc(1, size);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory", parts->formulation.d->name);
-  perp_status status = perp_stepping_open(ctx, w, model, parts, contact, h);
-  if (status != PERP_OK) {
-    perp_stepping_destroy(w);
-    return status;
-  }
-  *ws = w;
-  return PERP_OK;
+  if (!(parts->ode.d->caps & PERP_ODE_ONE_EVALUATION))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "formulation %s needs an ode with one evaluation a step (euler, "
+                     "symplectic-euler): '%s' takes more; use formulation acceleration with it",
+                     parts->formulation.d->name, parts->ode.d->name);
+  like->k.model = model;
+  PERP_TRY(perp_workspace_create(ctx, parts->formulation.d->name, like, size, layout, ws));
+  const perp_status status = stepping_open(ctx, *ws, parts, contact, h);
+  if (status == PERP_OK) return PERP_OK;
+  perp_stepping_destroy(*ws);
+  *ws = NULL;
+  return status;
 }
 
 perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const double *q,

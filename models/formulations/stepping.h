@@ -21,21 +21,18 @@ typedef struct perp_stepping {
   /* Before the joints are solved for in a step h from v: k is evaluated at its start, k.f = M v + h f, k.c = 0
    * before the feedback of the stabilization.  NULL: nothing to do. */
   void (*prepare)(struct perp_stepping *w, double h, const double *v);
-  perp_arena arena;
 } perp_stepping;
 
-/* A workspace of `size` bytes that begins with a perp_stepping, zeros behind it; else as perp_stepping_open.  *ws NULL
- * on failure. */
+/* Arrays of the stepping that ws begins with, for the layout of the whole; k.model is there. */
+void perp_stepping_layout(void *ws, perp_arena *a);
+/* A workspace like *like, which is `size` bytes that begin with a perp_stepping: zeros and
+ * `prepare`.  contact: NULL where the model has no shapes and the gyroscopic torque is explicit.
+ * Allocates all but what grows with contacts.  PERP_ERR_UNSUPPORTED: an ode with more than one
+ * evaluation a step.  *ws NULL on failure. */
 perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                                 const perp_contact_opts *contact, double h, size_t size,
-                                 void **ws);
+                                 const perp_contact_opts *contact, double h, perp_stepping *like,
+                                 size_t size, perp_layout_fn *layout, void **ws);
 void perp_stepping_destroy(void *ws);
-/* *w: zeros and `prepare`.  contact: NULL where the model has no shapes and the
- * gyroscopic torque is explicit.  Allocates all but what grows with contacts.  PERP_ERR_UNSUPPORTED: an ode with more
- * than one evaluation a step.  On failure perp_stepping_close is still due. */
-perp_status perp_stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_model *model,
-                               const perp_parts *parts, const perp_contact_opts *contact, double h);
-void perp_stepping_close(perp_stepping *w);
 
 /* of the descriptor, see formulation.h */
 perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const double *q,

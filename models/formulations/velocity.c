@@ -54,7 +54,9 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
                                    double h, void **ws)
 {
   const opts *o = parts->formulation.opts;
-  return perp_stepping_create(ctx, model, parts, &o->contact, h, sizeof(perp_stepping), ws);
+  perp_stepping like = { 0 };
+  return perp_stepping_create(ctx, model, parts, &o->contact, h, &like, sizeof like,
+                              perp_stepping_layout, ws);
 }
 
 const perp_formulation_desc perp_formulation_velocity = {
@@ -62,8 +64,7 @@ const perp_formulation_desc perp_formulation_velocity = {
          .summary = "time stepping: constraints on the velocity at the end of the step, impulses",
          .reference = "Vondrak 2005, sections 6.3 and 6.4.2; STAR 2012, section 3.1.5",
          .equation = "M v+ = M v + h f + J' lambda,  J v+ + S lambda = feedback",
-         .opts = options,
-         .opts_size = sizeof(opts),
+         PERP_OPTIONS(options, opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_FEEDBACK },

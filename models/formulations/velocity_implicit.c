@@ -190,6 +190,8 @@ static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const per
                                           int gradient)
 {
   w->gradient = gradient;
+  w->element = calloc((size_t)model->n_forces + 1, sizeof *w->element);
+  if (w->element == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
   PERP_TRY(perp_model_create(ctx, model->dim, &w->model));
   perp_model_gravity(w->model, model->gravity);
   for (int i = 0; i < model->n_bodies; i++)
@@ -216,9 +218,8 @@ static perp_status velocity_implicit_model(perp_ctx *ctx, const perp_model *mode
                                            const void *formulation_opts, perp_model **out)
 {
   const opts *o = formulation_opts;
-  workspace w = { .element = calloc((size_t)model->n_forces + 1, sizeof *w.element) };
+  workspace w = { 0 };
   *out = NULL;
-  if (w.element == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
   const perp_status status = velocity_implicit_lift(ctx, &w, model, o->gradient);
   free(w.element);
   if (status == PERP_OK)
@@ -228,41 +229,36 @@ static perp_status velocity_implicit_model(perp_ctx *ctx, const perp_model *mode
   return status;
 }
 
-static void velocity_implicit_destroy(void *ws)
+static void velocity_implicit_layout(void *ws, perp_arena *a)
 {
   workspace *w = ws;
-  if (w == NULL) return;
-  perp_stepping_close(&w->s);
-  perp_model_destroy(w->model);
-  free(w->element);
-  free(w->rate);
-  free(w);
+  perp_stepping_layout(ws, a);
+  PERP_DOUBLES(a, w->model->m, &w->rate, &w->bias);
+}
+
+static void velocity_implicit_destroy(void *ws)
+{
+  if (ws == NULL) return;
+  workspace w = *(workspace *)ws;
+  perp_stepping_destroy(ws);
+  perp_model_destroy(w.model);
+  free(w.element);
 }
 
 static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
                                             const perp_parts *parts, double h, void **ws)
 {
-  *ws = NULL;
   const opts *o = parts->formulation.opts;
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
-  w->element = calloc((size_t)model->n_forces + 1, sizeof *w->element);
-  w->s.prepare = velocity_implicit_prepare;
-  perp_status status = w->element == NULL
-                           ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory")
-                           : velocity_implicit_lift(ctx, w, model, o->gradient);
-  if (status == PERP_OK) {
-    w->rate = calloc(2 * (size_t)w->model->m + 1, sizeof *w->rate);
-    if (w->rate == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
-    w->bias = w->rate + w->model->m;
-  }
-  if (status == PERP_OK) status = perp_stepping_open(ctx, &w->s, w->model, parts, &o->contact, h);
-  if (status != PERP_OK) {
-    velocity_implicit_destroy(w);
-    return status;
-  }
-  *ws = w;
-  return PERP_OK;
+  workspace like = { .s.prepare = velocity_implicit_prepare };
+  *ws = NULL;
+  perp_status status = velocity_implicit_lift(ctx, &like, model, o->gradient);
+  if (status == PERP_OK)
+    status = perp_stepping_create(ctx, like.model, parts, &o->contact, h, &like.s, sizeof like,
+                                  velocity_implicit_layout, ws);
+  if (status == PERP_OK) return PERP_OK;
+  perp_model_destroy(like.model);
+  free(like.element);
+  return status;
 }
 
 const perp_formulation_desc perp_formulation_velocity_implicit = {
@@ -270,8 +266,7 @@ const perp_formulation_desc perp_formulation_velocity_implicit = {
          .summary = "time stepping with springs, dampers and drag taken at the end of the step",
          .reference = "Cline 2002, section 2.7.4, eq. 2.50-2.55",
          .equation = "(M - h^2 df/dq - h df/dv) v+ = M v + h f - h df/dv v + J' lambda",
-         .opts = options,
-         .opts_size = sizeof(opts),
+         PERP_OPTIONS(options, opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_FEEDBACK },

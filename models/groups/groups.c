@@ -514,8 +514,7 @@ const perp_formulation_desc perp_formulation_groups = {
          .summary = "simulation groups: bodies that may meet share a step, others have their own",
          .reference = "Vondrak 2005, sections 7.1 and 7.3.3-7.3.4",
          .equation = "group = component of joints, forces and hulls that meet; t_i -> T + frame",
-         .opts = options,
-         .opts_size = sizeof(opts),
+         PERP_OPTIONS(options, opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_WRAPS | PERP_CAP_ALLOCATES },

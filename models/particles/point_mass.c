@@ -199,7 +199,7 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
     info->reason = point_mass_make_step(w, end - w->grid.t);
     if (info->reason > 0) {
       perp_eval_at(&w->e, w->model, w->q_out);
-      w->drift = perp_point_mass_norm(w->model->m, w->e.C);
+      w->drift = perp_worst(w->model->m, w->e.C);
       perp_time_grid_accept(&w->grid, end);
     }
   }
@@ -236,8 +236,7 @@ const perp_formulation_desc perp_formulation_point_mass = {
          .summary = "centre and scaled axes as points, rigidity as a constraint, Verlet; order 2",
          .reference = "van Overveld and Barenbrug 1995, sections 2.2 to 2.4, eq. 3-23",
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 F/m,  |B_j|^2 = gamma_j,  B_j . B_k = 0",
-         .opts = options,
-         .opts_size = sizeof(struct point_mass_opts) },
+         PERP_OPTIONS(options, struct point_mass_opts) },
   .create = point_mass_create,
   .restart = point_mass_restart,
   .step = point_mass_step,

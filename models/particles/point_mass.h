@@ -96,15 +96,6 @@ PERP_INLINE void turn_by(const body *b, const double P[9], const double torque[3
   perp_turn(3, P, local, y);
 }
 
-/* largest |x_i|; NaN when there is one */
-PERP_INLINE double perp_point_mass_norm(int n, const double *x)
-{
-  double worst = 0;
-  for (int i = 0; i < n; i++)
-    if (!(fabs(x[i]) <= worst)) worst = fabs(x[i]); /* NaN stays */
-  return worst;
-}
-
 /* PERP_ERR_UNSUPPORTED: a flat body. */
 perp_status perp_point_mass_body(perp_ctx *ctx, const perp_model *model, int index, body *b);
 /* w->x and w->w: coordinates and rates from the state of the model. */

@@ -217,7 +217,7 @@ static double point_mass_links_couple(workspace *w, link *k, double scale)
   } else {
     double tangent[3];
     if (k->curve != NULL) curve_gap(w, k, w->x1, pb, gap, tangent);
-    error = perp_point_mass_norm(3, gap);
+    error = perp_worst(3, gap);
     /* without the part along the tangent of t: no friction */
     const double along = k->curve != NULL ? perp_dot(3, gap, k->n) : 0;
     for (int i = 0; i < 3 && k->curve != NULL; i++) gap[i] -= along * k->n[i];

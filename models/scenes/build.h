@@ -124,7 +124,6 @@ perp_mass perp_mass_thin_rod(double m, double length);
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-#define PERP_SCENE_OPTIONS(table, type) .opts = table, .opts_size = sizeof(type)
 #define PERP_OPT_POSITIVE(S, f, d, unit, help)                                                     \
   PERP_REAL(S, f, d, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, unit, help)
 #define PERP_OPT_NONNEGATIVE(S, f, d, unit, help)                                                  \

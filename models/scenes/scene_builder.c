@@ -51,6 +51,15 @@ int perp_build_body(perp_builder *y, perp_body_def *def, const double p[3], doub
   return body;
 }
 
+int perp_build_solid(perp_builder *y, perp_body_def *def, perp_shape_def *shape, const double p[3],
+                     double tilt, double azimuth)
+{
+  shape->name = def->name;
+  shape->body = perp_build_body(y, def, p, tilt, azimuth);
+  perp_build_shape(y, shape);
+  return shape->body;
+}
+
 void perp_build_joint(perp_builder *y, const perp_joint_def *def)
 {
   if (y->status == PERP_OK) y->status = perp_model_add_joint(y->ctx, y->scene->model, def, NULL);
@@ -97,12 +106,11 @@ int perp_build_box(perp_builder *y, const char *name, double m, const double siz
   if (m > 0) {
     /* in the plane only the moment about z is used: that of the face */
     perp_body_def def = { .name = name, .mass = perp_mass_box(m, edges[0], edges[1], edges[2]) };
-    shape.body = perp_build_body(y, &def, p, tilt, azimuth);
-  } else {
-    scene_builder_place(y, &shape, p, tilt, azimuth);
+    return perp_build_solid(y, &def, &shape, p, tilt, azimuth);
   }
+  scene_builder_place(y, &shape, p, tilt, azimuth);
   perp_build_shape(y, &shape);
-  return shape.body;
+  return PERP_WORLD;
 }
 
 int perp_build_ball(perp_builder *y, const char *name, double m, double r, double k,
@@ -110,21 +118,17 @@ int perp_build_ball(perp_builder *y, const char *name, double m, double r, doubl
 {
   const double I = k * m * r * r;
   perp_body_def def = { .name = name, .mass = { m, { I, 0, 0, 0, I, 0, 0, 0, I } } };
-  perp_shape_def shape = { .name = name, .kind = PERP_SHAPE_SPHERE, .radius = r };
-  shape.body = perp_build_body(y, &def, p, 0, 0);
-  perp_build_shape(y, &shape);
-  return shape.body;
+  perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .radius = r };
+  return perp_build_solid(y, &def, &shape, p, 0, 0);
 }
 
 int perp_build_foot(perp_builder *y, const char *name, double m, double r, const double p[3],
                     double tilt, double azimuth)
 {
   perp_body_def def = { .name = name, .mass = perp_mass_sphere(m, r) };
-  perp_shape_def ball = { .name = name, .kind = PERP_SHAPE_SPHERE, .radius = r };
-  ball.body = perp_build_body(y, &def, p, tilt, azimuth);
+  perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .radius = r };
   perp_scene_point(y->dim, (const double[3]){ 0, 0, r }, ball.x);
-  perp_build_shape(y, &ball);
-  return ball.body;
+  return perp_build_solid(y, &def, &ball, p, tilt, azimuth);
 }
 
 int perp_build_needle(perp_builder *y, const char *name, double m, double half, const double p[3],
@@ -134,13 +138,10 @@ int perp_build_needle(perp_builder *y, const char *name, double m, double half, 
   const double plane[8] = { l, 0, 0, d, -l, 0, 0, -d };
   const double space[18] = { l, 0, 0, -l, 0, 0, 0, d, 0, 0, -d, 0, 0, 0, d, 0, 0, -d };
   perp_body_def def = { .name = name, .mass = { m, { I / 50, 0, 0, 0, I, 0, 0, 0, I } } };
-  perp_shape_def needle = { .name = name,
-                            .kind = PERP_SHAPE_POLYTOPE,
+  perp_shape_def needle = { .kind = PERP_SHAPE_POLYTOPE,
                             .vertices = y->dim == 2 ? plane : space,
                             .n_vertices = y->dim == 2 ? 4 : 6 };
-  needle.body = perp_build_body(y, &def, p, tilt, 0);
-  perp_build_shape(y, &needle);
-  return needle.body;
+  return perp_build_solid(y, &def, &needle, p, tilt, 0);
 }
 
 /* sums over edges of the triangles (0, a, b) */
@@ -207,12 +208,10 @@ int perp_build_polygon(perp_builder *y, const char *name, double m, int n, const
   }
   perp_body_def def = { .name = name,
                         .mass = scene_builder_prism(m, n, c, area, polar, y->depth, y->dim) };
-  perp_shape_def shape = {
-    .name = name, .kind = PERP_SHAPE_POLYTOPE, .vertices = vertex, .n_vertices = sides * n
-  };
-  shape.body = perp_build_body(y, &def, (const double[3]){ com[0], 0, com[1] }, 0, 0);
-  perp_build_shape(y, &shape);
-  return shape.body;
+  perp_shape_def shape = { .kind = PERP_SHAPE_POLYTOPE,
+                           .vertices = vertex,
+                           .n_vertices = sides * n };
+  return perp_build_solid(y, &def, &shape, (const double[3]){ com[0], 0, com[1] }, 0, 0);
 }
 
 perp_status perp_build_end(perp_builder *y, double size, double t_end)

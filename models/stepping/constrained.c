@@ -18,13 +18,6 @@ bool perp_all_finite(int n, const double *x)
   return s[0] + s[1] + s[2] + s[3] == 0;
 }
 
-static double constrained_norm_inf(int n, const double *x)
-{
-  double worst = 0;
-  for (int i = 0; i < n; i++) worst = fabs(x[i]) > worst ? fabs(x[i]) : worst;
-  return worst;
-}
-
 /* ---- the model under an ODE solver ----------------------------------------------------------- */
 
 static const perp_model *model_of(const void *user)
@@ -338,11 +331,10 @@ static bool constrained_contradicts(perp_constrained *k, perp_level level, doubl
                                     const double *v)
 {
   const perp_blocks *B = &k->e->blocks;
-  double *r = k->violation, scale = 0, size = k->model->size,
-         drift = constrained_norm_inf(B->m, k->e->C);
+  double *r = k->violation, scale = 0, size = k->model->size, drift = perp_worst(B->m, k->e->C);
   if (level == PERP_LEVEL_ACCELERATION) {
     perp_constrained_rate(k, v, r);
-    drift += h * constrained_norm_inf(B->m, r);
+    drift += h * perp_worst(B->m, r);
   }
   memset(r, 0, (size_t)B->m * sizeof *r);
   perp_blocks_J(B, 1, k->a, r);
@@ -350,8 +342,7 @@ static bool constrained_contradicts(perp_constrained *k, perp_level level, doubl
     scale = fmax(scale, fmax(fabs(r[i]), fabs(k->c[i])));
     r[i] += (B->s == NULL ? 0 : B->s[i] * k->lambda[i]) - k->c[i];
   }
-  double worst = constrained_norm_inf(B->m, r),
-         reach = level == PERP_LEVEL_ACCELERATION ? h * h : h;
+  double worst = perp_worst(B->m, r), reach = level == PERP_LEVEL_ACCELERATION ? h * h : h;
   return worst > 1e-3 * scale &&
          worst * reach > fmin(2 * drift, 1e-3 * size) + 1e-12 * size; /* 1e-12: rounding in C / h */
 }
@@ -408,7 +399,7 @@ static bool constrained_leaves(perp_constrained *k, const double *v)
   const double slack = SLACK * k->tol * k->model->size;
   if (!k->history || !(k->drift <= slack)) return false;
   perp_constrained_rate(k, v, k->Cdot);
-  return constrained_norm_inf(k->model->m, k->Cdot) <=
+  return perp_worst(k->model->m, k->Cdot) <=
          slack * fmax(k->rate, constrained_fastest(k->model, v));
 }
 
@@ -422,7 +413,7 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   if (model->m == 0) return PERP_ODE_OK;
   perp_constrained_at(k, q);
   perp_constrained_error(k, k->violation);
-  k->drift = constrained_norm_inf(model->m, k->violation);
+  k->drift = perp_worst(model->m, k->violation);
   memset(k->impulse, 0, (size_t)model->m * sizeof *k->impulse);
   if (k->stab->post_step == NULL || constrained_leaves(k, v)) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };

@@ -95,6 +95,14 @@ perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model,
 
 /* Sum of finite numbers is finite times zero: false when there is a NaN or an infinity in x [n]. */
 bool perp_all_finite(int n, const double *x);
+/* max |x_i|; a NaN stays one */
+PERP_INLINE double perp_worst(int n, const double *x)
+{
+  double worst = 0;
+  for (int i = 0; i < n; i++)
+    if (!(fabs(x[i]) <= worst)) worst = fabs(x[i]);
+  return worst;
+}
 
 /* What both formulations do around one step of the ODE driver. */
 perp_status perp_constrained_step(perp_ctx *ctx, perp_constrained *k, perp_ode *ode, double t_max,

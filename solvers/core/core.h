@@ -216,7 +216,9 @@ typedef struct perp_desc {
   size_t opts_size;
   unsigned caps; /* capability bits of the kind; the top bits are shared, see below */
 } perp_desc;
-#define PERP_CAP_ALLOCATES 0x40000000u /* the steady state may allocate (the file says why) */
+/* The two fields of the options: their table, and the struct that it fills. */
+#define PERP_OPTIONS(table, type) .opts = table, .opts_size = sizeof(type)
+#define PERP_CAP_ALLOCATES        0x40000000u /* the steady state may allocate (the file says why) */
 
 /* All options at their defaults; opts: a struct of d->opts_size bytes. */
 void perp_opts_default(const perp_desc *d, void *opts);

@@ -28,13 +28,6 @@ void perp_ode_canonical_layout(perp_ode_canonical_step *s, int nq, int nv, perp_
   PERP_DOUBLES(a, nv, &s->u, &s->du, &s->dq, &s->g, &s->p, &s->p0, &s->start, &s->end);
 }
 
-static double canonical_size(int n, const double *x)
-{
-  double most = 0;
-  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
-  return most;
-}
-
 static perp_ode_answer canonical_momentum(const perp_ode_sys *sys, double t, const double *q,
                                           const double *v, double *p, double *g, perp_stats *stats)
 {
@@ -66,7 +59,7 @@ perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *s, const perp_
     for (int i = 0; i < nv; i++) s->p[i] = s->p0[i] + (adjoint ? 0 : h * s->g[i]) - s->start[i];
     if (!sys->canonical->velocity(sys->user, s->p, s->du)) return PERP_ODE_FAILED;
     stats->iterations++;
-    const double now = canonical_size(nv, s->du), scale = canonical_size(nv, s->u);
+    const double now = perp_ode_size(nv, s->du), scale = perp_ode_size(nv, s->u);
     if (!(now < HUGE_VAL)) break;
     if (now == 0 || (now <= CANONICAL_ROUND_OFF * scale && now >= 0.5 * before)) {
       memcpy(s->q, s->q1, (size_t)sys->nq * sizeof *s->q);

@@ -133,13 +133,6 @@ static perp_ode_answer implicit_midpoint_factor(struct ws *w, double scale)
   return info == 0 ? PERP_ODE_OK : implicit_midpoint_fail(w, PERP_SINGULAR);
 }
 
-static double implicit_midpoint_size(const double *x, int n)
-{
-  double most = 0;
-  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
-  return most;
-}
-
 /* Corrections below this are round-off: of the velocities, or too small to move a position by more than its rounding
  * (bodies at rest, whose accelerations are the rounding of forces in balance), or no more than the accelerations are
  * known to (bodies at rest on each other, whose forces are found to a tolerance). */
@@ -167,8 +160,8 @@ static perp_ode_answer implicit_midpoint_newton(struct ws *w)
     if (answer == PERP_ODE_OK && !factored) {
       if (jacobians++ == JACOBIANS_MOST) break;
       /* differences are taken on the scale of the velocities, from rest on that of what they become */
-      double scale = w->base > 0 ? fmax(w->base, implicit_midpoint_size(w->D, n))
-                                 : fmax(implicit_midpoint_size(w->G, n), DBL_MIN);
+      double scale = w->base > 0 ? fmax(w->base, perp_ode_size(n, w->D))
+                                 : fmax(perp_ode_size(n, w->G), DBL_MIN);
       answer = implicit_midpoint_factor(w, scale);
     }
     if (answer != PERP_ODE_OK) return answer;
@@ -176,10 +169,10 @@ static perp_ode_answer implicit_midpoint_newton(struct ws *w)
     for (int j = 0; j < n; j++) w->r[j] = w->G[j] - w->D[j];
     if (LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, w->jacobian, n, w->pivots, w->r, n) != 0)
       break;
-    double now = implicit_midpoint_size(w->r, n);
+    double now = perp_ode_size(n, w->r);
     if (!(now < HUGE_VAL)) break;
     for (int j = 0; j < n; j++) w->D[j] += w->r[j];
-    double scale = fmax(w->base, implicit_midpoint_size(w->D, n));
+    double scale = fmax(w->base, perp_ode_size(n, w->D));
     if (at_round_off(w, now, before, scale)) return PERP_ODE_OK;
     factored = now <= 0.3 * before || now <= round_off(w, scale);
     before = now;
@@ -199,7 +192,7 @@ static perp_ode_answer implicit_midpoint_solve(struct ws *w)
     w->stats->iterations++;
     double now = 0;
     for (int j = 0; j < n; j++) now = fmax(now, fabs(w->G[j] - w->D[j]));
-    double scale = fmax(w->base, implicit_midpoint_size(w->G, n));
+    double scale = fmax(w->base, perp_ode_size(n, w->G));
     const bool above = now > round_off(w, scale);
     const bool slow = i > 0 && now > 0.5 * before && above;
     if (!(now < HUGE_VAL) || (now > 1e3 * before && above) || (slow && w->jacobian != NULL)) break;
@@ -224,10 +217,9 @@ static perp_ode_answer implicit_midpoint_step(void *ws, const perp_ode_sys *sys,
   w->q0 = q;
   w->v0 = v;
   w->stats = stats;
-  w->base = implicit_midpoint_size(plain ? q : v, n);
+  w->base = perp_ode_size(n, plain ? q : v);
   w->unseen = plain ? 0
-                    : fmax(DBL_EPSILON * implicit_midpoint_size(q, w->nq) / fabs(h),
-                           fabs(h) * sys->rough);
+                    : fmax(DBL_EPSILON * perp_ode_size(w->nq, q) / fabs(h), fabs(h) * sys->rough);
 
   /* first guess: Euler's increment, from the derivative at the regular state */
   perp_ode_answer answer = perp_ode_eval(sys, t, h, q, v, false, w->qdot, w->a, stats);
@@ -254,8 +246,7 @@ const perp_ode_desc perp_ode_implicit_midpoint = {
          .summary = "implicit midpoint rule on the manifold, solved to round-off",
          .reference = "Hairer, Lubich and Wanner, Geometric Numerical Integration",
          .equation = "v+ = v + h a(t + h/2, q_m, (v + v+)/2), q+ = q [+] h (v + v+)/2",
-         .opts = perp_ode_plain_options,
-         .opts_size = sizeof(struct perp_ode_plain_opts),
+         PERP_OPTIONS(perp_ode_plain_options, struct perp_ode_plain_opts),
          .caps = PERP_ODE_IMPLICIT | PERP_ODE_SYMPLECTIC },
   .order = 2,
   .stages = 0,

@@ -52,6 +52,14 @@ typedef struct perp_ode_canonical_step {
   double *u, *du, *dq, *g, *p, *p0, *start, *end; /* [nv] */
 } perp_ode_canonical_step;
 
+/* max |x_i| of numbers */
+static inline double perp_ode_size(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
 /* Is it for momenta that a depends on v? */
 static inline bool perp_ode_in_momenta(const perp_ode_sys *sys)
 {

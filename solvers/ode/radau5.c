@@ -27,7 +27,6 @@ typedef struct workspace {
   double start, end;
   double *y, *f, *err; /* [n] */
   unsigned char *differential;
-  perp_arena arena;
   /* the step being made */
   const perp_ode_sys *sys;
   perp_stats *stats;
@@ -49,7 +48,6 @@ static void radau5_destroy(void *ws)
   if (w == NULL) return;
   perp_radau_destroy(&w->radau);
   perp_local_destroy(&w->local);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -61,31 +59,28 @@ static bool radau5_f(void *user, double t, const double *y, double *f)
   return w->answer == PERP_ODE_OK;
 }
 
-static perp_status radau5_build(perp_ctx *ctx, workspace *w, int n)
+static perp_status radau5_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
+                                 void **ws)
 {
-  PERP_TRY(perp_local_create(ctx, 1, &n, 0, NULL, &w->local));
-  PERP_TRY(perp_arena_layout(ctx, &w->arena, radau5_layout, w));
+  const int n = sys->nq + sys->nv;
+  workspace like = { .control = *(const perp_ode_control *)opts };
+  *ws = NULL;
+  PERP_TRY(perp_local_create(ctx, 1, &n, 0, NULL, &like.local));
+  perp_status status = perp_workspace_create(ctx, "radau5", &like, sizeof like, radau5_layout, ws);
+  if (status != PERP_OK) {
+    perp_local_destroy(&like.local);
+    return status;
+  }
+  workspace *w = *ws;
   memset(w->differential, 1, (size_t)n);
   w->radau = (perp_radau){
     .local = &w->local, .f = radau5_f, .user = w, .differential = w->differential
   };
-  return perp_radau_create(ctx, &w->radau);
-}
-
-static perp_status radau5_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
-                                 void **ws)
-{
+  status = perp_radau_create(ctx, &w->radau);
+  if (status == PERP_OK) return PERP_OK;
+  radau5_destroy(w);
   *ws = NULL;
-  workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "radau5: no memory");
-  w->control = *(const perp_ode_control *)opts;
-  const perp_status status = radau5_build(ctx, w, sys->nq + sys->nv);
-  if (status != PERP_OK) {
-    radau5_destroy(w);
-    return status;
-  }
-  *ws = w;
-  return PERP_OK;
+  return status;
 }
 
 static void radau5_reset(void *ws)
@@ -176,8 +171,7 @@ const perp_ode_desc perp_ode_radau5 = {
          .summary = "Radau IIA, order 5(3), implicit, L-stable, for stiff systems",
          .reference = "Hairer and Wanner II, section IV.8",
          .equation = "Y_i = y + h sum_j a_ij f(t + c_j h, Y_j), y+ = Y_3",
-         .opts = perp_ode_plain_options,
-         .opts_size = sizeof(struct perp_ode_plain_opts),
+         PERP_OPTIONS(perp_ode_plain_options, struct perp_ode_plain_opts),
          .caps = PERP_ODE_IMPLICIT | PERP_ODE_EMBEDDED },
   .order = 5,
   .stages = 0,

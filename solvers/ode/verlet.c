@@ -156,8 +156,7 @@ const perp_ode_desc perp_ode_verlet = {
          .summary = "Verlet: position form; in momenta for joint coordinates; else velocity form",
          .reference = "van Overveld and Barenbrug 1995, eq. 4",
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 a(t, x)",
-         .opts = perp_ode_plain_options,
-         .opts_size = sizeof(struct perp_ode_plain_opts),
+         PERP_OPTIONS(perp_ode_plain_options, struct perp_ode_plain_opts),
          .caps = PERP_ODE_SYMPLECTIC | PERP_ODE_SECOND_ORDER | PERP_ODE_MULTISTEP },
   .order = 2,
   .stages = 0, /* 2 in position form, 3 in velocity form, more in momenta */

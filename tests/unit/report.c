@@ -63,7 +63,7 @@ static void csv(perp_ctx *ctx)
   ok(strcmp(perp_csv_text(&t, 0, 1), "a\nb") == 0, "a line break inside quotes");
   near(perp_csv_number(&t, 0, 2), 2.5, 0, 0, "a number");
   ok(isnan(perp_csv_number(&t, 1, 1)) && isnan(perp_csv_number(&t, 1, -1)), "no number is NaN");
-  ok(perp_csv_column(&t, "x[m]") == 2 && perp_csv_column(&t, "y") == -1, "columns by name");
+  ok(perp_csv_field(&t, "x") == 2 && perp_csv_field(&t, "y") == -1, "columns by name");
   perp_csv_free(&t);
 
   write_text("b.csv", "a,b\n1,2\n3\n");

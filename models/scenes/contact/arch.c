@@ -140,6 +140,6 @@ const perp_scene_desc perp_scene_arch = {
          .summary = "a masonry arch of N voussoirs: stands or falls by thickness and friction",
          .reference = "limit analysis of the thrust line; Heyman 1966",
          .equation = "a thrust line in the joints, |T| <= mu N",
-         PERP_SCENE_OPTIONS(options, struct arch_opts) },
+         PERP_OPTIONS(options, struct arch_opts) },
   .build = arch_build,
 };

@@ -141,6 +141,6 @@ const perp_scene_desc perp_scene_bouncing_ball = {
              "a ball bounces with restitution e: apexes e^2n h, infinitely many in finite time",
          .reference = "closed form: parabolas between impacts",
          .equation = "t_n+1 = t_n + 2 e^n sqrt(2 h/g), Zeno time sqrt(2 h/g) (1 + e) / (1 - e)",
-         PERP_SCENE_OPTIONS(options, struct ball_opts) },
+         PERP_OPTIONS(options, struct ball_opts) },
   .build = bouncing_ball_build,
 };

@@ -109,6 +109,6 @@ const perp_scene_desc perp_scene_coulomb_oscillator = {
              "a block on a spring with dry friction: swings lose 2 mu m g / k each, then it sticks",
          .reference = "closed form: half cosines",
          .equation = "m x'' + k x = -mu m g sign(x')",
-         PERP_SCENE_OPTIONS(options, struct osc_opts) },
+         PERP_OPTIONS(options, struct osc_opts) },
   .build = coulomb_oscillator_build,
 };

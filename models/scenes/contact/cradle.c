@@ -158,7 +158,7 @@ const perp_scene_desc perp_scene_cradle = {
          .summary = "Newton's cradle: impacts one after the other, or all at once",
          .reference = "closed form; STAR 2012, section 7.3, figure 16",
          .equation = "one after the other (0,0,0,0,1); at once (1-(n-1)e, 1+e, ..., 1+e)/n",
-         PERP_SCENE_OPTIONS(cradle_options, struct cradle_opts) },
+         PERP_OPTIONS(cradle_options, struct cradle_opts) },
   .build = build_cradle,
 };
 
@@ -212,6 +212,6 @@ const perp_scene_desc perp_scene_impact_chain = {
              "balls on a line hit each other one after the other, any masses and restitution",
          .reference = "impacts in order of time, each in closed form",
          .equation = "masses 1, 2, 4, e = 1: (-1/3, -2/9, 4/9)",
-         PERP_SCENE_OPTIONS(chain_options, struct chain_opts) },
+         PERP_OPTIONS(chain_options, struct chain_opts) },
   .build = build_chain,
 };

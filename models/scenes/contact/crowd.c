@@ -77,7 +77,7 @@ const perp_scene_desc perp_scene_falling = {
   .d = { .name = "falling",
          .summary = "spheres and cubes fall into a container",
          .reference = "none: a chaotic scene, judged by energy and penetration",
-         PERP_SCENE_OPTIONS(fall_options, struct fall_opts) },
+         PERP_OPTIONS(fall_options, struct fall_opts) },
   .build = build_fall,
 };
 
@@ -132,7 +132,7 @@ const perp_scene_desc perp_scene_jam = {
   .d = { .name = "jam",
          .summary = "balls packed in a box without room, with random velocities: nothing may move",
          .reference = "STAR 2012, section 7.3",
-         PERP_SCENE_OPTIONS(jam_options, struct jam_opts) },
+         PERP_OPTIONS(jam_options, struct jam_opts) },
   .build = build_jam,
 };
 
@@ -191,6 +191,6 @@ const perp_scene_desc perp_scene_billiard = {
          .summary = "the break of a billiard rack, or an off-centre hit of two balls",
          .reference = "conservation laws; closed form for two balls",
          .equation = "impulse along the line of centres",
-         PERP_SCENE_OPTIONS(billiard_options, struct billiard_opts) },
+         PERP_OPTIONS(billiard_options, struct billiard_opts) },
   .build = build_billiard,
 };

@@ -50,6 +50,6 @@ const perp_scene_desc perp_scene_cubes = {
   .d = { .name = "cubes",
          .summary = "cubes hanging by their corners, or one turning freely",
          .reference = "van Overveld and Barenbrug 1995, section 3, experiments 1 to 3",
-         PERP_SCENE_OPTIONS(options, struct cubes_opts) },
+         PERP_OPTIONS(options, struct cubes_opts) },
   .build = cubes_build,
 };

@@ -92,6 +92,6 @@ const perp_scene_desc perp_scene_dominoes = {
          .summary = "a train of hinged dominoes: times of impact, front speed 1.7548 sqrt(g h)",
          .reference = "quadrature to 20 digits; McLachlan et al. 1983 (scaling)",
          .equation = "one degree of freedom between plastic impacts",
-         PERP_SCENE_OPTIONS(options, struct domino_opts) },
+         PERP_OPTIONS(options, struct domino_opts) },
   .build = dominoes_build,
 };

@@ -150,6 +150,6 @@ const perp_scene_desc perp_scene_incline = {
          .summary = "a block on an incline with friction: sticks iff tan theta <= mu, else slides",
          .reference = "closed form; Boeing & Braunl 2007 (angle at which a box starts)",
          .equation = "a = g (sin theta - mu cos theta)",
-         PERP_SCENE_OPTIONS(options, struct incline_opts) },
+         PERP_OPTIONS(options, struct incline_opts) },
   .build = incline_build,
 };

@@ -61,7 +61,7 @@ const perp_scene_desc perp_scene_group_merging = {
          .summary = "pairs of balls meet one after the other: simulation groups merge",
          .reference = "Vondrak 2005, section 9.1.1 (TestGroupMerging); closed form",
          .equation = "x = -+(r + u |t_i - t|), after t_i times e",
-         PERP_SCENE_OPTIONS(merging_options, struct merging_opts) },
+         PERP_OPTIONS(merging_options, struct merging_opts) },
   .build = build_merging,
 };
 
@@ -107,7 +107,7 @@ const perp_scene_desc perp_scene_flat_impacts = {
          .summary = "aligned cubes strike a table and each other flat: they must not spin",
          .reference = "Vondrak 2005, section 9.1.1 (TestSimultaneousImpacts)",
          .equation = "u+ = -e u-,  w+ = 0",
-         PERP_SCENE_OPTIONS(flat_options, struct flat_opts) },
+         PERP_OPTIONS(flat_options, struct flat_opts) },
   .build = build_flat,
 };
 
@@ -157,7 +157,7 @@ const perp_scene_desc perp_scene_pile = {
          .summary = "a ball falls on cubes that rest on each other",
          .reference = "Vondrak 2005, sections 7.1 and 9.1.1; free fall",
          .equation = "t = sqrt(2 drop / g)",
-         PERP_SCENE_OPTIONS(pile_options, struct pile_opts) },
+         PERP_OPTIONS(pile_options, struct pile_opts) },
   .build = build_pile,
 };
 
@@ -219,6 +219,6 @@ const perp_scene_desc perp_scene_stiff_and_slow = {
          .summary = "one stiff oscillator beside many slow ones: who pays for the short steps?",
          .reference = "Vondrak 2005, section 7.1; closed form",
          .equation = "x_i = 1 + cos(w_i t) / 2",
-         PERP_SCENE_OPTIONS(slow_options, struct slow_opts) },
+         PERP_OPTIONS(slow_options, struct slow_opts) },
   .build = build_slow,
 };

@@ -86,6 +86,6 @@ const perp_scene_desc perp_scene_oblique_impact = {
          .summary = "a spinning ball hits the floor obliquely: sticks or slips in the impact",
          .reference = "closed form",
          .equation = "sticks iff |vx - R w| <= 3.5 mu (1 + e) vn",
-         PERP_SCENE_OPTIONS(options, struct impact_opts) },
+         PERP_OPTIONS(options, struct impact_opts) },
   .build = oblique_impact_build,
 };

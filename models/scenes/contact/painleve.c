@@ -78,6 +78,6 @@ const perp_scene_desc perp_scene_painleve = {
              "Painleve's rod: no acceleration-level solution, the impulse form stops the slip",
          .reference = "closed form; Painleve 1895, Stewart & Trinkle 1996",
          .equation = "u_n' = (1 + 3 cos(cos - mu sin)) lambda_n / m + l theta'^2 sin - g",
-         PERP_SCENE_OPTIONS(options, struct rod_opts) },
+         PERP_OPTIONS(options, struct rod_opts) },
   .build = painleve_build,
 };

@@ -63,7 +63,7 @@ const perp_scene_desc perp_scene_pushed_rectangle = {
          .summary =
              "a rectangle pushed about in a box: contact error with and without stabilization",
          .reference = "Cline 2002, section 5.2.2, figure 5.11 (the hand is a spring on a wheel)",
-         PERP_SCENE_OPTIONS(pushed_options, struct pushed_opts) },
+         PERP_OPTIONS(pushed_options, struct pushed_opts) },
   .build = build_pushed,
 };
 
@@ -115,6 +115,6 @@ const perp_scene_desc perp_scene_desk = {
          .summary = "a ball hits a desk with stacked boxes on a table without friction",
          .reference = "Vondrak 2005, section 9.1, TestFriction; momentum in closed form",
          .equation = "v = m_b v0 / (m_b + m_d + sum m)",
-         PERP_SCENE_OPTIONS(desk_options, struct desk_opts) },
+         PERP_OPTIONS(desk_options, struct desk_opts) },
   .build = build_desk,
 };

@@ -96,6 +96,6 @@ const perp_scene_desc perp_scene_rod_impact = {
          .summary = "a sliding rod hits the floor: Newton's law with friction makes energy",
          .reference = "closed form; Kane and Levinson 1985, Wang and Mason 1992",
          .equation = "2 work = p_n ((1 - e) u_n - mu (u_t + u_t'))",
-         PERP_SCENE_OPTIONS(options, struct rod_opts) },
+         PERP_OPTIONS(options, struct rod_opts) },
   .build = rod_impact_build,
 };

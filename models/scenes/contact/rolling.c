@@ -135,7 +135,7 @@ const perp_scene_desc perp_scene_rolling_sphere = {
          .summary = "a ball slides on the floor until it rolls: v = 5/7 v0 at t = 2 v0 / (7 mu g)",
          .reference = "closed form; Drake's bowling ball",
          .equation = "t = |v0 - R w0| / (mu g (1 + 1/k)), v = (v0 + k R w0) / (1 + k)",
-         PERP_SCENE_OPTIONS(level_options, struct rolling_opts) },
+         PERP_OPTIONS(level_options, struct rolling_opts) },
   .build = build_level,
 };
 
@@ -184,6 +184,6 @@ const perp_scene_desc perp_scene_rolling_slope = {
          .summary = "a ball on a slope: rolls iff mu >= k/(1+k) tan theta (sphere 2/7), else slips",
          .reference = "closed form; Drake's inclined plane",
          .equation = "a = g sin theta / (1 + k), or g (sin theta - mu cos theta)",
-         PERP_SCENE_OPTIONS(slope_options, struct slope_opts) },
+         PERP_OPTIONS(slope_options, struct slope_opts) },
   .build = build_slope,
 };

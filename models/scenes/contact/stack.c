@@ -22,14 +22,16 @@ struct stack_opts {
   double edge, length, mass, mu, settle, gravity, overlap, ratio, pitch;
   int dim;
 };
+/* what all four have */
+#define STACK_OPTIONS                                                                              \
+  PERP_OPT_MU(struct stack_opts, mu, 0.5), PERP_OPT_SETTLE(struct stack_opts),                     \
+      PERP_OPT_G(struct stack_opts), PERP_OPT_DIM(struct stack_opts, 3)
+
 static const perp_opt stack_options[] = {
   PERP_INT(struct stack_opts, boxes, 5, 1, 100000, "number of cubes"),
   PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge"),
   PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a cube"),
-  PERP_OPT_MU(struct stack_opts, mu, 0.5),
-  PERP_OPT_SETTLE(struct stack_opts),
-  PERP_OPT_G(struct stack_opts),
-  PERP_OPT_DIM(struct stack_opts, 3),
+  STACK_OPTIONS,
   PERP_OPT_NONNEGATIVE(struct stack_opts, overlap, 0, "m",
                        "of neighbours at the start, which stabilization has to take out"),
   PERP_OPTIONS_END
@@ -46,20 +48,21 @@ static void stack_apart(void *user, double t, double *q, double *v)
   }
 }
 
-/* boxes on each other with forces from statics; mass of box i */
+/* boxes on each other with forces from statics */
 static perp_status stack_pile(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o,
-                              const double *mass, double t_end)
+                              double top_mass, double t_end)
 {
+  const int top = o->boxes - 1;
   perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   perp_build_floor(&y);
   const double size[3] = { o->edge, o->edge, o->edge };
   for (int i = 0; i < o->boxes; i++) {
     const double p[3] = { 0, 0, (i + 0.5) * o->edge - (i + 1) * o->overlap };
-    perp_build_box(&y, NULL, mass[i], size, p, 0, 0);
+    perp_build_box(&y, NULL, i == top ? top_mass : o->mass, size, p, 0, 0);
   }
   PERP_TRY(perp_build_end(&y, o->edge, t_end));
   if (o->overlap > 0) {
-    scene->tip_body = o->boxes - 1;
+    scene->tip_body = top;
     PERP_TRY(perp_truth_add(ctx, scene, "statics: boxes on each other", 1e-15, stack_apart, o,
                             sizeof *o));
   }
@@ -67,8 +70,8 @@ static perp_status stack_pile(perp_ctx *ctx, perp_scene *scene, const struct sta
   perp_force_truth *force = malloc((size_t)o->boxes * sizeof *force);
   if (force == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", o->boxes);
   double load = 0;
-  for (int i = o->boxes - 1; i >= 0; i--) {
-    load += mass[i] * o->gravity;
+  for (int i = top; i >= 0; i--) {
+    load += (i == top ? top_mass : o->mass) * o->gravity;
     force[i] = (perp_force_truth){ i - 1, i, load };
   }
   perp_status status = perp_gauge_force(ctx, scene, o->boxes, force, load, o->settle);
@@ -79,12 +82,7 @@ static perp_status stack_pile(perp_ctx *ctx, perp_scene *scene, const struct sta
 static perp_status build_stack(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct stack_opts *o = opts;
-  double *mass = malloc((size_t)o->boxes * sizeof *mass);
-  if (mass == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", o->boxes);
-  for (int i = 0; i < o->boxes; i++) mass[i] = o->mass;
-  perp_status status = stack_pile(ctx, scene, o, mass, 10);
-  free(mass);
-  return status;
+  return stack_pile(ctx, scene, o, o->mass, 10);
 }
 
 const perp_scene_desc perp_scene_stack = {
@@ -92,7 +90,7 @@ const perp_scene_desc perp_scene_stack = {
          .summary = "N cubes on each other: nothing may move, forces from statics",
          .reference = "statics; Vondrak 2005, section 9.1",
          .equation = "lambda_i = (N - i) m g",
-         PERP_SCENE_OPTIONS(stack_options, struct stack_opts) },
+         PERP_OPTIONS(stack_options, struct stack_opts) },
   .build = build_stack,
 };
 
@@ -101,21 +99,15 @@ const perp_scene_desc perp_scene_stack = {
 static const perp_opt ratio_options[] = {
   PERP_OPT_POSITIVE(struct stack_opts, ratio, 1000, "", "mass of the upper cube over the lower"),
   PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge of both"),
-  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of the lower"),
-  PERP_OPT_MU(struct stack_opts, mu, 0.5),
-  PERP_OPT_SETTLE(struct stack_opts),
-  PERP_OPT_G(struct stack_opts),
-  PERP_OPT_DIM(struct stack_opts, 3),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of the lower"), STACK_OPTIONS,
   PERP_OPTIONS_END
 };
 
 static perp_status build_ratio(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
-  const struct stack_opts *o = opts;
-  struct stack_opts two = *o;
+  struct stack_opts two = *(const struct stack_opts *)opts;
   two.boxes = 2;
-  const double mass[2] = { o->mass, o->ratio * o->mass };
-  return stack_pile(ctx, scene, &two, mass, 2);
+  return stack_pile(ctx, scene, &two, two.ratio * two.mass, 2);
 }
 
 const perp_scene_desc perp_scene_mass_ratio = {
@@ -123,7 +115,7 @@ const perp_scene_desc perp_scene_mass_ratio = {
          .summary = "a light cube carries a heavy one",
          .reference = "statics",
          .equation = "lambda = (1 + r) m g, r m g",
-         PERP_SCENE_OPTIONS(ratio_options, struct stack_opts) },
+         PERP_OPTIONS(ratio_options, struct stack_opts) },
   .build = build_ratio,
 };
 
@@ -135,10 +127,7 @@ static const perp_opt wall_options[] = {
   PERP_OPT_POSITIVE(struct stack_opts, length, 0.4, "m",
                     "of a brick; height and depth are half of it"),
   PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a brick"),
-  PERP_OPT_MU(struct stack_opts, mu, 0.5),
-  PERP_OPT_SETTLE(struct stack_opts),
-  PERP_OPT_G(struct stack_opts),
-  PERP_OPT_DIM(struct stack_opts, 3),
+  STACK_OPTIONS,
   PERP_OPTIONS_END
 };
 
@@ -178,7 +167,7 @@ const perp_scene_desc perp_scene_wall = {
   .d = { .name = "wall",
          .summary = "a wall of bricks in running bond: nothing may move",
          .reference = "statics: the floor carries the weight",
-         PERP_SCENE_OPTIONS(wall_options, struct stack_opts) },
+         PERP_OPTIONS(wall_options, struct stack_opts) },
   .build = build_wall,
 };
 
@@ -190,10 +179,7 @@ static const perp_opt pyramid_options[] = {
   PERP_REAL(struct stack_opts, pitch, 1.1, 1, 2, PERP_OPEN_MAX, "",
             "distance of neighbours in a row, in edges"),
   PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a cube"),
-  PERP_OPT_MU(struct stack_opts, mu, 0.5),
-  PERP_OPT_SETTLE(struct stack_opts),
-  PERP_OPT_G(struct stack_opts),
-  PERP_OPT_DIM(struct stack_opts, 3),
+  STACK_OPTIONS,
   PERP_OPTIONS_END
 };
 
@@ -216,6 +202,6 @@ const perp_scene_desc perp_scene_pyramid = {
   .d = { .name = "pyramid",
          .summary = "rows of n, n - 1, ..., 1 cubes: nothing may move",
          .reference = "statics: the floor carries the weight",
-         PERP_SCENE_OPTIONS(pyramid_options, struct stack_opts) },
+         PERP_OPTIONS(pyramid_options, struct stack_opts) },
   .build = build_pyramid,
 };

@@ -70,7 +70,7 @@ const perp_scene_desc perp_scene_see_saw = {
          .summary = "a plank on a hinge with two boxes: rests iff m1 l1 = m2 l2",
          .reference = "statics, and dynamics of one rigid body",
          .equation = "I alpha = g (m1 l1 - m2 l2)",
-         PERP_SCENE_OPTIONS(seesaw_options, struct seesaw_opts) },
+         PERP_OPTIONS(seesaw_options, struct seesaw_opts) },
   .build = build_seesaw,
 };
 
@@ -121,7 +121,7 @@ const perp_scene_desc perp_scene_wedge = {
          .summary = "a wedge or a ball in a groove between two walls",
          .reference = "statics of the V groove",
          .equation = "N = m g / (2 sin a)",
-         PERP_SCENE_OPTIONS(wedge_options, struct wedge_opts) },
+         PERP_OPTIONS(wedge_options, struct wedge_opts) },
   .build = build_wedge,
 };
 
@@ -171,7 +171,7 @@ const perp_scene_desc perp_scene_press = {
          .summary = "a box under a loaded plate: large forces",
          .reference = "statics",
          .equation = "N = F + m g",
-         PERP_SCENE_OPTIONS(press_options, struct press_opts) },
+         PERP_OPTIONS(press_options, struct press_opts) },
   .build = build_press,
 };
 
@@ -210,6 +210,6 @@ const perp_scene_desc perp_scene_crush = {
          .summary = "a box crushed by two fixed plates: contacts that cannot be satisfied",
          .reference = "statics; Vondrak 2005, sections 6.5.2 and 9.1 (critical contacts)",
          .equation = "w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x: no a",
-         PERP_SCENE_OPTIONS(crush_options, struct crush_opts) },
+         PERP_OPTIONS(crush_options, struct crush_opts) },
   .build = build_crush,
 };

@@ -88,7 +88,7 @@ const perp_scene_desc perp_scene_kepler = {
          .summary = "two particles that attract each other",
          .reference = "closed form: Kepler's equation",
          .equation = "x1'' = k m2 (x2 - x1) / r^3,  x2'' = k m1 (x1 - x2) / r^3",
-         PERP_SCENE_OPTIONS(kepler_options, struct kepler_opts) },
+         PERP_OPTIONS(kepler_options, struct kepler_opts) },
   .build = build_kepler,
 };
 
@@ -168,6 +168,6 @@ const perp_scene_desc perp_scene_particles = {
          .summary = "a lattice of particles under a spatial interaction with cut-off",
          .reference = "Vondrak 2005, section 3.3; conserved: momentum, angular momentum, energy",
          .equation = "V(r) = 4 (r^-12 - r^-6), shifted to V = V' = 0 at the cut-off",
-         PERP_SCENE_OPTIONS(swarm_options, struct swarm_opts) },
+         PERP_OPTIONS(swarm_options, struct swarm_opts) },
   .build = build_particles,
 };

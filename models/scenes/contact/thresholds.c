@@ -86,7 +86,7 @@ const perp_scene_desc perp_scene_card_house = {
          .summary = "two cards lean on each other: stand iff mu >= tan(theta) / 2 (thin cards)",
          .reference = "statics",
          .equation = "mu >= (x_c - x_foot) / y_top",
-         PERP_SCENE_OPTIONS(card_options, struct card_opts) },
+         PERP_OPTIONS(card_options, struct card_opts) },
   .build = build_card,
 };
 
@@ -135,7 +135,7 @@ const perp_scene_desc perp_scene_ladder = {
          .summary = "a ladder against a wall: stands iff tan theta <= 2 mu / (1 - mu mu_wall)",
          .reference = "statics",
          .equation = "tan theta <= 2 mu / (1 - mu mu_wall)",
-         PERP_SCENE_OPTIONS(ladder_options, struct ladder_opts) },
+         PERP_OPTIONS(ladder_options, struct ladder_opts) },
   .build = build_ladder,
 };
 
@@ -181,7 +181,7 @@ const perp_scene_desc perp_scene_overhang = {
              "bricks over the edge of a table, harmonic offsets: 25/24 of a length with four",
          .reference = "statics",
          .equation = "sum of 1/(2 i)",
-         PERP_SCENE_OPTIONS(overhang_options, struct overhang_opts) },
+         PERP_OPTIONS(overhang_options, struct overhang_opts) },
   .build = build_overhang,
 };
 
@@ -222,7 +222,7 @@ const perp_scene_desc perp_scene_tipping_box = {
              "a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h",
          .reference = "statics",
          .equation = "tan theta <= min(mu, w/h)",
-         PERP_SCENE_OPTIONS(tipping_options, struct tipping_opts) },
+         PERP_OPTIONS(tipping_options, struct tipping_opts) },
   .build = build_tipping,
 };
 
@@ -269,6 +269,6 @@ const perp_scene_desc perp_scene_cylinders = {
                     "third of it",
          .reference = "statics",
          .equation = "mu >= 2 - sqrt 3, mu_floor >= (2 - sqrt 3) / 3",
-         PERP_SCENE_OPTIONS(cylinder_options, struct cylinder_opts) },
+         PERP_OPTIONS(cylinder_options, struct cylinder_opts) },
   .build = build_cylinders,
 };

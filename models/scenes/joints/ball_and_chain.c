@@ -47,6 +47,6 @@ const perp_scene_desc perp_scene_ball_and_chain = {
   .d = { .name = "ball-and-chain",
          .summary = "light rods with a heavy ball at the tip: mass ratio 1 : 100",
          .reference = "own reference to 26 digits",
-         PERP_SCENE_OPTIONS(options, struct ball_opts) },
+         PERP_OPTIONS(options, struct ball_opts) },
   .build = ball_and_chain_build,
 };

@@ -84,6 +84,6 @@ const perp_scene_desc perp_scene_carousel = {
   .d = { .name = "carousel",
          .summary = "a turning hub with four hanging chains",
          .reference = "Vondrak 2005, section 9.1.4, figure 9.1; parameters are our own",
-         PERP_SCENE_OPTIONS(options, struct carousel_opts) },
+         PERP_OPTIONS(options, struct carousel_opts) },
   .build = carousel_build,
 };

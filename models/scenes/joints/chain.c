@@ -105,6 +105,6 @@ const perp_scene_desc perp_scene_chain = {
   .d = { .name = "chain",
          .summary = "N links swinging from the horizontal, one end held",
          .reference = "Cline 2002, section 5.2.1; Vondrak 2005, section 9.1.3",
-         PERP_SCENE_OPTIONS(options, struct chain_opts) },
+         PERP_OPTIONS(options, struct chain_opts) },
   .build = chain_build,
 };

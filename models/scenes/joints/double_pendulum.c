@@ -50,6 +50,6 @@ const perp_scene_desc perp_scene_double_pendulum = {
   .d = { .name = "double-pendulum",
          .summary = "two rods or point masses, from the horizontal at rest",
          .reference = "own references to 28 digits",
-         PERP_SCENE_OPTIONS(options, struct double_opts) },
+         PERP_OPTIONS(options, struct double_opts) },
   .build = double_pendulum_build,
 };

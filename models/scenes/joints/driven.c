@@ -103,7 +103,7 @@ const perp_scene_desc perp_scene_stop = {
          .summary = "rod on a hinge falls onto a limit of the hinge and stays there",
          .reference = "Vondrak 2005, section 7.4.2; closed form",
          .equation = "tau = -m g L / 2 cos(angle)",
-         PERP_SCENE_OPTIONS(stop_options, struct stop_opts) },
+         PERP_OPTIONS(stop_options, struct stop_opts) },
   .build = build_stop,
 };
 
@@ -164,7 +164,7 @@ const perp_scene_desc perp_scene_pusher = {
          .summary = "a motor of limited force pushes a block against Coulomb friction",
          .reference = "Vondrak 2005, section 7.4; closed form",
          .equation = "a = (F - mu m g) / (m_cart + m)",
-         PERP_SCENE_OPTIONS(pusher_options, struct pusher_opts) },
+         PERP_OPTIONS(pusher_options, struct pusher_opts) },
   .build = build_pusher,
 };
 
@@ -268,6 +268,6 @@ const perp_scene_desc perp_scene_soft = {
          .summary = "a body on a soft row: the damped oscillator, discrete and continuous",
          .reference = "Vondrak 2005, section 6.6; Servin 2011; closed form",
          .equation = "S = 1 / (h (h k + d)), alpha = k / (h k + d)",
-         PERP_SCENE_OPTIONS(soft_options, struct soft_opts) },
+         PERP_OPTIONS(soft_options, struct soft_opts) },
   .build = build_soft,
 };

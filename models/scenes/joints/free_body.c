@@ -283,7 +283,7 @@ const perp_scene_desc perp_scene_free_body = {
          .summary = "free asymmetric rigid body: Dzhanibekov's flips, a tumbling box, or any other",
          .reference = "Landau & Lifshitz, Mechanics, section 37",
          .equation = "I w' + w x I w = 0, R' = R [w]x",
-         PERP_SCENE_OPTIONS(options, struct free_opts) },
+         PERP_OPTIONS(options, struct free_opts) },
   .build = free_body_build,
 };
 

@@ -58,6 +58,6 @@ const perp_scene_desc perp_scene_heavy_top = {
   .d = { .name = "heavy-top",
          .summary = "fast symmetric top on a fixed point",
          .reference = "Geradin & Cardona's heavy top, own reference to 27 digits",
-         PERP_SCENE_OPTIONS(options, struct top_opts) },
+         PERP_OPTIONS(options, struct top_opts) },
   .build = heavy_top_build,
 };

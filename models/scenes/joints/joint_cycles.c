@@ -117,6 +117,6 @@ const perp_scene_desc perp_scene_joint_cycles = {
          .summary = "a platform on parallel cranks: cycles and redundant joints in space",
          .reference = "Vondrak 2005, section 9.1.3 (TestJointCycles); closed form",
          .equation = "phi'' = -g (n m / 2 + M) / (L (n m / 3 + M)) sin phi",
-         PERP_SCENE_OPTIONS(options, struct cycles_opts) },
+         PERP_OPTIONS(options, struct cycles_opts) },
   .build = joint_cycles_build,
 };

@@ -60,6 +60,6 @@ const perp_scene_desc perp_scene_motor = {
          .summary = "block on a slider: a motor of limited force against dry friction",
          .reference = "Vondrak 2005, section 7.4; STAR 2012, eq. 49; closed form",
          .equation = "m x'' = F - friction sign(x'),  |F| <= force,  x' -> velocity",
-         PERP_SCENE_OPTIONS(options, struct motor_opts) },
+         PERP_OPTIONS(options, struct motor_opts) },
   .build = motor_build,
 };

@@ -97,6 +97,6 @@ const perp_scene_desc perp_scene_pendulum = {
              "IFToMM library of computational benchmark problems, A01; closed form with Jacobi "
              "elliptic functions",
          .equation = "phi'' = -(g/L) sin phi",
-         PERP_SCENE_OPTIONS(options, struct pendulum_opts) },
+         PERP_OPTIONS(options, struct pendulum_opts) },
   .build = pendulum_build,
 };

@@ -75,6 +75,6 @@ const perp_scene_desc perp_scene_projectile = {
          .summary = "a sphere thrown under gravity with linear or quadratic drag",
          .reference = "closed form for linear drag",
          .equation = "m x'' = m g - linear x' - quadratic |x'| x'",
-         PERP_SCENE_OPTIONS(options, struct projectile_opts) },
+         PERP_OPTIONS(options, struct projectile_opts) },
   .build = projectile_build,
 };

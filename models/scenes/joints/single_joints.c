@@ -55,7 +55,7 @@ const perp_scene_desc perp_scene_universal = {
          .summary = "a rod on a universal joint: swings and goes round",
          .reference = "Vondrak 2005, section 7.3; joint coordinates",
          .equation = "axis_a . axis_b = 0, p_a = p_b",
-         PERP_SCENE_OPTIONS(universal_options, struct universal_opts) },
+         PERP_OPTIONS(universal_options, struct universal_opts) },
   .build = build_universal,
 };
 
@@ -120,7 +120,7 @@ const perp_scene_desc perp_scene_weld = {
          .summary = "two boxes fixed to each other, thrown spinning",
          .reference = "Vondrak 2005, section 7.3; closed form",
          .equation = "x = parabola + arm (cos w t, sin w t)",
-         PERP_SCENE_OPTIONS(weld_options, struct weld_opts) },
+         PERP_OPTIONS(weld_options, struct weld_opts) },
   .build = build_weld,
 };
 
@@ -208,7 +208,7 @@ const perp_scene_desc perp_scene_rail = {
          .summary = "a rod hangs from a ring that slides on a line",
          .reference = "Vondrak 2005, section 7.3; reduced to one equation",
          .equation = "(I + m l^2 sin^2 a) a'' = -m l sin a (g + l cos a a'^2)",
-         PERP_SCENE_OPTIONS(rail_options, struct rail_opts) },
+         PERP_OPTIONS(rail_options, struct rail_opts) },
   .build = build_rail,
 };
 
@@ -274,6 +274,6 @@ const perp_scene_desc perp_scene_wheel = {
          .summary = "a wheel spins on its axle, steered about its strut and sprung along it",
          .reference = "Vondrak 2005, section 7.3; closed form",
          .equation = "m z'' = -k z, spin and steering at constant rates",
-         PERP_SCENE_OPTIONS(wheel_options, struct wheel_opts) },
+         PERP_OPTIONS(wheel_options, struct wheel_opts) },
   .build = single_joints_build_wheel,
 };

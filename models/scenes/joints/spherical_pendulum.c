@@ -44,6 +44,6 @@ const perp_scene_desc perp_scene_spherical_pendulum = {
          .summary = "a point mass on a massless rod, free on the sphere",
          .reference = "own reference to 28 digits",
          .equation = "|x| = L, m x'' = m g + lambda x / L",
-         PERP_SCENE_OPTIONS(options, struct spherical_opts) },
+         PERP_OPTIONS(options, struct spherical_opts) },
   .build = spherical_pendulum_build,
 };

@@ -109,7 +109,7 @@ const perp_scene_desc perp_scene_rolling_disc = {
          .summary = "a thin disc rolls, leaning, without slip",
          .reference = "own reference to 27 digits",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
-         PERP_SCENE_OPTIONS(disc_options, struct disc_opts) },
+         PERP_OPTIONS(disc_options, struct disc_opts) },
   .build = build_disc,
 };
 
@@ -178,7 +178,7 @@ const perp_scene_desc perp_scene_spinning_wheel = {
          .summary = "a wheel that leans and turns steadily in a circle",
          .reference = "closed form, derived in the file",
          .equation = "W^2 = (g/R) cos / (sin (3/2 rho/R + 1/4 cos))",
-         PERP_SCENE_OPTIONS(wheel_options, struct wheel_opts) },
+         PERP_OPTIONS(wheel_options, struct wheel_opts) },
   .build = spin_build_wheel,
 };
 
@@ -225,7 +225,7 @@ const perp_scene_desc perp_scene_rattleback = {
          .summary = "a celtic stone: its spin reverses",
          .reference = "own reference to 26 digits, parameters of Modia3D",
          .equation = "I w' + w x I w = r x F, v + w x r = 0",
-         PERP_SCENE_OPTIONS(rattle_options, struct rattle_opts) },
+         PERP_OPTIONS(rattle_options, struct rattle_opts) },
   .build = build_rattle,
 };
 
@@ -301,7 +301,7 @@ const perp_scene_desc perp_scene_tippe_top = {
          .summary = "a top that turns over by sliding friction; Jellett's constant is kept",
          .reference = "Jellett 1872, with Coulomb friction",
          .equation = "L . r = const",
-         PERP_SCENE_OPTIONS(tippe_options, struct tippe_opts) },
+         PERP_OPTIONS(tippe_options, struct tippe_opts) },
   .build = build_tippe,
 };
 
@@ -342,9 +342,8 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
   perp_body_def table = { .name = "table",
                           .mass = perp_mass_cylinder(HEAVY * o->mass, 100, 1),
                           .w = { 0, 0, o->rate } };
-  const int a = perp_build_body(&y, &table, origin, 0, 0);
-  perp_shape_def top = { .name = "table", .kind = PERP_SHAPE_PLANE, .body = a };
-  perp_build_shape(&y, &top);
+  perp_shape_def top = { .kind = PERP_SHAPE_PLANE };
+  const int a = perp_build_solid(&y, &table, &top, origin, 0, 0);
   const perp_joint_def axle = perp_scene_joint(PERP_JOINT_HINGE, "axle", PERP_WORLD, a, 2);
   perp_build_joint(&y, &axle);
   /* rolls on the table: v + w x (-R z) = rate z x r, with r = (d, 0), v = (0, s): w_x = (rate d -
@@ -354,9 +353,8 @@ static perp_status build_table(perp_ctx *ctx, const void *opts, perp_scene *scen
                         .mass = perp_mass_sphere(o->mass, R),
                         .w = { (o->rate * o->distance - o->speed) / R, 0, 0 } };
   y.v[1] = o->speed;
-  const int ball = perp_build_body(&y, &def, p, 0, 0);
-  perp_shape_def sphere = { .name = "ball", .kind = PERP_SHAPE_SPHERE, .body = ball, .radius = R };
-  perp_build_shape(&y, &sphere);
+  perp_shape_def sphere = { .kind = PERP_SHAPE_SPHERE, .radius = R };
+  const int ball = perp_build_solid(&y, &def, &sphere, p, 0, 0);
   const double rate = 2.0 / 7 * o->rate;
   PERP_TRY(perp_build_end(&y, R, 2 * M_PI / rate));
   scene->driven = true; /* the axle */
@@ -371,6 +369,6 @@ const perp_scene_desc perp_scene_turntable = {
              "a ball rolls on a turning table: its centre runs on a circle at 2/7 of the rate",
          .reference = "closed form",
          .equation = "v = 2/7 W z x (r - r_c)",
-         PERP_SCENE_OPTIONS(table_options, struct table_opts) },
+         PERP_OPTIONS(table_options, struct table_opts) },
   .build = build_table,
 };

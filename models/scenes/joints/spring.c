@@ -69,6 +69,6 @@ const perp_scene_desc perp_scene_spring = {
          .summary = "a body sliding on a spring and damper",
          .reference = "closed form",
          .equation = "m x'' = -damping x' - stiffness x",
-         PERP_SCENE_OPTIONS(options, struct spring_opts) },
+         PERP_OPTIONS(options, struct spring_opts) },
   .build = spring_build,
 };

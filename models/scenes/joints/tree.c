@@ -119,6 +119,6 @@ const perp_scene_desc perp_scene_tree = {
   .d = { .name = "tree",
          .summary = "binary tree of 127 links on ball joints",
          .reference = "Vondrak 2005, section 9.1.3 (127 segments)",
-         PERP_SCENE_OPTIONS(options, struct tree_opts) },
+         PERP_OPTIONS(options, struct tree_opts) },
   .build = tree_build,
 };

@@ -261,6 +261,6 @@ const perp_scene_desc perp_scene_andrews = {
          .summary = "Andrews' squeezing mechanism: 7 bodies, 10 hinges, motor and spring",
          .reference =
              "Hairer & Wanner II, section VII.7; test set for IVP solvers; IFToMM library, A03",
-         PERP_SCENE_OPTIONS(options, struct andrews_opts) },
+         PERP_OPTIONS(options, struct andrews_opts) },
   .build = andrews_build,
 };

@@ -178,6 +178,6 @@ const perp_scene_desc perp_scene_bead = {
          .reference = "van Overveld and Barenbrug 1995, section 2.6; closed forms (tautochrone, "
                       "brachistochrone)",
          .equation = "sigma = sigma_0 cos(sqrt(g / 4 r) t);  cos(theta) = g / (w^2 r)",
-         PERP_SCENE_OPTIONS(options, struct bead_opts) },
+         PERP_OPTIONS(options, struct bead_opts) },
   .build = bead_build,
 };

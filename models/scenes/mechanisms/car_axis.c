@@ -65,6 +65,6 @@ const perp_scene_desc perp_scene_car_axis = {
          .summary = "car axis on a bumpy road: a constraint that moves, index 3",
          .reference = "test set for IVP solvers, car axis, own reference",
          .equation = "M q'' = f - G' lambda,  0 = g(t, q), solved as index 1",
-         PERP_SCENE_OPTIONS(options, perp_dae_options) },
+         PERP_OPTIONS(options, perp_dae_options) },
   .build = car_axis_build,
 };

@@ -125,6 +125,6 @@ const perp_scene_desc perp_scene_flyball = {
   .d = { .name = "flyball",
          .summary = "stiff flyball governor: implicit methods at 10 ms, explicit ones fail",
          .reference = "library of computational benchmark problems of IFToMM, A05; own reference",
-         PERP_SCENE_OPTIONS(options, struct flyball_opts) },
+         PERP_OPTIONS(options, struct flyball_opts) },
   .build = flyball_build,
 };

@@ -115,6 +115,6 @@ const perp_scene_desc perp_scene_four_bar = {
   .d = { .name = "four-bar",
          .summary = "N-four-bar linkage through its singular positions",
          .reference = "library of computational benchmark problems of IFToMM, A02; closed form",
-         PERP_SCENE_OPTIONS(options, struct bar_opts) },
+         PERP_OPTIONS(options, struct bar_opts) },
   .build = four_bar_build,
 };

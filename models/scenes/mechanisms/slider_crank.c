@@ -142,6 +142,6 @@ const perp_scene_desc perp_scene_slider_crank = {
          .summary = "slider crank with a flexible rod: undamped fast vibrations, driven crank",
          .reference = "Simeon 1996; test set for IVP solvers, crank; own reference",
          .equation = "M(q) q'' = f - G' lambda,  0 = g(t, q), solved as index 1",
-         PERP_SCENE_OPTIONS(options, perp_dae_options) },
+         PERP_OPTIONS(options, perp_dae_options) },
   .build = slider_crank_build,
 };

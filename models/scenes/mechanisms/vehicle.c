@@ -116,6 +116,6 @@ const perp_scene_desc perp_scene_vehicle = {
          .summary = "a sprung vehicle with a carriage drives off: wheels roll, contacts carry",
          .reference = "Vondrak 2005, section 9.1.5 (TestVehicle); rigid-body mechanics of rolling",
          .equation = "a = (4 T / r) / (M + 6 (2/5) m_w)",
-         PERP_SCENE_OPTIONS(options, struct vehicle_opts) },
+         PERP_OPTIONS(options, struct vehicle_opts) },
   .build = vehicle_build,
 };

@@ -68,6 +68,6 @@ const perp_scene_desc perp_scene_circle = {
          .summary = "circle field, a plain first-order ODE problem for observed orders",
          .reference = "closed form",
          .equation = "q' = rate (-y, x)",
-         PERP_SCENE_OPTIONS(options, struct circle_opts) },
+         PERP_OPTIONS(options, struct circle_opts) },
   .build = circle_build,
 };

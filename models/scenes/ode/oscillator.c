@@ -74,6 +74,6 @@ const perp_scene_desc perp_scene_oscillator = {
          .summary = "harmonic oscillator, a plain ODE problem for observed orders",
          .reference = "closed form",
          .equation = "x'' = -2 zeta omega x' - omega^2 x",
-         PERP_SCENE_OPTIONS(options, struct oscillator_opts) },
+         PERP_OPTIONS(options, struct oscillator_opts) },
   .build = oscillator_build,
 };

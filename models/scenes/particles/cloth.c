@@ -146,6 +146,6 @@ const perp_scene_desc perp_scene_cloth = {
              "particles on a square grid of springs or rods: falls, held at two corners, or hangs",
          .reference = "Vondrak 2005, chapter 3; statics in closed form (start=hang)",
          .equation = "stretch below row j = (N - 1 - j) m g / stiffness",
-         PERP_SCENE_OPTIONS(options, struct cloth_opts) },
+         PERP_OPTIONS(options, struct cloth_opts) },
   .build = cloth_build,
 };

@@ -218,6 +218,6 @@ const perp_scene_desc perp_scene_rope = {
              "statics; small oscillations of a hanging chain, D. Bernoulli 1738; Vondrak 2005, "
              "chapters 3 and 4",
          .equation = "sum l H / |(H, V_i)| = span, V_i = (i - N/2) m g;  L_N(omega^2 l / g) = 0",
-         PERP_SCENE_OPTIONS(options, struct rope_opts) },
+         PERP_OPTIONS(options, struct rope_opts) },
   .build = rope_build,
 };

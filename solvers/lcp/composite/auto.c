@@ -72,12 +72,12 @@ struct ws {
   int max_n, n_slots, n_chain;
   struct slot slots[2 * MOST]; /* the second half: equilibrated */
   int chain[MOST];             /* of the option */
-  perp_arena arena;
-  double *guess, *x, *best; /* [max_n] */
+  double *guess, *x, *best;    /* [max_n] */
 };
 
-static void auto_layout(struct ws *w, perp_arena *a)
+static void auto_layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   PERP_DOUBLES(a, w->max_n, &w->guess, &w->x, &w->best);
 }
 
@@ -90,7 +90,6 @@ static void auto_destroy(void *ws)
     perp_spec_free(&w->slots[k].spec);
     free(w->slots[k].x);
   }
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -137,22 +136,13 @@ static perp_status auto_create(perp_ctx *ctx, int max_n, const void *opts, void 
 {
   *ws = NULL;
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "auto: max_n = %d", max_n);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  w->o = *(const struct opts *)opts;
-  w->max_n = max_n;
-  perp_status status = open_slots(ctx, w);
-  if (status == PERP_OK) {
-    auto_layout(w, &w->arena);
-    status = perp_arena_reserve(ctx, &w->arena);
-  }
-  if (status != PERP_OK) {
-    auto_destroy(w);
-    return status;
-  }
-  auto_layout(w, &w->arena);
-  *ws = w;
-  return PERP_OK;
+  struct ws like = { .o = *(const struct opts *)opts, .max_n = max_n };
+  PERP_TRY(perp_workspace_create(ctx, "auto", &like, sizeof like, auto_layout, ws));
+  const perp_status status = open_slots(ctx, *ws);
+  if (status == PERP_OK) return PERP_OK;
+  auto_destroy(*ws);
+  *ws = NULL;
+  return status;
 }
 
 /* ---- structure ----------------------------------------------------------------------------------------------- */
@@ -532,8 +522,7 @@ const perp_lcp_desc perp_lcp_auto = {
              "chooses by structure, certifies, falls back until something solves the problem",
          .reference = "none; every part has its own",
          .equation = "solver after solver until both rules hold",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
                  PERP_LCP_EXHAUSTIVE },

@@ -37,13 +37,14 @@ static const perp_opt option_table[] = {
 struct workspace {
   struct options opt;
   perp_lcp_solver *inner;
-  perp_arena arena;
+  int max_n;
   double *lo, *hi, *w, *best, *a;
 };
 
-static void fixed_point_layout(struct workspace *w, perp_arena *a, int n)
+static void fixed_point_layout(void *ws, perp_arena *a)
 {
-  PERP_DOUBLES(a, n, &w->lo, &w->hi, &w->w, &w->best, &w->a);
+  struct workspace *w = ws;
+  PERP_DOUBLES(a, w->max_n, &w->lo, &w->hi, &w->w, &w->best, &w->a);
 }
 
 static void fixed_point_destroy(void *ws)
@@ -51,32 +52,24 @@ static void fixed_point_destroy(void *ws)
   struct workspace *w = ws;
   if (w == NULL) return;
   perp_lcp_destroy(w->inner);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
 static perp_status fixed_point_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  struct workspace *w = calloc(1, sizeof *w);
+  struct workspace like = { .opt = *(const struct options *)opts, .max_n = max_n };
   perp_spec spec = { 0 };
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for fixed-point");
-  w->opt = *(const struct options *)opts;
-  fixed_point_layout(w, &w->arena, max_n);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) {
-    fixed_point_layout(w, &w->arena, max_n);
-    status = perp_spec_parse(ctx, PERP_KIND_lcp, w->opt.inner, &spec);
-  }
+  PERP_TRY(perp_workspace_create(ctx, "fixed-point", &like, sizeof like, fixed_point_layout, ws));
+  struct workspace *w = *ws;
+  perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, w->opt.inner, &spec);
   if (status == PERP_OK && spec.d == &perp_lcp_fixed_point.d)
     status = PERP_FAIL(ctx, PERP_ERR_OPTION, "fixed-point.inner must be another solver");
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, max_n, 0, &w->inner);
   perp_spec_free(&spec);
-  if (status != PERP_OK) {
-    fixed_point_destroy(w);
-    return status;
-  }
-  *ws = w;
-  return PERP_OK;
+  if (status == PERP_OK) return PERP_OK;
+  fixed_point_destroy(w);
+  *ws = NULL;
+  return status;
 }
 
 static bool fixed_point_is_friction(const perp_lcp *p, int i)
@@ -171,8 +164,7 @@ const perp_lcp_desc perp_lcp_fixed_point = {
          .summary = "boxed friction by refreshed limits around any boxed solver",
          .reference = "STAR 4.3.4 (decoupled limits)",
          .equation = "g = mu max(lambda_n(g), 0), lambda(g) from the boxed LCP with limits g",
-         .opts = option_table,
-         .opts_size = sizeof(struct options),
+         PERP_OPTIONS(option_table, struct options),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = fixed_point_create,

@@ -71,8 +71,9 @@ struct ws {
   size_t cap_A;
 };
 
-static void rescue_layout(struct ws *w, perp_arena *a)
+static void rescue_layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   PERP_DOUBLES(a, w->max_n, &w->x, &w->best, &w->w, &w->w0, &w->none, &w->s, &w->a);
   w->scratch = PERP_CARVE(a, double, (size_t)w->max_n + 2 * (size_t)w->cap_nv);
 }
@@ -93,19 +94,8 @@ static void rescue_destroy(void *ws)
 static perp_status rescue_arrays(perp_ctx *ctx, struct ws *w, int nv)
 {
   if (nv <= w->cap_nv && w->x != NULL) return PERP_OK;
-  perp_arena_free(&w->arena);
-  w->arena = (perp_arena){ 0 };
-  w->x = NULL;
   w->cap_nv = nv + nv / 4;
-  rescue_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status != PERP_OK) {
-    w->x = NULL;
-    w->cap_nv = 0;
-    return status;
-  }
-  rescue_layout(w, &w->arena);
-  return PERP_OK;
+  return perp_arena_layout(ctx, &w->arena, rescue_layout, w); /* x is NULL where it fails */
 }
 
 static perp_status rescue_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -269,8 +259,7 @@ const perp_lcp_desc perp_lcp_rescue = {
                     "solution then, but impulses to go on with",
          .reference = "Smith, Open Dynamics Engine v0.5 User Guide, 3.8.2 (softened constraints)",
          .equation = "A + eps diag(A) in place of A, where nothing solves the problem itself",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
                  PERP_LCP_CHOOSES },

@@ -40,8 +40,7 @@ static const perp_opt options[] = {
             "cone-newton for cones, lemke for Stewart-Trinkle rows (not symmetric, zeros on the "
             "diagonal)"),
   PERP_INT(struct opts, max_iter, 500, 1, 1e9, "rounds before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_REAL(struct opts, relax, 1, 0, 1, PERP_OPEN_MIN, "",
             "relaxation of the friction multipliers"),
   PERP_INT(struct opts, depth, 8, 0, MOST_DEPTH, "rounds of the Anderson acceleration; 0: none"),
@@ -52,7 +51,6 @@ struct ws {
   struct opts o;
   int max_n;
   perp_stagger parts;
-  perp_arena arena;
   double *w, *x, *g, *f, *last_g, *last_f, *keep, *masked, *plain_x;
   double *dg, *df, *Q; /* [MOST_DEPTH max_n] differences of the last rounds; for least squares */
   double *past;        /* [MEMORY max_n] */
@@ -63,12 +61,12 @@ struct ws {
   double least, length, radius;
 };
 
-static void staggered_layout(struct ws *w, perp_arena *a)
+static void staggered_layout(void *ws, perp_arena *a)
 {
+  struct ws *w = ws;
   size_t n = (size_t)w->max_n;
-  double **const v[] = { &w->w,      &w->x,      &w->g,      &w->f,      &w->keep,
-                         &w->last_g, &w->last_f, &w->masked, &w->plain_x };
-  for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, n);
+  PERP_DOUBLES(a, n, &w->w, &w->x, &w->g, &w->f, &w->keep, &w->last_g, &w->last_f, &w->masked,
+               &w->plain_x);
   PERP_DOUBLES(a, MOST_DEPTH * n, &w->dg, &w->df, &w->Q);
   w->past = PERP_CARVE(a, double, MEMORY *n);
 }
@@ -78,7 +76,6 @@ static void staggered_destroy(void *ws)
   struct ws *w = ws;
   if (w == NULL) return;
   perp_stagger_close(&w->parts);
-  perp_arena_free(&w->arena);
   free(w);
 }
 
@@ -86,22 +83,14 @@ static perp_status staggered_create(perp_ctx *ctx, int max_n, const void *opts, 
 {
   *ws = NULL;
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "staggered: max_n = %d", max_n);
-  struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  w->o = *(const struct opts *)opts;
-  w->max_n = max_n;
-  staggered_layout(w, &w->arena);
-  perp_status status = perp_arena_reserve(ctx, &w->arena);
-  if (status == PERP_OK) {
-    staggered_layout(w, &w->arena);
-    status = perp_stagger_open(ctx, &w->parts, max_n, w->o.normal, w->o.friction);
-  }
-  if (status != PERP_OK) {
-    staggered_destroy(w);
-    return status;
-  }
-  *ws = w;
-  return PERP_OK;
+  struct ws like = { .o = *(const struct opts *)opts, .max_n = max_n };
+  PERP_TRY(perp_workspace_create(ctx, "staggered", &like, sizeof like, staggered_layout, ws));
+  struct ws *w = *ws;
+  const perp_status status = perp_stagger_open(ctx, &w->parts, max_n, w->o.normal, w->o.friction);
+  if (status == PERP_OK) return PERP_OK;
+  staggered_destroy(w);
+  *ws = NULL;
+  return status;
 }
 
 /* ---- acceleration ---------------------------------------------------------------------------------------- */
@@ -330,8 +319,7 @@ const perp_lcp_desc perp_lcp_staggered = {
              "normal and friction problems in turn, a solver of choice for each, accelerated",
          .reference = "STAR 2012, section 4.3.4, eq. 83-84",
          .equation = "lambda_N from lambda_T, lambda_T from lambda_N, until both stay",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void stagger_layout(perp_stagger *S, perp_arena *a)
+static void stagger_layout(void *ws, perp_arena *a)
 {
+  perp_stagger *S = ws;
   const size_t n = (size_t)S->max_n;
   double **const v[] = { &S->lo, &S->hi, &S->b, &S->lambda, &S->unit, &S->y };
   for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, n);
@@ -58,9 +59,7 @@ perp_status perp_stagger_open(perp_ctx *ctx, perp_stagger *S, int max_n, const c
   PERP_TRY(stagger_part(ctx, &S->cones, friction[0] ? friction : "cone-newton"));
   PERP_TRY(stagger_part(ctx, &S->pyramids, friction[0] ? friction : "lemke"));
   PERP_TRY(stagger_solvers(ctx, S, 0));
-  stagger_layout(S, &S->arena);
-  PERP_TRY(perp_arena_reserve(ctx, &S->arena));
-  stagger_layout(S, &S->arena);
+  PERP_TRY(perp_arena_layout(ctx, &S->arena, stagger_layout, S));
   return perp_rows_open(ctx, &S->rows, max_n);
 }
 

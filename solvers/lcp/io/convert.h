@@ -29,11 +29,6 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *p, int n_d,
 /* lambda [p->n] of the friction problem from z of its pyramid. */
 void perp_lcp_pyramid_back(const perp_lcp *p, int n_d, const double *z, double *lambda);
 
-/* The same from contact data: F has one group of three rows (normal, two tangents) a contact, b = J v + ...
- * [3 nc], mu [nc].  PERP_ERR_DIM: a group of another size; else as perp_lcp_pyramid. */
-perp_status perp_lcp_stewart_trinkle(perp_ctx *ctx, const perp_blocks *F, const double *b,
-                                     const double *mu, int n_d, perp_lcp_problem *out);
-
 /* Circular cones -> boxes |lambda_i| <= factor mu lambda_n on each friction row.  factor = 1: the box around
  * the disc, friction up to sqrt(2) too large on its diagonals; factor = 1 / sqrt(2): the box inside it.  A
  * single friction row a contact (the plane) is a box already and stays exact.  No known solution is

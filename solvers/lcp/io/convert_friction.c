@@ -218,34 +218,6 @@ void perp_lcp_pyramid_back(const perp_lcp *p, int n_d, const double *z, double *
   }
 }
 
-perp_status perp_lcp_stewart_trinkle(perp_ctx *ctx, const perp_blocks *F, const double *b,
-                                     const double *mu, int n_d, perp_lcp_problem *out)
-{
-  perp_lcp_problem p, dense;
-  *out = (perp_lcp_problem){ 0 };
-  for (int c = 0; c < F->nc; c++)
-    if (F->cptr[c + 1] - F->cptr[c] != 3)
-      return PERP_FAIL(ctx, PERP_ERR_DIM, "contact %d has %d rows, not 3", c,
-                       F->cptr[c + 1] - F->cptr[c]);
-  PERP_TRY(perp_lcp_problem_new(ctx, F->m, PERP_PART_FRICTION | PERP_PART_CONE, &p));
-  perp_lcp_arrays x = perp_lcp_edit(&p);
-  for (int c = 0; c < F->nc; c++) {
-    for (int k = 0; k < 3; k++) x.b[3 * c + k] = b[3 * c + k];
-    for (int k = 1; k < 3; k++) {
-      x.fric_of[3 * c + k] = 3 * c;
-      x.mu[3 * c + k] = mu[c];
-    }
-    x.cone[3 * c + 1] = 1;
-  }
-  perp_status status = perp_lcp_problem_set_blocks(ctx, &p, F);
-  if (status == PERP_OK) status = perp_lcp_problem_form(ctx, &p, &dense);
-  perp_lcp_problem_free(&p);
-  if (status != PERP_OK) return status;
-  status = perp_lcp_pyramid(ctx, &dense, n_d, out);
-  perp_lcp_problem_free(&dense);
-  return status;
-}
-
 perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *p, double factor,
                            perp_lcp_problem *out)
 {

@@ -3,6 +3,7 @@
  * factorization of their graph, supernodes, and where every block of H goes. */
 #include "solvers/lcp/newton/bodylu_private.h"
 
+#include <gsl/gsl_sort_int.h>
 #include <stdlib.h>
 #include <string.h>
 #include <suitesparse/cholmod.h>
@@ -83,8 +84,8 @@ static void copy_values(perp_bodylu *L, const perp_blocks *F)
   }
 }
 
-/* order the graph of the blocks: perm [nb] */
-static bool order_blocks(const perp_blocks *F, int *perm)
+/* order the graph of the blocks, which has so many pairs: perm [nb] */
+static bool order_blocks(const perp_blocks *F, size_t pairs, int *perm)
 {
   bool good = false;
   cholmod_common cm;
@@ -92,11 +93,6 @@ static bool order_blocks(const perp_blocks *F, int *perm)
   cm.print = 0;
   cm.error_handler = NULL;
   cm.supernodal = CHOLMOD_SIMPLICIAL;
-  size_t pairs = 0;
-  for (int c = 0; c < F->nc; c++) {
-    size_t k = (size_t)(F->jptr[c + 1] - F->jptr[c]);
-    pairs += k * k;
-  }
   size_t nb = (size_t)F->nb;
   cholmod_triplet *T = cholmod_allocate_triplet(nb, nb, pairs + nb, 1, CHOLMOD_PATTERN, &cm);
   if (T != NULL) {
@@ -129,58 +125,38 @@ static bool order_blocks(const perp_blocks *F, int *perm)
 /* ---- analysis: symbolic factorization of the graph of blocks --------------------------------------------- */
 
 typedef struct symbolic {
-  int nb;
+  int nb, nv;
+  size_t pairs; /* of blocks in one group */
   int *perm, *inv, *parent;
   int *ptr, *idx; /* adjacency of the permuted graph, only larger numbers */
   size_t *sptr;   /* [nb + 1] structure of each column ... */
   int *sidx;      /* ... strictly below the diagonal, ascending */
   size_t capacity;
   int *mark, *child, *sibling;
+  unsigned char *used; /* [nv] columns that take part */
+  int *width, *start;  /* of the permuted blocks, of the supernodes */
+  perp_arena arena;    /* all but sidx, which grows */
 } symbolic;
 
-static int compare_int(const void *a, const void *b)
+static void symbolic_layout(void *ws, perp_arena *a)
 {
-  int x = *(const int *)a, y = *(const int *)b;
-  return (x > y) - (x < y);
-}
-
-static void symbolic_free(symbolic *s)
-{
-  free(s->perm);
-  free(s->inv);
-  free(s->parent);
-  free(s->ptr);
-  free(s->idx);
-  free(s->sptr);
-  free(s->sidx);
-  free(s->mark);
-  free(s->child);
-  free(s->sibling);
+  symbolic *s = ws;
+  PERP_INTS(a, s->nb + 1, &s->perm, &s->inv, &s->parent, &s->mark, &s->child, &s->sibling,
+            &s->width, &s->start);
+  PERP_INTS(a, s->nb + 2, &s->ptr);
+  PERP_INTS(a, s->pairs, &s->idx);
+  s->sptr = PERP_CARVE(a, size_t, s->nb + 1);
+  s->used = PERP_CARVE(a, unsigned char, s->nv);
 }
 
 static bool symbolic_blocks(const perp_blocks *F, symbolic *s)
 {
   int nb = F->nb;
-  size_t n = (size_t)nb + 1, pairs = 0;
-  *s = (symbolic){ .nb = nb };
-  for (int c = 0; c < F->nc; c++) {
-    size_t k = (size_t)(F->jptr[c + 1] - F->jptr[c]);
-    pairs += k * k;
-  }
-  s->perm = malloc(n * sizeof(int));
-  s->inv = malloc(n * sizeof(int));
-  s->parent = malloc(n * sizeof(int));
-  s->ptr = calloc(n + 1, sizeof(int));
-  s->idx = malloc((pairs + 1) * sizeof(int));
-  s->sptr = calloc(n, sizeof(size_t));
-  s->mark = malloc(n * sizeof(int));
-  s->child = malloc(n * sizeof(int));
-  s->sibling = malloc(n * sizeof(int));
-  s->capacity = 8 * n + pairs;
+  s->capacity = 8 * ((size_t)nb + 1) + s->pairs;
   s->sidx = malloc(s->capacity * sizeof(int));
-  if (!s->perm || !s->inv || !s->parent || !s->ptr || !s->idx || !s->sptr || !s->mark ||
-      !s->child || !s->sibling || !s->sidx || !order_blocks(F, s->perm))
-    return false;
+  if (s->sidx == NULL || !order_blocks(F, s->pairs, s->perm)) return false;
+  memset(s->ptr, 0, ((size_t)nb + 2) * sizeof *s->ptr);
+  s->sptr[0] = 0;
   for (int k = 0; k < nb; k++) s->inv[s->perm[k]] = k;
   /* adjacency by smaller number; doubles are removed by the marks below */
   for (int pass = 0; pass < 2; pass++) {
@@ -219,7 +195,7 @@ static bool symbolic_blocks(const perp_blocks *F, symbolic *s)
           s->mark[s->sidx[k]] = j;
           s->sidx[end++] = s->sidx[k];
         }
-    qsort(s->sidx + start, end - start, sizeof(int), compare_int);
+    gsl_sort_int(s->sidx + start, 1, end - start);
     s->sptr[j + 1] = end;
     if (end > start) {
       int p = s->sidx[start];
@@ -285,26 +261,21 @@ static void bodylu_analyse_layout(perp_bodylu *L, perp_arena *a, size_t pairs, s
 
 /* everything that follows from the symbolic factorization */
 static perp_status bodylu_analyse_build(perp_ctx *ctx, perp_bodylu *L, const perp_blocks *F,
-                                        const symbolic *s, unsigned char *mask, int *width,
-                                        int *start)
+                                        const symbolic *s)
 {
-  int nb = F->nb;
-  used_columns(F, mask);
-  int N = 0;
-  size_t pairs = 0, nj = 0;
+  int nb = F->nb, *width = s->width, *start = s->start, N = 0;
+  size_t nj = 0;
+  used_columns(F, s->used);
   for (int k = 0; k < nb; k++) {
     int b = s->perm[k];
     width[k] = 0;
-    for (int j = F->bptr[b]; j < F->bptr[b + 1]; j++) width[k] += mask[j];
+    for (int j = F->bptr[b]; j < F->bptr[b + 1]; j++) width[k] += s->used[j];
     N += width[k];
   }
   int n_sn = find_supernodes(s, width, start);
-  for (int c = 0; c < F->nc; c++) {
-    size_t subs = (size_t)(F->jptr[c + 1] - F->jptr[c]);
-    pairs += subs * subs;
+  for (int c = 0; c < F->nc; c++)
     for (int k = F->jptr[c]; k < F->jptr[c + 1]; k++)
       nj += (size_t)(F->cptr[c + 1] - F->cptr[c]) * (size_t)width[s->inv[F->jblk[k]]];
-  }
   /* sizes: the rows of a supernode are the structure of its last column */
   size_t size = 0, n_rows = 0, scratch = 0;
   for (int t = 0; t < n_sn; t++) {
@@ -328,15 +299,15 @@ static perp_status bodylu_analyse_build(perp_ctx *ctx, perp_bodylu *L, const per
                       .size = size,
                       .n_rows = n_rows };
   perp_arena a = { 0 };
-  bodylu_analyse_layout(L, &a, pairs, nj, n_sn, scratch);
+  bodylu_analyse_layout(L, &a, s->pairs, nj, n_sn, scratch);
   PERP_TRY(perp_arena_reserve(ctx, &a));
   L->arena = a;
-  bodylu_analyse_layout(L, &L->arena, pairs, nj, n_sn, scratch);
+  bodylu_analyse_layout(L, &L->arena, s->pairs, nj, n_sn, scratch);
   memcpy(L->cptr, F->cptr, (size_t)(F->nc + 1) * sizeof(int));
   memcpy(L->jptr, F->jptr, (size_t)(F->nc + 1) * sizeof(int));
   memcpy(L->bptr, F->bptr, (size_t)(nb + 1) * sizeof(int));
   memcpy(L->jblk, F->jblk, (size_t)F->jptr[F->nc] * sizeof(int));
-  memcpy(L->mask, mask, (size_t)F->nv);
+  memcpy(L->mask, s->used, (size_t)F->nv);
 
   int at = 0;
   for (int k = 0; k < nb; k++) { /* k: permuted block */
@@ -405,19 +376,18 @@ perp_status perp_bodylu_analyse(perp_ctx *ctx, perp_bodylu *L, const perp_blocks
                                 bool unsymmetric)
 {
   if (!same_pattern(L, F) || (unsymmetric && !L->unsymmetric)) {
-    symbolic s;
+    symbolic s = { .nb = F->nb, .nv = F->nv };
+    for (int c = 0; c < F->nc; c++) {
+      size_t k = (size_t)(F->jptr[c + 1] - F->jptr[c]);
+      s.pairs += k * k;
+    }
     L->unsymmetric = unsymmetric;
-    unsigned char *mask = malloc((size_t)F->nv + 1);
-    int *width = malloc(((size_t)F->nb + 1) * sizeof(int)),
-        *start = malloc(((size_t)F->nb + 1) * sizeof(int));
-    perp_status status = PERP_OK;
-    if (!symbolic_blocks(F, &s) || mask == NULL || width == NULL || start == NULL)
+    perp_status status = perp_arena_layout(ctx, &s.arena, symbolic_layout, &s);
+    if (status == PERP_OK && !symbolic_blocks(F, &s))
       status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory to analyse %d blocks", F->nb);
-    if (status == PERP_OK) status = bodylu_analyse_build(ctx, L, F, &s, mask, width, start);
-    symbolic_free(&s);
-    free(mask);
-    free(width);
-    free(start);
+    if (status == PERP_OK) status = bodylu_analyse_build(ctx, L, F, &s);
+    free(s.sidx);
+    perp_arena_free(&s.arena);
     if (status != PERP_OK) {
       perp_arena_free(&L->arena);
       return status;

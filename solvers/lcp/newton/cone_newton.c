@@ -39,8 +39,7 @@ struct opts {
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 300, 1, 1e9, "Newton steps before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, warm, 50, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
   PERP_INT(struct opts, window, 8, 1, 16,
            "non-monotone line search: values to fall below; 1: monotone"),
@@ -63,8 +62,8 @@ struct ws {
 static void cone_newton_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  double **const v[] = { &w->x, &w->w, &w->scale, &w->e, &w->b, &w->s, &w->best };
-  for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->N.max_n);
+  perp_newton_layout(ws, a);
+  PERP_DOUBLES(a, w->N.max_n, &w->x, &w->w, &w->scale, &w->e, &w->b, &w->s, &w->best);
 }
 
 static void cone_newton_destroy(void *ws)
@@ -76,27 +75,15 @@ static void cone_newton_destroy(void *ws)
   perp_newton_destroy(w);
 }
 
-static perp_status cone_newton_grow(perp_ctx *ctx, struct ws *w, size_t count)
-{
-  if (count <= w->capacity) return PERP_OK;
-  free(w->matrix);
-  w->capacity = 0;
-  w->matrix = malloc(count * sizeof *w->matrix);
-  if (w->matrix == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a matrix of %zu numbers", count);
-  w->capacity = count;
-  return PERP_OK;
-}
-
 static perp_status cone_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
+  struct ws like = { .o = *(const struct opts *)opts };
   PERP_TRY(
-      perp_newton_create(ctx, "cone-newton", max_n, sizeof(struct ws), cone_newton_layout, ws));
+      perp_newton_create(ctx, "cone-newton", max_n, &like.N, sizeof like, cone_newton_layout, ws));
   struct ws *w = *ws;
-  w->o = *(const struct opts *)opts;
   perp_status status = perp_rows_open(ctx, &w->R, max_n);
   if (status == PERP_OK && max_n <= PERP_SYSTEM_EAGER)
-    status = cone_newton_grow(ctx, w, (size_t)max_n * (size_t)max_n);
+    status = perp_system_grow(ctx, &w->matrix, &w->capacity, (size_t)max_n * (size_t)max_n);
   if (status != PERP_OK) {
     cone_newton_destroy(w);
     *ws = NULL;
@@ -170,7 +157,7 @@ static perp_status turn_problem(perp_ctx *ctx, struct ws *w)
   if (p->F != NULL) {
     const perp_blocks *F = p->F;
     size_t size = (size_t)F->joff[F->jptr[F->nc]];
-    PERP_TRY(cone_newton_grow(ctx, w, size));
+    PERP_TRY(perp_system_grow(ctx, &w->matrix, &w->capacity, size));
     memcpy(w->matrix, F->J, size * sizeof *w->matrix);
     for (int c = 0; c < F->nc; c++)
       for (int i = F->cptr[c], r = F->cptr[c + 1] - i, l = 0; l < r; l++)
@@ -194,7 +181,7 @@ static perp_status turn_problem(perp_ctx *ctx, struct ws *w)
     w->turned.F = &w->F;
   } else {
     size_t ld = (size_t)n;
-    PERP_TRY(cone_newton_grow(ctx, w, ld * ld));
+    PERP_TRY(perp_system_grow(ctx, &w->matrix, &w->capacity, ld * ld));
     for (size_t j = 0; j < ld; j++)
       memcpy(w->matrix + j * ld, p->A + j * (size_t)p->lda, ld * sizeof *w->matrix);
     for (int i = 0; i < n; i++) {
@@ -407,8 +394,7 @@ const perp_lcp_desc perp_lcp_cone_newton = {
              "semismooth Newton on the natural map of circular cones and boxes, dense or sparse",
          .reference = "Alart & Curnier 1991; STAR 2012, section 4.4",
          .equation = "n - max(n - w_n / a, 0) = 0,  T - P(T - w_T / a, mu n) = 0",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED |
                  PERP_LCP_ITERATIVE | PERP_LCP_WARM },

@@ -49,8 +49,7 @@ struct opts {
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Newton steps before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
   PERP_ENUM(
       struct opts, kink, KINK_PERTURB, kinks,
@@ -77,16 +76,15 @@ struct ws {
 static void fischer_newton_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  int n = w->N.max_n;
-  PERP_DOUBLES(a, n, &w->psi, &w->a, &w->b, &w->c, &w->s);
+  perp_newton_layout(ws, a);
+  PERP_DOUBLES(a, w->N.max_n, &w->psi, &w->a, &w->b, &w->c, &w->s);
 }
 
 static perp_status fischer_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  PERP_TRY(perp_newton_create(ctx, "fischer-newton", max_n, sizeof(struct ws),
-                              fischer_newton_layout, ws));
-  ((struct ws *)*ws)->o = *(const struct opts *)opts;
-  return PERP_OK;
+  struct ws like = { .o = *(const struct opts *)opts };
+  return perp_newton_create(ctx, "fischer-newton", max_n, &like.N, sizeof like,
+                            fischer_newton_layout, ws);
 }
 
 /* phi without cancellation where both arguments are positive */
@@ -351,8 +349,7 @@ const perp_lcp_desc perp_lcp_fischer_newton = {
              "semismooth Newton on the Fischer-Burmeister function (P0 problems), dense or sparse",
          .reference = "STAR 2012, section 4.4, eq. 85-89, 94-99, 101, 102",
          .equation = "phi(lambda - lo, phi(hi - lambda, -w)) = 0",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = fischer_newton_create,

@@ -31,8 +31,7 @@ struct opts {
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 100, 1, 1e9, "steps before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, crossover, 4, 0, 1000, "active-set solves to finish with; 0: none"),
   PERP_OPTIONS_END
 };
@@ -47,17 +46,16 @@ struct ws {
 static void interior_point_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  double **const v[] = { &w->sl,  &w->su,  &w->zl,  &w->zu, &w->dsl, &w->dsu,
-                         &w->dzl, &w->dzu, &w->res, &w->cl, &w->cu };
-  for (size_t k = 0; k < sizeof v / sizeof *v; k++) *v[k] = PERP_CARVE(a, double, w->N.max_n);
+  perp_newton_layout(ws, a);
+  PERP_DOUBLES(a, w->N.max_n, &w->sl, &w->su, &w->zl, &w->zu, &w->dsl, &w->dsu, &w->dzl, &w->dzu,
+               &w->res, &w->cl, &w->cu);
 }
 
 static perp_status interior_point_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  PERP_TRY(perp_newton_create(ctx, "interior-point", max_n, sizeof(struct ws),
-                              interior_point_layout, ws));
-  ((struct ws *)*ws)->o = *(const struct opts *)opts;
-  return PERP_OK;
+  struct ws like = { .o = *(const struct opts *)opts };
+  return perp_newton_create(ctx, "interior-point", max_n, &like.N, sizeof like,
+                            interior_point_layout, ws);
 }
 
 /* no room between the bounds: lo = hi, or friction with mu = 0 */
@@ -302,8 +300,7 @@ const perp_lcp_desc perp_lcp_interior_point = {
              "predictor-corrector interior point method for monotone problems, dense or sparse",
          .reference = "Mehrotra 1992; Wright, Primal-Dual Interior-Point Methods (1997)",
          .equation = "(A + diag(z / s)) dlambda = r,  s z = sigma m",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE },
   .create = interior_point_create,

@@ -31,8 +31,7 @@ struct opts {
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Newton steps before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
+  PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
   PERP_INT(struct opts, smooth, 10, 0, 1e6,
            "Gauss-Seidel sweeps after every step but the first, kept where they help; not with "
@@ -49,9 +48,9 @@ struct ws {
 
 static perp_status minmap_newton_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
-  PERP_TRY(perp_newton_create(ctx, "minmap-newton", max_n, sizeof(struct ws), NULL, ws));
-  ((struct ws *)*ws)->o = *(const struct opts *)opts;
-  return PERP_OK;
+  struct ws like = { .o = *(const struct opts *)opts };
+  return perp_newton_create(ctx, "minmap-newton", max_n, &like.N, sizeof like, perp_newton_layout,
+                            ws);
 }
 
 /* |sqrt(a) H|^2 / 2 */
@@ -178,8 +177,7 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
              "semismooth Newton on the natural map, active sets (P problems), dense or sparse",
          .reference = "STAR 2012, eq. 67, 68 and 73 and section 4.4",
          .equation = "lambda - clamp(lambda - w / a, lo, hi) = 0",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_ITERATIVE | PERP_LCP_WARM },
   .create = minmap_newton_create,

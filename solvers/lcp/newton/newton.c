@@ -5,15 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void newton_layout(perp_newton *N, perp_arena *a)
+void perp_newton_layout(void *ws, perp_arena *a)
 {
-  int n = N->max_n;
-  double **const vectors[] = { &N->w,   &N->scale, &N->d,  &N->gamma, &N->rhs,  &N->dx,
-                               &N->Adx, &N->trial, &N->tw, &N->keep,  &N->known };
-  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; k++)
-    *vectors[k] = PERP_CARVE(a, double, n);
-  N->state = PERP_CARVE(a, signed char, n);
-  N->state2 = PERP_CARVE(a, signed char, n);
+  perp_newton *N = ws;
+  PERP_DOUBLES(a, N->max_n, &N->w, &N->scale, &N->d, &N->gamma, &N->rhs, &N->dx, &N->Adx, &N->trial,
+               &N->tw, &N->keep, &N->known);
+  N->state = PERP_CARVE(a, signed char, N->max_n);
+  N->state2 = PERP_CARVE(a, signed char, N->max_n);
 }
 
 void perp_newton_destroy(void *ws)
@@ -22,41 +20,23 @@ void perp_newton_destroy(void *ws)
   if (N == NULL) return;
   perp_rows_close(&N->R);
   perp_system_close(&N->S);
-  perp_arena_free(&N->behind);
-  perp_arena_free(&N->arena);
   free(N);
 }
 
-static perp_status open_newton(perp_ctx *ctx, perp_newton *N,
-                               void (*carve)(void *ws, perp_arena *a))
-{
-  newton_layout(N, &N->arena);
-  PERP_TRY(perp_arena_reserve(ctx, &N->arena));
-  newton_layout(N, &N->arena);
-  PERP_TRY(perp_rows_open(ctx, &N->R, N->max_n));
-  PERP_TRY(perp_system_open(ctx, &N->S, N->max_n));
-  if (carve == NULL) return PERP_OK;
-  carve(N, &N->behind);
-  PERP_TRY(perp_arena_reserve(ctx, &N->behind));
-  carve(N, &N->behind);
-  return PERP_OK;
-}
-
-perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, size_t size,
-                               void (*carve)(void *ws, perp_arena *a), void **ws)
+perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, perp_newton *like,
+                               size_t size, perp_layout_fn *layout, void **ws)
 {
   *ws = NULL;
   if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: max_n = %d", name, max_n);
-  perp_newton *N = calloc(1, size);
-  if (N == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
-  N->max_n = max_n;
-  const perp_status status = open_newton(ctx, N, carve);
-  if (status != PERP_OK) {
-    perp_newton_destroy(N);
-    return status;
-  }
-  *ws = N;
-  return PERP_OK;
+  like->max_n = max_n;
+  PERP_TRY(perp_workspace_create(ctx, name, like, size, layout, ws));
+  perp_newton *N = *ws;
+  perp_status status = perp_rows_open(ctx, &N->R, max_n);
+  if (status == PERP_OK) status = perp_system_open(ctx, &N->S, max_n);
+  if (status == PERP_OK) return PERP_OK;
+  perp_newton_destroy(N);
+  *ws = NULL;
+  return status;
 }
 
 perp_status perp_newton_prepare(perp_ctx *ctx, perp_newton *N, const perp_lcp *p, double tol)

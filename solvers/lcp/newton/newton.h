@@ -8,7 +8,6 @@
 typedef struct perp_newton {
   perp_rows R;
   perp_system S;
-  perp_arena arena, behind; /* behind: of what `carve` laid out */
   int n, max_n;
   double tol;   /* aim of the current solve */
   bool coupled; /* friction rows: the systems are unsymmetric */
@@ -21,10 +20,12 @@ typedef struct perp_newton {
   signed char *state, *state2;
 } perp_newton;
 
-/* A workspace of `size` bytes that begins with a perp_newton, zeros behind it but what `carve` lays out there
- * (NULL: nothing).  name: for messages.  *ws NULL on failure: PERP_ERR_DIM (max_n < 0), PERP_ERR_NOMEM. */
-perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, size_t size,
-                               void (*carve)(void *ws, perp_arena *a), void **ws);
+/* Arrays of the perp_newton that ws begins with, for the layout of the whole. */
+void perp_newton_layout(void *ws, perp_arena *a);
+/* A workspace like *like, which is `size` bytes that begin with a perp_newton.  name: for messages.
+ * *ws NULL on failure: PERP_ERR_DIM (max_n < 0), PERP_ERR_NOMEM. */
+perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, perp_newton *like,
+                               size_t size, perp_layout_fn *layout, void **ws);
 void perp_newton_destroy(void *ws); /* NULL is fine */
 /* Read the problem; tol: option of the method.  Allocation as in system.h and rows.h. */
 perp_status perp_newton_prepare(perp_ctx *ctx, perp_newton *N, const perp_lcp *p, double tol);

@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void system_layout(perp_system *S, perp_arena *a)
+static void system_layout(void *ws, perp_arena *a)
 {
+  perp_system *S = ws;
   int n = S->max_n;
   PERP_INTS(a, n, &S->index, &S->pivot);
   PERP_DOUBLES(a, n, &S->rhs, &S->omega, &S->sigma, &S->d, &S->gamma, &S->res, &S->cor, &S->Ax);
 }
 
-/* *block of at least `count` doubles, contents lost */
-static perp_status system_grow(perp_ctx *ctx, double **block, size_t *capacity, size_t count)
+perp_status perp_system_grow(perp_ctx *ctx, double **block, size_t *capacity, size_t count)
 {
   if (count <= *capacity) return PERP_OK;
   free(*block);
@@ -30,11 +30,9 @@ static perp_status system_grow(perp_ctx *ctx, double **block, size_t *capacity, 
 perp_status perp_system_open(perp_ctx *ctx, perp_system *S, int max_n)
 {
   *S = (perp_system){ .max_n = max_n, .floor = 1e-10 };
-  system_layout(S, &S->own);
-  PERP_TRY(perp_arena_reserve(ctx, &S->own));
-  system_layout(S, &S->own);
+  PERP_TRY(perp_arena_layout(ctx, &S->own, system_layout, S));
   size_t n = (size_t)max_n;
-  if (max_n <= PERP_SYSTEM_EAGER) PERP_TRY(system_grow(ctx, &S->K, &S->capacity, n * n));
+  if (max_n <= PERP_SYSTEM_EAGER) PERP_TRY(perp_system_grow(ctx, &S->K, &S->capacity, n * n));
   return PERP_OK;
 }
 
@@ -58,11 +56,11 @@ perp_status perp_system_prepare(perp_ctx *ctx, perp_system *S, perp_rows *R, boo
   S->symmetric = true;
   if (p->F != NULL) {
     if (S->L == NULL) PERP_TRY(perp_bodylu_create(ctx, &S->L));
-    PERP_TRY(system_grow(ctx, &S->v, &S->v_capacity, (size_t)p->F->nv));
+    PERP_TRY(perp_system_grow(ctx, &S->v, &S->v_capacity, (size_t)p->F->nv));
     return perp_bodylu_analyse(ctx, S->L, p->F, coupled);
   }
   size_t n = (size_t)p->n, lda = (size_t)p->lda;
-  PERP_TRY(system_grow(ctx, &S->K, &S->capacity, n * n));
+  PERP_TRY(perp_system_grow(ctx, &S->K, &S->capacity, n * n));
   for (size_t j = 0; j < n && S->symmetric; j++)
     for (size_t i = j + 1; i < n && S->symmetric; i++)
       S->symmetric = p->A[i + j * lda] == p->A[j + i * lda];

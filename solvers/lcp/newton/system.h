@@ -51,6 +51,8 @@ typedef struct perp_system {
 enum { PERP_SYSTEM_EAGER = 256 };
 perp_status perp_system_open(perp_ctx *ctx, perp_system *S, int max_n);
 void perp_system_close(perp_system *S);
+/* *block [*capacity] of at least `count` doubles; a larger one loses the contents. */
+perp_status perp_system_grow(perp_ctx *ctx, double **block, size_t *capacity, size_t count);
 /* A problem, already prepared in R.  Allocates when it is larger than any before (dense) or has another
  * pattern than the one before (factored).  coupled: gamma will be used. */
 perp_status perp_system_prepare(perp_ctx *ctx, perp_system *S, perp_rows *R, bool coupled);

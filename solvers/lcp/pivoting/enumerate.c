@@ -458,9 +458,7 @@ static perp_status enumerate_create(perp_ctx *ctx, int max_n, const void *opts, 
 static bool good_enough(void *user, const double *lambda, const double *w, const signed char *state)
 {
   const struct search *s = user;
-  (void)lambda;
-  (void)w;
-  (void)state;
+  (void)lambda, (void)w, (void)state;
   return !(s->best_rel <= 1e-2 * s->accept);
 }
 
@@ -504,8 +502,7 @@ const perp_lcp_desc perp_lcp_enumerate = {
          .summary = "all index sets, n <= 20: the reference for small problems, any A",
          .reference = "STAR 4.2 (direct enumeration)",
          .equation = "A_FF x_F = -c_F for every choice of the free rows F",
-         .opts = option_table,
-         .opts_size = sizeof(struct options),
+         PERP_OPTIONS(option_table, struct options),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_PIVOTING | PERP_LCP_EXHAUSTIVE },
   .create = enumerate_create,

@@ -22,12 +22,9 @@ struct opts {
   double tol;
 };
 
-static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 10000, 1, 1e9, "iterations before giving up"),
-  PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "stop when the scaled residual is at or below this; 0: what the caller accepts"),
-  PERP_OPTIONS_END
-};
+static const perp_opt options[] = { PERP_INT(struct opts, max_iter, 10000, 1, 1e9,
+                                             "iterations before giving up"),
+                                    PERP_ROWS_TOL(struct opts), PERP_OPTIONS_END };
 
 struct ws {
   perp_rows rows; /* first: see perp_rows_create */
@@ -120,8 +117,7 @@ const perp_lcp_desc perp_lcp_apgd = {
          .reference = "Nesterov 1983; O'Donoghue and Candes 2015; Mazhar et al. 2015",
          .equation =
              "lambda = P(y - (A y + b) / (L D)),  y = lambda + beta (lambda - lambda before)",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_ROWS_CAPS },
   .create = apgd_create,
   .solve = apgd_solve,

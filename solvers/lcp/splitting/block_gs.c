@@ -517,8 +517,7 @@ const perp_lcp_desc perp_lcp_block_gs = {
          .reference = "STAR 2012, section 4.3.3, eq. 82",
          .equation =
              "w_c = A_cc lambda_c + (b_c + sum over d != c of A_cd lambda_d), block after block",
-         .opts = options,
-         .opts_size = sizeof(struct opts),
+         PERP_OPTIONS(options, struct opts),
          .caps = PERP_ROWS_CAPS | PERP_LCP_NONSYMMETRIC | PERP_LCP_CONE_BLOCKS },
   .create = block_gs_create,
   .solve = block_gs_solve,

@@ -136,6 +136,10 @@ static inline double perp_rows_target(double tol, const perp_lcp *p)
 {
   return 0.9 * (tol > 0 ? tol : p->tol > 0 ? p->tol : 1e-8);
 }
+/* The option of that tolerance, a double `tol` of the struct S. */
+#define PERP_ROWS_TOL(S)                                                                           \
+  PERP_REAL(S, tol, 0, 0, 1, 0, "",                                                                \
+            "stop when the scaled residual is at or below this; 0: what the caller accepts")
 
 /* What the normal multiplier leaves friction row i. */
 static inline double perp_rows_limit(const perp_rows *R, const double *lambda, int i)
