@@ -146,7 +146,7 @@ static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u
     memset(w->du, 0, (size_t)tree->nu * sizeof *w->du);
     if (!perp_reduced_velocity(w->tree, w->du, w->du)) return PERP_ODE_FAILED;
     perp_reduced_loops_factor(l);
-    if (!(worst > enough && worst < last / 2)) break;
+    if (!(worst > enough && worst < 0.9 * last)) break;
     perp_reduced_loops_correct(l, w->off, w->du);
     perp_reduced_retract(tree, q, w->du, q);
     last = worst;

@@ -21,7 +21,7 @@ static const double b[] = { 35.0 / 384, 0, 500.0 / 1113, 125.0 / 192, -2187.0 / 
 static const double e[] = { 71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.0 / 339200,
                             22.0 / 525,   -1.0 / 40 };
 // clang-format on
-static const perp_ode_tableau tableau = { 6, 7, c, a, b, e };
+static const perp_ode_tableau tableau = { 6, 7, c, a, b, e, NULL };
 
 PERP_ODE_RK(dopri5, "dopri5", "Dormand-Prince, order 5(4)",
             "Dormand and Prince 1980, Journal of Computational and Applied Mathematics 6", 5,

@@ -11,6 +11,6 @@
 
 static const double c[] = { 0 };
 static const double b[] = { 1 };
-static const perp_ode_tableau tableau = { 1, 1, c, NULL, b, NULL };
+static const perp_ode_tableau tableau = { 1, 1, c, NULL, b, NULL, NULL };
 
 PERP_ODE_RK(euler, "euler", "explicit Euler", "Vondrak 2005, 2.2.1", 1, PERP_ODE_ONE_EVALUATION, 0);

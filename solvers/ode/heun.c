@@ -8,7 +8,7 @@ static const double c[] = { 0, 1 };
 static const double a[] = { 1 };
 static const double b[] = { 0.5, 0.5 };
 static const double e[] = { -0.5, 0.5 };
-static const perp_ode_tableau tableau = { 2, 2, c, a, b, e };
+static const perp_ode_tableau tableau = { 2, 2, c, a, b, e, NULL };
 
 PERP_ODE_RK(heun, "heun", "Heun, order 2(1), embedded Euler",
             "Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I", 2,
