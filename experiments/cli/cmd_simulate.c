@@ -273,6 +273,7 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
   if (status < 0) status = perp_option_real(ctx, args, "h", "s", false, &q.h);
   if (status < 0) status = perp_option_real(ctx, args, "t-end", "s", false, &q.t_end);
   if (status < 0) status = perp_option_real(ctx, args, "sample", "s", true, &q.sample_every);
+  if (status < 0) status = perp_option_real(ctx, args, "perturb", "", true, &q.perturb);
   if (status < 0) status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &timeout);
   if (status < 0 && perp_option_given(args, "timeout") && timeout <= 0)
     status = perp_usage_error(args, "--timeout must be positive: got %s",
@@ -300,6 +301,7 @@ static const perp_flag simulate_flags[] = {
   { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },
   { "tol", 0, "X", "error per step: short for the option tol of --ode" },
   { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
+  { "perturb", 0, "X", "move the start by this part of its size: err.q / X is the amplification" },
   { "seed", 0, "N", "of random numbers: short for the option seed of the scene" },
   { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
   { "series", 0, "FILE", "write the time series as CSV; - is standard output" },

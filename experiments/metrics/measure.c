@@ -265,6 +265,13 @@ static void exact_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, co
   m->lambda_waits = stats.reason == PERP_EXACT;
 }
 
+double perp_measure_largest(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+
 static void measure_errors(perp_measure *m, const double *q, const double *v, const double *q_ref,
                            const double *v_ref)
 {
@@ -284,6 +291,7 @@ static void measure_errors(perp_measure *m, const double *q, const double *v, co
     m->err_q = measure_compare(m->nq, q, q_ref, 1, m->q_err, m->q_ref);
   }
   m->err_v = measure_compare(m->nv, v, v_ref, 1, m->v_err, m->v_ref);
+  if (m->compared == 1) m->start_off = perp_measure_largest(m->nq, m->q_err);
   if (m->model != NULL && m->scene->tip_body != PERP_WORLD) {
     double p[3], ref[3];
     perp_model_point(m->model, q, m->scene->tip_body, m->scene->tip, p);

@@ -36,15 +36,20 @@ static bool has_errors(const perp_measure *m)
   return m->compared > 0 && m->compared_until > 0;
 }
 
-static double over_bodies(const perp_measure *m, bool positions)
+static double positions(const perp_measure *m, const double *err)
 {
-  if (!has_errors(m)) return nan("");
-  const int n = positions ? m->nq : m->nv;
-  const double *err = positions ? m->q_err : m->v_err, *size = positions ? m->q_ref : m->v_ref;
-  if (n == 0) return nan("");
-  if (m->model == NULL) return worst(n, n, n, err, size);
+  if (!has_errors(m) || m->nq == 0) return nan("");
+  if (m->model == NULL) return worst(m->nq, m->nq, m->nq, err, m->q_ref);
   const int dim = perp_model_dim(m->model);
-  return worst(n, dim == 2 ? 3 : positions ? 7 : 6, dim, err, size);
+  return worst(m->nq, dim == 2 ? 3 : 7, dim, err, m->q_ref);
+}
+
+static double velocities(const perp_measure *m)
+{
+  if (!has_errors(m) || m->nv == 0) return nan("");
+  if (m->model == NULL) return worst(m->nv, m->nv, m->nv, m->v_err, m->v_ref);
+  const int dim = perp_model_dim(m->model);
+  return worst(m->nv, dim == 2 ? 3 : 6, dim, m->v_err, m->v_ref);
 }
 
 static bool has_tip(const perp_measure *m)
@@ -128,7 +133,7 @@ static double truth_error(const perp_measure *m)
     double x = m->scene->gauge[i].value(m->scene->gauge[i].user);
     if (!isnan(x)) return x;
   }
-  return over_bodies(m, true);
+  return positions(m, m->q_err);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */

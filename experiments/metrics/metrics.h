@@ -55,7 +55,9 @@ struct perp_measure {
   bool has_contacts;
   perp_group_count groups; /* of the run, and after it the clocks of a short one */
   bool has_groups;
-  double h_stable; /* as the formulation reports it, 0: not known */
+  bool perturbed;   /* the start was moved away from the truth, */
+  double start_off; /* and its largest position by so much */
+  double h_stable;  /* as the formulation reports it, 0: not known */
   double cpu_s, step_us;
   double collision_us, solve_us; /* parts of a step; solve: assembly, KKT and LCP */
   /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
@@ -80,6 +82,8 @@ void perp_measure_destroy(perp_measure *measure);
  * than before. */
 void perp_measure_state(perp_measure *measure, double t, const double *q, const double *v,
                         const perp_step_info *info);
+/* max_i |x_i|, 0 of none. */
+double perp_measure_largest(int n, const double *x);
 /* Compare that state with the truth (q_ref, v_ref) of its time.  The multipliers of the next step
  * are compared with those that the exact state needs, from M a = f + J' lambda, J a = -Jdot v; not
  * when rows are dependent, or more than 2000. */

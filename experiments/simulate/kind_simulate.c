@@ -30,7 +30,8 @@ enum {
   P_H,
   P_T_END,
   P_SEED,
-  P_SAMPLE
+  P_SAMPLE,
+  P_PERTURB
 };
 #define PART(name, says)                                                                           \
   {                                                                                                \
@@ -55,6 +56,9 @@ static const perp_param params[] = {
                false },
   [P_SAMPLE] = { "sample", "time between comparisons with the truth and rows of the series",
                  PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0, HUGE_VAL, 0, "", true },
+  [P_PERTURB] = { "perturb",
+                  "part of its size that the start is moved by: err / perturb is amplification",
+                  PERP_PARAM_REAL, PERP_KIND_NONE, "", 0, 1, PERP_OPEN_MAX, "", false },
   { 0 }
 };
 
@@ -260,7 +264,8 @@ perp_request perp_kind_simulate_request(const perp_cell *cell)
   perp_request r = { .scene = cell->value[P_SCENE],
                      .h = real_of(cell, P_H),
                      .t_end = real_of(cell, P_T_END),
-                     .sample_every = real_of(cell, P_SAMPLE) };
+                     .sample_every = real_of(cell, P_SAMPLE),
+                     .perturb = real_of(cell, P_PERTURB) };
   for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(&r, i) = cell->value[P_FORMULATION + i];
   return r;
 }
@@ -391,7 +396,7 @@ static void kind_simulate_command(const perp_study *study, const perp_cell *cell
   (void)study;
   perp_text_add(out, "perp simulate ");
   perp_shell_path(out, cell->value[P_SCENE]);
-  for (int p = P_FORMULATION; p <= P_SAMPLE; p++) {
+  for (int p = P_FORMULATION; p <= P_PERTURB; p++) {
     const char *v = cell->value[p], *flag = p == P_T_END ? "t-end" : params[p].key;
     if (p == P_SEED || v[0] == '\0') continue; /* the seed of a scene is one of its options */
     perp_text_add(out, " --%s%c", flag, v[0] == '-' ? '=' : ' ');

@@ -36,6 +36,9 @@ static perp_status parse_request(perp_ctx *ctx, run *r)
   if (!(request->sample_every >= 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "samples must be a positive time apart: got %g s",
                      request->sample_every);
+  if (!(request->perturb >= 0) || !(request->perturb < 1))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "perturb must be a part of the start, below 1: got %g",
+                     request->perturb);
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &scene));
   const char *name = scene.d->name;
   perp_status status = perp_scene_create(ctx, &scene, &r->scene);
@@ -248,6 +251,7 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "the time between samples has no effect: the scene has no truth to compare "
                      "with, and no series is written; leave it out or ask for --series");
+  if (request->perturb > 0) PERP_TRY(perp_cell_perturb(ctx, r, request->perturb));
   r->bound = 1;
   for (int i = 0; i < r->measure->nq; i++) r->bound = fmax(r->bound, fabs(perp_cell_q0(r)[i]));
   for (int i = 0; i < r->measure->nv; i++) r->bound = fmax(r->bound, fabs(perp_cell_v0(r)[i]));
@@ -296,6 +300,7 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
   perp_parts_free(&r.parts);
   perp_samples_destroy(&r);
   free(r.batch);
+  free(r.moved);
   if (result->status != PERP_OK) {
     perp_status status = result->status;
     perp_result_free(result);

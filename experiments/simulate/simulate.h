@@ -34,6 +34,9 @@ typedef struct perp_request {
   /* s between rows of the series and comparisons with the truth (samples.h: they change no step);
    * 0 = auto */
   double sample_every;
+  /* the start is moved by this part of its size: error / perturb is the amplification of the problem.  Where joints are
+   * violated by that, the stabilization corrects it first.  0: it is not */
+  double perturb;
   bool sample_named; /* by a person: an error where it has no effect */
   bool setup_only;   /* create everything, run nothing: would the request be served? */
   bool want_series;

@@ -7,11 +7,32 @@
 
 const double *perp_cell_q0(const perp_cell_run *r)
 {
+  if (r->moved != NULL) return r->moved;
   return r->sim != NULL ? perp_model_q0(r->scene.model) : r->scene.ode_q0;
 }
 const double *perp_cell_v0(const perp_cell_run *r)
 {
+  if (r->moved != NULL) return r->moved + r->measure->nq;
   return r->sim != NULL ? perp_model_v0(r->scene.model) : r->scene.ode_v0;
+}
+
+perp_status perp_cell_perturb(perp_ctx *ctx, perp_cell_run *r, double perturb)
+{
+  const int nq = r->measure->nq, nv = r->measure->nv, n = r->sim != NULL ? nv : nq;
+  const double *q0 = perp_cell_q0(r), *v0 = perp_cell_v0(r);
+  double *moved = malloc((size_t)(nq + nv + n) * sizeof *moved);
+  if (moved == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the perturbed start");
+  double *v = moved + nq, *dq = v + nv;
+  const double dv = perturb * perp_measure_largest(nv, v0);
+  for (int i = 0; i < n; i++) dq[i] = perturb * perp_measure_largest(nq, q0) * sin(i + 1);
+  for (int i = 0; i < nv; i++) v[i] = v0[i] + dv * sin(n + i + 1);
+  if (r->sim != NULL)
+    perp_model_retract(r->scene.model, q0, dq, moved);
+  else
+    for (int i = 0; i < nq; i++) moved[i] = q0[i] + dq[i];
+  r->moved = moved;
+  r->measure->perturbed = true;
+  return PERP_OK;
 }
 
 perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *r)

@@ -15,6 +15,7 @@ typedef struct perp_cell_run {
   perp_scene scene;
   perp_parts parts;
   double h, t_end, every, bound;
+  double *moved; /* start of a perturbed run, q [nq] and v [nv]; NULL: that of the scene */
   bool adaptive;
   perp_sim *sim; /* scenes with bodies */
   perp_ode *ode; /* plain ODE problems */
@@ -37,9 +38,12 @@ typedef struct perp_cell_run {
   double kept; /* when, wall clock */
 } perp_cell_run;
 
-/* One face for simulations and plain problems. */
+/* One face for simulations and plain problems.  q0 and v0: the start, moved where that is asked for. */
 const double *perp_cell_q0(const perp_cell_run *r);
 const double *perp_cell_v0(const perp_cell_run *r);
+/* moved: q0 by `perturb` times its largest entry (rotations by as many radians), v0 by `perturb` times its largest, along
+ * (sin 1, sin 2, ...). */
+perp_status perp_cell_perturb(perp_ctx *ctx, perp_cell_run *r, double perturb);
 perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *r);
 perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *r, double t_max, perp_step_info *info);
 void perp_cell_state(const perp_cell_run *r, double *t, const double **q, const double **v);

@@ -342,7 +342,8 @@ static void test_study(void)
   ok(csv != NULL &&
          strncmp(csv,
                  "cell,status,cause,reason,problems,unsolved,share,swept,partial,reached,scene,"
-                 "formulation,ode,kkt,lcp,stab,contact,h,t_end,seed,sample,stab.alpha,err.q.max,"
+                 "formulation,ode,kkt,lcp,stab,contact,h,t_end,seed,sample,perturb,stab.alpha,err."
+                 "q.max,"
                  "steps\n",
                  150) == 0,
      "cells.csv has a head");
