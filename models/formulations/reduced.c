@@ -23,6 +23,8 @@
 #include <string.h>
 
 enum { PROJECTIONS = 20, SLACK = 10 };
+static const double LEFT_OUT =
+    1e-7; /* a row that is left out holds by itself to this part of the size, or is needed */
 
 struct reduced {
   perp_reduced_tree *tree;
@@ -123,9 +125,8 @@ static const perp_ode_canonical reduced_canonical = { reduced_momentum, reduced_
                                                       reduced_transport };
 
 /* Take q and u back to the loops: Newton's method on C(q) = 0, then J u = 0. */
-static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u)
+static perp_ode_answer reduced_close(struct reduced *w, double t, double *q, double *u)
 {
-  struct reduced *w = user;
   const perp_reduced_tree *tree = w->tree;
   perp_reduced_loops *l = &w->loops;
   const double size = tree->model->size, enough = 1e-15 * size;
@@ -155,6 +156,26 @@ static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u
   perp_reduced_loops_correct(l, w->off, w->du);
   for (int i = 0; i < tree->nu; i++) u[i] += w->du[i];
   return PERP_ODE_CHANGED;
+}
+
+static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u)
+{
+  struct reduced *w = user;
+  perp_reduced_loops *l = &w->loops;
+  perp_ode_answer answer = reduced_close(w, t, q, u);
+  if (answer != PERP_ODE_FAILED &&
+      perp_reduced_loops_left(l) > fmax(LEFT_OUT, w->slack) * w->tree->model->size) {
+    l->m =
+        l->all; /* the start was a singular position: a row that is left out does not hold by itself */
+    l->chosen = false;
+    answer = reduced_close(w, t, q, u);
+  }
+  if (answer == PERP_ODE_FAILED || (l->chosen && l->m == l->all)) return answer;
+  reduced_forces(w, t, q, u, false);
+  memset(w->du, 0, (size_t)w->tree->nu * sizeof *w->du);
+  if (!perp_reduced_velocity(w->tree, w->du, w->du)) return PERP_ODE_FAILED;
+  perp_reduced_loops_choose(l);
+  return answer;
 }
 
 static void reduced_retract(void *user, const double *q, const double *dq, double *q_out)
@@ -189,7 +210,9 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "reduced needs an ODE solver (perp list ode)");
   struct reduced like = { 0 };
   PERP_TRY(perp_reduced_create(ctx, model, &like.tree));
-  like.loops = (perp_reduced_loops){ .tree = like.tree, .m = like.tree->cut_rows };
+  like.loops = (perp_reduced_loops){ .tree = like.tree,
+                                     .m = like.tree->cut_rows,
+                                     .all = like.tree->cut_rows };
   perp_status status = perp_workspace_create(ctx, "reduced", &like, sizeof like, reduced_layout,
                                              ws);
   if (status != PERP_OK) {
@@ -230,6 +253,8 @@ static perp_status reduced_restart(perp_ctx *ctx, void *ws, double t, const doub
   struct reduced *w = ws;
   perp_reduced_from_model(w->tree, q, v, w->q, w->u);
   *w->stale = true;
+  w->loops.m = w->loops.all;
+  w->loops.chosen = false;
   w->times = (perp_times){ 0 };
   w->total = 0;
   return perp_ode_restart(ctx, w->ode, t, w->q, w->u);

@@ -9,13 +9,14 @@
  *
  *      A = J S H^-1 S' J',      A lambda = -(J a0 + Jdot v),      a0: accelerations without the loops.
  *
- * A is positive semidefinite.  Rows that depend on others (a mechanism in a plane has three for each loop, Bricard's
- * one) and singular positions are served by
+ * A is positive semidefinite.  Rows that depend on others wherever the loops are closed (a mechanism in a plane has three
+ * for each loop, Bricard's one) are left out: off the loops, as stages of an integrator are, they contradict the others.  How many
+ * there are says Cholesky with pivots (LAPACK dpstrf) at the start, and which, after each step.  A singular position is served by
  *
- *      lambda+ = lambda + (A + delta I)^-1 (c - A lambda)      from 0,
+ *      lambda+ = lambda + (A + delta I)^-1 (c - A lambda)      from 0:
  *
- * which tends to the lambda of least norm.  A force that would need a pivot below delta fades out with it instead of
- * going from all to nothing, and a step is not refused at a singular position for a jump of the accelerations.
+ * a force that would need a pivot below delta fades out with it instead of going from all to nothing, and a step is not
+ * refused for a jump of the accelerations.
  * R. Featherstone, Rigid Body Dynamics Algorithms, 2008, sections 8.1-8.5. */
 #include "models/reduced/reduced_loops.h"
 #include "models/reduced/reduced_private.h"
@@ -25,14 +26,16 @@
 
 /* delta, of the largest row.  Rows contradict each other above this part of their terms: of a pivot delta, which is the
  * square of a distance from the singular position, the square root. */
+static const double DEPENDENT = 1e-11; /* a pivot, of the largest */
 static const double SHIFT = 1e-8, CONTRADICTS = 1e-3;
 enum { PASSES = 4 };
 
 void perp_reduced_loops_layout(perp_reduced_loops *l, perp_arena *a)
 {
   const perp_model *model = l->tree->model;
-  const size_t m = (size_t)l->m, nu = (size_t)l->tree->nu;
-  PERP_INTS(a, m, &l->row);
+  const size_t m = (size_t)l->all, nu = (size_t)l->tree->nu;
+  PERP_INTS(a, m, &l->row, &l->pivot, &l->order);
+  l->work = PERP_CARVE(a, double, 2 * m);
   l->W = PERP_CARVE(a, double, m *nu);
   PERP_DOUBLES(a, m * m, &l->A, &l->L);
   PERP_DOUBLES(a, m, &l->r, &l->c, &l->lambda);
@@ -84,6 +87,34 @@ void perp_reduced_loops_factor(perp_reduced_loops *l)
   memcpy(l->L, l->A, (size_t)m * (size_t)m * sizeof *l->L);
   for (int i = 0; i < m; i++) l->L[(size_t)i * (size_t)(m + 1)] += SHIFT * most;
   l->factored = m > 0 && most > 0 && LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', m, l->L, m) == 0;
+}
+
+void perp_reduced_loops_choose(perp_reduced_loops *l)
+{
+  const int m = l->all, before = l->m;
+  l->m = m;
+  perp_reduced_loops_factor(l);
+  double most = 0;
+  for (int i = 0; i < m; i++) {
+    most = fmax(most, l->A[(size_t)i * (size_t)(m + 1)]);
+    l->order[i] = l->row[i];
+    l->pivot[i] = i + 1;
+  }
+  memcpy(l->L, l->A, (size_t)m * (size_t)m * sizeof *l->L);
+  int rank = 0;
+  if (most > 0)
+    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, l->L, m, l->pivot, &rank, DEPENDENT * most,
+                        l->work);
+  for (int i = 0; i < m; i++) l->row[i] = l->order[l->pivot[i] - 1];
+  l->m = l->chosen ? before : rank;
+  l->chosen = true;
+}
+
+double perp_reduced_loops_left(const perp_reduced_loops *l)
+{
+  double worst = 0;
+  for (int i = l->m; i < l->all; i++) worst = fmax(worst, fabs(l->e->C[l->row[i]]));
+  return worst;
 }
 
 /* lambda of A lambda = c; returns the largest of |c - A lambda|, which is not small where rows contradict each other */
