@@ -23,6 +23,7 @@
 #include <string.h>
 
 enum { PROJECTIONS = 20, SLACK = 10 };
+static const double ROUNDING = 1e-15; /* of the size */
 
 struct reduced {
   perp_reduced_tree *tree;
@@ -124,15 +125,15 @@ static void reduced_transport(void *user, const double *dq, const double *p, dou
 static const perp_ode_canonical reduced_canonical = { reduced_momentum, reduced_velocity,
                                                       reduced_transport };
 
-/* Take q and u back to the loops: Newton's method on C(q) = 0, then J u = 0. */
-static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u)
+/* Take q and u back to the loops where they are off by more than slack: Newton's method on C(q) = 0, to `enough` of the
+ * size, then J u = 0. */
+static perp_ode_answer reduced_close(struct reduced *w, double t, double slack, double enough,
+                                     double *q, double *u)
 {
-  struct reduced *w = user;
   const perp_reduced_tree *tree = w->tree;
   perp_reduced_loops *l = &w->loops;
-  const double size = tree->model->size, enough = 1e-15 * size;
+  const double size = tree->model->size;
   double last = HUGE_VAL;
-  (void)t;
   for (int pass = 0; pass < PROJECTIONS; pass++) {
     reduced_forces(w, t, q, u, false);
     perp_reduced_loops_error(l, w->off);
@@ -141,14 +142,13 @@ static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u
       w->drift = worst;
       perp_reduced_loops_rate(l, w->vf, w->off);
       const double speed = perp_worst(tree->model->nv, w->vf);
-      if (worst <= w->slack * size && perp_worst(l->m, w->off) <= w->slack * speed)
-        return PERP_ODE_OK;
+      if (worst <= slack * size && perp_worst(l->m, w->off) <= slack * speed) return PERP_ODE_OK;
       perp_reduced_loops_error(l, w->off);
     }
     memset(w->du, 0, (size_t)tree->nu * sizeof *w->du);
     if (!perp_reduced_velocity(w->tree, w->du, w->du)) return PERP_ODE_FAILED;
     perp_reduced_loops_factor(l);
-    if (!(worst > enough && worst < last / 2)) break;
+    if (!(worst > enough * size && worst < last / 2)) break;
     perp_reduced_loops_correct(l, w->off, w->du);
     perp_reduced_retract(tree, q, w->du, q);
     last = worst;
@@ -157,6 +157,21 @@ static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u
   perp_reduced_loops_correct(l, w->off, w->du);
   for (int i = 0; i < tree->nu; i++) u[i] += w->du[i];
   return PERP_ODE_CHANGED;
+}
+
+static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u)
+{
+  struct reduced *w = user;
+  return reduced_close(w, t, w->slack, ROUNDING, q, u);
+}
+
+/* a thousandth of the tolerance: the errors that stay in the history are larger */
+static perp_ode_answer reduced_onto(void *user, double t, double *q, double *u)
+{
+  struct reduced *w = user;
+  const perp_ode_answer answer = reduced_close(w, t, 0, fmax(ROUNDING, 1e-3 / SLACK * w->slack), q,
+                                               u);
+  return answer == PERP_ODE_CHANGED ? PERP_ODE_OK : answer;
 }
 
 static void reduced_retract(void *user, const double *q, const double *dq, double *q_out)
@@ -200,8 +215,8 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
     perp_eval_init(&w->eval, model);
     perp_reduced_loops_start(&w->loops);
     *w->stale = true;
-    const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
-    if ((parts->ode.d->caps & PERP_ODE_MULTISTEP) != 0) w->slack = SLACK * control->tol;
+    if ((parts->ode.d->caps & PERP_ODE_MULTISTEP) != 0)
+      w->slack = SLACK * perp_ode_tol(&parts->ode);
     const bool loops = w->loops.m > 0;
     w->sys = (perp_ode_sys){
       .nq = w->tree->nq,
@@ -214,6 +229,7 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
       .project = reduced_project,
       .size = fmin(1, model->size),
       .accept = loops ? reduced_accept : NULL,
+      .onto = loops ? reduced_onto : NULL,
       .canonical = loops ? NULL : &reduced_canonical,
     };
     status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);

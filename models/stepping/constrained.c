@@ -252,8 +252,8 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
   }
   const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
   if (control != NULL && parts->ode.d != NULL) {
-    k->tol = control->tol;
-    k->history = control->tol > 0 && (parts->ode.d->caps & PERP_ODE_MULTISTEP);
+    k->tol = perp_ode_tol(&parts->ode);
+    k->history = k->tol > 0 && (parts->ode.d->caps & PERP_ODE_MULTISTEP);
     k->lags = !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC);
   }
   k->rate = 1;
@@ -404,7 +404,9 @@ static bool constrained_leaves(perp_constrained *k, const double *v)
   return constrained_norm_inf(k->model->m, k->Cdot) <= slack * k->rate;
 }
 
-perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)
+/* At a state with positions and velocities of the model; leave: drift of the size of errors. */
+static perp_ode_answer constrained_close(perp_constrained *k, double t, bool leave, double *q,
+                                         double *v)
 {
   const perp_model *model = k->model;
   if (!perp_all_finite(model->nq, q) || !perp_all_finite(model->nv, v)) {
@@ -416,7 +418,7 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   perp_constrained_error(k, k->violation);
   k->drift = constrained_norm_inf(model->m, k->violation);
   memset(k->impulse, 0, (size_t)model->m * sizeof *k->impulse);
-  if (k->stab->post_step == NULL || constrained_leaves(k, v)) return PERP_ODE_OK;
+  if (k->stab->post_step == NULL || (leave && constrained_leaves(k, v))) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };
   size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;
   memcpy(k->q_before, q, size_q);
@@ -430,6 +432,22 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   }
   if (stats.reason < 0) k->reason = stats.reason;
   return PERP_ODE_FAILED;
+}
+
+perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)
+{
+  return constrained_close(k, t, true, q, v);
+}
+
+perp_ode_answer perp_constrained_onto(perp_constrained *k, double t, double *q, double *v)
+{
+  const perp_ode_answer answer = constrained_close(k, t, false, q, v);
+  return answer == PERP_ODE_CHANGED ? PERP_ODE_OK : answer;
+}
+
+bool perp_constrained_projects(const perp_constrained *k)
+{
+  return k->stab != NULL && k->stab->post_step != NULL;
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */

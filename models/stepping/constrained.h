@@ -89,6 +89,9 @@ void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
 perp_ode_sys perp_formulation_ode_sys(void *user);
 /* At a regular state: is it finite, how large is C; then the post-step. */
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v);
+/* The post-step alone, whatever the drift: onto of perp_ode_sys, where there is one (projects). */
+perp_ode_answer perp_constrained_onto(perp_constrained *k, double t, double *q, double *v);
+bool perp_constrained_projects(const perp_constrained *k);
 /* A state a simulation can start from?  q is brought to unit quaternions. */
 perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double *q,
                                          const double *v);

@@ -99,6 +99,10 @@ typedef struct perp_ode_sys {
   /* Where atol = 0, tol is meant of positions at least this large, as angles that start at 0 need it.  0: of the largest
    * so far. */
   double size;
+  /* Bring q and v onto the constraints, and nothing else: PERP_ODE_OK or PERP_ODE_FAILED.  For methods that project
+   * within their steps and keep their history; what is then left `accept` had better leave alone.  NULL: there is
+   * no such thing. */
+  perp_ode_answer (*onto)(void *user, double t, double *q, double *v);
 } perp_ode_sys;
 
 enum {
@@ -112,7 +116,8 @@ enum {
       1 << 6, /* one derivative a step, at the regular state: serves velocity level */
   /* the step follows the rule of multistep methods: it aims at 1/20 of the tolerance and is kept unless
    * it may grow by half, so that the history need not be rescaled all the time */
-  PERP_ODE_OWN_STEP_CONTROL = 1 << 7
+  PERP_ODE_OWN_STEP_CONTROL = 1 << 7,
+  PERP_ODE_PEER = 1 << 8 /* somebody else's code: own_step */
 };
 
 /* Options that every method has: the first member of each options struct, and the rows of its table.
@@ -123,7 +128,7 @@ enum {
  * digit within the step count as rest and are not held to tol, nor are those of PERP_ODE_SYS_VELOCITY_LEVEL.  e is the estimate of the embedded pair, or
  * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3).
  * Methods of variable order (PERP_ODE_VARIABLE_ORDER) choose it by the tolerance and have no fixed step:
- * tol = 0 means tol = 1e-8 and steps no longer than h. */
+ * tol = 0 means tol = 1e-8 and steps no longer than h.  Methods with own_step choose their first step themselves. */
 typedef struct perp_ode_control {
   double tol;  /* error per step, relative to the size of each component; 0: fixed step */
   double atol; /* absolute part of the tolerance; 0: tol times the largest component so far */
@@ -145,6 +150,16 @@ extern const char *const perp_ode_control_names[];
       PERP_ENUM(perp_ode_control, control, PERP_ODE_CONTROL_AUTO, perp_ode_control_names,          \
                 "error estimate: embedded pair or step doubling")
 
+/* A step of a method that chooses it itself: own_step. */
+typedef struct perp_ode_own {
+  double h_max;            /* in: longest step */
+  double scale_q, scale_v; /* in: the largest position and velocity since the restart */
+  double h;         /* in: a step such as this one, at a start that of create; out: the next one */
+  double t_new;     /* out: its end, at most t_max */
+  double ratio;     /* out: its error over the tolerance, in the norm of the method */
+  int64_t rejected; /* out: trials that were refused, in steps that fail too */
+} perp_ode_own;
+
 typedef struct perp_ode_desc {
   perp_desc d;
   int order;  /* nominal order of a fixed step; 0 when variable */
@@ -164,7 +179,19 @@ typedef struct perp_ode_desc {
   /* PERP_ODE_EMBEDDED: the estimate err is O(h^(error_order + 1)); 0 when variable */
   int error_order;
   int (*current_order)(const void *ws); /* PERP_ODE_VARIABLE_ORDER: that of the last step */
+  /* Methods with a step control of their own, of other libraries say: one step from (t, q, v), in place, that ends by
+   * t_max.  The driver asks this and not `step`, and judges nothing.  t, q and v are those of the end of the step before
+   * unless `reset` was called in between.  Other answers than OK: as of step.  NULL: there is no such thing. */
+  perp_ode_answer (*own_step)(void *ws, const perp_ode_sys *sys, double t, double t_max, double *q,
+                              double *v, perp_ode_own *own, perp_stats *stats);
+  /* Together with own_step: the state at a time within its last step, before or after `reset`, the ends included.
+   * It is dense output, and where events and the latest valid state are looked for. */
+  perp_ode_answer (*between)(void *ws, const perp_ode_sys *sys, double t, double *q, double *v,
+                             perp_stats *stats);
 } perp_ode_desc;
+
+/* tol of a method (kind ode) as the driver takes it: that of its options, or what stands for 0. */
+double perp_ode_tol(const perp_spec *method);
 
 /* ---- driver ------------------------------------------------------------------------------------------ */
 
