@@ -29,7 +29,8 @@ struct reduced {
   perp_reduced_tree *tree;
   perp_eval eval;           /* forces of the model are evaluated in memory of our own */
   perp_reduced_loops loops; /* m = 0: none */
-  double slack; /* multistep methods: a violation that is left alone, of size and speed; else 0 */
+  /* multistep methods and those that project: a violation that is left alone, of size and speed; else 0 */
+  double slack;
   double drift; /* |C|_inf at the end of the last step */
   perp_ode_sys sys;
   perp_ode *ode;
@@ -215,7 +216,7 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
     perp_eval_init(&w->eval, model);
     perp_reduced_loops_start(&w->loops);
     *w->stale = true;
-    if ((parts->ode.d->caps & PERP_ODE_MULTISTEP) != 0)
+    if ((parts->ode.d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_PROJECTS)) != 0)
       w->slack = SLACK * perp_ode_tol(&parts->ode);
     const bool loops = w->loops.m > 0;
     w->sys = (perp_ode_sys){

@@ -253,7 +253,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
   const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
   if (control != NULL && parts->ode.d != NULL) {
     k->tol = perp_ode_tol(&parts->ode);
-    k->history = k->tol > 0 && (parts->ode.d->caps & PERP_ODE_MULTISTEP);
+    k->history = k->tol > 0 && (parts->ode.d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_PROJECTS));
     k->lags = !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC);
   }
   k->rate = 1;

@@ -117,7 +117,9 @@ enum {
   /* the step follows the rule of multistep methods: it aims at 1/20 of the tolerance and is kept unless
    * it may grow by half, so that the history need not be rescaled all the time */
   PERP_ODE_OWN_STEP_CONTROL = 1 << 7,
-  PERP_ODE_PEER = 1 << 8 /* somebody else's code: own_step */
+  PERP_ODE_PEER = 1 << 8, /* somebody else's code: own_step */
+  /* projects by `onto` in its own steps, at least to the tolerance: `accept` may leave alone what is left */
+  PERP_ODE_PROJECTS = 1 << 9
 };
 
 /* Options that every method has: the first member of each options struct, and the rows of its table.

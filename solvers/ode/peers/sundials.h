@@ -4,8 +4,8 @@
  * Each keeps its own step control: perp asks for one step after another (ONE_STEP) with a stop time
  * and judges none of them.  The functions of CVODE and ARKStep differ in their names only, so that
  * a code is a table of them, and one step is written once. */
-#ifndef PERP_ODE_SUNDIALS_H
-#define PERP_ODE_SUNDIALS_H
+#ifndef PERP_ODE_PEERS_SUNDIALS_H
+#define PERP_ODE_PEERS_SUNDIALS_H
 
 #include "solvers/ode/control.h"
 #include "solvers/ode/method.h"
@@ -40,6 +40,7 @@ typedef struct perp_sundials_code {
   int (*next)(void *mem, realtype *h);
   void (*free)(void **mem);
   const char *name;
+  bool keeps_step; /* one-step: a start where the last step ended takes the length proposed there */
 } perp_sundials_code;
 
 /* Workspace of an ODE method; y = (q, v), y' = (N(q) v, a). */
@@ -56,8 +57,9 @@ typedef struct perp_sundials {
   bool fresh;                  /* no history */
   double t;                    /* end of the last step */
   double *last, *trial, *onto; /* [n] state handed out by `step`; that in the making; projected */
-  double *start;               /* [n] derivative at the start */
-  bool starts;                 /* it is known, and has not been asked for yet */
+  double *origin, *start;      /* [n] the start of the history, its derivative */
+  bool starts;                 /* they are known, and what `evolve` is about to ask for */
+  int order;                   /* as an option says */
   double h_max;                /* as the code was told */
   struct perp_ode_scale scale, rate; /* of the tolerance; of the derivative at the start */
   /* the call being made */
@@ -76,6 +78,8 @@ void perp_sundials_destroy(void *ws);
 /* For the code: f, error weights, user data a perp_sundials. */
 int perp_sundials_rhs(realtype t, N_Vector y, N_Vector ydot, void *user);
 int perp_sundials_weights(N_Vector y, N_Vector weight, void *user);
+/* y [n] to the manifold of q and the constraints of the system; false: it could not. */
+bool perp_sundials_project(const perp_sundials *w, double t, double *y);
 /* Of the descriptor. */
 perp_ode_answer perp_sundials_own_step(void *ws, const perp_ode_sys *sys, double t, double t_max,
                                        double *q, double *v, perp_ode_own *own, perp_stats *stats);

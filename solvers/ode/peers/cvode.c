@@ -9,7 +9,7 @@
  * The Adams methods start again after a projection, which systems spare them within the tolerance.
  *
  * Cost: one derivative per iteration, rarely more than two a step; BDF: O(n^3) at new Jacobians and step sizes. */
-#include "solvers/ode/sundials.h"
+#include "solvers/ode/peers/sundials.h"
 
 #include <cvode/cvode.h>
 #include <cvode/cvode_ls.h>
@@ -44,16 +44,13 @@ static int cvode_project(realtype t, N_Vector y, N_Vector corr, realtype enough,
                          void *user)
 {
   perp_sundials *w = user;
-  const perp_ode_sys *sys = w->sys;
   const double *x = N_VGetArrayPointer(y);
   double *c = N_VGetArrayPointer(corr);
   (void)enough, (void)err;
   memcpy(w->onto, x, (size_t)w->n * sizeof *x);
-  if (sys->project != NULL) sys->project(sys->user, w->onto);
-  if (sys->onto != NULL && sys->onto(sys->user, t, w->onto, w->onto + w->nq) != PERP_ODE_OK)
-    return 1;
+  if (!perp_sundials_project(w, t, w->onto)) return 1;
   for (int i = 0; i < w->n; i++) c[i] = w->onto[i] - x[i];
-  return perp_finite(w->n, c) ? 0 : 1;
+  return 0;
 }
 
 static perp_status cvode_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
@@ -122,4 +119,4 @@ METHOD(adams, "sundials:cvode-adams", "CVODE: Adams methods of order 1 to 12, it
        0);
 METHOD(bdf, "sundials:cvode-bdf",
        "CVODE: BDF methods of order 1 to 5, its own step control and projection",
-       PERP_ODE_IMPLICIT | PERP_CAP_ALLOCATES);
+       PERP_ODE_IMPLICIT | PERP_ODE_PROJECTS | PERP_CAP_ALLOCATES);

@@ -7,7 +7,7 @@
  *
  * The system is asked at a regular state where a history starts and, where it has events (contacts and
  * drives remember such states), at the start of each step, which is one derivative more. */
-#include "solvers/ode/sundials.h"
+#include "solvers/ode/peers/sundials.h"
 
 #include <float.h>
 #include <string.h>
@@ -41,8 +41,7 @@ int perp_sundials_rhs(realtype t, N_Vector y, N_Vector ydot, void *user)
   perp_sundials *w = user;
   const double *x = N_VGetArrayPointer(y);
   double *f = N_VGetArrayPointer(ydot);
-  if (w->starts) { /* it begins with the derivative at the start, which is known */
-    w->starts = false;
+  if (w->starts && t == w->t && memcmp(x, w->origin, (size_t)w->n * sizeof *x) == 0) {
     memcpy(f, w->start, (size_t)w->n * sizeof *f);
     return 0;
   }
@@ -69,6 +68,14 @@ int perp_sundials_weights(N_Vector y, N_Vector weight, void *user)
   for (int i = 0; i < w->n; i++)
     e[i] = 1 / (tol * fabs(x[i]) + (i < w->nq ? absolute.q : absolute.v));
   return perp_finite(w->n, e) ? 0 : -1;
+}
+
+bool perp_sundials_project(const perp_sundials *w, double t, double *y)
+{
+  const perp_ode_sys *sys = w->sys;
+  if (sys->project != NULL) sys->project(sys->user, y);
+  if (sys->onto != NULL && sys->onto(sys->user, t, y, y + w->nq) != PERP_ODE_OK) return false;
+  return perp_finite(w->n, y);
 }
 
 /* ---- a step ---------------------------------------------------------------------------------- */
@@ -113,13 +120,15 @@ static perp_ode_answer sundials_begin(perp_sundials *w, double t, const double *
   if (w->n > w->nq) memcpy(y + w->nq, v, (size_t)(w->n - w->nq) * sizeof *v);
   w->rate = (struct perp_ode_scale){ 0 };
   perp_ode_scale_grow(&w->rate, w->nq, w->n - w->nq, w->start);
+  memcpy(w->origin, y, (size_t)w->n * sizeof *y);
   w->starts = true;
-  int flag = code->restart(w, t);
-  /* its guess of a first step needs more room than a few digits of t */
-  if (flag >= 0)
-    flag = code->set_first(w->mem, left < 1e3 * DBL_EPSILON * (fabs(t) + left) ? left : 0);
-  if (flag < 0) return sundials_fails(w, stats, perp_sundials_reason(flag, PERP_RUNNING));
+  /* 0: a guess of its own, which needs more room than a few digits of t */
+  double first = code->keeps_step && t == w->t ? fmin(w->h, left) : 0;
+  if (left < 1e3 * DBL_EPSILON * (fabs(t) + left)) first = left;
   w->t = t;
+  int flag = code->restart(w, t);
+  if (flag >= 0) flag = code->set_first(w->mem, first);
+  if (flag < 0) return sundials_fails(w, stats, perp_sundials_reason(flag, PERP_RUNNING));
   return PERP_ODE_OK;
 }
 
@@ -137,6 +146,12 @@ static long sundials_refused(const perp_sundials *w)
   w->code->refused(w->mem, &by_error);
   w->code->failed(w->mem, &by_iteration);
   return by_error + by_iteration;
+}
+
+/* What a counter has grown by; a new history may begin at zero. */
+static long sundials_since(long before, long now)
+{
+  return now < before ? now : now - before;
 }
 
 /* its weighted mean of squares */
@@ -166,9 +181,9 @@ perp_ode_answer perp_sundials_own_step(void *ws, const perp_ode_sys *sys, double
   int flag = code->set_stop(w->mem, end);
   if (flag >= 0)
     flag = code->evolve(w->mem, end < DBL_MAX ? end : t + 1e3 * own->h, w->y, &t_new, ONE_STEP);
-  own->rejected = sundials_refused(w) - refused;
+  own->rejected = sundials_since(refused, sundials_refused(w));
   code->iterations(w->mem, &all);
-  stats->iterations += (int)(all - iterations);
+  stats->iterations += (int)sundials_since(iterations, all);
   if (flag < 0) return sundials_fails(w, stats, perp_sundials_reason(flag, w->inside));
   if (!perp_finite(w->n, N_VGetArrayPointer(w->y)))
     return sundials_fails(w, stats, PERP_NOT_FINITE);
@@ -234,7 +249,7 @@ void perp_sundials_reset(void *ws)
 static void sundials_layout(void *ws, perp_arena *a)
 {
   perp_sundials *w = ws;
-  PERP_DOUBLES(a, w->n, &w->last, &w->trial, &w->onto, &w->start);
+  PERP_DOUBLES(a, w->n, &w->last, &w->trial, &w->onto, &w->origin, &w->start);
 }
 
 perp_status perp_sundials_create(perp_ctx *ctx, const perp_sundials_code *code,
