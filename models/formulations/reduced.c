@@ -9,7 +9,7 @@
  *
  * Joints that close loops, and those without coordinates of their own (line, wheel, curve), are held by forces
  * (reduced_loops.c): accelerations obey them, and after each step q and u are projected on them in the metric of H
- * (multistep methods: when they are off by more than SLACK times the tolerance, as each projection costs their history).
+ * (multistep methods: when they are off by more than a few times the tolerance, as each projection costs their history).
  *
  * Limits: soft joints are refused.  Exact joints are not an accurate trajectory: that is up to
  * the ODE solver alone.  Multipliers are not computed.  Memory about 2 kB a body. */
@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROJECTIONS = 20, SLACK = 10 };
+enum { PROJECTIONS = 20 };
 static const double ROUNDING = 1e-15; /* of the size */
 
 struct reduced {
@@ -170,8 +170,7 @@ static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u
 static perp_ode_answer reduced_onto(void *user, double t, double *q, double *u)
 {
   struct reduced *w = user;
-  const perp_ode_answer answer = reduced_close(w, t, 0, fmax(ROUNDING, 1e-3 / SLACK * w->slack), q,
-                                               u);
+  const perp_ode_answer answer = reduced_close(w, t, 0, fmax(ROUNDING, 1e-4 * w->slack), q, u);
   return answer == PERP_ODE_CHANGED ? PERP_ODE_OK : answer;
 }
 
@@ -216,8 +215,7 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
     perp_eval_init(&w->eval, model);
     perp_reduced_loops_start(&w->loops);
     *w->stale = true;
-    if ((parts->ode.d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_PROJECTS)) != 0)
-      w->slack = SLACK * perp_ode_tol(&parts->ode);
+    w->slack = perp_ode_slack(&parts->ode);
     const bool loops = w->loops.m > 0;
     w->sys = (perp_ode_sys){
       .nq = w->tree->nq,

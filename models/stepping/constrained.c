@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under error control: steps in 1/rate, what a method of middle order makes of a smooth motion; and the drift that
- * projections leave alone, of tol times the size, as local errors add up to more than that anyway. */
-enum { STEPS = 10, SLACK = 10 };
+/* Under error control: steps in 1/rate, what a method of middle order makes of a smooth motion. */
+enum { STEPS = 10 };
 
 bool perp_all_finite(int n, const double *x)
 {
@@ -253,7 +252,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
   const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
   if (control != NULL && parts->ode.d != NULL) {
     k->tol = perp_ode_tol(&parts->ode);
-    k->history = k->tol > 0 && (parts->ode.d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_PROJECTS));
+    k->slack = perp_ode_slack(&parts->ode);
     k->lags = !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC);
   }
   k->rate = 1;
@@ -274,7 +273,7 @@ void perp_constrained_restart(perp_constrained *k)
   k->known[0] = k->known[1] = false;
   k->factored = NULL;
   k->start_h = 0;
-  k->drift = 0;
+  k->drift = k->rest = 0;
   k->reason = PERP_EXACT;
   k->status = PERP_OK;
   k->count = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
@@ -395,13 +394,13 @@ void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
 }
 
 /* A projection takes the history of a multistep method away, which then starts at order one: drift of the size of its
- * errors is left alone. */
+ * errors is left alone, and the part of it that the last projection did not take (of positions alone, say). */
 static bool constrained_leaves(perp_constrained *k, const double *v)
 {
-  const double slack = SLACK * k->tol * k->model->size;
-  if (!k->history || !(k->drift <= slack)) return false;
+  const double slack = k->slack * k->model->size;
+  if (k->slack == 0 || !(k->drift <= slack)) return false;
   perp_constrained_rate(k, v, k->Cdot);
-  return constrained_norm_inf(k->model->m, k->Cdot) <= slack * k->rate;
+  return constrained_norm_inf(k->model->m, k->Cdot) <= fmax(slack * k->rate, 2 * k->rest);
 }
 
 /* At a state with positions and velocities of the model; leave: drift of the size of errors. */
@@ -428,6 +427,11 @@ static perp_ode_answer constrained_close(perp_constrained *k, double t, bool lea
     /* a state within the tolerance of the scheme goes on, and multistep methods with their
      * history */
     bool same = memcmp(q, k->q_before, size_q) == 0 && memcmp(v, k->v_before, size_v) == 0;
+    if (leave && k->slack > 0) {
+      perp_constrained_at(k, q);
+      perp_constrained_rate(k, v, k->Cdot);
+      k->rest = constrained_norm_inf(model->m, k->Cdot);
+    }
     return same ? PERP_ODE_OK : PERP_ODE_CHANGED;
   }
   if (stats.reason < 0) k->reason = stats.reason;

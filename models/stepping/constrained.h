@@ -42,7 +42,8 @@ typedef struct perp_constrained {
   } kept;
   double drift; /* |C|_inf at the last regular state, before the post-step */
   double tol;   /* of the steps of the ODE, 0: their length is given */
-  bool history; /* its steps build on those before, as long as the state is not changed */
+  double slack; /* drift that is left alone, of size and speed: perp_ode_slack */
+  double rest;  /* |J v|_inf that the last projection left */
   bool
       lags; /* its positions move with the velocities before: C / h of one step is late in another one */
   double rate;        /* 1/s, of the motion at the start */

@@ -155,6 +155,12 @@ double perp_ode_tol(const perp_spec *method)
   return control->tol > 0 || fixed ? control->tol : PERP_ODE_VARIABLE_TOL;
 }
 
+double perp_ode_slack(const perp_spec *method)
+{
+  const bool keeps = (method->d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_PROJECTS)) != 0;
+  return keeps ? 10 * perp_ode_tol(method) : 0;
+}
+
 perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
                             double h, perp_ode **out)
 {

@@ -194,6 +194,9 @@ typedef struct perp_ode_desc {
 
 /* tol of a method (kind ode) as the driver takes it: that of its options, or what stands for 0. */
 double perp_ode_tol(const perp_spec *method);
+/* How far, of size and speed, a state may be off its constraints before `accept` projects it, and a history is lost: 10
+ * tol, as local errors add up to more than that anyway.  0: no history, to be projected after each step. */
+double perp_ode_slack(const perp_spec *method);
 
 /* ---- driver ------------------------------------------------------------------------------------------ */
 

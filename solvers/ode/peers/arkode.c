@@ -7,9 +7,8 @@
  *
  * with its own choice of steps, Newton's method, and its Hermite interpolant between two steps, which
  * asks for derivatives (counted as those of dense output).  Where the system has constraints (`onto`)
- * each step ends with a projection (ARKStepSetPostprocessStepFn).  Unit quaternions alone are normalized
- * in what is handed out: after a projection ARKODE asks for the derivative anew, which in stiff systems
- * is less accurate than that of the last stage.
+ * or unit quaternions (nq > nv) each step ends with a projection (ARKStepSetPostprocessStepFn), after which
+ * ARKODE asks for the derivative anew.
  *
  * The Jacobian is dense, by ARKODE's difference quotients, n derivatives that count like others (each
  * takes an empty vector from the heap).  Its matrix is factored anew whenever the step changes: ARKODE
@@ -76,7 +75,8 @@ static perp_status arkode_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
               ARKStepSetLinearSolver(w->mem, w->linear, w->A) == 0 &&
               ARKStepSetDeltaGammaMax(w->mem, 8 * DBL_EPSILON) == 0 &&
               ARKStepSetOrder(w->mem, o->order) == 0;
-  if (sys->onto != NULL) made = made && ARKStepSetPostprocessStepFn(w->mem, arkode_project) == 0;
+  if (sys->onto != NULL || (sys->project != NULL && sys->nq != sys->nv))
+    made = made && ARKStepSetPostprocessStepFn(w->mem, arkode_project) == 0;
   if (made) {
     *ws = w;
     return PERP_OK;
