@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* IDA of SUNDIALS (BDF of order 1 to 5 for F(t, y, y') = 0, Hindmarsh et al. 2005) for the equations of
- * constrained motion,
+/* IDA of SUNDIALS (BDF of order 1 to 5 for F(t, y, y') = 0, Hindmarsh et al. 2005) for the
+ * equations of constrained motion,
  *
  *      q' = N(q) (v + M^-1 J' mu),   v' = M^-1 (f + J' lambda),   0 = J v,   0 = C(q),
  *
@@ -8,24 +8,28 @@
  *
  *      q' = N(q) v,   v' = M^-1 (f + J' lambda),   0 = J v' + J' v,
  *
- * which drifts off C = 0 as its errors let it.  IDA chooses its orders and steps, and its interpolant is the
- * dense output.  perp gives it a consistent start: lambda and v' of the KKT system at the state, mu = 0;
- * and the length of the first step, for which IDA has no rule in equations of index 2.
+ * which drifts off C = 0 as its errors let it.  IDA chooses its orders and steps, and its
+ * interpolant is the dense output.  perp gives it a consistent start: lambda and v' of the KKT
+ * system at the state, mu = 0; and the length of the first step, for which IDA has no rule in
+ * equations of index 2.
  *
- * The Jacobian dF/dy + c dF/dy' is by differences on the graph of the model, a few columns at a time, and
- * its factors are as sparse as that (local.h): IDA's own would be dense.  The numbers of q are those of the
- * model; of a quaternion that is off its unit by an error, the model gets the unit, and so does who asks.
+ * The Jacobian dF/dy + c dF/dy' is by differences on the graph of the model, a few columns at a
+ * time, and its factors are as sparse as that (local.h): IDA's own would be dense.  The numbers of
+ * q are those of the model; of a quaternion that is off its unit by an error, the model gets the
+ * unit, and so does who asks.
  *
- * Tolerances: e is held to tol times the size of the model, one radian, the largest speed so far, one for
- * translations and one for rotations; with atol to tol |y_i| + atol.  IDA's norm is the mean of squares.
- * Multipliers are not held to it.
+ * Tolerances: e is held to tol times the size of the model, one radian, the largest speed so far,
+ * one for translations and one for rotations; with atol to tol |y_i| + atol.  IDA's norm is the
+ * mean of squares. Multipliers are not held to it.
  *
- * Dependent rows: 0 = J v + s (lambda - lambda_0) and 0 = C + s mu with s = 1e-9 h J M^-1 J' (or 0.1 tol in
- * the place of 1e-9), h the step and lambda_0 the multipliers of the restart; index 1 without h.  Where J loses rank multipliers have a peak, at which IDA's error test may end
- * the motion: PERP_STEP_TOO_SMALL, or PERP_MAX_ITER of the iteration.
+ * Dependent rows: 0 = J v + s (lambda - lambda_0) and 0 = C + s mu with s = 1e-9 h J M^-1 J' (or
+ * 0.1 tol in the place of 1e-9), h the step and lambda_0 the multipliers of the restart; index 1
+ * without h.  Where J loses rank multipliers have a peak, at which IDA's error test may end the
+ * motion: PERP_STEP_TOO_SMALL, or PERP_MAX_ITER of the iteration.
  *
- * Cost: an evaluation of the model per iteration, and as many as the nodes of the graph have colours, times
- * their unknowns, for a Jacobian.  No allocation, but for new pivots of wide models (local.h). */
+ * Cost: an evaluation of the model per iteration, and as many as the nodes of the graph have
+ * colours, times their unknowns, for a Jacobian.  No allocation, but for new pivots of wide models
+ * (local.h). */
 #include "models/formulations/stepper.h"
 #include "models/stepping/implicit_step.h"
 #include "solvers/ode/peers/sundials.h"

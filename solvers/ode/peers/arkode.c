@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* ARKStep of SUNDIALS with an implicit Runge-Kutta method: diagonally implicit, its defaults for each order,
+/* ARKStep of SUNDIALS with an implicit Runge-Kutta method: diagonally implicit, its defaults for
+ * each order,
  *
- *      2  SDIRK 2(1), 2 stages                           4  SDIRK 5-3-4 (Hairer and Wanner II, table 6.5)
- *      3  ESDIRK 4-2-3 of ARK3(2)4L[2]SA                 5  ESDIRK 8-4-5 of ARK5(4)8L[2]SA
- *                                                           (Kennedy and Carpenter 2003)
+ *      2  SDIRK of 2 stages               3  ESDIRK of ARK3(2)4L[2]SA (Kennedy and Carpenter 2003)
+ *      4  SDIRK of 5 stages (Hairer and Wanner II, section IV.6)       5  ESDIRK of ARK5(4)8L[2]SA
  *
- * with its own choice of steps, Newton's method, and its Hermite interpolant between two steps, which
- * asks for derivatives (counted as those of dense output).  Where the system has constraints (`onto`)
- * or unit quaternions (nq > nv) each step ends with a projection (ARKStepSetPostprocessStepFn), after which
- * ARKODE asks for the derivative anew.
+ * with its own choice of steps, Newton's method, and its Hermite interpolant between two steps,
+ * which asks for derivatives (counted as those of dense output).  Where the system has constraints
+ * (`onto`) or unit quaternions (nq > nv) each step ends with a projection
+ * (ARKStepSetPostprocessStepFn), after which ARKODE asks for the derivative anew.
  *
- * The Jacobian is dense, by ARKODE's difference quotients, n derivatives that count like others (each
- * takes an empty vector from the heap).  Its matrix is factored anew whenever the step changes: ARKODE
- * takes the rate of convergence of the last factors for that of the next step, too, which is zero for
- * linear systems, and would call one iteration with the matrix of another step converged (an oscillator
- * at tol = 1e-10 was off by 3e-4).  Cost: a derivative per iteration of each stage.
- */
+ * The Jacobian is dense, by ARKODE's difference quotients, n derivatives that count like others
+ * (each takes an empty vector from the heap).  Its matrix is factored anew whenever the step
+ * changes: ARKODE takes the rate of convergence of the last factors for that of the next step, too,
+ * which is zero for linear systems, and would call one iteration with the matrix of another step
+ * converged (an oscillator at tol = 1e-10 was off by 3e-4).  Cost: a derivative per iteration of
+ * each stage. */
 #include "solvers/ode/peers/sundials.h"
 
 #include <arkode/arkode_arkstep.h>

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* CVODE of SUNDIALS, as it comes: the Adams methods of order 1 to 12 with fixed-point iterations, and the BDF
- * methods of order 1 to 5 with Newton's method, in their variable-coefficient form, with CVODE's choice of order and
- * step, its first step too, and its interpolant between two steps (Hindmarsh et al. 2005).
+/* CVODE of SUNDIALS, as it comes: the Adams methods of order 1 to 12 with fixed-point iterations,
+ * and the BDF methods of order 1 to 5 with Newton's method, in their variable-coefficient form,
+ * with CVODE's choice of order and step, its first step too, and its interpolant between two steps
+ * (Hindmarsh et al. 2005).
  *
- * BDF: the Jacobian is dense, by CVODE's difference quotients, n derivatives that count like others (each takes an
- * empty vector from the heap).  Where the system has constraints (`onto`) or unit quaternions (`project`), CVODE
- * projects each step before its history takes it up (CVodeSetProjFn, for BDF only); the local error is not projected.
- * The Adams methods start again after a projection, which systems spare them within the tolerance.
+ * BDF: the Jacobian is dense, by CVODE's difference quotients, n derivatives that count like others
+ * (each takes an empty vector from the heap).  Where the system has constraints (`onto`) or unit
+ * quaternions (`project`), CVODE projects each step before its history takes it up (CVodeSetProjFn,
+ * for BDF only); the local error is not projected. The Adams methods start again after a
+ * projection, which systems spare them within the tolerance.
  *
- * Cost: one derivative per iteration, rarely more than two a step; BDF: O(n^3) at new Jacobians and step sizes. */
+ * Cost: one derivative per iteration, rarely more than two a step; BDF: O(n^3) at new Jacobians and
+ * step sizes. */
 #include "solvers/ode/peers/sundials.h"
 
 #include <cvode/cvode.h>

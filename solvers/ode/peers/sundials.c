@@ -5,8 +5,8 @@
  * its norm is the mean of squares of e_i / E_i, not the largest of them, |y_i| is that of the start
  * of a step, and velocities at rest have the scale of what forces make of them in a step.
  *
- * The system is asked at a regular state where a history starts and, where it has events (contacts and
- * drives remember such states), at the start of each step, which is one derivative more. */
+ * The system is asked at a regular state where a history starts and, where it has events (contacts
+ * and drives remember such states), at the start of each step, which is one derivative more. */
 #include "solvers/ode/peers/sundials.h"
 
 #include <float.h>

@@ -69,8 +69,8 @@ typedef struct perp_sundials {
   perp_reason inside; /* why the system had no derivative */
 } perp_sundials;
 
-/* Workspace without `mem`; newton: with the matrix and the solver of Newton's method.  The code then makes mem,
- * or gives up by perp_sundials_destroy. */
+/* Workspace without `mem`; newton: with the matrix and the solver of Newton's method.  The code
+ * then makes mem, or gives up by perp_sundials_destroy. */
 perp_status perp_sundials_create(perp_ctx *ctx, const perp_sundials_code *code,
                                  const perp_ode_sys *sys, const perp_ode_control *control,
                                  bool newton, perp_sundials **out);
