@@ -69,14 +69,14 @@ typedef struct workspace {
   N_Vector y, yp;
   SUNMatrix A;
   SUNLinearSolver linear;
-  bool fresh, dense;        /* no history; there is a last step */
-  double t_start;           /* of the last step */
-  double h;                 /* that is being made */
-  double speed[2];          /* largest velocities so far, of translation and rotation */
-  double *J;                /* the matrix, its factors */
-  double *r, *step, *scale; /* [graph.n] */
-  double *q, *unit, *qdot;  /* [nq] */
-  double *v, *accel, *x;    /* [nv] */
+  bool fresh, dense;       /* no history; there is a last step */
+  double t_start;          /* of the last step */
+  double h;                /* that is being made */
+  double speed[2];         /* largest velocities so far, of translation and rotation */
+  double *J;               /* the matrix, its factors */
+  double *step, *scale;    /* [graph.n] of the differences, of the tolerance */
+  double *q, *unit, *qdot; /* [nq] */
+  double *v, *accel, *x;   /* [nv] */
   double *lambda, *mu, *row;
   double *force, *about, *soft; /* [m] lambda at the state; s over h */
   const double *at, *ap;        /* where the Jacobian is asked for: y and y', c */
@@ -301,6 +301,13 @@ static perp_reason ida_begin(workspace *w, double left)
   return flag < 0 ? perp_sundials_reason(flag, PERP_RUNNING) : PERP_EXACT;
 }
 
+static perp_reason ida_reason(int flag)
+{
+  const bool residual = flag == IDA_RES_FAIL || flag == IDA_REP_RES_ERR ||
+                        flag == IDA_FIRST_RES_FAIL;
+  return perp_sundials_reason(flag, residual ? PERP_NOT_FINITE : PERP_RUNNING);
+}
+
 static long ida_refused(const workspace *w)
 {
   long by_error = 0, by_iteration = 0;
@@ -348,7 +355,7 @@ static perp_reason ida_make_step(workspace *w, double t_max)
   IDAGetNumNonlinSolvIters(w->mem, &after);
   g->count.rejected += ida_refused(w) - refused;
   g->count.iterations += after - before;
-  perp_reason reason = flag < 0 ? perp_sundials_reason(flag, PERP_RUNNING) : PERP_EXACT;
+  perp_reason reason = flag < 0 ? ida_reason(flag) : PERP_EXACT;
   if (flag >= 0 && !perp_all_finite(w->graph.n, N_VGetArrayPointer(w->y))) reason = PERP_NOT_FINITE;
   if (fabs(end - t) <= 4 * DBL_EPSILON * fabs(end)) t = end;
   if (reason > 0 && !(t > g->t)) reason = PERP_STEP_TOO_SMALL;
@@ -399,7 +406,7 @@ static void ida_layout(void *ws, perp_arena *a)
   const perp_model *model = w->s.k.model;
   perp_stepper_layout(&w->s, a);
   w->J = PERP_CARVE(a, double, perp_local_length(&w->graph.local));
-  PERP_DOUBLES(a, w->graph.n, &w->r, &w->step, &w->scale);
+  PERP_DOUBLES(a, w->graph.n, &w->step, &w->scale);
   PERP_DOUBLES(a, model->nq, &w->q, &w->unit, &w->qdot);
   PERP_DOUBLES(a, model->nv, &w->v, &w->accel, &w->x);
   PERP_DOUBLES(a, model->m, &w->lambda, &w->mu, &w->row, &w->force, &w->about, &w->soft);

@@ -130,7 +130,8 @@ enum {
  * digit within the step count as rest and are not held to tol, nor are those of PERP_ODE_SYS_VELOCITY_LEVEL.  e is the estimate of the embedded pair, or
  * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3).
  * Methods of variable order (PERP_ODE_VARIABLE_ORDER) choose it by the tolerance and have no fixed step:
- * tol = 0 means tol = 1e-8 and steps no longer than h.  Methods with own_step choose their first step themselves. */
+ * tol = 0 means tol = 1e-8 and steps no longer than h.  Methods with own_step choose their first
+ * step themselves, and their norm is their own (the mean of squares of e_i / E_i in SUNDIALS). */
 typedef struct perp_ode_control {
   double tol;  /* error per step, relative to the size of each component; 0: fixed step */
   double atol; /* absolute part of the tolerance; 0: tol times the largest component so far */
@@ -262,13 +263,16 @@ perp_ode_stop perp_ode_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_sta
  * II.6); but their own errors, h^4 / 384 |y''''| of the former, are far above those of methods of order 5 or 8 in the
  * steps that these make, and would be taken for errors of the march.
  *
+ * Of methods that make their own steps (own_step) it is their interpolant.
+ *
  * Where `accept` has corrected the end of the step (projection) the correction is spread over the step by
  * s^2 (3 - 2 s), s from 0 to 1: dense output joins both states, once differentiable within the step.  Not after an
  * event or a roll-back, where accept makes jumps: the end of the step is then the state before the jump, and
  * perp_ode_q the one after it.
  *
  * PERP_ERR_ARG: no step since the restart (or the last one failed), or t outside it; PERP_ERR_UNSUPPORTED: the method
- * makes no step to t; PERP_ERR_NOMEM.  Allocates at the first call: a second workspace of the method, and two states. */
+ * makes no step to t; PERP_ERR_NOMEM.  Allocates at the first call: two states, and without own_step a second workspace
+ * of the method. */
 perp_status perp_ode_dense_at(perp_ctx *ctx, perp_ode *ode, double t, double *q, double *v);
 double perp_ode_time(const perp_ode *ode);
 double perp_ode_h(const perp_ode *ode);        /* the step that will be tried next */
