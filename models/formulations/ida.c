@@ -22,10 +22,10 @@
  * one for translations and one for rotations; with atol to tol |y_i| + atol.  IDA's norm is the
  * mean of squares. Multipliers are not held to it.
  *
- * Dependent rows: 0 = J v + s (lambda - lambda_0) and 0 = C + s mu with s = 1e-9 h J M^-1 J' (or
- * 0.1 tol in the place of 1e-9), h the step and lambda_0 the multipliers of the restart; index 1
- * without h.  Where J loses rank multipliers have a peak, at which IDA's error test may end the
- * motion: PERP_STEP_TOO_SMALL, or PERP_MAX_ITER of the iteration.
+ * Dependent rows: 0 = J v + s (lambda - lambda_0) and 0 = C + s mu with s = 1e-9 h J M^-1 J', h the
+ * first step and lambda_0 the multipliers of the restart; index 1 without h.  Where J loses rank
+ * multipliers have a peak, at which IDA's error test may end the motion: PERP_STEP_TOO_SMALL, or
+ * PERP_MAX_ITER of the iteration.
  *
  * Cost: an evaluation of the model per iteration, and as many as the nodes of the graph have
  * colours, times their unknowns, for a Jacobian.  No allocation, but for new pivots of wide models
@@ -78,7 +78,7 @@ typedef struct workspace {
   double *q, *unit, *qdot; /* [nq] */
   double *v, *accel, *x;   /* [nv] */
   double *lambda, *mu, *row;
-  double *force, *about, *soft; /* [m] lambda at the state; s over h */
+  double *force, *about, *soft; /* [m] lambda at the state and at the restart; s */
   const double *at, *ap;        /* where the Jacobian is asked for: y and y', c */
   double t_at, c_at, *moved;
 } workspace;
@@ -131,8 +131,7 @@ static bool ida_f(workspace *w, double t, const double *y, const double *yp, dou
   } else {
     perp_constrained_rate(k, w->v, w->row);
   }
-  const double h = w->o.index == 1 ? 1 : w->h;
-  for (int i = 0; i < m; i++) w->row[i] += h * w->soft[i] * (w->lambda[i] - w->about[i]);
+  for (int i = 0; i < m; i++) w->row[i] += w->soft[i] * (w->lambda[i] - w->about[i]);
   perp_implicit_put_row(g, PART_LAMBDA, w->row, r);
   for (int i = 0; i < nv; i++) w->accel[i] -= w->x[i];
 
@@ -142,7 +141,7 @@ static bool ida_f(workspace *w, double t, const double *y, const double *yp, dou
     perp_blocks_Jt(&k->e->blocks, 1, w->mu, k->f);
     perp_blocks_Minv(&k->e->blocks, k->f, w->x);
     for (int i = 0; i < nv; i++) w->v[i] += w->x[i];
-    for (int i = 0; i < m; i++) w->row[i] = k->e->C[i] + h * w->soft[i] * w->mu[i];
+    for (int i = 0; i < m; i++) w->row[i] = k->e->C[i] + w->soft[i] * w->mu[i];
     perp_implicit_put_row(g, PART_MU, w->row, r);
   }
   perp_model_qdot(model, w->q, w->v, w->qdot);
@@ -286,7 +285,7 @@ static perp_reason ida_begin(workspace *w, double left)
   memcpy(w->force, k->lambda, (size_t)m * sizeof *w->force);
   memcpy(w->about, k->lambda, (size_t)m * sizeof *w->about);
   if (m > 0) perp_blocks_diagonal(&k->e->blocks, w->soft);
-  const double part = fmax(SOFT, 0.1 * w->o.tol);
+  const double part = w->o.index == 1 ? SOFT : SOFT * w->s.grid.h;
   for (int i = 0; i < m; i++) w->soft[i] = w->soft[i] > 0 ? part * w->soft[i] : 1;
   memset(y, 0, (size_t)w->graph.n * sizeof *y);
   memset(yp, 0, (size_t)w->graph.n * sizeof *yp);
