@@ -22,6 +22,8 @@ static const struct capability {
   { PERP_KIND_ode, PERP_ODE_MULTISTEP, "multistep" },
   { PERP_KIND_ode, PERP_ODE_ONE_EVALUATION, "one-evaluation" },
   { PERP_KIND_ode, PERP_ODE_OWN_STEP_CONTROL, "own-step-control" },
+  { PERP_KIND_ode, PERP_ODE_PEER, "peer" },
+  { PERP_KIND_ode, PERP_ODE_PROJECTS, "projects" },
   { PERP_KIND_kkt, PERP_KKT_SPARSE, "sparse" },
   { PERP_KIND_kkt, PERP_KKT_REDUNDANT, "redundant" },
   { PERP_KIND_kkt, PERP_KKT_MIN_NORM, "min-norm" },

@@ -123,10 +123,24 @@ static void note_option(perp_study_reader *r, const perp_param *param, const cha
                    MOST);
 }
 
+/* "?sundials:ida": of a plug-in that perp has only where its library is installed. */
+static bool study_values_absent(const perp_ctx *ctx, const perp_param *param, const char *text)
+{
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(ctx, param->plugin, i)) != NULL; i++) {
+    const size_t n = strlen(d->name);
+    if (strncmp(text, d->name, n) == 0 && (text[n] == '\0' || text[n] == ':')) return false;
+  }
+  return true;
+}
+
 /* A text with bracketed lists stands for all combinations of their items. */
 static void study_values_expand(perp_study_reader *r, struct values *v, const perp_param *param,
                                 const perp_node *at, const char *text)
 {
+  if (param->type == PERP_PARAM_PLUGIN && text[0] == '?') {
+    if (study_values_absent(r->ctx, param, ++text)) return;
+  }
   const char *open = strchr(text, '[');
   if (r->diag->errors > 0 && v->text.n > MOST_VALUES) return;
   if (open == NULL) {

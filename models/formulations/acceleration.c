@@ -212,6 +212,11 @@ static perp_ode_answer accept_momentum(void *user, double t, double *y, double *
   return answer;
 }
 
+static perp_ode_answer onto_velocity(void *user, double t, double *q, double *v)
+{
+  return perp_constrained_onto(&((workspace *)user)->k, t, q, v);
+}
+
 static double event_velocity(void *user, double t, const double *q, const double *v)
 {
   workspace *w = user;
@@ -265,6 +270,7 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
   w->sys = perp_formulation_ode_sys(w);
   w->sys.deriv = deriv_velocity;
   w->sys.accept = accept_velocity;
+  if (!w->momentum && perp_constrained_projects(&w->k)) w->sys.onto = onto_velocity;
   if (w->momentum) {
     w->sys.nq = model->nq + model->nv;
     w->sys.nv = 0;

@@ -9,7 +9,7 @@
  *
  * Joints that close loops, and those without coordinates of their own (line, wheel, curve), are held by forces
  * (reduced_loops.c): accelerations obey them, and after each step q and u are projected on them in the metric of H
- * (multistep methods: when they are off by more than SLACK times the tolerance, as each projection costs their history).
+ * (multistep methods: when they are off by more than a few times the tolerance, as each projection costs their history).
  *
  * Limits: soft joints are refused.  Exact joints are not an accurate trajectory: that is up to
  * the ODE solver alone.  Multipliers are not computed.  Memory about 2 kB a body. */
@@ -22,15 +22,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROJECTIONS = 20, SLACK = 10 };
-static const double LEFT_OUT =
-    1e-7; /* a row that is left out holds by itself to this part of the size, or is needed */
+enum { PROJECTIONS = 20 };
+static const double ROUNDING = 1e-15; /* of the size */
+/* A row that is left out holds by itself to this part of the size, or is needed. */
+static const double LEFT_OUT = 1e-7;
 
 struct reduced {
   perp_reduced_tree *tree;
   perp_eval eval;           /* forces of the model are evaluated in memory of our own */
   perp_reduced_loops loops; /* m = 0: none */
-  double slack; /* multistep methods: a violation that is left alone, of size and speed; else 0 */
+  /* multistep methods and those that project: a violation that is left alone, of size and speed; else 0 */
+  double slack;
   double drift; /* |C|_inf at the end of the last step */
   perp_ode_sys sys;
   perp_ode *ode;
@@ -124,14 +126,15 @@ static void reduced_transport(void *user, const double *dq, const double *p, dou
 static const perp_ode_canonical reduced_canonical = { reduced_momentum, reduced_velocity,
                                                       reduced_transport };
 
-/* Take q and u back to the loops: Newton's method on C(q) = 0, then J u = 0. */
-static perp_ode_answer reduced_close(struct reduced *w, double t, double *q, double *u)
+/* Take q and u back to the loops where they are off by more than slack: Newton's method on C(q) = 0, to `enough` of the
+ * size, then J u = 0. */
+static perp_ode_answer reduced_close(struct reduced *w, double t, double slack, double enough,
+                                     double *q, double *u)
 {
   const perp_reduced_tree *tree = w->tree;
   perp_reduced_loops *l = &w->loops;
-  const double size = tree->model->size, enough = 1e-15 * size;
+  const double size = tree->model->size;
   double last = HUGE_VAL;
-  (void)t;
   for (int pass = 0; pass < PROJECTIONS; pass++) {
     reduced_forces(w, t, q, u, false);
     perp_reduced_loops_error(l, w->off);
@@ -140,14 +143,13 @@ static perp_ode_answer reduced_close(struct reduced *w, double t, double *q, dou
       w->drift = worst;
       perp_reduced_loops_rate(l, w->vf, w->off);
       const double speed = perp_worst(tree->model->nv, w->vf);
-      if (worst <= w->slack * size && perp_worst(l->m, w->off) <= w->slack * speed)
-        return PERP_ODE_OK;
+      if (worst <= slack * size && perp_worst(l->m, w->off) <= slack * speed) return PERP_ODE_OK;
       perp_reduced_loops_error(l, w->off);
     }
     memset(w->du, 0, (size_t)tree->nu * sizeof *w->du);
     if (!perp_reduced_velocity(w->tree, w->du, w->du)) return PERP_ODE_FAILED;
     perp_reduced_loops_factor(l);
-    if (!(worst > enough && worst < 0.9 * last)) break;
+    if (!(worst > enough * size && worst < 0.9 * last)) break;
     perp_reduced_loops_correct(l, w->off, w->du);
     perp_reduced_retract(tree, q, w->du, q);
     last = worst;
@@ -162,13 +164,12 @@ static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u
 {
   struct reduced *w = user;
   perp_reduced_loops *l = &w->loops;
-  perp_ode_answer answer = reduced_close(w, t, q, u);
+  perp_ode_answer answer = reduced_close(w, t, w->slack, ROUNDING, q, u);
   if (answer != PERP_ODE_FAILED &&
       perp_reduced_loops_left(l) > fmax(LEFT_OUT, w->slack) * w->tree->model->size) {
-    l->m =
-        l->all; /* the start was a singular position: a row that is left out does not hold by itself */
+    l->m = l->all; /* the start was a singular position: a row is needed */
     l->chosen = false;
-    answer = reduced_close(w, t, q, u);
+    answer = reduced_close(w, t, w->slack, ROUNDING, q, u);
   }
   if (answer == PERP_ODE_FAILED || (l->chosen && l->m == l->all)) return answer;
   reduced_forces(w, t, q, u, false);
@@ -176,6 +177,14 @@ static perp_ode_answer reduced_accept(void *user, double t, double *q, double *u
   if (!perp_reduced_velocity(w->tree, w->du, w->du)) return PERP_ODE_FAILED;
   perp_reduced_loops_choose(l);
   return answer;
+}
+
+/* a thousandth of the tolerance: the errors that stay in the history are larger */
+static perp_ode_answer reduced_onto(void *user, double t, double *q, double *u)
+{
+  struct reduced *w = user;
+  const perp_ode_answer answer = reduced_close(w, t, 0, fmax(ROUNDING, 1e-4 * w->slack), q, u);
+  return answer == PERP_ODE_CHANGED ? PERP_ODE_OK : answer;
 }
 
 static void reduced_retract(void *user, const double *q, const double *dq, double *q_out)
@@ -224,8 +233,7 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
   perp_eval_init(&w->eval, model);
   perp_reduced_loops_start(&w->loops);
   *w->stale = true;
-  const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
-  if ((parts->ode.d->caps & PERP_ODE_MULTISTEP) != 0) w->slack = SLACK * control->tol;
+  w->slack = perp_ode_slack(&parts->ode);
   const bool loops = w->loops.m > 0;
   w->sys = (perp_ode_sys){
     .nq = w->tree->nq,
@@ -238,6 +246,7 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
     .project = reduced_project,
     .size = fmin(1, model->size),
     .accept = loops ? reduced_accept : NULL,
+    .onto = loops ? reduced_onto : NULL,
     .canonical = loops ? NULL : &reduced_canonical,
   };
   status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
@@ -269,7 +278,7 @@ static perp_status reduced_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   w->total += reduced_clock(w) - start;
   *w->stale = true;
   *info = (perp_step_info){ .reason = stop == PERP_ODE_STOPPED ? stats.reason : PERP_EXACT,
-                            .drift_pos_pre = w->loops.m > 0 ? w->drift : (double)NAN,
+                            .drift_pos_pre = w->loops.all > 0 ? w->drift : (double)NAN,
                             .lambda = NULL };
   return PERP_OK;
 }

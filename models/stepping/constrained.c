@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under error control: steps in 1/rate, what a method of middle order makes of a smooth motion; and the drift that
- * projections leave alone, of tol times the size, as local errors add up to more than that anyway. */
-enum { STEPS = 10, SLACK = 10 };
+/* Under error control: steps in 1/rate, what a method of middle order makes of a smooth motion. */
+enum { STEPS = 10 };
 
 bool perp_all_finite(int n, const double *x)
 {
@@ -245,8 +244,8 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
   }
   const perp_ode_control *control = parts->ode.opts; /* of every ODE method the first member */
   if (control != NULL && parts->ode.d != NULL) {
-    k->tol = control->tol;
-    k->history = control->tol > 0 && (parts->ode.d->caps & PERP_ODE_MULTISTEP);
+    k->tol = perp_ode_tol(&parts->ode);
+    k->slack = perp_ode_slack(&parts->ode);
     k->lags = !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC);
   }
   k->rate = 1;
@@ -267,7 +266,7 @@ void perp_constrained_restart(perp_constrained *k)
   k->known[0] = k->known[1] = false;
   k->factored = NULL;
   k->start_h = 0;
-  k->drift = 0;
+  k->drift = k->rest = 0;
   k->reason = PERP_EXACT;
   k->status = PERP_OK;
   k->count = (perp_stats){ .reason = PERP_EXACT, .residual = (double)NAN };
@@ -393,17 +392,19 @@ void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
 }
 
 /* A projection takes the history of a multistep method away, which then starts at order one: drift of the size of its
- * errors is left alone. */
+ * errors is left alone, and the part of it that the last projection did not take (of positions alone, say). */
 static bool constrained_leaves(perp_constrained *k, const double *v)
 {
-  const double slack = SLACK * k->tol * k->model->size;
-  if (!k->history || !(k->drift <= slack)) return false;
+  const double slack = k->slack * k->model->size;
+  if (k->slack == 0 || !(k->drift <= slack)) return false;
   perp_constrained_rate(k, v, k->Cdot);
   return perp_worst(k->model->m, k->Cdot) <=
-         slack * fmax(k->rate, constrained_fastest(k->model, v));
+         fmax(slack * fmax(k->rate, constrained_fastest(k->model, v)), 2 * k->rest);
 }
 
-perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)
+/* At a state with positions and velocities of the model; leave: drift of the size of errors. */
+static perp_ode_answer constrained_close(perp_constrained *k, double t, bool leave, double *q,
+                                         double *v)
 {
   const perp_model *model = k->model;
   if (!perp_all_finite(model->nq, q) || !perp_all_finite(model->nv, v)) {
@@ -415,7 +416,7 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
   perp_constrained_error(k, k->violation);
   k->drift = perp_worst(model->m, k->violation);
   memset(k->impulse, 0, (size_t)model->m * sizeof *k->impulse);
-  if (k->stab->post_step == NULL || constrained_leaves(k, v)) return PERP_ODE_OK;
+  if (k->stab->post_step == NULL || (leave && constrained_leaves(k, v))) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };
   size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;
   memcpy(k->q_before, q, size_q);
@@ -425,10 +426,31 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
     /* a state within the tolerance of the scheme goes on, and multistep methods with their
      * history */
     bool same = memcmp(q, k->q_before, size_q) == 0 && memcmp(v, k->v_before, size_v) == 0;
+    if (leave && k->slack > 0) {
+      perp_constrained_at(k, q);
+      perp_constrained_rate(k, v, k->Cdot);
+      k->rest = perp_worst(model->m, k->Cdot);
+    }
     return same ? PERP_ODE_OK : PERP_ODE_CHANGED;
   }
   if (stats.reason < 0) k->reason = stats.reason;
   return PERP_ODE_FAILED;
+}
+
+perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v)
+{
+  return constrained_close(k, t, true, q, v);
+}
+
+perp_ode_answer perp_constrained_onto(perp_constrained *k, double t, double *q, double *v)
+{
+  const perp_ode_answer answer = constrained_close(k, t, false, q, v);
+  return answer == PERP_ODE_CHANGED ? PERP_ODE_OK : answer;
+}
+
+bool perp_constrained_projects(const perp_constrained *k)
+{
+  return k->stab != NULL && k->stab->post_step != NULL;
 }
 
 /* ---- one step -------------------------------------------------------------------------------- */

@@ -42,7 +42,8 @@ typedef struct perp_constrained {
   } kept;
   double drift; /* |C|_inf at the last regular state, before the post-step */
   double tol;   /* of the steps of the ODE, 0: their length is given */
-  bool history; /* its steps build on those before, as long as the state is not changed */
+  double slack; /* drift that is left alone, of size and speed: perp_ode_slack */
+  double rest;  /* |J v|_inf that the last projection left */
   bool
       lags; /* its positions move with the velocities before: C / h of one step is late in another one */
   double rate;        /* 1/s, of the motion at the start */
@@ -89,6 +90,9 @@ void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
 perp_ode_sys perp_formulation_ode_sys(void *user);
 /* At a regular state: is it finite, how large is C; then the post-step. */
 perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q, double *v);
+/* The post-step alone, whatever the drift: onto of perp_ode_sys, where there is one (projects). */
+perp_ode_answer perp_constrained_onto(perp_constrained *k, double t, double *q, double *v);
+bool perp_constrained_projects(const perp_constrained *k);
 /* A state a simulation can start from?  q is brought to unit quaternions. */
 perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double *q,
                                          const double *v);

@@ -49,13 +49,21 @@ static void implicit_layout(void *ws, perp_arena *a)
 perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *m, int per_velocity, int per_row,
                                 perp_implicit *w)
 {
-  *w = (perp_implicit){ .model = m, .per_velocity = per_velocity, .per_row = per_row };
+  PERP_TRY(perp_implicit_graph_of(ctx, m, per_velocity * m->nvb, per_row, w));
+  w->per_velocity = per_velocity;
+  return PERP_OK;
+}
+
+perp_status perp_implicit_graph_of(perp_ctx *ctx, const perp_model *m, int per_body, int per_row,
+                                   perp_implicit *w)
+{
+  *w = (perp_implicit){ .model = m, .per_row = per_row };
   const int edges = implicit_edges(m, NULL), nodes = m->n_bodies + m->n_joints;
   int *edge = calloc(2 * (size_t)edges + (size_t)nodes + 1, sizeof *edge);
   if (edge == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the graph of a model");
   int *size = edge + 2 * edges;
   implicit_edges(m, edge);
-  for (int i = 0; i < m->n_bodies; i++) size[i] = w->per_velocity * m->nvb;
+  for (int i = 0; i < m->n_bodies; i++) size[i] = per_body;
   for (int k = 0; k < m->n_joints; k++)
     size[m->n_bodies + k] = w->per_row * (m->cptr[k + 1] - m->cptr[k]);
   const perp_status status = perp_local_create(ctx, nodes, size, edges, edge, &w->local);

@@ -40,6 +40,9 @@ perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per
 /* Its graph alone: w->local, and the parts below; for who has another iteration. */
 perp_status perp_implicit_graph(perp_ctx *ctx, const perp_model *model, int per_velocity,
                                 int per_row, perp_implicit *w);
+/* With per_body unknowns of a body, of whatever kind: parts of the joints only. */
+perp_status perp_implicit_graph_of(perp_ctx *ctx, const perp_model *model, int per_body,
+                                   int per_row, perp_implicit *w);
 void perp_implicit_destroy(perp_implicit *w);
 void perp_implicit_restart(perp_implicit *w); /* forget the factors */
 

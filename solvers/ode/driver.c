@@ -60,6 +60,12 @@ static void forward_qdot(void *user, const double *q, const double *v, double *q
   sys->qdot(sys->user, q, v, qdot);
 }
 
+static perp_ode_answer forward_onto(void *user, double t, double *q, double *v)
+{
+  const perp_ode_sys *sys = &((const perp_ode *)user)->sys;
+  return sys->onto(sys->user, t, q, v);
+}
+
 static bool forward_momentum(void *user, double t, const double *q, const double *v, double *p,
                              double *g)
 {
@@ -95,6 +101,7 @@ driver_through(perp_ode *o, perp_ode_answer (*deriv)(void *, double, double, con
   if (sys.project != NULL) sys.project = forward_project;
   if (sys.qdot != NULL) sys.qdot = forward_qdot;
   if (sys.canonical != NULL) sys.canonical = &forward_canonical;
+  if (sys.onto != NULL) sys.onto = forward_onto;
   return sys;
 }
 
@@ -141,6 +148,19 @@ static perp_status driver_check(perp_ctx *ctx, const perp_ode_desc *desc,
   return PERP_OK;
 }
 
+double perp_ode_tol(const perp_spec *method)
+{
+  const perp_ode_control *control = method->opts;
+  const bool fixed = (method->d->caps & PERP_ODE_VARIABLE_ORDER) == 0;
+  return control->tol > 0 || fixed ? control->tol : PERP_ODE_VARIABLE_TOL;
+}
+
+double perp_ode_slack(const perp_spec *method)
+{
+  const bool keeps = (method->d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_PROJECTS)) != 0;
+  return keeps ? 10 * perp_ode_tol(method) : 0;
+}
+
 perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
                             double h, perp_ode **out)
 {
@@ -162,7 +182,7 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
                     .h_first = h,
                     .h = h };
   if (history && control->tol == 0) {
-    like.control.tol = PERP_ODE_VARIABLE_TOL;
+    like.control.tol = perp_ode_tol(method);
     like.control.h_max = fmin(control->h_max, h);
   }
   void *ode;

@@ -5,7 +5,8 @@
  *
  * The second term is left out after an event or a roll-back, where `accept` may have made a jump.
  * Phi is the step of the method from the start y_0 of the step and y_1 its end after `accept`.  The steps are made in a
- * workspace of their own, with every state intermediate. */
+ * workspace of their own, with every state intermediate.  Methods that make their own steps (own_step) have an
+ * interpolant: Phi is that. */
 #include "solvers/ode/driver.h"
 
 #include <string.h>
@@ -18,8 +19,9 @@ static void dense_layout(void *ode, perp_arena *a)
 
 static perp_status dense_create(perp_ctx *ctx, perp_ode *o)
 {
-  if (o->dense.ws != NULL) return PERP_OK;
+  if (o->dense.ws != NULL || (o->desc->own_step != NULL && o->dense.y != NULL)) return PERP_OK;
   PERP_TRY(perp_arena_layout(ctx, &o->dense.arena, dense_layout, o));
+  if (o->desc->own_step != NULL) return PERP_OK; /* the workspace of the march answers */
   return o->desc->create(ctx, &o->sys, o->method.opts, &o->dense.ws);
 }
 
@@ -39,6 +41,8 @@ static perp_ode_answer dense_flow(perp_ode *o, double h, double *y, perp_stats *
 {
   const double *start = o->y1; /* until the next step */
   const double t = o->dense.t;
+  if (o->desc->own_step != NULL)
+    return o->desc->between(o->ws, &o->trial, t + h, y, y + o->nq, stats);
   if (o->history) return perp_ode_march(o, o->dense.ws, t, start, h, y, stats);
   if (o->desc->reset != NULL) o->desc->reset(o->dense.ws);
   memcpy(y, start, (size_t)o->n * sizeof *y);

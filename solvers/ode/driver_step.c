@@ -118,6 +118,8 @@ static perp_ode_answer make_again(perp_ode *o, double h, double *ratio, perp_sta
 {
   *ratio = 0;
   o->count.bisections++;
+  if (o->desc->own_step != NULL)
+    return o->desc->between(o->ws, &o->trial, o->t + h, o->y1, o->y1 + o->nq, stats);
   return o->history ? perp_ode_march(o, o->ws, o->t, o->y, h, o->y1, stats)
                     : driver_step_attempt(o, h, ratio, stats);
 }
@@ -334,6 +336,29 @@ static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, st
   return give_up(stats, PERP_STALLED);
 }
 
+/* A step that the method makes by itself, or the reason why there is none: STOPPED. */
+static perp_ode_stop own_trial(perp_ctx *ctx, perp_ode *o, double t_max, struct trial *p,
+                               perp_ode_answer *answer, perp_stats *stats)
+{
+  perp_ode_own own = {
+    .h_max = o->control.h_max, .scale_q = o->scale.q, .scale_v = o->scale.v, .h = o->h
+  };
+  memcpy(o->y1, o->y, (size_t)o->n * sizeof *o->y);
+  *answer = o->desc->own_step(o->ws, &o->asked, o->t, t_max, o->y1, o->y1 + o->nq, &own, stats);
+  o->count.rejected += own.rejected;
+  for (int64_t i = 0; i < own.rejected; i++)
+    PERP_TRACE(ctx, .method = o->desc->d.name, .what = "reject", .iteration = (int)i,
+               .entering = -1, .leaving = -1, .step = (double)NAN, .residual = (double)NAN,
+               .n = o->n, .x = o->y);
+  if (*answer == PERP_ODE_INVALID) return give_up(stats, PERP_INVALID_STATE);
+  if (*answer != PERP_ODE_OK)
+    return give_up(stats, stats->reason < 0 ? stats->reason : PERP_SINGULAR);
+  if (!(own.t_new > o->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
+  o->h = own.h;
+  *p = (struct trial){ .h = own.t_new - o->t, .t_new = own.t_new, .ratio = own.ratio };
+  return PERP_ODE_REACHED;
+}
+
 perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_stats *stats)
 {
   struct trial p;
@@ -343,8 +368,10 @@ perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_
   if ((o->sys.caps & PERP_ODE_SYS_RENEWED_EVENT) != 0) perp_ode_watch(o);
 
   if (o->control.tol > 0) {
-    if (adaptive_trial(ctx, o, t_max, &p, &answer, stats) == PERP_ODE_STOPPED)
-      return PERP_ODE_STOPPED;
+    const perp_ode_stop stop = o->desc->own_step != NULL
+                                   ? own_trial(ctx, o, t_max, &p, &answer, stats)
+                                   : adaptive_trial(ctx, o, t_max, &p, &answer, stats);
+    if (stop == PERP_ODE_STOPPED) return stop;
     stats->residual = fmax(stats->residual, p.ratio); /* that of NaN and a number is the number */
   } else {
     p = plan_fixed(o, t_max);

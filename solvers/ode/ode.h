@@ -99,6 +99,10 @@ typedef struct perp_ode_sys {
   /* Where atol = 0, tol is meant of positions at least this large, as angles that start at 0 need it.  0: of the largest
    * so far. */
   double size;
+  /* Bring q and v onto the constraints, and nothing else: PERP_ODE_OK or PERP_ODE_FAILED.  For methods that project
+   * within their steps and keep their history; what is then left `accept` had better leave alone.  NULL: there is
+   * no such thing. */
+  perp_ode_answer (*onto)(void *user, double t, double *q, double *v);
 } perp_ode_sys;
 
 enum {
@@ -112,7 +116,10 @@ enum {
       1 << 6, /* one derivative a step, at the regular state: serves velocity level */
   /* the step follows the rule of multistep methods: it aims at 1/20 of the tolerance and is kept unless
    * it may grow by half, so that the history need not be rescaled all the time */
-  PERP_ODE_OWN_STEP_CONTROL = 1 << 7
+  PERP_ODE_OWN_STEP_CONTROL = 1 << 7,
+  PERP_ODE_PEER = 1 << 8, /* somebody else's code: own_step */
+  /* projects by `onto` in its own steps, at least to the tolerance: `accept` may leave alone what is left */
+  PERP_ODE_PROJECTS = 1 << 9
 };
 
 /* Options that every method has: the first member of each options struct, and the rows of its table.
@@ -123,7 +130,8 @@ enum {
  * digit within the step count as rest and are not held to tol, nor are those of PERP_ODE_SYS_VELOCITY_LEVEL.  e is the estimate of the embedded pair, or
  * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3).
  * Methods of variable order (PERP_ODE_VARIABLE_ORDER) choose it by the tolerance and have no fixed step:
- * tol = 0 means tol = 1e-8 and steps no longer than h. */
+ * tol = 0 means tol = 1e-8 and steps no longer than h.  Methods with own_step choose their first
+ * step themselves, and their norm is their own (the mean of squares of e_i / E_i in SUNDIALS). */
 typedef struct perp_ode_control {
   double tol;  /* error per step, relative to the size of each component; 0: fixed step */
   double atol; /* absolute part of the tolerance; 0: tol times the largest component so far */
@@ -145,6 +153,16 @@ extern const char *const perp_ode_control_names[];
       PERP_ENUM(perp_ode_control, control, PERP_ODE_CONTROL_AUTO, perp_ode_control_names,          \
                 "error estimate: embedded pair or step doubling")
 
+/* A step of a method that chooses it itself: own_step. */
+typedef struct perp_ode_own {
+  double h_max;            /* in: longest step */
+  double scale_q, scale_v; /* in: the largest position and velocity since the restart */
+  double h;         /* in: a step such as this one, at a start that of create; out: the next one */
+  double t_new;     /* out: its end, at most t_max */
+  double ratio;     /* out: its error over the tolerance, in the norm of the method */
+  int64_t rejected; /* out: trials that were refused, in steps that fail too */
+} perp_ode_own;
+
 typedef struct perp_ode_desc {
   perp_desc d;
   int order;  /* nominal order of a fixed step; 0 when variable */
@@ -164,7 +182,22 @@ typedef struct perp_ode_desc {
   /* PERP_ODE_EMBEDDED: the estimate err is O(h^(error_order + 1)); 0 when variable */
   int error_order;
   int (*current_order)(const void *ws); /* PERP_ODE_VARIABLE_ORDER: that of the last step */
+  /* Methods with a step control of their own, of other libraries say: one step from (t, q, v), in place, that ends by
+   * t_max.  The driver asks this and not `step`, and judges nothing.  t, q and v are those of the end of the step before
+   * unless `reset` was called in between.  Other answers than OK: as of step.  NULL: there is no such thing. */
+  perp_ode_answer (*own_step)(void *ws, const perp_ode_sys *sys, double t, double t_max, double *q,
+                              double *v, perp_ode_own *own, perp_stats *stats);
+  /* Together with own_step: the state at a time within its last step, before or after `reset`, the ends included.
+   * It is dense output, and where events and the latest valid state are looked for. */
+  perp_ode_answer (*between)(void *ws, const perp_ode_sys *sys, double t, double *q, double *v,
+                             perp_stats *stats);
 } perp_ode_desc;
+
+/* tol of a method (kind ode) as the driver takes it: that of its options, or what stands for 0. */
+double perp_ode_tol(const perp_spec *method);
+/* How far, of size and speed, a state may be off its constraints before `accept` projects it, and a history is lost: 10
+ * tol, as local errors add up to more than that anyway.  0: no history, to be projected after each step. */
+double perp_ode_slack(const perp_spec *method);
 
 /* ---- driver ------------------------------------------------------------------------------------------ */
 
@@ -230,13 +263,16 @@ perp_ode_stop perp_ode_step(perp_ctx *ctx, perp_ode *ode, double t_max, perp_sta
  * II.6); but their own errors, h^4 / 384 |y''''| of the former, are far above those of methods of order 5 or 8 in the
  * steps that these make, and would be taken for errors of the march.
  *
+ * Of methods that make their own steps (own_step) it is their interpolant.
+ *
  * Where `accept` has corrected the end of the step (projection) the correction is spread over the step by
  * s^2 (3 - 2 s), s from 0 to 1: dense output joins both states, once differentiable within the step.  Not after an
  * event or a roll-back, where accept makes jumps: the end of the step is then the state before the jump, and
  * perp_ode_q the one after it.
  *
  * PERP_ERR_ARG: no step since the restart (or the last one failed), or t outside it; PERP_ERR_UNSUPPORTED: the method
- * makes no step to t; PERP_ERR_NOMEM.  Allocates at the first call: a second workspace of the method, and two states. */
+ * makes no step to t; PERP_ERR_NOMEM.  Allocates at the first call: two states, and without own_step a second workspace
+ * of the method. */
 perp_status perp_ode_dense_at(perp_ctx *ctx, perp_ode *ode, double t, double *q, double *v);
 double perp_ode_time(const perp_ode *ode);
 double perp_ode_h(const perp_ode *ode);        /* the step that will be tried next */

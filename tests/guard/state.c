@@ -254,6 +254,7 @@ static void all_parts(void)
   const perp_desc *d;
   for (size_t k = 0; k < 5; k++) {
     for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_formulation, i)) != NULL; i++) {
+      if (strchr(d->name, ':') != NULL) continue; /* where SUNDIALS is installed */
       parts(jointed[k], d->name, "", "", "", "", "");
       parts(touching[k], d->name, "", "", "", "", "");
     }
@@ -274,7 +275,8 @@ static void options_of_parts(perp_kind kind)
 {
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, kind, i)) != NULL; i++)
-    for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    for (const perp_opt *o = strchr(d->name, ':') == NULL ? d->opts : NULL;
+         o != NULL && o->type != PERP_OPT_END; o++) {
       char value[32], text[100];
       for (int k = 0; golden_option(o, k, value, sizeof value); k++) {
         snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, value);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ARKStep of SUNDIALS with an implicit Runge-Kutta method: diagonally implicit, its defaults for
+ * each order,
+ *
+ *      2  SDIRK of 2 stages               3  ESDIRK of ARK3(2)4L[2]SA (Kennedy and Carpenter 2003)
+ *      4  SDIRK of 5 stages (Hairer and Wanner II, section IV.6)       5  ESDIRK of ARK5(4)8L[2]SA
+ *
+ * with its own choice of steps, Newton's method, and its Hermite interpolant between two steps,
+ * which asks for derivatives (counted as those of dense output).  Where the system has constraints
+ * (`onto`) or unit quaternions (nq > nv) each step ends with a projection
+ * (ARKStepSetPostprocessStepFn), after which ARKODE asks for the derivative anew.
+ *
+ * The Jacobian is dense, by ARKODE's difference quotients, n derivatives that count like others
+ * (each takes an empty vector from the heap).  Its matrix is factored anew whenever the step
+ * changes: ARKODE takes the rate of convergence of the last factors for that of the next step, too,
+ * which is zero for linear systems, and would call one iteration with the matrix of another step
+ * converged (an oscillator at tol = 1e-10 was off by 3e-4).  Cost: a derivative per iteration of
+ * each stage. */
+#include "solvers/ode/peers/sundials.h"
+
+#include <arkode/arkode_arkstep.h>
+#include <float.h>
+
+struct opts {
+  perp_ode_control control;
+  int order;
+};
+static const perp_opt options[] = { PERP_ODE_CONTROL_OPTIONS(struct opts),
+                                    PERP_INT(struct opts, order, 5, 2, 5, "order of the method"),
+                                    PERP_OPTIONS_END };
+
+static int arkode_restart(perp_sundials *w, double t)
+{
+  return ARKStepReInit(w->mem, NULL, perp_sundials_rhs, t, w->y);
+}
+
+static int arkode_project(realtype t, N_Vector y, void *user)
+{
+  const perp_sundials *w = user;
+  double *x = N_VGetArrayPointer(y);
+  return perp_sundials_project(w, t, x) ? 0 : 1;
+}
+
+static const perp_sundials_code arkode_code = {
+  .name = "sundials:arkode",
+  .keeps_step = true,
+  .restart = arkode_restart,
+  .evolve = ARKStepEvolve,
+  .between = ARKStepGetDky,
+  .set_stop = ARKStepSetStopTime,
+  .set_first = ARKStepSetInitStep,
+  .set_shortest = ARKStepSetMinStep,
+  .set_longest = ARKStepSetMaxStep,
+  .errors = ARKStepGetEstLocalErrors,
+  .weights = ARKStepGetErrWeights,
+  .refused = ARKStepGetNumErrTestFails,
+  .failed = ARKStepGetNumStepSolveFails,
+  .iterations = ARKStepGetNumNonlinSolvIters,
+  .next = ARKStepGetCurrentStep,
+  .free = ARKStepFree,
+};
+
+static perp_status arkode_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
+                                 void **ws)
+{
+  const struct opts *o = opts;
+  perp_sundials *w;
+  *ws = NULL;
+  PERP_TRY(perp_sundials_create(ctx, &arkode_code, sys, &o->control, true, &w));
+  w->order = o->order;
+  w->mem = ARKStepCreate(NULL, perp_sundials_rhs, 0, w->y, w->context);
+  bool made = w->mem != NULL && ARKStepSetErrHandlerFn(w->mem, perp_sundials_quiet, NULL) == 0 &&
+              ARKStepSetUserData(w->mem, w) == 0 &&
+              ARKStepWFtolerances(w->mem, perp_sundials_weights) == 0 &&
+              ARKStepSetLinearSolver(w->mem, w->linear, w->A) == 0 &&
+              ARKStepSetDeltaGammaMax(w->mem, 8 * DBL_EPSILON) == 0 &&
+              ARKStepSetOrder(w->mem, o->order) == 0;
+  if (sys->onto != NULL || (sys->project != NULL && sys->nq != sys->nv))
+    made = made && ARKStepSetPostprocessStepFn(w->mem, arkode_project) == 0;
+  if (made) {
+    *ws = w;
+    return PERP_OK;
+  }
+  perp_sundials_destroy(w);
+  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for ARKODE with %d unknowns", sys->nq + sys->nv);
+}
+
+static int arkode_order(const void *ws)
+{
+  return ((const perp_sundials *)ws)->order;
+}
+
+const perp_ode_desc perp_ode_sundials_arkode = {
+  .d = { .name = "sundials:arkode",
+         .summary =
+             "ARKStep: diagonally implicit Runge-Kutta of order 2 to 5, its own step control",
+         .reference = "D. R. Reynolds et al., ARKODE: a flexible IVP solver infrastructure for "
+                      "one-step methods, ACM TOMS 49, 2023",
+         .equation = "Y_i = y + h sum_(j <= i) a_ij f(t + c_j h, Y_j), y+ = y + h sum_i b_i f(Y_i)",
+         .opts = options,
+         .opts_size = sizeof(struct opts),
+         .caps = PERP_ODE_PEER | PERP_ODE_IMPLICIT | PERP_ODE_VARIABLE_ORDER | PERP_ODE_PROJECTS |
+                 PERP_CAP_ALLOCATES },
+  .create = arkode_create,
+  .step = perp_sundials_step,
+  .own_step = perp_sundials_own_step,
+  .between = perp_sundials_between,
+  .reset = perp_sundials_reset,
+  .destroy = perp_sundials_destroy,
+  .current_order = arkode_order,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* CVODE of SUNDIALS, as it comes: the Adams methods of order 1 to 12 with fixed-point iterations,
+ * and the BDF methods of order 1 to 5 with Newton's method, in their variable-coefficient form,
+ * with CVODE's choice of order and step, its first step too, and its interpolant between two steps
+ * (Hindmarsh et al. 2005).
+ *
+ * BDF: the Jacobian is dense, by CVODE's difference quotients, n derivatives that count like others
+ * (each takes an empty vector from the heap).  Where the system has constraints (`onto`) or unit
+ * quaternions (`project`), CVODE projects each step before its history takes it up (CVodeSetProjFn,
+ * for BDF only); the local error is not projected. The Adams methods start again after a
+ * projection, which systems spare them within the tolerance.
+ *
+ * Cost: one derivative per iteration, rarely more than two a step; BDF: O(n^3) at new Jacobians and
+ * step sizes. */
+#include "solvers/ode/peers/sundials.h"
+
+#include <cvode/cvode.h>
+#include <cvode/cvode_ls.h>
+#include <cvode/cvode_proj.h>
+#include <string.h>
+
+static int cvode_restart(perp_sundials *w, double t)
+{
+  return CVodeReInit(w->mem, t, w->y);
+}
+
+static const perp_sundials_code cvode_code = {
+  .name = "sundials:cvode",
+  .restart = cvode_restart,
+  .evolve = CVode,
+  .between = CVodeGetDky,
+  .set_stop = CVodeSetStopTime,
+  .set_first = CVodeSetInitStep,
+  .set_shortest = CVodeSetMinStep,
+  .set_longest = CVodeSetMaxStep,
+  .errors = CVodeGetEstLocalErrors,
+  .weights = CVodeGetErrWeights,
+  .refused = CVodeGetNumErrTestFails,
+  .failed = CVodeGetNumStepSolveFails,
+  .iterations = CVodeGetNumNonlinSolvIters,
+  .next = CVodeGetCurrentStep,
+  .free = CVodeFree,
+};
+
+/* corr = what takes y to the constraints */
+static int cvode_project(realtype t, N_Vector y, N_Vector corr, realtype enough, N_Vector err,
+                         void *user)
+{
+  perp_sundials *w = user;
+  const double *x = N_VGetArrayPointer(y);
+  double *c = N_VGetArrayPointer(corr);
+  (void)enough, (void)err;
+  memcpy(w->onto, x, (size_t)w->n * sizeof *x);
+  if (!perp_sundials_project(w, t, w->onto)) return 1;
+  for (int i = 0; i < w->n; i++) c[i] = w->onto[i] - x[i];
+  return 0;
+}
+
+static perp_status cvode_create(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts,
+                                bool newton, void **ws)
+{
+  perp_sundials *w;
+  *ws = NULL;
+  PERP_TRY(perp_sundials_create(ctx, &cvode_code, sys, opts, newton, &w));
+  w->mem = CVodeCreate(newton ? CV_BDF : CV_ADAMS, w->context);
+  bool made = w->mem != NULL && CVodeSetErrHandlerFn(w->mem, perp_sundials_quiet, NULL) == 0 &&
+              CVodeInit(w->mem, perp_sundials_rhs, 0, w->y) == 0 &&
+              CVodeSetUserData(w->mem, w) == 0 &&
+              CVodeWFtolerances(w->mem, perp_sundials_weights) == 0;
+  if (newton)
+    made = made && CVodeSetLinearSolver(w->mem, w->linear, w->A) == 0;
+  else
+    made = made && CVodeSetNonlinearSolver(w->mem, w->nonlinear) == 0;
+  if (newton && (sys->onto != NULL || sys->project != NULL))
+    made = made && CVodeSetProjFn(w->mem, cvode_project) == 0 &&
+           CVodeSetProjErrEst(w->mem, SUNFALSE) == 0;
+  if (made) {
+    *ws = w;
+    return PERP_OK;
+  }
+  perp_sundials_destroy(w);
+  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for CVODE with %d unknowns", sys->nq + sys->nv);
+}
+
+static perp_status create_adams(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)
+{
+  return cvode_create(ctx, sys, opts, false, ws);
+}
+
+static perp_status create_bdf(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)
+{
+  return cvode_create(ctx, sys, opts, true, ws);
+}
+
+static int cvode_order(const void *ws)
+{
+  int order = 0;
+  CVodeGetLastOrder(((const perp_sundials *)ws)->mem, &order);
+  return order;
+}
+
+#define METHOD(identifier, name_, summary_, caps_)                                                 \
+  const perp_ode_desc perp_ode_sundials_cvode_##identifier = {                                     \
+    .d = { .name = name_,                                                                          \
+           .summary = summary_,                                                                    \
+           .reference = "A. C. Hindmarsh et al., SUNDIALS: suite of nonlinear and "                \
+                        "differential/algebraic equation solvers, ACM TOMS 31, 2005",              \
+           .equation = "y' = f(t, y), y = (q, v)",                                                 \
+           .opts = perp_ode_plain_options,                                                         \
+           .opts_size = sizeof(struct perp_ode_plain_opts),                                        \
+           .caps = PERP_ODE_PEER | PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER | (caps_) },       \
+    .create = create_##identifier,                                                                 \
+    .step = perp_sundials_step,                                                                    \
+    .own_step = perp_sundials_own_step,                                                            \
+    .between = perp_sundials_between,                                                              \
+    .reset = perp_sundials_reset,                                                                  \
+    .destroy = perp_sundials_destroy,                                                              \
+    .current_order = cvode_order,                                                                  \
+  }
+
+METHOD(adams, "sundials:cvode-adams", "CVODE: Adams methods of order 1 to 12, its own step control",
+       0);
+METHOD(bdf, "sundials:cvode-bdf",
+       "CVODE: BDF methods of order 1 to 5, its own step control and projection",
+       PERP_ODE_IMPLICIT | PERP_ODE_PROJECTS | PERP_CAP_ALLOCATES);
