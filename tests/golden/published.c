@@ -112,6 +112,35 @@ static void cline_fitted(void)
      t[1], t[2], t[3]);
 }
 
+/* One metric of a scene on the velocity level under semi-implicit Euler, contacts acting when they are reached. */
+static double errs(const char *scene, const char *stab, double h, const char *metric)
+{
+  perp_result r = run((perp_request){ .scene = scene,
+                                      .formulation = "velocity:gap=false",
+                                      .ode = "symplectic-euler",
+                                      .stab = stab,
+                                      .h = h });
+  if (r.reason < 0) bail("%s, %s: %s", scene, stab, perp_reason_name(r.reason));
+  const double value = perp_result_metric(&r, metric);
+  perp_result_free(&r);
+  return value;
+}
+
+/* Cline 2002, figure 5.13 and section 5.2.3. */
+static void cline_errors(void)
+{
+  static const char five[] = "pushed-rectangle:rectangles=5",
+                    apart[] = "chain:links=6,dim=2,error=0.2";
+  ok(errs(five, "none", 0, "pen.max") > 0.01, "five rectangles err by a centimetre");
+  below(errs(five, "post", 0, "pen.max"), 1e-8, "post-stabilization removes their error");
+  below(errs(apart, "post", 1e-3, "energy.rel.max"), 0.05,
+        "links far apart: corrected positions throw no bodies");
+  ok(errs(apart, "post:velocity=true", 1e-3, "energy.rel.max") > 0.95,
+     "links far apart: a correction that enters the velocity throws them");
+  below(errs(apart, "baumgarte:alpha=20", 1e-3, "energy.rel.max"), 0.8,
+        "links far apart: feedback that is not too large does better than that");
+}
+
 static void post_stabilization(void)
 {
   perp_request request = { .scene = "chain:links=6",
@@ -170,13 +199,30 @@ static void vondrak(void)
   ok(reason > 0 && velocity < 5e-3, "velocity level: Euler does well, mean |C| %.2g m", velocity);
 }
 
+/* Vondrak 2005, figure 9.2, TestChain: its links have shapes. */
+static void colliding_chain(void)
+{
+  perp_result r = run((perp_request){ .scene = "chain:links=32,joint=mixed,collide=true",
+                                      .formulation = "velocity",
+                                      .ode = "symplectic-euler",
+                                      .kkt = "tree",
+                                      .h = 1e-3,
+                                      .t_end = 2.5 });
+  ok(r.reason > 0 && perp_result_metric(&r, "contacts.max") >= 2, "colliding chain: links touch");
+  below(perp_result_metric(&r, "pen.max"), 1e-6, "colliding chain: links stay apart");
+  below(perp_result_metric(&r, "drift.pos.max"), 5e-3, "colliding chain: joints hold");
+  perp_result_free(&r);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   cline();
   cline_fitted();
+  cline_errors();
   post_stabilization();
   vondrak();
+  colliding_chain();
   return tap_done();
 }
