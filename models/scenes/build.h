@@ -100,6 +100,9 @@ typedef struct perp_links {
   perp_link *link;
   double start; /* angle of all links that are not given one */
   bool mixed;   /* BODY links are held by ball, hinge and universal joint in turn; in space */
+  double
+      thick; /* m; > 0: BODY links are boxes that collide, but with the links they are joined to */
+  double error; /* m; bodies start off their places by so much, up and down in turn */
 } perp_links;
 
 perp_links *perp_links_create(perp_ctx *ctx, int dim, int n); /* NULL when out of memory; free() */

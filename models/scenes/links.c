@@ -66,7 +66,25 @@ static perp_status add_joint(perp_ctx *ctx, perp_model *model, const perp_links 
   if (k->kind == PERP_LINK_BODY) def.anchor_b[0] = -k->com;
   if (k->kind == PERP_LINK_POINT) def.kind = PERP_JOINT_DISTANCE, def.length = k->length;
   if (k->kind == PERP_LINK_CARRIED) def.kind = PERP_JOINT_BALL;
+  if (links->error > 0) def.start = PERP_START_VIOLATES;
   return perp_model_add_joint(ctx, model, &def, NULL);
+}
+
+static perp_status add_body(perp_ctx *ctx, perp_model *model, const perp_links *links, int i,
+                            const double *q, const double *v)
+{
+  const perp_link *k = &links->link[i];
+  perp_body_def def = perp_body_at(links->dim, k->mass, i, q, v);
+  def.particle = k->kind != PERP_LINK_BODY;
+  def.x[links->dim - 1] += i % 2 == 0 ? links->error : -links->error;
+  PERP_TRY(perp_model_add_body(ctx, model, &def, NULL));
+  if (!(links->thick > 0) || k->kind != PERP_LINK_BODY) return PERP_OK;
+  const perp_shape_def box = { .kind = PERP_SHAPE_BOX,
+                               .body = i,
+                               .x = { k->length / 2 - k->com },
+                               .half = { k->length / 2, links->thick / 2, links->thick / 2 },
+                               .surface = { .mu = 0.5, .mu_dynamic = 0.5 } };
+  return perp_model_add_shape(ctx, model, &box, NULL);
 }
 
 perp_status perp_links_model(perp_ctx *ctx, perp_scene *scene, const perp_links *links,
@@ -80,11 +98,8 @@ perp_status perp_links_model(perp_ctx *ctx, perp_scene *scene, const perp_links 
   for (int i = 0; i < n; i++) start[i] = links->start;
   perp_links_state(links, theta != NULL ? theta : start, omega != NULL ? omega : zero, q, v);
   perp_status status = perp_model_create(ctx, links->dim, &scene->model);
-  for (int i = 0; i < n && status == PERP_OK; i++) {
-    perp_body_def def = perp_body_at(links->dim, links->link[i].mass, i, q, v);
-    def.particle = links->link[i].kind != PERP_LINK_BODY;
-    status = perp_model_add_body(ctx, scene->model, &def, NULL);
-  }
+  for (int i = 0; i < n && status == PERP_OK; i++)
+    status = add_body(ctx, scene->model, links, i, q, v);
   for (int i = 0; i < n && status == PERP_OK; i++)
     status = add_joint(ctx, scene->model, links, i, joint);
   free(zero);

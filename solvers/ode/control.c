@@ -12,7 +12,7 @@ static const double from_before = 0.4, least_before = 1e-4;
  * the tolerance at the same number of steps (tests/agree/ode_tolerance.c), since fewer are refused. */
 static const double bias = 20, worth_growing = 1.5, worth_shrinking = 0.9;
 
-const char *const perp_ode_control_names[] = { "auto", "embedded", "doubling", NULL };
+const char *const perp_ode_control_names[] = { "auto", "embedded", "doubling", "truncation", NULL };
 
 void perp_ode_scale_grow(struct perp_ode_scale *scale, int nq, int nv, const double *y)
 {

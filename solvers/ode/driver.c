@@ -111,6 +111,7 @@ static void driver_layout(void *ode, perp_arena *a)
 {
   perp_ode *o = ode;
   PERP_DOUBLES(a, o->n, &o->y, &o->y1, &o->y2, &o->y3, &o->err);
+  if (o->truncation) PERP_DOUBLES(a, o->n, &o->slope, &o->slope1);
 }
 
 static perp_status driver_check(perp_ctx *ctx, const perp_ode_desc *desc,
@@ -145,6 +146,12 @@ static perp_status driver_check(perp_ctx *ctx, const perp_ode_desc *desc,
       (desc->d.caps & PERP_ODE_VARIABLE_ORDER) != 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: step doubling needs a fixed order: control=embedded", name);
+  if (control->control == PERP_ODE_CONTROL_TRUNCATION &&
+      ((desc->d.caps & PERP_ODE_ONE_EVALUATION) == 0 || desc->order != 1))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: control=truncation is for methods of order 1 with one derivative a step "
+                     "(euler, symplectic-euler): control=auto",
+                     name);
   return PERP_OK;
 }
 
@@ -173,8 +180,10 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
   perp_ode like = { .desc = desc,
                     .sys = *sys,
                     .control = *control,
+                    .truncation = control->control == PERP_ODE_CONTROL_TRUNCATION,
                     .doubling = control->control == PERP_ODE_CONTROL_DOUBLING ||
-                                (desc->d.caps & PERP_ODE_EMBEDDED) == 0,
+                                (control->control != PERP_ODE_CONTROL_TRUNCATION &&
+                                 (desc->d.caps & PERP_ODE_EMBEDDED) == 0),
                     .history = history,
                     .nq = sys->nq,
                     .nv = sys->nv,
@@ -232,7 +241,7 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
   o->t0 = o->t = t;
   o->k = 0;
   o->h = o->h_first;
-  o->ratio = 0;
+  o->ratio = o->h_before = 0;
   o->scale = (struct perp_ode_scale){ .q = o->sys.size };
   perp_ode_scale_grow(&o->scale, o->nq, o->nv, o->y);
   perp_ode_forget_history(o);

@@ -27,6 +27,7 @@ struct perp_ode {
   perp_ode_sys asked; /* as the method sees it: `sys`, or with one h for all steps */
   perp_ode_sys trial; /* `asked` with every state declared intermediate */
   perp_ode_control control;
+  bool truncation;        /* the error is h^2/2 y'' */
   bool doubling, history; /* history: a re-made step must start from scratch */
   int nq, nv, n;
   double h_first, h; /* as created; proposed */
@@ -38,6 +39,8 @@ struct perp_ode {
   struct perp_ode_scale scale; /* of the tolerance */
   double *y, *y1, *y2, *y3;    /* [n] the state, the trial state, and two for keeping others */
   double *err;                 /* [n] */
+  double *slope, *slope1; /* [n] truncation: (y1 - y) / h of the last step and of the trial step */
+  double h_before;        /* truncation: length of the last step; 0: none since the restart */
   struct perp_ode_dense dense;
   perp_ode_counters count;
 };

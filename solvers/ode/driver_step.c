@@ -44,6 +44,19 @@ static perp_ode_answer not_finite(perp_stats *stats)
   return PERP_ODE_FAILED;
 }
 
+/* e = h^2/2 y'' (Vondrak 2.2), with y'' from the slope of this step and of the one before.  The slopes of an explicit
+ * step are those of its start, h_before apart; positions of the semi-implicit one go by the velocity of the end. */
+static void driver_step_truncation(perp_ode *o, double h)
+{
+  const int ends = (o->desc->d.caps & PERP_ODE_SECOND_ORDER) != 0 ? o->nq : 0;
+  const bool known = o->h_before > 0; /* else err is that of doubling */
+  for (int i = 0; i < o->n; i++) {
+    o->slope1[i] = (o->y1[i] - o->y[i]) / h;
+    const double apart = i < ends ? h : o->h_before;
+    if (known) o->err[i] = 0.5 * h * h * (o->slope1[i] - o->slope[i]) / apart;
+  }
+}
+
 /* y1 = the state at t + h, by one step of the method from (t, y); *ratio = e / E with error control. */
 static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio, perp_stats *stats)
 {
@@ -53,8 +66,8 @@ static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio,
   memcpy(o->y1, o->y, bytes);
   if (o->control.tol == 0) {
     answer = method_step(o, &o->asked, o->t, h, o->y1, NULL, stats);
-  } else if (!o->doubling) {
-    answer = method_step(o, &o->asked, o->t, h, o->y1, o->err, stats);
+  } else if (!o->doubling && !(o->truncation && o->h_before == 0)) {
+    answer = method_step(o, &o->asked, o->t, h, o->y1, o->truncation ? NULL : o->err, stats);
   } else { /* one step beside two half steps, which are kept (Vondrak 2.2.3) */
     memcpy(o->y2, o->y, bytes);
     answer = method_step(o, &o->asked, o->t, h, o->y2, NULL, stats);
@@ -63,9 +76,11 @@ static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio,
     if (answer == PERP_ODE_OK)
       answer = method_step(o, &o->trial, o->t + 0.5 * h, 0.5 * h, o->y1, NULL, stats);
     for (int i = 0; i < o->n; i++) o->err[i] = o->y2[i] - o->y1[i];
-    if ((o->sys.caps & PERP_ODE_SYS_VELOCITY_LEVEL) != 0)
-      memset(o->err + o->nq, 0, (size_t)o->nv * sizeof *o->err);
   }
+  if (o->truncation && o->control.tol > 0) driver_step_truncation(o, h);
+  if ((o->doubling || o->truncation) && o->control.tol > 0 &&
+      (o->sys.caps & PERP_ODE_SYS_VELOCITY_LEVEL) != 0)
+    memset(o->err + o->nq, 0, (size_t)o->nv * sizeof *o->err);
   if (answer != PERP_ODE_OK) return answer;
   if (!perp_finite(o->n, o->y1)) return not_finite(stats);
   if (o->control.tol > 0) {
@@ -78,7 +93,7 @@ static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio,
 static int order_of_error(const perp_ode *o)
 {
   if (o->desc->current_order != NULL) return o->desc->current_order(o->ws);
-  return o->doubling ? o->desc->order : o->desc->error_order;
+  return o->doubling || o->truncation ? o->desc->order : o->desc->error_order;
 }
 
 perp_ode_answer perp_ode_march(perp_ode *o, void *ws, double t, const double *from, double h,
@@ -269,6 +284,12 @@ static void driver_step_commit(perp_ctx *ctx, perp_ode *o, const struct trial *p
   o->dense.joined = p->stop != PERP_ODE_EVENT && !again;
   o->t = p->t_new;
   if (p->whole) o->k++;
+  if (p->h > 0 && o->truncation) {
+    double *slope = o->slope;
+    o->slope = o->slope1;
+    o->slope1 = slope;
+    o->h_before = p->h;
+  }
   if (p->h > 0) {
     o->count.steps++;
     o->count.h_least = o->count.steps == 1 ? p->h : fmin(o->count.h_least, p->h);

@@ -128,7 +128,9 @@ enum {
  * atol = 0 stands for tol times the largest component so far (since the restart), taken among
  * the positions for a position and among the velocities for a velocity; velocities that change no position in its last
  * digit within the step count as rest and are not held to tol, nor are those of PERP_ODE_SYS_VELOCITY_LEVEL.  e is the estimate of the embedded pair, or
- * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3).
+ * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3), or, of methods of
+ * order 1 with one derivative a step, their truncation error h^2/2 |y''| (Vondrak 2.2) with y'' from the slopes of this
+ * step and of the one before (control=truncation), which costs no derivative; only a first step is doubled.
  * Methods of variable order (PERP_ODE_VARIABLE_ORDER) choose it by the tolerance and have no fixed step:
  * tol = 0 means tol = 1e-8 and steps no longer than h.  Methods with own_step choose their first
  * step themselves, and their norm is their own (the mean of squares of e_i / E_i in SUNDIALS). */
@@ -138,7 +140,12 @@ typedef struct perp_ode_control {
   double h_min, h_max;
   int control; /* enum perp_ode_control_kind */
 } perp_ode_control;
-enum { PERP_ODE_CONTROL_AUTO, PERP_ODE_CONTROL_EMBEDDED, PERP_ODE_CONTROL_DOUBLING };
+enum {
+  PERP_ODE_CONTROL_AUTO,
+  PERP_ODE_CONTROL_EMBEDDED,
+  PERP_ODE_CONTROL_DOUBLING,
+  PERP_ODE_CONTROL_TRUNCATION
+};
 extern const char *const perp_ode_control_names[];
 /* The rows; `control` is the first member of S, so that an offset in it is one in S. */
 #define PERP_ODE_CONTROL_OPTIONS(S)                                                                \
@@ -151,7 +158,8 @@ extern const char *const perp_ode_control_names[];
       PERP_REAL(perp_ode_control, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s",                \
                 "longest step"),                                                                   \
       PERP_ENUM(perp_ode_control, control, PERP_ODE_CONTROL_AUTO, perp_ode_control_names,          \
-                "error estimate: embedded pair or step doubling")
+                "error estimate: embedded pair, step doubling, or the truncation error h^2/2 y'' " \
+                "of first-order methods from two steps")
 
 /* A step of a method that chooses it itself: own_step. */
 typedef struct perp_ode_own {
@@ -222,7 +230,7 @@ typedef enum perp_ode_stop {
  * tol > 0.  sys is copied, its user pointer is borrowed; the options of spec are read here only.
  * PERP_ERR_ARG: h not positive and finite, sizes or callbacks missing; PERP_ERR_OPTION: h or h_min above
  * h_max; PERP_ERR_UNSUPPORTED: a second-order method without velocities (nv = 0), `control` that the
- * method does not have.  Allocates everything that steps will ever need, 5 (nq + nv) numbers and
+ * method does not have.  Allocates everything that steps will ever need, 5 (nq + nv) numbers (7 with control=truncation) and
  * the memory of the method; dense output takes as much again at its first call. */
 perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_ode_sys *sys,
                             double h, perp_ode **out);

@@ -5,7 +5,8 @@
  *                     that turns evenly: impacts, rest, sliding and rolling, with one contact and
  *                     with several, as the hand does it in Cline 2002, figures 5.11 and 5.12
  *                     (section 5.2.2).  Its claim: with post-stabilization no contact error above
- *                     the tolerance is left (pen.max)
+ *                     the tolerance is left (pen.max).  rectangles=5: figure 5.13, the first one is
+ *                     pulled through the others, in two columns beside and above it
  *   desk              boxes stacked on a desk that lies on a table without friction; a ball hits
  *                     the desk (Vondrak 2005, section 9.1, TestFriction), plastically.  Friction
  *                     brings the boxes to the speed of the desk: v = m_b v_0 / (m_b + m_d + sum m)
@@ -15,9 +16,11 @@
 #include <math.h>
 
 struct pushed_opts {
+  int rectangles;
   double mu, e, stiffness, rate, gravity;
 };
 static const perp_opt pushed_options[] = {
+  PERP_INT(struct pushed_opts, rectangles, 1, 1, 10, "in the box; the first one is pulled"),
   PERP_OPT_MU(struct pushed_opts, mu, 0.3),
   PERP_REAL(struct pushed_opts, e, 0.2, 0, 1, 0, "", "restitution"),
   PERP_OPT_POSITIVE(struct pushed_opts, stiffness, 60, "N/m", "of the spring"),
@@ -37,6 +40,10 @@ static perp_status build_pushed(perp_ctx *ctx, const void *opts, perp_scene *sce
   perp_build_plane(&y, "right", (const double[3]){ half, 0, 0 }, -M_PI_2, 0);
   perp_build_plane(&y, "ceiling", (const double[3]){ 0, 0, 2 * half }, M_PI, 0);
   const int rectangle = perp_build_box(&y, "rectangle", 1, size, start, 0, 0);
+  for (int i = 1; i < o->rectangles; i++) { /* 0.05 m of air between them */
+    const double p[3] = { i % 2 == 0 ? start[0] : 0.7, 0, start[2] + i / 2 * 0.55 };
+    perp_build_box(&y, "other", 1, size, p, 0, 0);
+  }
   y.spin = o->rate;
   perp_body_def def = { .name = "wheel", .mass = { 1e5, { 1e6, 0, 0, 0, 1e6, 0, 0, 0, 1e6 } } };
   const int wheel = perp_build_body(&y, &def, centre, 0, 0);
@@ -62,7 +69,8 @@ const perp_scene_desc perp_scene_pushed_rectangle = {
   .d = { .name = "pushed-rectangle",
          .summary =
              "a rectangle pushed about in a box: contact error with and without stabilization",
-         .reference = "Cline 2002, section 5.2.2, figure 5.11 (the hand is a spring on a wheel)",
+         .reference =
+             "Cline 2002, section 5.2.2, figures 5.11 and 5.13 (the hand is a spring on a wheel)",
          PERP_OPTIONS(pushed_options, struct pushed_opts) },
   .build = build_pushed,
 };

@@ -7,6 +7,11 @@
  *             feel; reference files for N = 2, 4, 6, 8, 16 of 0.1 m
  *   link=box  boxes L x 0.02 x 0.02 m, as engines are compared with
  *
+ *   collide   links are boxes that touch each other, but for neighbours, which a joint holds (the
+ *             chain of Vondrak 2005, figure 9.2, has contacts); friction 0.5, no restitution
+ *   error     the links start off their places by so much, up and down in turn: the initial error of
+ *             the joints that Cline 2002, section 5.2.3, says post-stabilization does badly with
+ *
  * The chain swings in the (x, z) plane (in the plane: (x, y)).  Masses cancel from the motion.
  * Chaotic for N > 1: with six links differences grow about as exp(11.5 t), so that a trajectory in
  * double precision means something until about 2.8 s. */
@@ -24,8 +29,9 @@ static const char *const joints[] = { "ball", "hinge", "mixed", NULL };
 
 struct chain_opts {
   int links;
-  double length, mass, gravity;
+  double length, mass, gravity, error;
   int start, link, joint, dim, truth;
+  bool collide;
 };
 static const perp_opt options[] = {
   PERP_INT(struct chain_opts, links, 6, 1, 1000000, "number of links"),
@@ -33,6 +39,8 @@ static const perp_opt options[] = {
   PERP_OPT_NONNEGATIVE(struct chain_opts, mass, 0, "kg",
                        "mass of a link; 0 = 1 kg (rod), 0.04 kg (box)"),
   PERP_OPT_NONNEGATIVE(struct chain_opts, gravity, 9.81, "m/s^2", "gravity"),
+  PERP_OPT_NONNEGATIVE(struct chain_opts, error, 0, "m",
+                       "links start off their places, up and down in turn; no truth then"),
   PERP_ENUM(struct chain_opts, start, HORIZONTAL, starts, "initial shape, at rest"),
   PERP_ENUM(struct chain_opts, link, ROD, link_names, "thin rods or boxes 0.02 m thick"),
   PERP_ENUM(struct chain_opts, joint, BALL, joints,
@@ -40,6 +48,8 @@ static const perp_opt options[] = {
   PERP_OPT_DIM(struct chain_opts, 3),
   PERP_ENUM(struct chain_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
             "reference: file where there is one, and joint coordinates up to 64 links"),
+  PERP_BOOL(struct chain_opts, collide, false,
+            "links that no joint joins may touch: boxes 0.02 m thick; no truth then"),
   PERP_OPTIONS_END
 };
 
@@ -82,6 +92,11 @@ static perp_status chain_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct chain_opts *o = opts;
   if (o->joint == MIXED && o->dim == 2)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "chain: joint=mixed needs dim=3 (universal joints)");
+  if (o->truth != PERP_TRUTH_AUTO && o->truth != PERP_TRUTH_NONE && (o->collide || o->error > 0))
+    return PERP_FAIL(
+        ctx, PERP_ERR_OPTION,
+        "chain: truth = auto | none with collide=true or error > 0: joint coordinates know "
+        "neither contacts nor errors");
   const double mass = o->mass > 0 ? o->mass : o->link == BOX ? 0.04 : 1;
   perp_link link = { PERP_LINK_BODY, o->length, o->length / 2,
                      o->link == BOX ? perp_mass_box(mass, o->length, 0.02, 0.02)
@@ -90,14 +105,18 @@ static perp_status chain_build(perp_ctx *ctx, const void *opts, perp_scene *scen
   if (links == NULL) return PERP_ERR_NOMEM;
   for (int i = 0; i < o->links; i++) links->link[i] = link;
   links->mixed = o->joint == MIXED;
+  links->error = o->error;
+  links->thick = o->collide ? 0.02 : 0;
   links->start = o->start == HANGING ? -M_PI_2 : 0;
   perp_status status = perp_links_model(ctx, scene, links,
                                         o->joint == HINGE ? PERP_JOINT_HINGE : PERP_JOINT_BALL,
                                         o->gravity, 0.8, NULL, NULL);
-  if (status == PERP_OK) status = chain_truths(ctx, scene, links, o);
+  if (status == PERP_OK && !o->collide && o->error == 0)
+    status = chain_truths(ctx, scene, links, o);
   free(links);
   PERP_TRY(status);
   scene->tip[0] = o->length / 2;
+  scene->dissipative = o->collide;
   return PERP_OK;
 }
 
