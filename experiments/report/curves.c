@@ -4,6 +4,7 @@
 #include "experiments/report/page.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_CURVES = 64, OVERVIEW = 8 };
@@ -18,10 +19,14 @@ static double curves_abscissa(const perp_page *page, const chart *c, int row)
   return c->x_metric == NULL ? page->view.x[row] : perp_page_value(page, row, c->x_metric);
 }
 
-/* Can this cell be drawn?  A cell without whole figures is left out (the failures have a section of their own). */
+/* Can this cell be drawn?  A cell without whole figures is left out (the failures have a section of their own), and one
+ * whose start was moved: its error says nothing about a method. */
 static bool has_point(const perp_page *page, const chart *c, int cell)
 {
   if (!perp_view_stands(&page->view, cell)) return false;
+  const char *moved = perp_view_text(&page->view, cell,
+                                     perp_kind_param(page->study->kind, "perturb"));
+  if (strtod(moved, NULL) > 0) return false;
   if (c->x_metric == NULL && perp_view_adaptive(&page->view, cell)) return false;
   const double x = curves_abscissa(page, c, cell), y = perp_page_value(page, cell, c->y_metric);
   return x > 0 && y > 0 && isfinite(x) && isfinite(y);
@@ -234,7 +239,8 @@ void perp_page_curves(perp_page *page)
               "in which neighbouring slopes differ by less than 0.2; no number where there is "
               "no such window of three points." });
   }
-  if (curves_wanted(study, "time-vs-n") && !over_h)
+  const bool over_tol = strcmp(page->view.x_name, "tol") == 0;
+  if (curves_wanted(study, "time-vs-n") && !over_h && !over_tol)
     chart_section(
         page, &(chart){ "time", "Time against size", NULL, "time.step_us",
                         "Thread-CPU time of one step (median). Exponent: Theil-Sen slope of log "

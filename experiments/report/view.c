@@ -23,11 +23,14 @@ const char *perp_view_text(const perp_view *view, int cell, int param)
   return param < 0 ? "" : view->results->plan.cells[cell].value[param];
 }
 
-/* Where "tol=..." stands in the text of an integrator; NULL when it runs without error control. */
+/* Where "tol=..." stands in the text of an integrator, or of a formulation that is one; NULL when it runs without error
+ * control. */
 static const char *view_tolerance(const perp_view *v, int cell, int param)
 {
   const perp_param *p = &v->results->study->kind->params[param];
-  if (p->type != PERP_PARAM_PLUGIN || p->plugin != PERP_KIND_ode) return NULL;
+  if (p->type != PERP_PARAM_PLUGIN ||
+      (p->plugin != PERP_KIND_ode && p->plugin != PERP_KIND_formulation))
+    return NULL;
   for (const char *at = perp_view_text(v, cell, param); (at = strpbrk(at, ":,")) != NULL;)
     if (strncmp(++at, "tol=", 4) == 0) return strtod(at + 4, NULL) > 0 ? at : NULL;
   return NULL;
@@ -48,10 +51,17 @@ const char *perp_view_name(perp_pool *pool, const perp_view *view, int cell, int
   return perp_pool_printf(pool, "%.*s (tol)", (int)(at - 1 - text), text);
 }
 
+/* A part that some cells have and others have no say for does not vary by that. */
 static bool view_varies(const perp_view *v, int param)
 {
-  for (int r = 1; param >= 0 && r < v->results->plan.n; r++)
-    if (strcmp(perp_view_text(v, r, param), perp_view_text(v, 0, param)) != 0) return true;
+  const char *first = "";
+  for (int r = 0; param >= 0 && r < v->results->plan.n; r++) {
+    const char *text = perp_view_text(v, r, param);
+    if (first[0] == '\0')
+      first = text;
+    else if (text[0] != '\0' && strcmp(text, first) != 0)
+      return true;
+  }
   return false;
 }
 
@@ -84,6 +94,31 @@ static bool scene_abscissa(const perp_ctx *ctx, perp_pool *pool, perp_view *v)
   return found;
 }
 
+/* The tolerance of a cell under error control, else 0. */
+static double view_tol(const perp_view *v, int cell)
+{
+  const perp_cell_kind *kind = v->results->study->kind;
+  static const char *const keys[] = { "ode", "formulation" };
+  for (int i = 0; i < 2; i++) {
+    const int param = perp_kind_param(kind, keys[i]);
+    const char *tol = param < 0 ? NULL : view_tolerance(v, cell, param);
+    if (tol != NULL) return strtod(tol + 4, NULL);
+  }
+  return 0;
+}
+
+/* Where nothing else is varied: the tolerance; 0 of a cell without one, which is on no curve over it. */
+static void tolerance_abscissa(perp_view *v)
+{
+  double least = HUGE_VAL, most = 0;
+  for (int r = 0; r < v->results->plan.n; r++) {
+    v->x[r] = view_tol(v, r);
+    if (v->x[r] > 0) least = fmin(least, v->x[r]);
+    most = fmax(most, v->x[r]);
+  }
+  if (most > least) v->x_name = "tol";
+}
+
 const char *perp_view_label(perp_pool *pool, const perp_view *v, int cell, int left_out, bool brief)
 {
   const char *label = "";
@@ -105,17 +140,18 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   *v = (perp_view){ .results = results, .subject = -1 };
   v->x = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->x);
   v->order = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->order);
-  int h = perp_kind_param(kind, "h"), ode = perp_kind_param(kind, "ode");
+  int h = perp_kind_param(kind, "h");
   bool sizes = false;
   if (view_varies(v, h)) {
     v->x_name = "h [s]";
     for (int r = 0; r < n; r++) v->x[r] = strtod(perp_view_text(v, r, h), NULL);
   } else {
     sizes = scene_abscissa(ctx, pool, v);
+    if (!sizes) tolerance_abscissa(v);
   }
   for (int r = 0; r < n; r++) {
-    const char *tol = ode < 0 ? NULL : view_tolerance(v, r, ode);
-    v->order[r] = tol == NULL || sizes ? v->x[r] : strtod(tol + 4, NULL);
+    const double tol = view_tol(v, r);
+    v->order[r] = tol == 0 || sizes ? v->x[r] : tol;
   }
 
   /* `stab` is asked about first: it comes last */

@@ -21,7 +21,7 @@ typedef struct perp_view {
   /* plug-ins that take more than one value; the scene unless it is the abscissa */
   int axis[PERP_VIEW_AXES], n_axes;
   int subject;        /* index into axis: told apart by colour; -1 when nothing varies */
-  const char *x_name; /* "h [s]" or a number of the scene ("links"); NULL: no abscissa */
+  const char *x_name; /* "h [s]", a number of the scene ("links"), or "tol"; NULL: no abscissa */
   double *x;          /* [cells] */
   double *order; /* [cells] along a curve: the tolerance under error control, else the abscissa */
   perp_names facet; /* labels: the varying plug-ins that are not the subject */
