@@ -132,7 +132,7 @@ static perp_ode_answer radau5_step(void *ws, const perp_ode_sys *sys, double t, 
   w->sys = sys;
   w->stats = stats;
   w->h = h;
-  if (w->made && t == w->end)
+  if (w->made && fabs(t - w->end) <= 1e-9 * h) /* but for the rounding of times */
     perp_radau_accept(r, w->end - w->start);
   else if (w->made && !refused)
     perp_radau_reset(r);
