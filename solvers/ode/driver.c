@@ -13,6 +13,12 @@ enum { IDLE_STEPS_MOST = 1000 };
 /* Under error control the derivative must not depend on the step (a feedback that goes with 1 / h, say):
  * steps of different length are compared, and a history of them is one curve.  It is told the h of create then.
  * Not so with one evaluation a step, where h turns impulses into accelerations and must be the real one. */
+/* A step errs by O(h^(p+1)) and a motion by O(h^p), which is in proportion to tol^(1+1/p) for a step (ode.h). */
+static double driver_part(const perp_ode_desc *desc, double tol)
+{
+  return desc->order > 0 ? fmin(1, pow(tol / 1e-4, 1.0 / desc->order)) : 1;
+}
+
 static bool one_h(const perp_ode *o)
 {
   return o->control.tol > 0 && (o->desc->d.caps & PERP_ODE_ONE_EVALUATION) == 0;
@@ -184,6 +190,7 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
                     .doubling = control->control == PERP_ODE_CONTROL_DOUBLING ||
                                 (control->control != PERP_ODE_CONTROL_TRUNCATION &&
                                  (desc->d.caps & PERP_ODE_EMBEDDED) == 0),
+                    .part = driver_part(desc, control->tol),
                     .history = history,
                     .nq = sys->nq,
                     .nv = sys->nv,

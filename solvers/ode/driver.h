@@ -28,6 +28,7 @@ struct perp_ode {
   perp_ode_sys trial; /* `asked` with every state declared intermediate */
   perp_ode_control control;
   bool truncation;        /* the error is h^2/2 y'' */
+  double part;            /* of the tolerance, to which doubling and truncation are held */
   bool doubling, history; /* history: a re-made step must start from scratch */
   int nq, nv, n;
   double h_first, h; /* as created; proposed */

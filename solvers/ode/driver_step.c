@@ -85,6 +85,7 @@ static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio,
   if (!perp_finite(o->n, o->y1)) return not_finite(stats);
   if (o->control.tol > 0) {
     *ratio = perp_ode_error_ratio(&o->control, o->scale, h, o->nq, o->nv, o->y, o->y1, o->err);
+    if (o->doubling || o->truncation) *ratio /= o->part;
     if (isnan(*ratio)) return not_finite(stats);
   }
   return PERP_ODE_OK;

@@ -131,6 +131,8 @@ enum {
  * the difference between one step and two half steps, of which the latter are kept (Vondrak 2.2.3), or, of methods of
  * order 1 with one derivative a step, their truncation error h^2/2 |y''| (Vondrak 2.2) with y'' from the slopes of this
  * step and of the one before (control=truncation), which costs no derivative; only a first step is doubled.
+ * Below tol = 1e-4 these two, of a method of order p that goes on without extrapolation, are held to
+ * (tol / 1e-4)^(1/p) E_i, so that the error of the motion, O(h^p), is in proportion to tol.
  * Methods of variable order (PERP_ODE_VARIABLE_ORDER) choose it by the tolerance and have no fixed step:
  * tol = 0 means tol = 1e-8 and steps no longer than h.  Methods with own_step choose their first
  * step themselves, and their norm is their own (the mean of squares of e_i / E_i in SUNDIALS). */
