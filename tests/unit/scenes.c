@@ -223,6 +223,8 @@ static void bad_values(void)
     { "spring:damping=20", "below the critical 20" },
     { "tree:bodies=0", "tree.bodies" },
     { "tree:truth=file", "no reference file" },
+    { "tree:collide=true,truth=reduced", "know no contacts" },
+    { "tree:collide=true,bodies=128", "bodies <= 127" },
     { "free-body:ix=3", "ix needs preset=custom" },
     { "free-body:preset=custom,ix=1,iy=1,iz=3", "triangle" },
     { "heavy-top:mass=-15", "heavy-top.mass" },

@@ -8,7 +8,14 @@
  *
  * soft > 0: a soft fixed joint beside each ball joint draws the angles to those of the start (his
  * soft constraints); gravity then only bends the tree, and without it (gravity=0, kick > 0: the
- * root turns about z at the start) it comes back to where it was. */
+ * root turns about z at the start) it comes back to where it was.
+ *
+ * collide: links that no joint joins touch each other, siblings among them (his segments "can
+ * collide"; he does not say which pairs are left out); friction 0.5, no restitution.  Siblings
+ * leave one point, the closest two under 11 degrees only, so that boxes 0.02 m thick, as the mass
+ * is, overlap by 23 mm at the start, siblings alone.  The boxes of contact are therefore inset: the
+ * outer half of the link, L/20 thick, which leaves 0.034 L between siblings.  With 255 links others
+ * overlap too. */
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/scene_builder.h"
 
@@ -21,7 +28,9 @@ struct tree_opts {
   double length, mass, gravity;
   int truth;
   double soft, kick;
+  bool collide;
 };
+enum { COLLIDE_MAX = 127 }; /* links that are clear of each other at the start */
 static const perp_opt options[] = {
   PERP_INT(struct tree_opts, bodies, 127, 1, 1000000, "number of links"),
   PERP_OPT_POSITIVE(struct tree_opts, length, 0.1, "m", "length of a link"),
@@ -33,12 +42,26 @@ static const perp_opt options[] = {
                        "softness S of a fixed joint beside each ball joint; 0: none"),
   PERP_OPT_NONNEGATIVE(struct tree_opts, kick, 0, "rad/s",
                        "all turn about z at the start, as one body"),
+  PERP_BOOL(struct tree_opts, collide, false,
+            "links that no joint joins may touch (up to 127): boxes of the outer half of a link, "
+            "length/20 thick, as siblings would overlap at the start; no truth then"),
   PERP_OPTIONS_END
 };
 
 struct link {
   double end[3], quat[4];
 };
+
+static perp_status add_shape(perp_ctx *ctx, perp_model *model, const struct tree_opts *o, int i)
+{
+  const double l = o->length;
+  const perp_shape_def box = { .kind = PERP_SHAPE_BOX,
+                               .body = i,
+                               .x = { l / 4 },
+                               .half = { l / 4, l / 40, l / 40 },
+                               .surface = { .mu = 0.5, .mu_dynamic = 0.5 } };
+  return perp_model_add_shape(ctx, model, &box, NULL);
+}
 
 static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree_opts *o,
                              struct link *link)
@@ -78,6 +101,7 @@ static perp_status add_links(perp_ctx *ctx, perp_model *model, const struct tree
     for (int c = 0; c < 3; c++) body.w[c] = o->kick * R[2 + 3 * c];
     PERP_TRY(perp_model_add_body(ctx, model, &body, NULL));
     PERP_TRY(perp_model_add_joint(ctx, model, &joint, NULL));
+    if (o->collide) PERP_TRY(add_shape(ctx, model, o, i));
     if (o->soft == 0) continue;
     joint.kind = PERP_JOINT_FIXED;
     joint.softness = o->soft;
@@ -92,6 +116,15 @@ static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene
   if (o->truth == PERP_TRUTH_FILE)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "tree: there is no reference file; truth = auto | reduced | none");
+  if (o->collide && o->truth == PERP_TRUTH_REDUCED)
+    return PERP_FAIL(
+        ctx, PERP_ERR_OPTION,
+        "tree: truth = auto | none with collide=true: joint coordinates know no contacts");
+  if (o->collide && o->bodies > COLLIDE_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "tree: collide=true needs bodies <= %d: at the start links of the next level "
+                     "would overlap others",
+                     COLLIDE_MAX);
   struct link *link = calloc((size_t)o->bodies, sizeof *link);
   if (link == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory for %d links", o->bodies);
@@ -101,6 +134,7 @@ static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene
   PERP_TRY(status);
   PERP_TRY(perp_scene_finish(ctx, scene, o->gravity, 1, 1e-3));
   scene->tip[0] = o->length / 2;
+  if (o->collide) scene->dissipative = true;
   if (o->soft > 0) {
     scene->dissipative = true;
     if (o->gravity > 0 || o->kick == 0) return PERP_OK;
@@ -110,6 +144,7 @@ static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene
     return perp_gauge_velocities(ctx, scene, "speed.rel.err", 0.9, weight, rest,
                                  o->kick * o->length);
   }
+  if (o->collide) return PERP_OK;
   if (o->truth == PERP_TRUTH_REDUCED || (o->truth == PERP_TRUTH_AUTO && o->bodies <= 255))
     return perp_truth_reduced(ctx, scene, 2, 1e-8);
   return PERP_OK;
