@@ -29,6 +29,7 @@ struct perp_events {
   perp_event_opts o;
   int rule;                  /* for sliding, not PERP_SLIDING_AUTO */
   double h;                  /* s: step of create */
+  double h_feedback;         /* s: what stands for it in feedback (constrained.h) */
   double locate;             /* s: how closely events are located, at worst */
   double tol, hold;          /* m: that touches; that goes on resting */
   double size;               /* m, of the largest body */

@@ -39,7 +39,7 @@ static void events_rest_direction(const perp_events *s, const perp_contact *x,
 static double events_rest_feedback(const perp_events *s, double gap, double rate)
 {
   if (s->stab->contact == NULL) return 0;
-  return s->stab->contact(s->stab_ws, PERP_LEVEL_ACCELERATION, s->h, gap, rate);
+  return s->stab->contact(s->stab_ws, PERP_LEVEL_ACCELERATION, s->h_feedback, gap, rate);
 }
 
 /* Everything of the problem but the solution; how many contacts rest. */
@@ -197,6 +197,7 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
   }
   if (s->now.n > 0) {
     if (!perp_events_find(s, k, q)) return false;
+    s->h_feedback = perp_constrained_feedback_step(k, PERP_LEVEL_ACCELERATION, s->h);
     n = events_rest_prepare(s, k->e, q, v) > 0 ? s->n : 0;
   }
   if (n == 0 && rows == 0) return true;

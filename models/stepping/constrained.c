@@ -173,6 +173,13 @@ static void stab_impulse(void *user, double scale, const double *lambda)
   for (int i = 0; i < k->model->m; i++) k->impulse[i] += scale * lambda[i];
 }
 
+double perp_constrained_feedback_step(const perp_constrained *k, perp_level level, double h)
+{
+  if (k->tol > 0 && level == PERP_LEVEL_ACCELERATION) return 1 / (STEPS * k->rate);
+  if (k->tol > 0 && k->lags) return fmax(h, 1 / (STEPS * k->rate));
+  return h;
+}
+
 void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, const double *v)
 {
   const perp_model *m = k->model;
@@ -181,11 +188,7 @@ void perp_constrained_feedback(perp_constrained *k, perp_level level, double h, 
   /* on the velocity level the rate is not defined before v+ is known: zeros */
   if (level == PERP_LEVEL_ACCELERATION) perp_constrained_rate(k, v, k->Cdot);
   if (m->springs) memcpy(k->violation, k->c, (size_t)m->m * sizeof *k->c);
-  double step = h;
-  if (k->tol > 0 && level == PERP_LEVEL_ACCELERATION)
-    step = 1 / (STEPS * k->rate);
-  else if (k->tol > 0 && k->lags)
-    step = fmax(h, 1 / (STEPS * k->rate));
+  const double step = perp_constrained_feedback_step(k, level, h);
   if (k->stab->rhs != NULL) k->stab->rhs(k->stab_ws, level, step, C, k->Cdot, k->c);
   if (!m->springs) return;
   if (k->S_h != h) set_softness(k, h);

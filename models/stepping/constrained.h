@@ -70,6 +70,8 @@ void perp_constrained_begin(perp_constrained *k, const double *v);
 void perp_constrained_at(perp_constrained *k, const double *q);
 /* The position error C [m] at k->e, 0 for springs. */
 void perp_constrained_error(const perp_constrained *k, double *C);
+/* What stands for h in the gains of the feedback, of joints and of contacts: h itself with fixed steps. */
+double perp_constrained_feedback_step(const perp_constrained *k, perp_level level, double h);
 /* Complete the right-hand side of the joints in a step h from v: to k->c, which holds 0 on the velocity level and
  * -Jdot v on the acceleration level, the feedback of the stabilization is added on rigid rows and the pull of
  * the springs on others (model.h), whose softness is set. */

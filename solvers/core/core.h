@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
-#define PERP_ABI 4
+#define PERP_ABI 5
 
 /* ---- three separate answers ----------------------------------------------------------------- */
 

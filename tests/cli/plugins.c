@@ -181,7 +181,7 @@ static void test_unfit(const char *folder)
 {
   static const char *const why[] = {
     "it does not end in PERP_OUTSIDE",
-    "was built for interface version 5, this perp has version 4; build it again",
+    "was built for interface version 6, this perp has version 5; build it again",
     "perp_ctx has",
     "there is another metric 'steps' already",
     "undefined symbol: perp_no_such_function",

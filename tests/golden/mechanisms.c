@@ -152,6 +152,27 @@ static void multistep(const char *scene, double t_end)
   }
 }
 
+/* Neither do contacts at rest: under error control their feedback, too, goes by the rate of the motion. */
+static void contact_first_step(void)
+{
+  const double first[] = { 1e-2, 1e-5 };
+  double steps[2];
+  for (int k = 0; k < 2; k++) {
+    perp_result r = run((perp_request){ .scene = "incline",
+                                        .formulation = "acceleration",
+                                        .ode = "dopri5:tol=1e-6",
+                                        .stab = "baumgarte",
+                                        .h = first[k],
+                                        .t_end = 1 });
+    steps[k] = perp_result_metric(&r, "steps");
+    below(perp_result_metric(&r, "err.q.max"), 1e-12, "sliding box, first step %g s", first[k]);
+    perp_result_free(&r);
+  }
+  /* steps grow by at most five: the shorter start takes five of them */
+  below(steps[1], steps[0] + 6, "sliding box: %g steps with a first of 10 ms, %g with 10 us",
+        steps[0], steps[1]);
+}
+
 /* Error control on the velocity level: the error of a step is that of its positions, O(h^2), whatever the constraints of
  * its start do to the velocity at its end, O(h), and that of the motion is in proportion to the tolerance: a tenth of it
  * takes ten times the steps. */
@@ -231,6 +252,7 @@ int main(void)
   flyball();
   multistep("pendulum", 10);
   multistep("andrews", 0.03);
+  contact_first_step();
   velocity_level();
   momenta();
   loops();
