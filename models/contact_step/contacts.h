@@ -79,7 +79,7 @@ extern const char *const perp_joints_names[];
                 "a guess within the tolerance is the answer, without a solve"),                    \
       PERP_ENUM(perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                      \
                 "gyroscopic torque: by the implicit midpoint, which keeps the energy of a body "   \
-                "that turns (its |L| to O(h)), or explicit, which makes energy"),                                    \
+                "that turns (its |L| to O(h)), or explicit, which makes energy"),                  \
       PERP_INT(perp_contact_opts, threads, 1, 1, 256, "islands solved at the same time")
 
 struct perp_islands;
