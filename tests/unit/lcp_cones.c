@@ -144,6 +144,17 @@ static void check_long(perp_rng *g)
     below(independent_rel(&p, A, x), 1.01e-11, "... by a residual of our own");
     below(apart(MOST, x, lambda), 1e-7, "... and lambda is what was planted");
   }
+  perp_stats stats;
+  memset(x, 0, sizeof x);
+  solve("auto", &p, 1e-8, x, &stats);
+  ok(stats.reason == PERP_CONVERGED && strcmp(stats.by, "prox") == 0 && stats.fallbacks == 0,
+     "auto: asks prox first where A is large and mostly zeros");
+  perp_lcp q = p;
+  q.n = 60;
+  memset(x, 0, sizeof x);
+  solve("auto", &q, 1e-8, x, &stats);
+  ok(stats.reason == PERP_CONVERGED && strcmp(stats.by, "prox") != 0,
+     "auto: and not where it is small");
 }
 
 /* ---- friction on normal rows of every kind ------------------------------------------------------------------------ */
