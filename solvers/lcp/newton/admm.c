@@ -34,7 +34,7 @@
 #include <string.h>
 
 /* Iterations between two looks at rho, products for the largest eigenvalue. */
-enum { EVERY = 10, POWERS = 20 };
+enum { EVERY = 40, POWERS = 20 };
 
 struct opts {
   int max_iter, refactor;
@@ -298,20 +298,18 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   admm_correct(w, w->w, w->s);
   for (int i = 0; i < n; i++) w->z[i] = w->w[i] + w->s[i];
   double least = HUGE_VAL;
-  bool good = admm_factor(w, rho, stats);
+  if (!admm_factor(w, rho, stats)) stats->reason = PERP_SINGULAR;
   while (stats->reason == PERP_RUNNING) {
     double primal, dual;
-    if (!good) { /* indefinite, or larger than doubles go */
-      stats->reason = PERP_NOT_FINITE;
-      break;
-    }
     if (stats->iterations == w->o.max_iter || perp_rows_spent(R)) {
       stats->reason = PERP_MAX_ITER;
       break;
     }
     stats->iterations++;
-    good = admm_iterate(w, rho, &primal, &dual);
-    if (!good) continue;
+    if (!admm_iterate(w, rho, &primal, &dual)) {
+      stats->reason = PERP_NOT_FINITE;
+      break;
+    }
     double rel = perp_rows_residual(R, w->x, w->w);
     PERP_TRACE(ctx, .method = "admm", .what = "iteration", .iteration = stats->iterations,
                .entering = -1, .leaving = -1, .step = rho, .residual = rel, .n = n, .x = w->x,
@@ -334,7 +332,7 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
                                                    : rho;
     if (to == rho) continue;
     rho = to;
-    good = admm_factor(w, rho, stats);
+    if (!admm_factor(w, rho, stats)) stats->reason = PERP_SINGULAR;
   }
   stats->work = R->work;
   return PERP_OK;
