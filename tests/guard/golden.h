@@ -48,7 +48,7 @@ static inline bool golden_led(const char *name)
   static const char *const led[] = { "staggered",     "fischer-newton",
                                      "minmap-newton", "interior-point",
                                      "cone-newton",   "fixed-point",
-                                     "auto" };
+                                     "auto",          "prox" };
   for (size_t k = 0; k < sizeof led / sizeof *led; k++)
     if (strncmp(name, led[k], strlen(led[k])) == 0) return true;
   return false;

@@ -144,6 +144,8 @@ static void lcps(void)
     "interior-point:crossover=0",
     "cone-newton:warm=2",
     "cone-newton:window=1",
+    "prox:window=1",
+    "admm:refactor=0",
   };
   const int n_ways = sizeof ways / sizeof *ways;
   const perp_desc *d = NULL;

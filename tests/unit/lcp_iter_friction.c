@@ -230,6 +230,7 @@ static void check_files(void)
     snprintf(path, sizeof path, "%s/fc/%.200s", folder, e->d_name);
     check_file(path, e->d_name, "block-gs:max_iter=20000", 1e-8);
     check_file(path, e->d_name, "cone-newton", 1e-10);
+    check_file(path, e->d_name, "prox", 1e-8);
   }
   closedir(dir);
 }
@@ -285,6 +286,8 @@ int main(void)
     { "staggered:depth=0", true, 20 },
     { "staggered:normal=interior-point,friction=pgs", true, 20 },
     { "cone-newton", true, 25 },
+    { "prox", true, 25 },
+    { "admm", true, 25 },
     { "fischer-newton", false, 25 },
     { "minmap-newton", false, 25 },
     { "interior-point", false, 20 },

@@ -152,6 +152,7 @@ struct structure {
   unsigned needs;
   bool factored, symmetric, bimatrix;
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
+  bool mostly_zeros;      /* dense, with cones: as rows.h has it */
 };
 
 static struct structure auto_look(const perp_lcp *p)
@@ -168,6 +169,13 @@ static struct structure auto_look(const perp_lcp *p)
     if (a != 0) all_zero = false;
     negative = negative && p->b[i] < 0;
   }
+  if (s.needs & PERP_LCP_CONE && s.n >= PERP_SPARSE_ROWS) {
+    const size_t n = (size_t)s.n;
+    size_t numbers = 0;
+    for (size_t j = 0; j < n; j++)
+      for (size_t i = 0; i < n; i++) numbers += p->A[i + j * (size_t)p->lda] != 0;
+    s.mostly_zeros = numbers <= n * n / PERP_SPARSE_SHARE;
+  }
   s.bimatrix = all_zero && negative && s.needs == 0;
   return s;
 }
@@ -179,7 +187,7 @@ struct stage {
   double products, per_row;
   double longer; /* goes on at once where that much more will do, by the rate so far */
 };
-enum { STAGES = 13 };
+enum { STAGES = 14 };
 
 /* Methods that are done at once where few rows pivot come first, within little more than the reading of A. */
 static const struct stage symmetric[STAGES] = {
@@ -235,16 +243,26 @@ static const struct stage few_cones[STAGES] = {
   { "staggered", 800, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0 },
   { NULL, 0, 0, 0 }
 };
-static const struct stage cones[STAGES] = {
-  { "apgd", 15, 0, 5 },          { "staggered", 60, 0, 0 }, { "block-gs", 60, 0, 0 },
-  { "apgd", 400, 0, 0 },         { "block-gs", 700, 0, 0 }, { "apgd", 1500, 0, 0 },
-  { "cone-newton", 2700, 0, 0 }, { "apgd", 6000, 0, 0 },    { "cone-newton:warm=0", 600, 3, 0 },
-  { "staggered", 800, 0, 0 },    { "nncg", 1000, 0, 0 },    { NULL, 0, 0, 0 }
-};
+/* the first stage only for a large dense A that is mostly zeros: sparse factorizations cost few of its products */
+static const struct stage cones[STAGES] = { { "prox", 12, 0, 0 },
+                                            { "apgd", 15, 0, 5 },
+                                            { "staggered", 60, 0, 0 },
+                                            { "block-gs", 60, 0, 0 },
+                                            { "apgd", 400, 0, 0 },
+                                            { "block-gs", 700, 0, 0 },
+                                            { "apgd", 1500, 0, 0 },
+                                            { "prox", 3000, 0, 0 },
+                                            { "apgd", 6000, 0, 0 },
+                                            { "cone-newton", 2700, 0, 0 },
+                                            { "cone-newton:warm=0", 600, 3, 0 },
+                                            { "staggered", 800, 0, 0 },
+                                            { "nncg", 1000, 0, 0 },
+                                            { NULL, 0, 0, 0 } };
 
 static const struct stage *auto_choose(const struct structure *s)
 {
-  if (s->needs & PERP_LCP_CONE) return s->n <= FEW ? few_cones : cones;
+  if (s->needs & PERP_LCP_CONE)
+    return s->n <= FEW ? few_cones : s->mostly_zeros ? cones : cones + 1;
   if (s->factored) return sparse;
   if (s->needs & PERP_LCP_FRICTION) return boxes;
   if (s->bimatrix) return games;

@@ -65,15 +65,22 @@ static void rows_types(void *user, int member, int members)
   if (friction) __atomic_store_n(&R->friction, true, __ATOMIC_RELAXED);
 }
 
-static void rows_dense(perp_rows *R, double omega)
+/* How many numbers of A are not 0. */
+static size_t rows_dense(perp_rows *R, double omega)
 {
   const perp_lcp *p = R->p;
   const int n = p->n;
+  size_t numbers = 0;
   for (int i = 0; i < n; i++) R->big[i] = 0;
   for (int j = 0; j < n; j++) {
     const double *a = p->A + (size_t)j * (size_t)p->lda;
     R->diag[j] = a[j];
-    for (int i = 0; i < n; i++) R->big[i] = larger(R->big[i], fabs(a[i]));
+    int some = 0;
+    for (int i = 0; i < n; i++) {
+      R->big[i] = larger(R->big[i], fabs(a[i]));
+      some += a[i] != 0;
+    }
+    numbers += (size_t)some;
   }
   R->n_units = 0;
   for (int i = 0; i < n; i++) {
@@ -86,6 +93,7 @@ static void rows_dense(perp_rows *R, double omega)
                                            .r = R->type[i] == PERP_ROW_CONE ? 2 : 1,
                                            .shape = DENSE_ROW };
   }
+  return numbers;
 }
 
 perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, double omega)
@@ -101,11 +109,16 @@ perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, do
   const int threads = ctx->threads < PERP_TEAM_MAX ? ctx->threads : PERP_TEAM_MAX;
   R->threads = p->n >= PERP_TEAM_ROWS ? threads : 1;
   perp_team(R->threads, rows_types, R);
-  if (p->F == NULL)
-    rows_dense(R, omega);
-  else
+  R->sparse = false;
+  if (p->F == NULL) {
+    const size_t n = (size_t)p->n, numbers = rows_dense(R, omega);
+    R->sparse = p->n >= PERP_SPARSE_ROWS && numbers <= n * n / PERP_SPARSE_SHARE;
+    if (R->sparse) PERP_TRY(perp_rows_compress(ctx, R, numbers));
+    R->product = R->sparse ? (double)numbers : (double)n * (double)n;
+    R->work = (double)n * (double)n; /* for reading it */
+  } else {
     PERP_TRY(perp_rows_units(ctx, R, omega));
-  R->product = p->F == NULL ? (double)p->n * p->n : 2.0 * p->F->joff[p->F->jptr[p->F->nc]];
-  R->work = R->product;
+    R->work = R->product = 2.0 * p->F->joff[p->F->jptr[p->F->nc]];
+  }
   return PERP_OK;
 }

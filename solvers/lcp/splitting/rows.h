@@ -2,7 +2,9 @@
 /* A problem prepared for row-wise methods: projected sweeps and products with A, dense or matrix-free.
  *
  * Dense A: the slack w = A lambda + b is kept up to date; a changed row costs one column of A, an
- * unchanged one nothing.  Serves any symmetry.
+ * unchanged one nothing.  Serves any symmetry.  Contacts of many bodies make a large A that is mostly zeros: from
+ * PERP_SPARSE_ROWS rows on, with at most one number of PERP_SPARSE_SHARE that is none, its columns are compressed, and
+ * products and changes cost their numbers.
  *
  * Factored A = J M^-1 J' + S: with M_b^-1 = L_b L_b' (Cholesky, semidefinite blocks allowed) every
  * sub-matrix is stored as G = J L, so that A = G G' + S and one vector u = G' lambda per block of
@@ -23,7 +25,7 @@
 
 #include "solvers/lcp/lcp.h"
 
-enum { PERP_UNIT_ROWS = 4 };
+enum { PERP_UNIT_ROWS = 4, PERP_SPARSE_ROWS = 200, PERP_SPARSE_SHARE = 8 };
 
 /* What methods on prepared rows serve. */
 enum {
@@ -61,6 +63,9 @@ typedef struct perp_rows {
   int *unit_of;      /* factored: unit of a row */
   signed char *type; /* perp_lcp_row_kind */
   double *w;         /* dense: A lambda + b; factored: scratch */
+  bool sparse;       /* dense A is mostly zeros: its columns, compressed, are here, too */
+  int *start, *row;  /* sparse: [n + 1], [start[n]] */
+  double *value;     /* sparse: [start[n]] */
   perp_unit *unit, *unit2; /* unit2: scratch of the schedule */
   int *level, *count;      /* [max_n], [max_n + 1] scratch of the schedule */
   int *place;              /* [max_n] factored: where the units are, in the order of rows */
@@ -73,7 +78,7 @@ typedef struct perp_rows {
   double bnorm;   /* max_i |b_i| / big_i */
   double product; /* work of a product with A */
   double work;    /* since prepare, also that of the systems of system.h; the caller's to pass on */
-  /* factored; grown when a problem needs more */
+  /* factored and sparse ones; grown when a problem needs more */
   perp_arena own, grown;
   size_t capacity;
   double *data; /* units: Gram matrices, rows of G, parameters */
@@ -100,8 +105,8 @@ void perp_rows_destroy(void *ws);
 /* Read p: bounds, diagonal, units, factored numbers; steps omega / A_ii (cone pairs: omega over the
  * largest eigenvalue of their 2 x 2 block).  Rows with A_ii <= 0 get the step omega / max_j |A_ij|, a
  * plain projected gradient step, and zero_diagonal is set; a zero row goes to the bound that w = b asks
- * for, or stays where that bound is infinite.  Allocates only when p is factored and needs more memory
- * than any problem before.  O(n^2) dense, O(nnz) factored. */
+ * for, or stays where that bound is infinite.  Allocates only when p is factored, or large and mostly zeros, and needs
+ * more memory than any problem before.  O(n^2) dense, O(nnz) factored. */
 perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, double omega);
 
 /* Recompute w (dense) or u (factored) from lambda [n]; must precede the sweeps. */
@@ -116,7 +121,7 @@ double perp_rows_slack(perp_rows *R, const double *lambda, int i);
 void perp_rows_change(perp_rows *R, int i, double change);
 double perp_rows_entry(const perp_rows *R, int i, int j);
 
-/* w = A lambda + b from scratch.  O(n^2) dense, O(nnz) factored. */
+/* w = A lambda + b from scratch.  O(n^2) dense, O(nnz) factored or sparse. */
 void perp_rows_w(perp_rows *R, const double *lambda, double *w);
 /* y = A x. */
 void perp_rows_A(perp_rows *R, const double *x, double *y);

@@ -164,6 +164,10 @@ typedef struct perp_share_of {
   int level, from, to, end;
 } perp_share_of;
 
+/* rows_memory.c: R->grown with room for so many bytes, and nothing in it. */
+perp_status perp_rows_grow(perp_ctx *ctx, perp_rows *R, size_t bytes);
+/* The columns of a dense A, which holds so many numbers other than 0. */
+perp_status perp_rows_compress(perp_ctx *ctx, perp_rows *R, size_t numbers);
 /* rows_units.c: the units of a factored problem and what they hold; PERP_ERR_UNSUPPORTED where
  * groups cut cones. */
 perp_status perp_rows_units(perp_ctx *ctx, perp_rows *R, double omega);

@@ -69,7 +69,11 @@ static void rows_product_apply(perp_rows *R, const double *x, double *u, const d
   R->work += y != NULL ? R->product : 0.5 * R->product;
   if (p->F == NULL) {
     for (int i = 0; i < p->n; i++) y[i] = b != NULL ? b[i] : 0;
-    if (p->n < 48) { /* below that the call costs more than the work */
+    if (R->sparse) {
+      for (int j = 0; j < p->n; j++)
+        for (int k = R->start[j]; x[j] != 0 && k < R->start[j + 1]; k++)
+          y[R->row[k]] += x[j] * R->value[k];
+    } else if (p->n < 48) { /* below that the call costs more than the work */
       for (int j = 0; j < p->n; j++) {
         const double *a = p->A + (size_t)j * (size_t)p->lda;
         for (int i = 0; i < p->n; i++) y[i] += x[j] * a[i];

@@ -18,6 +18,11 @@ static inline double rows_sweep_relax(const perp_rows *R, int i, double w, const
 /* w += change A_:i */
 static inline void dense_change(perp_rows *R, int i, double change)
 {
+  if (R->sparse) {
+    for (int k = R->start[i]; k < R->start[i + 1]; k++) R->w[R->row[k]] += change * R->value[k];
+    R->work += R->start[i + 1] - R->start[i];
+    return;
+  }
   const double *a = R->p->A + (size_t)i * (size_t)R->p->lda;
   for (int j = 0; j < R->n; j++) R->w[j] += change * a[j];
   R->work += R->n;

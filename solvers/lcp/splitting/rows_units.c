@@ -424,15 +424,7 @@ perp_status perp_rows_units(perp_ctx *ctx, perp_rows *R, double omega)
   const perp_blocks *F = R->p->F;
   perp_arena need = { 0 };
   rows_units_layout(R, &need);
-  if (need.used > R->capacity) {
-    perp_arena_free(&R->grown);
-    R->capacity = 0;
-    R->grown.used = need.used + need.used / 4;
-    const size_t capacity = R->grown.used;
-    PERP_TRY(perp_arena_reserve(ctx, &R->grown));
-    R->capacity = capacity;
-  }
-  R->grown.used = 0;
+  PERP_TRY(perp_rows_grow(ctx, R, need.used));
   rows_units_layout(R, &R->grown);
   R->uoff[0] = 0;
   for (int b = 0; b < F->nb; b++) R->uoff[b + 1] = R->uoff[b] + even(F->bptr[b + 1] - F->bptr[b]);

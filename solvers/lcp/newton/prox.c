@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Proximal point algorithm over a semismooth Newton method, for contacts with Coulomb's circular cone.
+ *
+ * Acary, Bremond and Huber 2018, as PROX of Siconos has it: lambda_k+1 solves the problem with
+ *      A + alpha_k D  for A,      b - alpha_k D lambda_k  for b,      alpha_k = sigma |F(lambda_k)|^nu,
+ * up to an inner tolerance that follows the outer residual |F|.  The inner problems are regular where A is not
+ * (redundant contacts), and near their solution from the start; alpha goes to zero with the residual, so that the
+ * last steps are those of Newton's method.
+ *
+ * Here D = diag(A_ii), the larger one of the two rows of a cone, where the paper has the identity, and |F| is the
+ * residual of the judge: both make the iterates independent of units.  The natural map of the inner problem is scaled
+ * by (1 + alpha) D.  Ours, too: where the inner method fails alpha grows by a factor until it does not, and falls back
+ * afterwards; a failed inner result that is farther from a solution than where it began is given up.
+ *
+ * Monotone problems (semidefinite A, no friction): with bounded alpha > 0 and inner problems solved well enough the
+ * iterates converge (Rockafellar 1976).  Coulomb's law is not monotone: no theorem.  An inner step is that of
+ * cone_step.h; memory: n^2 for the free rows, or sparse ones.  Allocates when a problem is larger or has another
+ * pattern than those before; the sparse LU, in every step. */
+#include "solvers/lcp/newton/cone_step.h"
+
+#include <math.h>
+#include <string.h>
+
+/* outer iterations without half of the residual */
+enum { PATIENCE = 100 };
+/* of alpha where the inner method fails, and where it does not; the end of that */
+static const double GROWTH = 4, FALL = 2, MOST = 1e8;
+
+struct opts {
+  int max_iter, inner, window;
+  double tol, sigma, nu, ratio;
+};
+
+static const perp_opt options[] = {
+  PERP_INT(struct opts, max_iter, 500, 1, 1e9, "outer iterations before giving up"),
+  PERP_ROWS_TOL(struct opts),
+  PERP_REAL(struct opts, sigma, 5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "factor of the proximal term"),
+  PERP_REAL(struct opts, nu, 1, 0, 4, 0, "", "power of the residual in the proximal term"),
+  PERP_REAL(struct opts, ratio, 0.1, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "inner tolerance over the outer residual"),
+  PERP_INT(struct opts, inner, 20, 1, 1e9, "Newton steps of an outer iteration"),
+  PERP_INT(struct opts, window, 8, 1, PERP_CONES_WINDOW,
+           "non-monotone line search: values to fall below; 1: monotone"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  perp_cones C; /* first */
+  struct opts o;
+  double *best, *base; /* [max_n] base: D */
+};
+
+static void prox_layout(void *ws, perp_arena *a)
+{
+  struct ws *w = ws;
+  perp_cones_layout(ws, a);
+  PERP_DOUBLES(a, w->C.N.max_n, &w->best, &w->base);
+}
+
+static perp_status prox_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  struct ws like = { .o = *(const struct opts *)opts };
+  return perp_cones_create(ctx, "prox", max_n, &like.C, sizeof like, prox_layout, ws);
+}
+
+/* The inner problem around x to the tolerance tol; false: not reached. */
+static perp_status prox_inner(perp_ctx *ctx, struct ws *w, double alpha, double tol, bool *solved,
+                              perp_stats *stats)
+{
+  perp_cones *C = &w->C;
+  const int n = C->R.n;
+  C->proximal = true;
+  for (int i = 0; i < n; i++) {
+    C->center[i] = C->x[i];
+    C->shift[i] = alpha * w->base[i];
+    C->scale[i] = w->base[i] + C->shift[i];
+  }
+  perp_cones_restart(C); /* the slack at the center is that of the problem itself */
+  *solved = false;
+  for (int k = 0; k < w->o.inner && !*solved && !perp_rows_spent(&C->R); k++) {
+    double t;
+    PERP_TRY(perp_cones_step(ctx, C, &t, &stats->factorizations));
+    if (t == 0) return PERP_OK;
+    *solved = perp_rows_residual(&C->R, C->x, C->w) <= tol;
+  }
+  return PERP_OK;
+}
+
+static perp_status prox_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                              double *certificate, perp_stats *stats)
+{
+  struct ws *w = ws;
+  perp_cones *C = &w->C;
+  const perp_rows *R = &C->R;
+  const int n = p->n;
+  const size_t bytes = (size_t)n * sizeof *lambda;
+  perp_no_certificate(p, certificate);
+  PERP_TRY(perp_cones_prepare(ctx, C, p));
+  C->refine = 1;
+  C->window = w->o.window;
+  const double tol = perp_rows_target(w->o.tol, p);
+  memcpy(w->base, C->scale, bytes);
+  memcpy(C->x, lambda, bytes);
+  memcpy(w->best, lambda, bytes);
+  perp_cones_slack(C);
+  double rel = perp_rows_residual(&C->R, C->x, C->w), least = rel, half = rel, grown = 1;
+  int since = 0;
+  for (;;) {
+    if (rel < least || !isfinite(least)) {
+      least = rel;
+      memcpy(w->best, C->x, bytes);
+    }
+    if (least <= 0.5 * half || !isfinite(half)) {
+      half = least;
+      since = 0;
+    }
+    stats->reason = least <= tol                         ? PERP_CONVERGED
+                    : stats->iterations == w->o.max_iter ? PERP_MAX_ITER
+                    : perp_rows_spent(R)                 ? PERP_MAX_ITER
+                    : !isfinite(rel)                     ? PERP_NOT_FINITE
+                    : since++ == PATIENCE                ? PERP_STALLED
+                                                         : PERP_RUNNING;
+    if (stats->reason != PERP_RUNNING) break;
+    stats->iterations++;
+    const double alpha = grown * w->o.sigma * pow(fmin(rel, 1), w->o.nu);
+    bool solved;
+    PERP_TRY(prox_inner(ctx, w, alpha, w->o.ratio * rel, &solved, stats));
+    for (int i = 0; i < n; i++) C->w[i] -= C->shift[i] * (C->x[i] - C->center[i]);
+    C->proximal = false;
+    double now = perp_rows_residual(&C->R, C->x, C->w);
+    if (!solved && !(now < rel)) {
+      memcpy(C->x, C->center, bytes);
+      perp_cones_slack(C);
+      now = rel;
+    }
+    grown = solved ? fmax(1, grown / FALL) : fmin(grown * GROWTH, MOST);
+    rel = now;
+    PERP_TRACE(ctx, .method = "prox", .what = solved ? "proximal" : "failed",
+               .iteration = stats->iterations, .entering = -1, .leaving = -1, .step = alpha,
+               .residual = rel, .n = n, .x = C->x, .w = C->w, .state = C->N.state);
+  }
+  memcpy(lambda, w->best, bytes);
+  stats->matvecs = C->matvecs;
+  stats->work = R->work;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_prox = {
+  .d = { .name = "prox",
+         .summary = "proximal points by semismooth Newton, circular cones and boxes, redundant "
+                    "contacts, dense or sparse",
+         .reference = "Acary, Bremond & Huber 2018; Rockafellar 1976",
+         .equation = "lambda+ solves the problem with A + alpha D, b - alpha D lambda,  alpha = "
+                     "sigma |F(lambda)|^nu",
+         PERP_OPTIONS(options, struct opts),
+         .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
+                 PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED |
+                 PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+  .create = prox_create,
+  .solve = prox_solve,
+  .destroy = perp_cones_destroy,
+  .serves = "circular cones, boxes and bounds of any kind over semidefinite A, redundant contacts "
+            "among them: a theorem where the problem is monotone and inner problems are solved, "
+            "none with Coulomb's law",
+  .ties = "none to break: no pivots; on the limit a contact counts as sticking",
+  .cost = "inner Newton steps, each an LU of the k free rows, 2 k^3 / 3, or sparse; n^2 numbers "
+          "beside A, or sparse ones",
+  .counts = "outer iterations; Newton steps count as factorizations",
+};
