@@ -5,7 +5,9 @@
 
 #include "models/stepping/formulation.h"
 #include "models/multibody/model.h"
+#include "models/scenes/gauges.h"
 #include "models/scenes/scene.h"
+#include "models/scenes/truths.h"
 #include "solvers/solvers.h"
 
 #ifdef __cplusplus

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -235,6 +236,33 @@ void perp_temp_remove(char *folder)
 {
   if (folder != NULL) nftw(folder, files_remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
   free(folder);
+}
+
+bool perp_send_all(int fd, const void *bytes, size_t size)
+{
+  const char *at = bytes;
+  while (size > 0) {
+    const ssize_t n = send(fd, at, size, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    size -= (size_t)n;
+  }
+  return true;
+}
+
+bool perp_receive_all(int fd, void *bytes, size_t size)
+{
+  char *at = bytes;
+  while (size > 0) {
+    const ssize_t n = recv(fd, at, size, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) errno = 0;
+    if (n <= 0) return false;
+    at += n;
+    size -= (size_t)n;
+  }
+  return true;
 }
 
 bool perp_exists(const char *path)

@@ -44,6 +44,11 @@ char *perp_temp_folder(perp_ctx *ctx);
 /* Remove a folder with all that is in it (links, not where they lead), and free the path; NULL is fine. */
 void perp_temp_remove(char *folder);
 
+/* All of it through a socket; false: the other end is closed, or errno. */
+bool perp_send_all(int fd, const void *bytes, size_t size);
+/* All of it from a socket; false with errno, 0 where the other end is closed. */
+bool perp_receive_all(int fd, void *bytes, size_t size);
+
 bool perp_exists(const char *path);
 /* Last path component, without the given suffix when it has it. */
 char *perp_base_name(const char *path, const char *suffix);

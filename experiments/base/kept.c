@@ -75,5 +75,5 @@ void perp_kept_cause(int wait_status, char *buf, size_t size)
 
 double perp_kept_grace(double limit)
 {
-  return fmin(fmax(0.1 * limit, 0.25), 2);
+  return fmin(fmax(0.1 * limit, 0.5), 2);
 }

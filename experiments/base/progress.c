@@ -21,10 +21,33 @@ void perp_progress_begin(perp_progress *p, perp_progress_style style, const char
                         .jobs = jobs > 0 ? jobs : 1 };
 }
 
+/* Least squares of a + b work; of the two only one where the other would be negative, or where all work is alike. */
+static void progress_fit(const perp_progress *p, double *a, double *b)
+{
+  const double n = p->done, det = n * p->work_work - p->work_done * p->work_done;
+  *a = 0;
+  *b = p->work_done > 0 ? p->busy / p->work_done : 0;
+  if (!(det > 1e-9 * n * p->work_work)) return;
+  *b = (n * p->work_busy - p->work_done * p->busy) / det;
+  *a = (p->busy - *b * p->work_done) / n;
+  if (*b < 0) {
+    *b = 0;
+    *a = p->busy / n;
+  } else if (*a < 0) {
+    *a = 0;
+    *b = p->work_busy / p->work_work;
+  }
+}
+
 double perp_progress_left(const perp_progress *p)
 {
-  if (p->work_done <= 0 || p->busy <= 0) return (double)NAN;
-  return (p->work - p->work_done) * p->busy / p->work_done / p->jobs;
+  enum { MANY = 5 }; /* so many a job, and those that are under way no longer count */
+  double a, b;
+  if (p->done == 0 || p->busy <= 0) return (double)NAN;
+  progress_fit(p, &a, &b);
+  const double elapsed = perp_clock_wall() - p->begun;
+  const double beside = p->done < MANY * p->jobs ? 1 : fmax(1, elapsed * p->jobs / p->busy);
+  return beside * (a * (p->total - p->done) + b * (p->work - p->work_done)) / p->jobs;
 }
 
 void perp_progress_clear(perp_progress *p)
@@ -76,6 +99,8 @@ void perp_progress_step(perp_progress *p, double work, double seconds, bool fail
   p->failed += failed;
   p->work_done += work;
   p->busy += seconds;
+  p->work_work += work * work;
+  p->work_busy += work * seconds;
   if (p->out == NULL) return;
   double now = perp_clock_wall();
   if (now - p->shown > (p->terminal ? 0.1 : p->json ? 1 : 10) || (p->json && p->done == p->total))

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How far a run is, with the time left estimated from the work done, not from counts. */
+/* How far a run is, with the time left estimated from the work done, not from counts.
+ *
+ * The time of one thing is taken for a + b work, with a, b >= 0 fitted to those that are done (least squares): short things
+ * cost their start, long ones their work.  What goes beside them, of the process that counts, is in the ratio of the
+ * time that has passed to the time that they took. */
 #ifndef PERP_PROGRESS_H
 #define PERP_PROGRESS_H
 
@@ -19,9 +23,10 @@ typedef struct perp_progress {
   bool terminal, json;
   double begun, shown;
   int total, done, failed, jobs;
-  double work, work_done; /* any unit */
-  double busy;            /* s of processor time that work_done took */
-  int line;               /* width of the bar on the screen */
+  double work, work_done;      /* any unit */
+  double busy;                 /* s that work_done took */
+  double work_work, work_busy; /* sums of squares of work, and of products of work and s */
+  int line;                    /* width of the bar on the screen */
 } perp_progress;
 
 void perp_progress_begin(perp_progress *p, perp_progress_style style, const char *phase, int total,

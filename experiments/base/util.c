@@ -105,13 +105,29 @@ void perp_pool_free(perp_pool *pool)
   }
 }
 
+/* The slot of a text, or the free one where it belongs. */
+static int names_slot(const perp_names *names, const char *text)
+{
+  int k = (int)(perp_hash64(text, strlen(text), 0) & (uint64_t)(names->slots - 1));
+  while (names->slot[k] > 0 && strcmp(names->text[names->slot[k] - 1], text) != 0)
+    k = (k + 1) & (names->slots - 1);
+  return k;
+}
+
 int perp_names_index(perp_pool *pool, perp_names *names, const char *text, int most)
 {
-  for (int i = names->n; i-- > 0;) /* neighbours are often equal */
-    if (strcmp(names->text[i], text) == 0) return i;
+  if (names->n > 0 && strcmp(names->text[names->n - 1], text) == 0) return names->n - 1;
+  if (2 * names->n >= names->slots) { /* never more than half full */
+    names->slots = names->slots > 0 ? 2 * names->slots : 32;
+    names->slot = perp_pool_alloc(pool, (size_t)names->slots, sizeof *names->slot);
+    for (int i = 0; i < names->n; i++) names->slot[names_slot(names, names->text[i])] = i + 1;
+  }
+  const int k = names_slot(names, text);
+  if (names->slot[k] > 0) return names->slot[k] - 1;
   if (names->n == most) return -1;
   names->text = perp_pool_grown(pool, names->text, names->n, sizeof *names->text);
   names->text[names->n] = text;
+  names->slot[k] = names->n + 1;
   return names->n++;
 }
 
@@ -316,128 +332,16 @@ double perp_json_number(const struct json_t *value)
   return (double)NAN;
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------- */
+/* ---- numbers for people ------------------------------------------------------------------------------------ */
 
-void perp_table_init(perp_table *t, const char *align)
+const char *perp_number(double v, char buf[32])
 {
-  *t = (perp_table){ .columns = (int)strlen(align) };
-  if (t->columns > PERP_TABLE_COLUMNS) t->columns = PERP_TABLE_COLUMNS;
-  for (int c = 0; c < t->columns; c++) t->right[c] = align[c] == 'r';
-}
-
-void perp_table_put(perp_table *t, const char *fmt, ...)
-{
-  va_list ap;
-  va_start(ap, fmt);
-  t->cell = perp_xrealloc(t->cell, (size_t)t->n + 1, sizeof *t->cell);
-  t->cell[t->n++] = util_vprintf(fmt, ap);
-  va_end(ap);
-}
-
-void perp_table_row(perp_table *t, const char *const *text)
-{
-  for (int c = 0; c < t->columns; c++) perp_table_put(t, "%s", text[c] != NULL ? text[c] : "");
-}
-
-/* Columns of a terminal that a UTF-8 text takes (one each; no combining marks in our texts). */
-static int width_of(const char *s)
-{
-  int n = 0;
-  for (; *s != '\0'; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
-  return n;
-}
-
-void perp_table_print(const perp_table *t, FILE *out)
-{
-  int width[PERP_TABLE_COLUMNS] = { 0 }, total = 2 * (t->columns - 1);
-  for (int i = 0; i < t->n; i++) {
-    int w = width_of(t->cell[i]), *most = &width[i % t->columns];
-    if (w > *most) *most = w;
-  }
-  for (int c = 0; c < t->columns; c++) total += width[c];
-  while (total > PERP_TABLE_WIDTH) {
-    int widest = 0;
-    for (int c = 1; c < t->columns; c++)
-      if (width[c] > width[widest]) widest = c;
-    if (width[widest] <= 6) break;
-    width[widest]--;
-    total--;
-  }
-  for (int i = 0; i < t->n; i++) {
-    const char *s = t->cell[i];
-    int c = i % t->columns, w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
-    bool last = c == t->columns - 1;
-    if (w > width[c])
-      fprintf(out, "%.*s..", width[c] - 2, s);
-    else if (t->right[c])
-      fprintf(out, "%*s%s", pad, "", s);
-    else
-      fprintf(out, "%s%*s", s, last ? 0 : pad, "");
-    fputs(last ? "\n" : "  ", out);
-    if (i != t->columns - 1) continue;
-    for (int k = 0; k < t->columns; k++) { /* a line below the head */
-      for (int dash = 0; dash < width[k]; dash++) putc('-', out);
-      fputs(k < c ? "  " : "\n", out);
-    }
-  }
-}
-
-void perp_table_free(perp_table *t)
-{
-  for (int i = 0; i < t->n; i++) free(t->cell[i]);
-  free(t->cell);
-  *t = (perp_table){ 0 };
-}
-
-/* column: where the line stands, 0: it is empty; up to the indent there is no word yet */
-static void wrap_from(FILE *out, int column, int indent, const char *text)
-{
-  while (*text != '\0') {
-    while (*text == ' ') text++;
-    size_t n = strcspn(text, " \n");
-    if (n > 0) {
-      char word[512];
-      snprintf(word, sizeof word, "%.*s", (int)n, text);
-      int w = width_of(word);
-      if (column > indent && column + 1 + w > PERP_TABLE_WIDTH) {
-        putc('\n', out);
-        column = 0;
-      }
-      if (column == 0)
-        column = fprintf(out, "%*s", indent, "");
-      else if (column > indent)
-        column += fprintf(out, " ");
-      fputs(word, out);
-      column += w;
-      text += n;
-    }
-    if (*text == '\n') {
-      putc('\n', out);
-      column = 0;
-      text++;
-    }
-  }
-  if (column > 0) putc('\n', out);
-}
-
-void perp_wrap(FILE *out, int indent, const char *text)
-{
-  wrap_from(out, 0, indent, text);
-}
-
-void perp_wrapf(FILE *out, int indent, const char *fmt, ...)
-{
-  va_list ap;
-  va_start(ap, fmt);
-  char *text = util_vprintf(fmt, ap);
-  va_end(ap);
-  wrap_from(out, 0, indent, text);
-  free(text);
-}
-
-void perp_wrap_after(FILE *out, const char *label, int indent, const char *text)
-{
-  wrap_from(out, fprintf(out, "%-*s", indent, label), indent, text);
+  if (isnan(v))
+    snprintf(buf, 32, "-");
+  else
+    snprintf(buf, 32, v != 0 && isfinite(v) && (fabs(v) < 1e-3 || fabs(v) >= 1e5) ? "%.2e" : "%.3g",
+             v);
+  return buf;
 }
 
 const char *perp_brief(double v, char buf[32])

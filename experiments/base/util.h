@@ -33,6 +33,7 @@ void perp_pool_free(perp_pool *pool);
 typedef struct perp_names {
   int n;
   const char **text;
+  int *slot, slots; /* [slots] where a text stands, by its hash: number + 1, 0 free */
 } perp_names;
 /* The number of a text, which is added when it is new; -1 when there are `most` others (-1: no
  * limit). */
@@ -89,13 +90,17 @@ void perp_json_raw(perp_json *j, const char *key, const char *json);
 struct json_t;
 double perp_json_number(const struct json_t *value);
 
-/* ---- tables for people, 80 columns ------------------------------------------------------------------------- */
+/* ---- tables for people ------------------------------------------------------------------------- */
 
 enum { PERP_TABLE_COLUMNS = 16, PERP_TABLE_WIDTH = 80 };
+/* Columns of a stream: those of its terminal, else COLUMNS where it is set, else 80; at least 40. */
+int perp_width(FILE *out);
 typedef struct perp_table {
   int columns, n;
   bool right[PERP_TABLE_COLUMNS]; /* numbers */
-  char **cell;                    /* [n] row by row, owned */
+  int fold;    /* so many of the first columns may become lines above the rows that share them */
+  int spare;   /* so many of the last columns may be left out */
+  char **cell; /* [n] row by row, owned */
 } perp_table;
 /* The first row is the head; columns whose letter in align is 'r' are flush right. */
 void perp_table_init(perp_table *t, const char *align);
@@ -103,15 +108,20 @@ void perp_table_init(perp_table *t, const char *align);
 void perp_table_put(perp_table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* One row: `columns` strings, copied. */
 void perp_table_row(perp_table *t, const char *const *text);
-/* Columns that do not fit in 80 are shortened with "..", the widest first. */
-void perp_table_print(const perp_table *t, FILE *out);
+/* What does not fit in perp_width(out): the first columns become lines above the rows that share them (fold), as far as that
+ * needs and first where rows share them; such rows are put together.  Then words lose their ends ("accel.", all of a column
+ * alike), the last columns go (spare; then false is returned), and what is still too wide is shortened with "..", the widest
+ * first, where texts do not differ; none of it further than they can be told apart. */
+bool perp_table_print(const perp_table *t, FILE *out);
 void perp_table_free(perp_table *t);
-/* Text wrapped at 80 columns, every line indented. */
+/* Text wrapped at that width, every line indented. */
 void perp_wrap(FILE *out, int indent, const char *text);
 void perp_wrapf(FILE *out, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same behind a label that is shorter than the indent. */
 void perp_wrap_after(FILE *out, const char *label, int indent, const char *text);
 
+/* Figure of a table, three digits: "0.0123", "12.3", "1.23e-05"; "-" when NaN.  One form everywhere. */
+const char *perp_number(double v, char buf[32]);
 /* Number for people: 4 significant digits; "-" when NaN. */
 const char *perp_brief(double v, char buf[32]);
 /* "0.4 s", "12 s", "3 min 20 s", "2 h 05 min" */

@@ -6,7 +6,10 @@
 #include "experiments/lcp/kind_lcp.h"
 #include "experiments/lcp/lcp_cmd.h"
 #include "experiments/metrics/metrics.h"
+#include "experiments/plugins/cmd_scene.h"
 #include "experiments/plugins/plugin_files.h"
+#include "experiments/plugins/python_process.h"
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "models/models.h"
 
@@ -30,7 +33,7 @@ static void print_commands(FILE *out)
         "  perp COMMAND --help             options and an example of one command\n"
         "\n"
         "Every command takes --plugin FILE.so: solvers, scenes and metrics of your own\n"
-        "(perp new plugin; folders of them in PERP_PLUGIN_PATH).\n"
+        "(perp new plugin; folders of them in PERP_PLUGIN_PATH), in Python FILE.py.\n"
         "\n"
         "Exit status: 0 done, 2 usage, 3 invalid file, 4 nothing selected, 5 cells\n"
         "crashed or figures failed, 6 regression, 7 incomplete but resumable,\n"
@@ -54,7 +57,7 @@ static int load_plugins(perp_ctx *ctx, int *argc, char **argv)
       file = word + 9;
     else if (!only_words && strcmp(word, "--plugin") == 0) {
       if (i + 1 == *argc) {
-        perp_say_error("--plugin needs a value: FILE.so");
+        perp_say_error("--plugin needs a value: FILE.so or FILE.py");
         return PERP_EXIT_USAGE;
       }
       file = argv[++i];
@@ -103,12 +106,15 @@ const perp_command perp_completion_command = {
 
 /* In the order of the help. */
 const perp_command *const perp_commands[] = {
-  &perp_run_command,        &perp_simulate_command, &perp_list_command,   &perp_info_command,
-  &perp_status_command,     &perp_show_command,     &perp_report_command, &perp_explain_command,
-  &perp_rerun_command,      &perp_ref_command,      &perp_merge_command,  &perp_cluster_command,
-  &perp_compare_command,    &perp_export_command,   &perp_check_command,  &perp_plan_command,
-  &perp_lcp_command,        &perp_lesson_command,   &perp_new_command,    &perp_doctor_command,
-  &perp_completion_command, &perp_version_command,  &perp_test_command,   NULL
+  &perp_run_command,          &perp_simulate_command,   &perp_list_command,
+  &perp_info_command,         &perp_answer_command,     &perp_status_command,
+  &perp_show_command,         &perp_report_command,     &perp_explain_command,
+  &perp_rerun_command,        &perp_ref_command,        &perp_merge_command,
+  &perp_cluster_command,      &perp_compare_command,    &perp_export_command,
+  &perp_export_scene_command, &perp_check_command,      &perp_plan_command,
+  &perp_lcp_command,          &perp_lesson_command,     &perp_new_command,
+  &perp_doctor_command,       &perp_completion_command, &perp_version_command,
+  &perp_python_command,       &perp_test_command,       NULL
 };
 
 int perp_main(int argc, char **argv)
@@ -118,6 +124,8 @@ int perp_main(int argc, char **argv)
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
     return perp_refuse(&ctx, PERP_EXIT_INTERNAL);
   perp_register_kinds(kinds);
+  perp_register_study_loader(perp_plugin_load_named);
+  perp_scene_files_register(&ctx);
   int loaded = load_plugins(&ctx, &argc, argv);
   if (loaded >= 0) return loaded;
   if (argc < 2) {

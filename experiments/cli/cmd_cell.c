@@ -34,7 +34,7 @@ static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r,
   else if (rec->attempt == 0)
     snprintf(why, size, "it has not been run");
   else if (strcmp(code, rec->code) != 0)
-    snprintf(why, size, "its outside plug-in has changed since");
+    snprintf(why, size, "its outside plug-in, or the file of its scene, has changed since");
   else if (missing > 0) {
     snprintf(why, size, "its results are kept (attempt %d); %d of %d timing rounds are missing",
              rec->attempt, missing, r->study->measure.repeats);

@@ -2,14 +2,17 @@
 /* perp cluster: a study as jobs for Slurm or GNU parallel.
  *
  * The tasks are shards of one run that share its results folder: each writes a journal of its own,
- * so they need nothing from each other, and a task that is run again does what is missing.  A
- * scheduler takes longer to start a task than most cells take to run, so cells are packed into
- * tasks of a wanted length. */
+ * so they need nothing from each other, and a task that is run again does what is missing; the
+ * scripts ask `perp status --tasks` which ones have something left, and submit these.  A scheduler
+ * takes longer to start a task than most cells take to run, so cells are packed into tasks of a
+ * wanted length. */
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/cli/command.h"
 #include "experiments/cli/templates.h"
+#include "experiments/run/folder.h"
 #include "experiments/run/program.h"
 #include "experiments/base/shell.h"
+#include "experiments/scenes/scene_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -24,7 +27,10 @@ struct cluster {
   const perp_study *study;
   perp_plan plan;
   char dir[4096], here[4096], *program; /* absolute */
-  int tasks, jobs;
+  /* for Slurm; NULL: as the cluster has it */
+  const char *partition, *account, *memory, *container;
+  double limit; /* s, of a task; 0: from the estimate */
+  int tasks, jobs, array_limit, at_once;
   bool slurm;
   double seconds; /* of a task, estimated; NaN: unknown */
 };
@@ -57,9 +63,39 @@ static perp_status write_study(struct cluster *c)
   fprintf(f, "# %s, as it is run: profile and --set merged\n", c->study->name);
   perp_tree_write(c->study->root, f);
   fclose(f);
-  const perp_status status = write_script(c, "study.yaml", text, n);
+  perp_status status = write_script(c, "study.yaml", text, n);
   free(text);
+  char *folder = perp_xprintf("%s/cluster", c->dir);
+  if (status == PERP_OK) status = perp_scene_files_keep(c->ctx, folder, c->study->file);
+  free(folder);
   return status;
+}
+
+/* What every sbatch is given; the words hold nothing that a shell would read. */
+static const char *sbatch_options(struct cluster *c)
+{
+  /* three times the estimate and ten minutes: a limit that ends what hangs, not what is slow */
+  const double minutes = c->limit > 0           ? c->limit / 60
+                         : isfinite(c->seconds) ? 3 * c->seconds / 60 + 10
+                                                : 60;
+  perp_text t = { 0 };
+  perp_text_add(&t, "--cpus-per-task=%d --time=%d", c->jobs, (int)ceil(minutes));
+  if (c->partition != NULL) perp_text_add(&t, " --partition=%s", c->partition);
+  if (c->account != NULL) perp_text_add(&t, " --account=%s", c->account);
+  if (c->memory != NULL) perp_text_add(&t, " --mem=%s", c->memory);
+  const char *kept = perp_pool_strdup(&c->plan.pool, t.s);
+  perp_text_free(&t);
+  return kept;
+}
+
+/* The folder knows its study and plan from now on: tasks only add journals. */
+static perp_status cmd_cluster_write_plan(struct cluster *c, const char *plugins)
+{
+  const perp_selection all = { .plugins = plugins };
+  PERP_TRY(perp_results_refuse_older(c->ctx, c->dir, NULL));
+  PERP_TRY(perp_folder_study(c->ctx, c->dir, c->study));
+  return perp_plan_write(c->ctx, perp_pool_printf(&c->plan.pool, "%s/plan.jsonl", c->dir), c->study,
+                         &c->plan, &all);
 }
 
 static perp_status write_all(struct cluster *c)
@@ -71,20 +107,24 @@ static perp_status write_all(struct cluster *c)
   perp_pool *pool = &c->plan.pool;
   perp_text plugins = { 0 };
   perp_plugin_arguments(&plugins);
-  /* three times the estimate and ten minutes: a limit that ends what hangs, not what is slow */
-  const int minutes = isfinite(c->seconds) ? (int)ceil(3 * c->seconds / 60) + 10 : 60;
-  const perp_mark marks[] = { { "@NAME@", c->study->name },
-                              { "@TASKS@", perp_pool_printf(pool, "%d", c->tasks) },
-                              { "@JOBS@", perp_pool_printf(pool, "%d", c->jobs) },
-                              { "@MINUTES@", perp_pool_printf(pool, "%d", minutes) },
-                              { "@HERE@", cluster_word(pool, c->here, "") },
-                              { "@PERP@", cluster_word(pool, c->program, "") },
-                              { "@STUDY@", cluster_word(pool, c->dir, "/cluster/study.yaml") },
-                              { "@FOLDER@", cluster_word(pool, c->dir, "/cluster") },
-                              { "@DIR@", cluster_word(pool, c->dir, "") },
-                              { "@PLUGINS@", plugins.s != NULL ? plugins.s : "" } };
+  const perp_mark marks[] = {
+    { "@NAME@", c->study->name },
+    { "@TASKS@", perp_pool_printf(pool, "%d", c->tasks) },
+    { "@JOBS@", perp_pool_printf(pool, "%d", c->jobs) },
+    { "@SBATCH@", sbatch_options(c) },
+    { "@ARRAYLIMIT@", perp_pool_printf(pool, "%d", c->array_limit) },
+    { "@ATONCE@", c->at_once > 0 ? perp_pool_printf(pool, "%%%d", c->at_once) : "" },
+    { "@HERE@", cluster_word(pool, c->here, "") },
+    { "@PERP@", c->container != NULL ? perp_pool_printf(pool, "%s perp", c->container)
+                                     : cluster_word(pool, c->program, "") },
+    { "@STUDY@", cluster_word(pool, c->dir, "/cluster/study.yaml") },
+    { "@FOLDER@", cluster_word(pool, c->dir, "/cluster") },
+    { "@DIR@", cluster_word(pool, c->dir, "") },
+    { "@PLUGINS@", plugins.s != NULL ? plugins.s : "" }
+  };
   perp_status status = perp_make_part(c->ctx, c->dir, "cluster");
   if (status == PERP_OK) status = write_study(c);
+  if (status == PERP_OK) status = cmd_cluster_write_plan(c, plugins.s);
   for (int i = 0; i < 3 && status == PERP_OK; i++) {
     perp_text text = { 0 };
     status = perp_template_fill(c->ctx, scripts[i][1], marks, sizeof marks / sizeof *marks, &text);
@@ -93,6 +133,46 @@ static perp_status write_all(struct cluster *c)
   }
   perp_text_free(&plugins);
   return status;
+}
+
+/* A word of a Slurm option; NULL: not given. */
+static int cmd_cluster_word(const perp_args *args, const char *name, const char **word)
+{
+  *word = perp_args_get(args, name);
+  if (*word == NULL) return -1;
+  if ((*word)[0] != '\0' && (*word)[0] != '-' &&
+      (*word)[strspn(
+          *word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:@+-")] == '\0')
+    return -1;
+  return perp_usage_error(args, "--%s: '%s' is no name that Slurm takes", name, *word);
+}
+
+static int read_slurm(struct cluster *c, const perp_args *args)
+{
+  static const char *const slurm_only[] = { "partition", "account",     "memory",
+                                            "time",      "array-limit", "at-once" };
+  for (size_t i = 0; i < sizeof slurm_only / sizeof *slurm_only && !c->slurm; i++)
+    if (perp_option_given(args, slurm_only[i]))
+      return perp_usage_error(args, "--%s is for slurm", slurm_only[i]);
+  int64_t array_limit = 0, at_once = 0;
+  int status = cmd_cluster_word(args, "partition", &c->partition);
+  if (status < 0) status = cmd_cluster_word(args, "account", &c->account);
+  if (status < 0) status = perp_option_int(c->ctx, args, "array-limit", 1, 4000000, &array_limit);
+  if (status < 0) status = perp_option_int(c->ctx, args, "at-once", 1, 4000000, &at_once);
+  if (status < 0) status = perp_option_parsed(c->ctx, args, "time", perp_parse_duration, &c->limit);
+  c->array_limit = (int)array_limit;
+  c->at_once = (int)at_once;
+  if (status >= 0) return status;
+  c->memory = perp_args_get(args, "memory");
+  const size_t digits = c->memory != NULL ? strspn(c->memory, "0123456789") : 0;
+  if (c->memory != NULL && (digits == 0 || c->memory[0] == '0' ||
+                            strspn(c->memory + digits, "KMGT") != strlen(c->memory + digits) ||
+                            strlen(c->memory + digits) > 1))
+    return perp_usage_error(args, "--memory: a number with K, M, G or T: got '%s'", c->memory);
+  c->container = perp_args_get(args, "container");
+  if (c->container != NULL && (c->container[0] == '\0' || strchr(c->container, '\n') != NULL))
+    return perp_usage_error(args, "--container: one line, the command that perp is put behind");
+  return -1;
 }
 
 static int cmd_cluster_read_numbers(struct cluster *c, const perp_args *args, double *target)
@@ -105,6 +185,7 @@ static int cmd_cluster_read_numbers(struct cluster *c, const perp_args *args, do
     status = perp_option_parsed(c->ctx, args, "target-time", perp_parse_duration, target);
   c->tasks = (int)tasks;
   c->jobs = (int)jobs;
+  if (status < 0) status = read_slurm(c, args);
   if (status >= 0 || *target > 0) return status;
   return perp_usage_error(args, "--target-time: must be positive");
 }
@@ -185,6 +266,17 @@ static const perp_flag cluster_flags[] = {
     "number of tasks (default: from some cells that are tried, and --target-time)" },
   { "target-time", 0, "TIME", "how long a task shall take (default 10m)" },
   { "jobs", 'j', "N", "cells at a time in one task (default 1)" },
+  { "partition", 0, "NAME", "Slurm: where the tasks run" },
+  { "account", 0, "NAME", "Slurm: whom they are charged to" },
+  { "memory", 0, "SIZE", "Slurm: of a task, 2G" },
+  { "time", 0, "TIME",
+    "Slurm: limit of a task, 30m (default: three times the estimate and ten minutes)" },
+  { "array-limit", 0, "N",
+    "Slurm: tasks in one array; more are submitted as several (default: MaxArraySize of the "
+    "cluster, which start.sh asks for)" },
+  { "at-once", 0, "N", "Slurm: tasks of an array that may run at a time" },
+  { "container", 0, "CMD",
+    "run the perp of a container: what is put before `perp`, 'apptainer exec perp.sif'" },
   { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
   { "submit", 0, NULL, "start them now" },
   { "write-only", 0, NULL, "write the scripts and say how to start them (the default)" },
@@ -194,13 +286,16 @@ static const perp_flag cluster_flags[] = {
 const perp_command perp_cluster_command = {
   .cli.name = "cluster",
   .cli.usage = "slurm|parallel STUDY [options]",
-  .cli.summary = "Writes a study as jobs: DIR/cluster/start.sh submits a Slurm job array, or runs "
+  .cli.summary = "Writes a study as jobs: DIR/cluster/start.sh submits Slurm job arrays, or runs "
                  "GNU parallel (xargs where it is missing), and finishes with the tables and the "
-                 "report. Tasks share the results folder; one that was killed is just run again.",
+                 "report. Tasks share the results folder, each with a journal of its own. Run "
+                 "again, start.sh submits the tasks that are not complete: those that were killed, "
+                 "or whose node never came back.",
   .cli.more = "Without a folder that all machines see: run the shards that perp plan STUDY "
               "--shards N prints, then perp merge.",
-  .cli.example =
-      "perp cluster slurm kkt-scaling --set profile=full -o /shared/kkt --target-time 20m --submit",
+  .cli.example = "perp cluster slurm kkt-scaling --set profile=full -o /shared/kkt --partition "
+                 "short --memory 2G "
+                 "--time 30m --target-time 20m --submit",
   .cli.flags = cluster_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,

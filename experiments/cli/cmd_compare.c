@@ -2,11 +2,13 @@
 /* perp compare: two runs of one study, before and after a change. */
 #include "experiments/cli/command.h"
 #include "experiments/cli/compare.h"
+#include "experiments/run/commits.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The processor that made a run; "" when unknown. */
 static char *cmd_compare_processor(const perp_results *r)
@@ -181,6 +183,35 @@ static int run_compare(perp_compare *c)
   return status;
 }
 
+/* With --study both sides are commits: what they have built and computed is compared. */
+static int run_commits(perp_compare *c, const perp_args *args, perp_commits *commits,
+                       const char **name)
+{
+  const char *study = perp_args_get(args, "study"), *given = perp_args_get(args, "output");
+  if (study == NULL)
+    return given != NULL || perp_option_given(args, "set")
+               ? perp_usage_error(args, "-o and --set are for two commits, with --study")
+               : -1;
+  if (c->with[0] != NULL)
+    return perp_usage_error(args, "--study and --again-with contradict each other");
+  char *path = perp_study_find(c->ctx, study);
+  if (path == NULL) return perp_usage_error(args, "%s", c->ctx->msg);
+  char *out = given != NULL ? perp_xstrdup(given)
+                            : perp_xprintf("results/compare-%ld", (long)getpid());
+  const perp_status status = perp_commits_run(c->ctx, args, path, out, commits);
+  free(path);
+  free(out);
+  if (status != PERP_OK)
+    return perp_refuse(c->ctx, status == PERP_ERR_ARG ? PERP_EXIT_USAGE : PERP_EXIT_INFRA);
+  for (int side = 0; side < 2; side++) {
+    name[side] = commits->result[side];
+    if (!c->as_recorded)
+      c->with[side] =
+          commits->program[side]; /* they were built here, from the tree of the person */
+  }
+  return -1;
+}
+
 static int cmd_compare(perp_ctx *ctx, const perp_args *args)
 {
   const char *plugins[PERP_ARGS_MAX];
@@ -200,9 +231,15 @@ static int cmd_compare(perp_ctx *ctx, const perp_args *args)
   if (status < 0) status = cmd_compare_read_classes(args, &c);
   if (status < 0) status = read_tolerance(args, "time-tol", &c.time_tol);
   if (status < 0) status = read_tolerance(args, "accuracy-tol", &c.accuracy_tol);
-  if (status < 0) status = perp_results_open(ctx, args->arg[0], &c.base);
-  if (status >= 0) return status;
-  status = perp_results_open(ctx, args->arg[1], &c.now);
+  perp_commits commits = { 0 };
+  const char *name[2] = { args->arg[0], args->arg[1] };
+  if (status < 0) status = run_commits(&c, args, &commits, name);
+  if (status < 0) status = perp_results_open(ctx, name[0], &c.base);
+  if (status >= 0) {
+    perp_commits_free(&commits);
+    return status;
+  }
+  status = perp_results_open(ctx, name[1], &c.now);
   if (status < 0) {
     if (strcmp(c.base.study->kind->name, c.now.study->kind->name) != 0) {
       perp_say("error: %s is a study of kind %s, %s of kind %s", c.base.dir,
@@ -213,6 +250,7 @@ static int cmd_compare(perp_ctx *ctx, const perp_args *args)
     perp_results_free(&c.now);
   }
   perp_results_free(&c.base);
+  perp_commits_free(&commits);
   free(c.a);
   free(c.b);
   return status;
@@ -231,6 +269,10 @@ static const perp_flag compare_flags[] = {
   { "again", 0, "N",
     "with --again-with: time all cells, N blocks of four (new and old alternate), and compare "
     "these times" },
+  { "study", 0, "STUDY",
+    "BASE and NEW are commits of perp: build both, run this study with both in turn, and compare" },
+  { "output", 'o', "DIR", "with --study: where the results go (default: results/compare-...)" },
+  { "set", 0, "KEY=VALUE", "with --study: change it, as in perp run" },
   { "as-recorded", 0, NULL, "start no program: the times of the journals only" },
   { "json", 0, NULL, "as JSON" },
   { 0 }
@@ -250,7 +292,11 @@ const perp_command perp_compare_command = {
       "--keep-program keeps copies) a difference in time is a suspicion at first: the cells of it "
       "are timed again, by both programs in turn, and that decides. The hashes are a check: a "
       "program that did not make the folder is refused. Without --again-with times are compared as "
-      "recorded, and the command that would time again is printed.",
+      "recorded, and the command that would time again is printed.\n\nWith --study the two sides "
+      "are "
+      "commits (HEAD~1, a tag) of the tree that perp runs from: each is checked out in a temporary "
+      "git "
+      "worktree, built with meson, and the study is run with both in turn, part by part.",
   .cli.more = "Exit status 6: a regression.",
   .cli.example = "perp compare results/before results/after --fail-on time",
   .cli.flags = compare_flags,

@@ -44,8 +44,9 @@ static void end_row(struct form *o)
   o->column = 0;
 }
 
-static void write_table(const perp_results *r, FILE *f, bool gnuplot)
+static void write_table(const perp_ctx *ctx, perp_results *r, FILE *f, bool gnuplot)
 {
+  const perp_names parts = perp_results_part_columns(r);
   const perp_study *s = r->study;
   struct form o = { gnuplot, f, 0 };
   if (gnuplot)
@@ -60,6 +61,7 @@ static void write_table(const perp_results *r, FILE *f, bool gnuplot)
   static const char *const counts[] = { "problems", "unsolved", "share", "partial", "reached" };
   for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) cmd_export_put_text(&o, counts[k]);
   for (int p = 0; p < s->n_params; p++) cmd_export_put_text(&o, s->kind->params[p].key);
+  for (int k = 0; k < parts.n; k++) cmd_export_put_text(&o, parts.text[k]);
   for (int m = 0; m < s->n_metrics; m++)
     if (!s->metric[m].timing) cmd_export_put_text(&o, s->metric[m].name);
   for (int m = 0; m < s->n_metrics; m++)
@@ -83,6 +85,11 @@ static void write_table(const perp_results *r, FILE *f, bool gnuplot)
         put_real(&o, text[0] != '\0' ? strtod(text, NULL) : (double)NAN);
       else
         cmd_export_put_text(&o, text);
+    }
+    for (int k = 0; k < parts.n; k++) {
+      char text[PERP_TEXT_MAX + 2];
+      perp_results_part(ctx, r, i, parts.text[k], text, sizeof text);
+      cmd_export_put_text(&o, text);
     }
     for (int m = 0; m < s->n_metrics; m++)
       if (!s->metric[m].timing) put_real(&o, r->record[i].value[m]);
@@ -162,7 +169,7 @@ static int cmd_export(perp_ctx *ctx, const perp_args *args)
     if (form == JSONL)
       write_jsonl(&r, o.f);
     else
-      write_table(&r, o.f, form == GNUPLOT);
+      write_table(ctx, &r, o.f, form == GNUPLOT);
     if (!to_stdout) done = perp_out_close(ctx, &o, true);
   }
   perp_results_free(&r);
@@ -178,9 +185,11 @@ static const perp_flag export_flags[] = {
 const perp_command perp_export_command = {
   .cli.name = "export",
   .cli.usage = "DIR --to csv|jsonl|gnuplot|hdf5 [-o FILE]",
-  .cli.summary = "Writes all cells of a results folder as one table: parameters, every metric, "
-                 "times (min, median, max over the rounds; jsonl: all rounds). derived/cells.csv "
-                 "of the folder has the recorded metrics alone.",
+  .cli.summary =
+      "Writes all cells of a results folder as one table: parameters, names and options of "
+      "parts in columns of their own, every metric, "
+      "times (min, median, max over the rounds; jsonl: all rounds). derived/cells.csv "
+      "of the folder has the recorded metrics alone.",
   .cli.example = "perp export results/chain6-stab --to gnuplot -o chain6.dat",
   .cli.flags = export_flags,
   .cli.min_args = 1,

@@ -94,8 +94,8 @@ static void show_results(struct session *s, perp_results *r)
   const perp_claim_result *claims = perp_results_claims(s->ctx, r);
   for (int i = 0; i < r->study->n_claims; i++) {
     perp_text t = { 0 };
-    perp_text_add(&t, "%s: %s [%.3g against %.3g]", perp_verdict_name(claims[i].verdict),
-                  claims[i].claim->text, claims[i].left, claims[i].right);
+    perp_text_add(&t, "%s: %s%s", perp_verdict_name(claims[i].verdict), claims[i].claim->text,
+                  perp_claim_sides(&r->pool, &claims[i]));
     perp_wrap(stdout, 2, t.s);
     perp_text_free(&t);
   }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp list, perp info */
 #include "experiments/cli/cli.h"
+#include "experiments/plugins/cmd_scene.h"
+#include "experiments/scenes/scene_file.h"
 #include "experiments/study/describe.h"
 #include "experiments/study/study.h"
 #include "experiments/base/tree.h"
@@ -231,6 +233,19 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
   perp_json j = { .out = stdout, .indent = true };
   const char *names[MOST];
   int n_names = 0, found = 0;
+  if (perp_scene_file_named(name)) {
+    const int refused = perp_command_scene(ctx, name);
+    const perp_desc *file = refused < 0 ? perp_find(ctx, PERP_KIND_scene, name) : NULL;
+    if (refused >= 0) return refused;
+    if (file == NULL) return perp_usage_error(args, "options are not for perp info: %s", name);
+    if (json) perp_json_open(&j, NULL, '[');
+    if (json)
+      perp_describe_json(&j, PERP_KIND_scene, file);
+    else
+      info_text(PERP_KIND_scene, file);
+    if (json) perp_json_close(&j, ']');
+    return PERP_EXIT_OK;
+  }
   for (int i = 0; i < N_KINDS; i++) {
     if (kinds[i].kind == PERP_KIND_NONE || (only >= 0 && i != only)) continue;
     const perp_desc *d;
@@ -263,7 +278,7 @@ const perp_command perp_info_command = {
   .cli.name = "info",
   .cli.usage = "[KIND] NAME [--json]",
   .cli.summary = "Everything about one part: what it does, its source, order, capabilities and "
-                 "options with unit, range and default.",
+                 "options with unit, range and default. A scene file is a part, too.",
   .cli.example = "perp info baumgarte  # or, where a name is used twice: perp info stab none",
   .cli.flags = info_flags,
   .cli.min_args = 1,

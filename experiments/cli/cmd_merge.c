@@ -4,9 +4,11 @@
  * The journals are the results: they are copied beside each other, together with what cells left in
  * series, log, env and problems; study and plan must be the same everywhere.  Cells that were
  * computed more than once must have come out the same. */
+#include "experiments/answers/answers.h"
 #include "experiments/report/report.h"
 #include "experiments/cli/command.h"
 #include "experiments/base/shell.h"
+#include "experiments/scenes/scene_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -83,6 +85,9 @@ static perp_status write_folder(perp_ctx *ctx, const perp_join *g, const char *d
     free(a);
     free(b);
   }
+  char *study = perp_xprintf("%s/study.yaml", g->part[0].dir);
+  if (status == PERP_OK) status = perp_scene_files_keep(ctx, dir, study);
+  free(study);
   char *plan = perp_xprintf("%s/plan.jsonl", dir);
   perp_selection selection = cmd_merge_joined(g);
   if (status == PERP_OK)
@@ -101,6 +106,8 @@ static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, 
   if (g->duplicates > 0) printf(", %d of them computed more than once", g->duplicates);
   if (missing > 0) printf(", %d missing", missing);
   printf("\ntables  %s/derived/cells.csv, timing.csv\n", dir);
+  fflush(stdout);
+  perp_results_warn_unlike(&r);
   char page[4096];
   perp_report_request request = { 0 };
   if (code == PERP_EXIT_OK && report) {

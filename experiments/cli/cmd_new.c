@@ -15,8 +15,8 @@ static const char *const kinds[] = { "lcp",     "ode",         "kkt",   "stab",
                                      "contact", "formulation", "scene", "metric" };
 
 struct words {
-  const char *name, *kind;
-  char ident[64], *make; /* make: the path of perp in a makefile */
+  const char *name, *kind, *file; /* file: that is loaded, of a plug-in */
+  char ident[64], *make;          /* make: the path of perp in a makefile */
 };
 
 /* A path as a word of a shell in the value of a variable of make. */
@@ -36,11 +36,13 @@ static char *make_word(const char *path)
 static perp_status write_one(perp_ctx *ctx, const struct words *w, const char *source,
                              const char *path)
 {
-  const perp_mark marks[] = {
-    { "@NAME@", w->name }, { "@IDENT@", w->ident }, { "@KIND@", w->kind }, { "@PERP@", w->make }
-  };
+  const perp_mark marks[] = { { "@NAME@", w->name },
+                              { "@IDENT@", w->ident },
+                              { "@KIND@", w->kind },
+                              { "@PERP@", w->make },
+                              { "@FILE@", w->file } };
   perp_text out = { 0 };
-  perp_status status = perp_template_fill(ctx, source, marks, 4, &out);
+  perp_status status = perp_template_fill(ctx, source, marks, sizeof marks / sizeof *marks, &out);
   if (status == PERP_OK && perp_exists(path))
     status = PERP_FAIL(ctx, PERP_ERR_ARG, "%s exists already; nothing is overwritten", path);
   if (status == PERP_OK) status = perp_write_file(ctx, path, out.s, out.n);
@@ -65,6 +67,14 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
   if (perp_choose(args, "there is no template for a plug-in of kind", w->kind, kinds,
                   sizeof kinds / sizeof *kinds, "") < 0)
     return PERP_EXIT_USAGE;
+  static const char *const languages[] = { "c", "python" };
+  const char *language = perp_args_get(args, "language");
+  if (language != NULL && perp_choose(args, "unknown language", language, languages, 2, "") < 0)
+    return PERP_EXIT_USAGE;
+  const bool python = language != NULL && strcmp(language, "python") == 0;
+  if (python && strcmp(w->kind, "lcp") != 0)
+    return perp_usage_error(args, "a %s is written in C: in Python there are solvers of kind lcp",
+                            w->kind);
   const char *name = perp_args_get(args, "name");
   char usual[32];
   snprintf(usual, sizeof usual, "my-%s", w->kind);
@@ -84,21 +94,30 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
   const char *dir = perp_args_get(args, "output");
   if (dir == NULL) dir = w->name;
   perp_status status = perp_make_dirs(ctx, dir);
-  char source[2][32];
-  snprintf(source[0], sizeof source[0], "%s.c", w->kind);
-  snprintf(source[1], sizeof source[1], "%s.yaml", w->kind);
-  const char *const from[] = { source[0], "Makefile", source[1], "README.md" };
-  char *target = perp_xprintf("%s.c", w->name);
-  const char *const to[] = { target, "Makefile", "study.yaml", "README.md" };
-  for (int i = 0; i < 4 && status == PERP_OK; i++) {
-    char *path = perp_xprintf("%s/%s", dir, to[i]);
-    status = write_one(ctx, w, from[i], path);
+  char *source = perp_xprintf("%s.%s", w->kind, python ? "py" : "c");
+  char *study = perp_xprintf("%s.yaml", w->kind);
+  char *target = perp_xprintf("%s.%s", w->name, python ? "py" : "c");
+  char *object = perp_xprintf("%s.%s", w->name, python ? "py" : "so");
+  w->file = object;
+  const char *const files[][2] = { { source, target },
+                                   { study, "study.yaml" },
+                                   { python ? "README-python.md" : "README.md", "README.md" },
+                                   { python ? NULL : "Makefile", "Makefile" } };
+  for (int i = 0; i < 4 && files[i][0] != NULL && status == PERP_OK; i++) {
+    char *path = perp_xprintf("%s/%s", dir, files[i][1]);
+    status = write_one(ctx, w, files[i][0], path);
     free(path);
   }
-  free(target);
+  free(source);
+  free(study);
   perp_text folder = { 0 };
   perp_shell_path(&folder, dir);
-  if (status == PERP_OK) perp_say("next: make -C %s check", folder.s);
+  if (status == PERP_OK && python)
+    perp_say("next: perp test --plugin %s/%s", folder.s, target);
+  else if (status == PERP_OK)
+    perp_say("next: make -C %s check", folder.s);
+  free(target);
+  free(object);
   perp_text_free(&folder);
   return cmd_new_ended(status, ctx);
 }
@@ -106,10 +125,10 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
 static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
 {
   if (args->n > 1) return perp_usage_error(args, "one argument too many: '%s'", args->arg[1]);
-  const char *file = perp_args_get(args, "output");
-  if (file == NULL) file = "my-study.yaml";
+  const char *file = perp_args_get(args, "output"), *given = perp_args_get(args, "name");
+  char *usual = perp_xprintf("%s.yaml", given != NULL ? given : "my-study");
+  if (file == NULL) file = usual;
   char *name = perp_base_name(file, ".yaml");
-  const char *given = perp_args_get(args, "name");
   w->name = given != NULL ? given : name;
   w->kind = "simulate";
   int code = cmd_new_ended(write_one(ctx, w, "study.yaml", file), ctx);
@@ -117,40 +136,76 @@ static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
   perp_shell_path(&path, file);
   if (code == PERP_EXIT_OK) perp_say("next: perp check %s, perp run %s", path.s, path.s);
   perp_text_free(&path);
+  free(usual);
   free(name);
   return code;
+}
+
+/* A scene file, and the table of events that it names. */
+static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
+{
+  if (args->n > 1) return perp_usage_error(args, "one argument too many: '%s'", args->arg[1]);
+  const char *file = perp_args_get(args, "output"), *given = perp_args_get(args, "name");
+  char *usual = perp_xprintf("%s.yaml", given != NULL ? given : "my-scene");
+  if (file == NULL) file = usual;
+  char *name = perp_base_name(file, ".yaml"), *dot = perp_xstrdup(file);
+  const size_t n = strlen(file);
+  if (n > 5 && strcmp(file + n - 5, ".yaml") == 0) dot[n - 5] = '\0';
+  char *table = perp_xprintf("%s-events.csv", dot);
+  w->name = name;
+  w->kind = "scene";
+  perp_status status = n > 5 && strcmp(file + n - 5, ".yaml") == 0
+                           ? PERP_OK
+                           : PERP_FAIL(ctx, PERP_ERR_ARG,
+                                       "a scene file is called NAME.yaml: got %s", file);
+  if (status == PERP_OK) status = write_one(ctx, w, "scene-file.yaml", file);
+  if (status == PERP_OK) status = write_one(ctx, w, "scene-events.csv", table);
+  perp_text path = { 0 };
+  perp_shell_path(&path, file);
+  if (status == PERP_OK) perp_say("next: perp check %s, perp simulate %s", path.s, path.s);
+  perp_text_free(&path);
+  free(usual);
+  free(name);
+  free(dot);
+  free(table);
+  return cmd_new_ended(status, ctx);
 }
 
 static int cmd_new(perp_ctx *ctx, const perp_args *args)
 {
   char *program = perp_program_path();
-  struct words w = { .kind = "", .make = make_word(program[0] != '\0' ? program : "perp") };
+  struct words w = { .kind = "",
+                     .file = "",
+                     .make = make_word(program[0] != '\0' ? program : "perp") };
   int (*const make)(perp_ctx *, const perp_args *,
                     struct words *) = strcmp(args->arg[0], "plugin") == 0  ? new_plugin
                                       : strcmp(args->arg[0], "study") == 0 ? new_study
+                                      : strcmp(args->arg[0], "scene") == 0 ? new_scene
                                                                            : NULL;
   const int status = make != NULL ? make(ctx, args, &w) : -1;
   free(program);
   free(w.make);
   if (status >= 0) return status;
-  static const char *const what[] = { "study", "plugin" };
-  const char *close = perp_closest(args->arg[0], what, 2);
-  return perp_usage_error(args, "new what? '%s' is neither study nor plugin%s%s%s", args->arg[0],
-                          close != NULL ? "; did you mean '" : "", close != NULL ? close : "",
-                          close != NULL ? "'?" : "");
+  static const char *const what[] = { "study", "scene", "plugin" };
+  const char *close = perp_closest(args->arg[0], what, 3);
+  return perp_usage_error(args, "new what? '%s' is neither study nor scene nor plugin%s%s%s",
+                          args->arg[0], close != NULL ? "; did you mean '" : "",
+                          close != NULL ? close : "", close != NULL ? "'?" : "");
 }
 
 static const perp_flag new_flags[] = {
   { "output", 'o', "PATH",
-    "file of the study (default my-study.yaml), folder of the plug-in (default its name)" },
+    "file of the study or scene (default NAME.yaml), folder of the plug-in (default its name)" },
+  { "language", 0, "LANG", "of the plug-in: c (default) or python (kind lcp)" },
   { "name", 0, "NAME", "what it is called (default my-KIND, or the name of the file)" },
   { 0 }
 };
 
 const perp_command perp_new_command = {
   .cli.name = "new",
-  .cli.usage = "study | plugin KIND [options]",
-  .cli.summary = "Writes a study to begin with, or the folder of a plug-in of kind lcp, ode, kkt, "
+  .cli.usage = "study | scene | plugin KIND [options]",
+  .cli.summary = "Writes a study or a scene file to begin with, or the folder of a plug-in of kind "
+                 "lcp, ode, kkt, "
                  "stab, contact, formulation, scene or metric that builds, passes the contract "
                  "tests and stands in a study as it is.",
   .cli.more = "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
@@ -158,6 +213,6 @@ const perp_command perp_new_command = {
   .cli.flags = new_flags,
   .cli.min_args = 1,
   .cli.max_args = 2,
-  .summary = "a study or a plug-in to begin with",
+  .summary = "a study, a scene or a plug-in to begin with",
   .run = cmd_new
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp run, check, plan */
+#include "experiments/plugins/cmd_scene.h"
+#include "experiments/scenes/scene_file.h"
 #include "experiments/plugins/plugin_files.h"
 #include "experiments/report/report.h"
 #include "experiments/report/web.h"
@@ -84,7 +86,8 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
   if (o->quiet) o->progress = PERP_PROGRESS_NONE;
   /* programs read objects, and nothing else, until there is an error */
   if (o->progress == PERP_PROGRESS_JSON) o->quiet = true;
-  if (perp_option_given(args, "no-report")) o->report = NULL;
+  o->journal_only = perp_option_given(args, "journal-only");
+  if (perp_option_given(args, "no-report") || o->journal_only) o->report = NULL;
   if (o->fresh && perp_option_given(args, "resume"))
     return perp_usage_error(args, "--fresh and --resume contradict each other");
   const int first = PERP_CELL_FIXED_WORK, causes = PERP_CELL_SKIPPED + 1 - first;
@@ -139,6 +142,10 @@ static const perp_flag run_flags[] = {
     "keep a copy of the program and its plug-ins in the results folder, for perp compare "
     "--again-with after a rebuild" },
   { "no-report", 0, NULL, "tables only, no report.html" },
+  { "journal-only", 0, NULL,
+    "results only, no tables either: for one of many parts that share a folder (perp cluster); "
+    "perp "
+    "report makes them" },
   { "progress", 0, "STYLE",
     "auto (a bar on a terminal, else lines), plain, json (an object a line), none" },
   { "quiet", 'q', NULL, "no progress, and no messages but errors" },
@@ -148,7 +155,7 @@ static const perp_flag run_flags[] = {
 const perp_command perp_run_command = {
   .cli.name = "run",
   .cli.usage = "STUDY [options]",
-  .cli.summary = "Runs a study: every combination of its grid in a process of its own, measured "
+  .cli.summary = "Runs a study: every combination of its grid in a process apart, measured "
                  "against ground truth. STUDY is a file or the name of one that comes with perp "
                  "(perp list studies). Without --set profile=NAME the profile `short` is taken "
                  "where the study has one. Running it again does what is missing.",
@@ -276,11 +283,23 @@ static void print_pilot(perp_ctx *ctx, const perp_study *study, const perp_plan 
     perp_print_error(ctx);
 }
 
+/* A file with its parameters, or one whose schema is that of scenes. */
+static bool check_is_scene(const char *name)
+{
+  if (!perp_scene_file_named(name)) return false;
+  if (strstr(name, ".yaml:") != NULL || strstr(name, ".yml:") != NULL) return true;
+  char *text = perp_exists(name) ? perp_read_file(name, NULL) : NULL;
+  const bool scene = text != NULL && perp_scene_file_is(text);
+  free(text);
+  return scene;
+}
+
 static int cmd_check(perp_ctx *ctx, const perp_args *args)
 {
   perp_study *study;
   perp_plan plan;
   perp_trial trial;
+  if (check_is_scene(args->arg[0])) return perp_command_check_scene(ctx, args);
   int status = perp_command_plan(ctx, args, true, &study, &plan);
   if (status >= 0) return status;
   const bool json = perp_option_given(args, "json");
@@ -303,9 +322,10 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
 
 const perp_command perp_check_command = {
   .cli.name = "check",
-  .cli.usage = "STUDY [options]",
+  .cli.usage = "STUDY | SCENE.yaml[:options] [options]",
   .cli.summary =
-      "Reads a study and says what is wrong with it, or how many cells it has: which combinations "
+      "Reads a scene file, or a study and says what is wrong with it, or how many cells it has: "
+      "which combinations "
       "are equal because a part has no effect in them, and which cannot be set up because their "
       "parts refuse each other. For that every combination of parts is created once, and not run.",
   .cli.more = "Exit status 0: valid; 3: not, or a value is used by no cell; 4: there is no cell "

@@ -4,6 +4,7 @@
 #include "experiments/simulate/parts.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/cli/cli.h"
+#include "experiments/plugins/cmd_scene.h"
 #include "experiments/base/guard.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "experiments/simulate/simulate_contacts.h"
@@ -119,7 +120,8 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   static const char *const what[] = { "collision", "assembly", "kkt", "lcp", "rest" };
   for (int i = 0; i < 5; i++)
     if (us[i] > 0) printf(", %s %.3g", what[i], us[i]);
-  printf("\n");
+  printf("\n         the largest %.4g us, 99 of 100 at most %.4g us\n", r->alone_us.most,
+         r->alone_us.p99);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -259,6 +261,8 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
 {
   perp_request q = { .scene = args->arg[0] };
   perp_spec scene;
+  const int refused = perp_command_scene(ctx, q.scene);
+  if (refused >= 0) return refused;
   if (perp_spec_parse(ctx, PERP_KIND_scene, q.scene, &scene) != PERP_OK)
     return perp_usage_error(args, "%s", ctx->msg);
   perp_spec_free(&scene);
@@ -282,6 +286,7 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
   if (status >= 0) return status;
   q.sample_named = q.sample_every > 0;
   q.timing_rounds = (int)rounds;
+  q.timing_detail = true;
   const char *series = perp_args_get(args, "series");
   bool json = perp_option_given(args, "json");
   if (series != NULL && strcmp(series, "-") == 0 && json)

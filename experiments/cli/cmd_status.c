@@ -81,13 +81,36 @@ static void status_text(const perp_results *r, bool running)
   if (r->torn > 0) printf("  %d torn journal line(s), left out\n", r->torn);
 }
 
+/* The numbers of those of n parts (perp run --shard k/n) that have something left to do, one a line. */
+static void print_tasks(const perp_results *r, int n)
+{
+  bool *left = perp_xalloc((size_t)n, sizeof *left);
+  for (int i = 0; i < r->plan.n; i++) {
+    const perp_record *rec = &r->record[i];
+    const bool timed = perp_cell_timed(r->study->kind, rec->status);
+    if (rec->status == PERP_CELL_PLANNED || (timed && rec->rounds < r->study->measure.repeats))
+      left[i % n] = true;
+  }
+  for (int k = 0; k < n; k++)
+    if (left[k]) printf("%d\n", k + 1);
+  free(left);
+}
+
 static int cmd_status(perp_ctx *ctx, const perp_args *args)
 {
+  int64_t tasks = 0;
+  const int bad = perp_option_int(ctx, args, "tasks", 1, 4000000, &tasks);
+  if (bad >= 0) return bad;
   const bool watch = perp_option_given(args, "watch"), json = perp_option_given(args, "json");
   for (;;) {
     perp_results r;
     const int status = perp_results_open(ctx, args->arg[0], &r);
     if (status >= 0) return status;
+    if (tasks > 0) {
+      print_tasks(&r, (int)tasks);
+      perp_results_free(&r);
+      return PERP_EXIT_OK;
+    }
     const bool running = is_running(r.dir);
     if (watch && !json && isatty(1)) printf("\033[H\033[J");
     if (json)
@@ -103,6 +126,9 @@ static int cmd_status(perp_ctx *ctx, const perp_args *args)
 
 static const perp_flag status_flags[] = { { "watch", 'w', NULL,
                                             "repeat every two seconds while it runs" },
+                                          { "tasks", 0, "N",
+                                            "instead: which of N parts (perp run --shard K/N) are "
+                                            "not complete, their numbers, one a line" },
                                           { "json", 0, NULL, "as JSON" },
                                           { 0 } };
 

@@ -36,10 +36,14 @@ void perp_compare_match(perp_compare *c, int *only_base, int *only_now)
 {
   c->a = perp_xalloc((size_t)c->base.plan.n + 1, sizeof *c->a);
   c->b = perp_xalloc((size_t)c->base.plan.n + 1, sizeof *c->b);
+  perp_pool pool = { 0 };
+  perp_names ids = { 0 }; /* of now: the number of an id is its cell */
+  for (int k = 0; k < c->now.plan.n; k++)
+    perp_names_index(&pool, &ids, c->now.plan.cells[k].id, -1);
   int in_both = 0;
   for (int i = 0; i < c->base.plan.n; i++) {
     if (c->base.record[i].attempt == 0) continue;
-    int k = perp_plan_find(&c->now.plan, c->base.plan.cells[i].id);
+    const int k = perp_names_index(&pool, &ids, c->base.plan.cells[i].id, ids.n);
     if (k < 0 || c->now.record[k].attempt == 0) {
       ++*only_base;
       continue;
@@ -47,6 +51,7 @@ void perp_compare_match(perp_compare *c, int *only_base, int *only_now)
     c->a[in_both] = i;
     c->b[in_both++] = k;
   }
+  perp_pool_free(&pool);
   c->n = in_both;
   *only_now = -in_both;
   for (int k = 0; k < c->now.plan.n; k++) *only_now += c->now.record[k].attempt > 0;

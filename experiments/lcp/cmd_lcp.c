@@ -3,13 +3,12 @@
 
 #include <string.h>
 
-static const perp_command *const commands[] = { &perp_lcp_solve_command,
-                                                &perp_lcp_check_command,
-                                                &perp_lcp_generate_command,
-                                                &perp_lcp_convert_command,
-                                                &perp_lcp_harvest_command,
-                                                &perp_lcp_info_command,
-                                                NULL };
+static const perp_command *const commands[] = {
+  &perp_lcp_solve_command,    &perp_lcp_check_command,
+  &perp_lcp_generate_command, &perp_lcp_convert_command,
+  &perp_lcp_harvest_command,  &perp_lcp_sequence_command,
+  &perp_lcp_info_command,     NULL
+};
 
 static int cmd_lcp(perp_ctx *ctx, int argc, char **argv)
 {

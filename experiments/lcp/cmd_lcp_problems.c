@@ -109,6 +109,9 @@ static void list_families(bool json)
   }
 }
 
+/* Bytes from which on generate says what it takes. */
+#define LARGE 1e8
+
 static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
 {
   bool json = perp_option_given(args, "json");
@@ -123,6 +126,7 @@ static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
   if (status < 0) status = perp_option_int(ctx, args, "boxes", 1, INT32_MAX / 2, &boxes);
   if (status < 0) status = perp_option_int(ctx, args, "seed", 0, INT64_MAX, &seed);
   if (status < 0) status = perp_option_real(ctx, args, "scale", "", false, &r.scale);
+  if (status < 0) status = perp_lcp_memory(ctx, args);
   if (status >= 0) return status;
   if (n > 0 && boxes > 0) return perp_usage_error(args, "either --n or --boxes");
   const perp_lcp_family *f = perp_lcp_family_find(r.family);
@@ -141,6 +145,8 @@ static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
                             f->name);
   if (r.factored && (r.permute || json))
     return perp_usage_error(args, "--factored goes with neither --permute nor --json");
+  const double takes = perp_lcp_recipe_memory(&r);
+  if (takes > LARGE) perp_say("%s takes up to %.3g MB", r.family, takes / 1e6);
   perp_lcp_problem p;
   perp_status made = perp_lcp_generate(ctx, &r, &p);
   if (made != PERP_OK) return perp_lcp_refuse(ctx, made);
@@ -158,6 +164,7 @@ static const perp_flag lcp_generate_flags[] = {
   { "factored", 0, NULL, "keep J, M^-1 apart instead of forming A" },
   { "list", 0, NULL, "the families" },
   { "json", 0, NULL, "one JSON object instead of a .lcp file" },
+  PERP_LCP_MEMORY_FLAG,
   { "output", 'o', "FILE", ".lcp, .mtx or .hdf5 instead of stdout" },
   { 0 }
 };
@@ -188,6 +195,7 @@ static int cmd_lcp_convert(perp_ctx *ctx, const perp_args *args)
 {
   int64_t directions = 0;
   int status = perp_option_int(ctx, args, "pyramid", 4, 64, &directions);
+  if (status < 0) status = perp_lcp_memory(ctx, args);
   if (status >= 0) return status;
   bool json = perp_option_given(args, "json");
   bool box = perp_option_given(args, "box"), pure = perp_option_given(args, "pure");
@@ -224,8 +232,9 @@ static const perp_flag lcp_convert_flags[] = {
   { "pyramid", 0, "N", "friction as a polyhedral cone with N directions (Stewart-Trinkle)" },
   { "box", 0, NULL, "circular cones as the boxes around them" },
   { "pure", 0, NULL, "bounds and free rows as a pure LCP" },
-  { "form", 0, NULL, "form A of a factored problem" },
+  { "form", 0, NULL, "a dense A of a factored or sparse problem" },
   { "json", 0, NULL, "one JSON object on stdout" },
+  PERP_LCP_MEMORY_FLAG,
   { 0 }
 };
 
@@ -247,7 +256,8 @@ const perp_command perp_lcp_convert_command = {
 static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
 {
   perp_lcp_problem q;
-  const int status = perp_lcp_open(ctx, args->arg[0], &q);
+  int status = perp_lcp_memory(ctx, args);
+  if (status < 0) status = perp_lcp_open(ctx, args->arg[0], &q);
   if (status >= 0) return status;
   const perp_lcp *p = &q.p;
   int n = p->n, nv = p->F != NULL ? p->F->nv : 0, contact = 0, box = 0, fixed = 0, free_rows = 0;
@@ -270,8 +280,9 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
     }
     for (int k = 0; p->A != NULL && k < n; k++)
       entries += p->A[(size_t)i + (size_t)k * (size_t)p->lda] != 0;
-    if (p->A != NULL) zero_diagonal += p->A[(size_t)i * ((size_t)p->lda + 1)] == 0;
+    if (p->F == NULL) zero_diagonal += perp_lcp_entry(p, i, i) == 0;
   }
+  if (p->C != NULL) entries = p->C->start[n];
   perp_lcp_judgement g = { .rel = (double)NAN };
   if (q.solution != NULL) {
     perp_pool pool = { 0 };
@@ -283,6 +294,9 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
   perp_stewart pyramids = { .ptr = room, .rows = room + n + 1, .home = room + 2 * n + 1 };
   perp_status known = perp_stewart_find(ctx, p, &pyramids);
   free(room);
+  const perp_lcp_sequence *s = &q.sequence;
+  int born = 0, gone = 0;
+  if (known == PERP_OK) known = perp_lcp_carry_count(ctx, &q, &born, &gone);
   if (known != PERP_OK) {
     perp_lcp_problem_free(&q);
     return perp_lcp_refuse(ctx, known);
@@ -294,10 +308,18 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
         "{ family %s, provenance %s, n %d, storage %s, nonzeros %lld, contact %d, box "
         "%d, free %d, fixed %d, friction %d, cones %d, zero_diagonal %d, "
         "stewart_trinkle %d, asymmetry %g, has_solution? %d",
-        q.family, q.provenance, n, p->F != NULL ? "factored" : "dense", entries, contact, box,
-        free_rows, fixed, friction, cones, zero_diagonal, pyramids.contacts, asymmetry,
-        q.solution != NULL);
+        q.family, q.provenance, n,
+        p->F != NULL   ? "factored"
+        : p->C != NULL ? "sparse"
+                       : "dense",
+        entries, contact, box, free_rows, fixed, friction, cones, zero_diagonal, pyramids.contacts,
+        asymmetry, q.solution != NULL);
     if (q.solution != NULL) perp_json_real(&j, "solution_residual", g.rel);
+    if (s->name[0])
+      perp_json_object(&j, "sequence", "name %s, number %d, of %d", s->name, s->number, s->of);
+    if (s->number > 0)
+      perp_json_object(&j, "before", "rows %d, carries %d, born %d, gone %d", s->rows, s->n, born,
+                       gone);
     perp_json_close(&j, '}');
     printf("\n");
   } else {
@@ -309,18 +331,25 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
       printf("A           J M^-1 J' + S, %d columns, %d blocks, %d groups\n", nv, p->F->nb,
              p->F->nc);
     else
-      printf("A           %lld of %lld not zero, asymmetry %.3g, %d zeros on the diagonal\n",
-             entries, (long long)n * n, asymmetry, zero_diagonal);
+      printf("A           %s%lld of %lld not zero, asymmetry %.3g, %d zeros on the diagonal\n",
+             p->C != NULL ? "sparse, " : "", entries, (long long)n * n, asymmetry, zero_diagonal);
     if (pyramids.contacts > 0)
       printf("contacts    %d of Stewart and Trinkle, as %s\n", pyramids.contacts,
              p->contact_of != NULL ? "the file says" : "the zeros of A show");
     if (q.solution != NULL) printf("solution    known, residual %.3g\n", g.rel);
+    if (s->name[0])
+      printf("sequence    %s: problem %d of 0 ... %d\n", s->name, s->number, s->of - 1);
+    if (s->number > 0)
+      printf("before      %d rows, of which %d are gone; %d rows are born here\n", s->rows, gone,
+             born);
   }
   perp_lcp_problem_free(&q);
   return PERP_EXIT_OK;
 }
 
-static const perp_flag lcp_info_flags[] = { { "json", 0, NULL, "one JSON object" }, { 0 } };
+static const perp_flag lcp_info_flags[] = { { "json", 0, NULL, "one JSON object" },
+                                            PERP_LCP_MEMORY_FLAG,
+                                            { 0 } };
 
 const perp_command perp_lcp_info_command = {
   .cli.name = "lcp info",

@@ -60,7 +60,8 @@ static int task_read(perp_ctx *ctx, const perp_args *args, struct task *t)
 {
   *t = (struct task){ .ctx = ctx, .args = args, .tol = 1e-10, .directions = -1 };
   t->json = perp_option_given(args, "json");
-  const int status = perp_option_real(ctx, args, "tol", "", false, &t->tol);
+  int status = perp_lcp_memory(ctx, args);
+  if (status < 0) status = perp_option_real(ctx, args, "tol", "", false, &t->tol);
   return status >= 0 ? status : perp_option_real(ctx, args, "tol-data", "", false, &t->tol_data);
 }
 
@@ -187,6 +188,18 @@ static void judge_on_cones(const perp_lcp_problem *p, int directions, struct sol
   s->w = w;
 }
 
+/* May a method that takes neither sparse nor factored problems form A? */
+static perp_status affords_dense(const struct task *t, const perp_lcp_problem *p)
+{
+  const unsigned caps = t->spec->d->caps;
+  const double n = p->p.n;
+  char what[200];
+  if (p->p.A != NULL || caps & (p->p.F != NULL ? PERP_LCP_FACTORED : PERP_LCP_SPARSE))
+    return PERP_OK;
+  snprintf(what, sizeof what, "%s needs a dense A: one of %d rows", t->spec->d->name, p->p.n);
+  return perp_lcp_affords(t->ctx, n * n * sizeof(double), what);
+}
+
 /* p: what is solved; contacts: where it comes from, NULL when it is the problem itself. */
 static int solve_problem(const struct task *t, const perp_lcp_problem *p,
                          const perp_lcp_problem *contacts)
@@ -200,8 +213,8 @@ static int solve_problem(const struct task *t, const perp_lcp_problem *p,
   s.lambda = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.lambda);
   s.w = perp_pool_alloc(&s.pool, (size_t)n + 1, sizeof *s.w);
   const char *guess = perp_args_get(t->args, "guess");
-  perp_status status = PERP_OK;
-  if (guess != NULL) status = perp_lcp_read_vector(ctx, guess, n, s.lambda);
+  perp_status status = affords_dense(t, p);
+  if (status == PERP_OK && guess != NULL) status = perp_lcp_read_vector(ctx, guess, n, s.lambda);
   if (status == PERP_OK) status = perp_lcp_create(ctx, t->spec, n, nv, &solver);
   if (status == PERP_OK && perp_option_given(t->args, "equilibrate"))
     status = perp_lcp_equilibrate(ctx, solver, true);
@@ -329,6 +342,7 @@ static const perp_flag lcp_solve_flags[] = {
   { "equilibrate", 0, NULL, "scale rows and columns before solving, undone before judging" },
   { "trace", 0, NULL, "every pivot, sweep and Newton step on stderr" },
   { "json", 0, NULL, "one JSON object" },
+  PERP_LCP_MEMORY_FLAG,
   { 0 }
 };
 
@@ -424,6 +438,7 @@ static const perp_flag lcp_check_flags[] = {
   { "tol-data", 0, "TOL", data_help },
   { "certificate", 0, NULL, "the vector is said to prove that there is no solution: verify it" },
   { "json", 0, NULL, "one JSON object" },
+  PERP_LCP_MEMORY_FLAG,
   { 0 }
 };
 

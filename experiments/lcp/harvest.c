@@ -3,9 +3,9 @@
  *
  * Of each size wanted a few problems are kept, with different active sets (which rows are at a
  * bound); when there are more of them than room, every one has the same chance to stay (reservoir
- * sampling, seeded). A file says where it comes from: scene and parts, step, active rows, rank and
- * condition number of A. */
-#include "experiments/lcp/lcp_cmd.h"
+ * sampling, seeded), or those stay that took the most work, what was not solved before all others. A file says where it comes from: scene and parts, step, active rows, rank and
+ * condition number of A.  With --sequence: those of successive steps, see harvest_sequence.c. */
+#include "experiments/lcp/harvest_sequence.h"
 #include "experiments/simulate/parts.h"
 
 #include "experiments/base/util.h"
@@ -23,6 +23,7 @@ typedef struct kept {
   perp_lcp_problem problem;
   uint64_t active; /* hash of the active set */
   int bound;       /* rows at a bound */
+  double work;     /* what the solver of the run took, HUGE_VAL where it did not solve it */
   int64_t step;
   double t;
 } kept;
@@ -40,8 +41,10 @@ typedef struct harvest {
   perp_rng *rng;
   bin bins[BINS_MAX];
   int n_bins, per_size;
+  bool hardest;
   int64_t step, problems;
   double tol;
+  perp_harvest_wish sequence; /* n = 0: none */
   perp_status status;
 } harvest;
 
@@ -80,10 +83,25 @@ static uint64_t active_set(const perp_lcp *p, const double *lambda, int *bound)
   return hash ^ (uint64_t)p->n;
 }
 
-static void harvest_see(void *user, const perp_lcp *p, const double *lambda,
-                        const perp_stats *stats)
+/* Whose place a further problem takes in a full bin, -1: nobody's. */
+static int harvest_place(const harvest *h, const bin *b, double work)
+{
+  int least = 0;
+  if (!h->hardest)
+    return perp_rng_uniform(h->rng, 0, 1) * (double)b->seen < h->per_size
+               ? perp_rng_int(h->rng, h->per_size)
+               : -1;
+  for (int i = 1; i < b->n; i++)
+    if (b->keep[i].work < b->keep[least].work) least = i;
+  return b->keep[least].work < work ? least : -1;
+}
+
+static void harvest_see(void *user, const perp_contact_place *place, const perp_lcp *p,
+                        const double *lambda, const perp_stats *stats)
 {
   harvest *h = user;
+  (void)place;
+  if (stats == NULL) return;
   bin *b = bin_for(h, p->n);
   h->problems++;
   if (b == NULL || h->status != PERP_OK) return;
@@ -92,15 +110,16 @@ static void harvest_see(void *user, const perp_lcp *p, const double *lambda,
   for (int i = 0; i < b->n; i++)
     if (b->keep[i].active == active) return;
   b->seen++;
+  const double work = stats->reason > 0 ? stats->work : HUGE_VAL;
   if (b->n == h->per_size) {
-    if (perp_rng_uniform(h->rng, 0, 1) * (double)b->seen >= h->per_size) return;
-    at = perp_rng_int(h->rng, h->per_size);
+    at = harvest_place(h, b, work);
+    if (at < 0) return;
     perp_lcp_problem_free(&b->keep[at].problem);
   } else {
     b->n++;
   }
   kept *k = &b->keep[at];
-  *k = (kept){ .active = active, .bound = bound, .step = h->step };
+  *k = (kept){ .active = active, .bound = bound, .work = work, .step = h->step };
   const double *q, *v;
   perp_sim_state(h->sim, &k->t, &q, &v);
   /* a view whose solution is the answer, where the judge accepted it */
@@ -211,6 +230,17 @@ static bool read_sizes(const char *text, harvest *h)
   }
 }
 
+/* The command as the provenance has it: without the folder. */
+static void harvest_command(const perp_args *args, perp_text *text)
+{
+  perp_text_add(text, "%s", args->arg[0]);
+  for (int i = 0; i < args->n_flags; i++)
+    if (args->flag[i].flag->letter != 'o')
+      perp_text_add(text, " --%s%s%s", args->flag[i].flag->name,
+                    args->flag[i].flag->arg != NULL ? " " : "",
+                    args->flag[i].flag->arg != NULL ? args->flag[i].value : "");
+}
+
 static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_spec *scene_spec,
                                const perp_request *request, harvest *h)
 {
@@ -227,22 +257,37 @@ static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_
   const double t_end = request->t_end > 0 ? request->t_end : scene.t_end;
   if (status == PERP_OK)
     status = perp_parts_read(ctx, request, &scene, scene_spec->d->name, &parts, &adaptive);
+  const perp_desc *formulation = parts.formulation.d;
+  if (status == PERP_OK && h->sequence.n > 0 && formulation != NULL &&
+      formulation->caps & PERP_FORM_WRAPS)
+    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "a sequence is of one simulation: formulation %s makes several",
+                       formulation->name);
   if (status == PERP_OK) status = perp_sim_create(ctx, scene.model, &parts, step, &sim);
   perp_parts_free(&parts);
   h->sim = sim;
-  if (status == PERP_OK) status = harvest_march(ctx, sim, h, t_end);
-  perp_sim_destroy(sim);
-  perp_scene_destroy(&scene);
-  if (status != PERP_OK) return status;
-
   const char *dir = perp_args_get(args, "output");
   if (dir == NULL) dir = ".";
-  PERP_TRY(perp_make_dirs(ctx, dir));
   perp_text text = { 0 };
-  perp_text_add(&text, "%s", args->arg[0]);
-  for (int i = 0; i < args->n_flags; i++)
-    if (args->flag[i].flag->letter != 'o')
-      perp_text_add(&text, " --%s %s", args->flag[i].flag->name, args->flag[i].value);
+  harvest_command(args, &text);
+  if (status == PERP_OK && h->sequence.n > 0) {
+    h->sequence.dir = dir;
+    h->sequence.command = text.s;
+    h->sequence.scene = scene_spec->d->name;
+    if (h->sequence.name == NULL) h->sequence.name = h->sequence.scene;
+    h->sequence.t_end = t_end;
+    h->sequence.tol = h->tol;
+    status = perp_harvest_sequence(ctx, sim, &h->sequence);
+  } else if (status == PERP_OK) {
+    status = harvest_march(ctx, sim, h, t_end);
+  }
+  perp_sim_destroy(sim);
+  perp_scene_destroy(&scene);
+  if (status == PERP_OK && h->sequence.n == 0) status = perp_make_dirs(ctx, dir);
+  if (status != PERP_OK || h->sequence.n > 0) {
+    perp_text_free(&text);
+    return status;
+  }
   perp_table table;
   perp_table_init(&table, "lrrrrrl");
   perp_table_row(&table, (const char *const[]){ "file", "rows", "t [s]", "bound", "rank",
@@ -271,11 +316,39 @@ static int read_time(perp_ctx *ctx, const perp_args *args, const char *name, dou
   return perp_usage_error(args, "--%s must be a time in (0, inf) s: got %s", name, text);
 }
 
+/* --sequence and what goes with it, or does not; -1 to go on. */
+static int read_sequence(perp_ctx *ctx, const perp_args *args, perp_harvest_wish *wish)
+{
+  static const char *const single[] = { "size", "per-size", "hardest", "seed" };
+  static const char *const several[] = { "from", "name" };
+  int64_t n = 0;
+  const int status = perp_option_int(ctx, args, "sequence", 2, PERP_SEQUENCE_MOST, &n);
+  if (status >= 0) return status;
+  for (int i = 0; i < 4 && n > 0; i++)
+    if (perp_args_get(args, single[i]) != NULL)
+      return perp_usage_error(args, "--%s chooses among single problems: not with --sequence",
+                              single[i]);
+  for (int i = 0; i < 2 && n == 0; i++)
+    if (perp_args_get(args, several[i]) != NULL)
+      return perp_usage_error(args, "--%s is of a sequence: --sequence N is missing", several[i]);
+  wish->n = (int)n;
+  wish->name = perp_args_get(args, "name");
+  if (wish->name != NULL &&
+      (wish->name[0] == '\0' || strlen(wish->name) > 47 || strpbrk(wish->name, "/ \t\n") != NULL))
+    return perp_usage_error(
+        args, "--name must be 1 to 47 characters without blanks and slashes: got %s", wish->name);
+  const char *text = perp_args_get(args, "from");
+  if (text == NULL || (perp_parse_real(ctx, text, "s", &wish->from) == PERP_OK && wish->from >= 0 &&
+                       isfinite(wish->from)))
+    return -1;
+  return perp_usage_error(args, "--from must be a time in [0, inf) s: got %s", text);
+}
+
 static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
 {
   perp_spec scene = { 0 };
   int64_t per_size = 3, seed = 1;
-  harvest h = { .ctx = ctx, .tol = 1e-8 };
+  harvest h = { .ctx = ctx, .tol = 1e-8, .hardest = perp_args_get(args, "hardest") != NULL };
   perp_request request = { .scene = args->arg[0] };
   for (int i = 0; i < PERP_PARTS; i++) /* those it has an option for */
     *perp_part_text(&request, i) = perp_args_get(args, perp_part_name(i));
@@ -283,6 +356,7 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
   if (status < 0) status = perp_option_int(ctx, args, "seed", 0, INT64_MAX, &seed);
   if (status < 0) status = read_time(ctx, args, "h", &request.h);
   if (status < 0) status = read_time(ctx, args, "t-end", &request.t_end);
+  if (status < 0) status = read_sequence(ctx, args, &h.sequence);
   if (status >= 0) return status;
   const char *text = perp_args_get(args, "size");
   if (!read_sizes(text != NULL ? text : "4,16,64,256", &h))
@@ -314,7 +388,13 @@ static const perp_flag lcp_harvest_flags[] = {
   { "t-end", 0, "TIME", "end of the run (default: of the scene)" },
   { "size", 0, "N,N,...", "numbers of rows wanted, each within a factor 2 (default 4,16,64,256)" },
   { "per-size", 0, "N", "problems kept of each size, with different active sets (default 3)" },
+  { "hardest", 0, NULL, "those that took the most work, unsolved ones before all others" },
   { "seed", 0, "N", "of the choice among more than that (default 1)" },
+  { "sequence", 0, "N",
+    "instead: the problems of N successive steps, all islands of a step as one problem, each with "
+    "what its rows have of those before it" },
+  { "from", 0, "TIME", "of a sequence: its first step begins here or later (default 0)" },
+  { "name", 0, "NAME", "of a sequence: files NAME-000.lcp, ... (default: the scene)" },
   { "output", 'o', "DIR", "folder of the files (default .)" },
   { 0 }
 };
@@ -323,7 +403,8 @@ const perp_command perp_lcp_harvest_command = {
   .cli.name = "lcp harvest",
   .cli.usage = "SCENE",
   .cli.summary = "Runs a scene and keeps contact problems that occur in it, as .lcp files with "
-                 "their provenance, active set, rank and condition number.",
+                 "their provenance, active set, rank and condition number, or those of "
+                 "successive steps as a sequence.",
   .cli.example =
       "perp lcp harvest stack:boxes=5 --contact cone --lcp block-gs --size 64 -o problems",
   .cli.flags = lcp_harvest_flags,

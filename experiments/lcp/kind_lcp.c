@@ -2,25 +2,23 @@
 /* Studies whose cells are complementarity problems: one problem, one solver, one tolerance.
  *
  *   problems:
- *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree
- *     of perp generate:                                  # one map, or a list of them
+ *     files: ["problems/cps-?.lcp"]            # shell patterns; relative to here, else to the tree of perp
+ *     sequences: [problems/sequences/stack]    # patterns too, of the files stack-000.lcp, stack-001.lcp, ...
+ *     generate:                                # one map, or a list of them
  *       family: [spd, stack]                     # perp lcp generate --help
  *       n: [16, 64, 256]                         # the nearest valid size of each family
- *       instances: 5                             # seeds 1 ... 5, for families in which the seed
- *       matters factored: false                          # keep J M^-1 J' + S where the family has
- *       it
- *   peers: true                                # add the solvers of other libraries that are
- *   installed accept: { targets: [1e-6, 1e-10] }           # one cell for each: solved means rel <=
- *   target
+ *       instances: 5                           # seeds 1 ... 5, for families in which the seed matters
+ *       factored: false                        # keep J M^-1 J' + S where the family has it
+ *   peers: true                                # add the solvers of other libraries that are installed
+ *   accept: { targets: [1e-6, 1e-10] }         # one cell for each: solved means rel <= target
  *
  * Every answer is judged by perp_lcp_judge; a cell is ok when the judge accepts it, or when the
  * solver has a proof that there is no solution (reason infeasible; such a cell has no residual).  A
  * number of sweeps without a test is fixed-work; all else that ends by itself is unsolved, or
  * maxiter. */
-#include "experiments/lcp/kind_lcp.h"
+#include "experiments/lcp/kind_lcp_private.h"
 
 #include "experiments/study/describe.h"
-#include "experiments/simulate/clock_reference.h"
 #include "experiments/study/study.h"
 #include "experiments/study/plan.h"
 #include "experiments/base/shell.h"
@@ -33,8 +31,8 @@
 
 enum { P_PROBLEM, P_TOL, P_LCP };
 static const perp_param params[] = {
-  [P_PROBLEM] = { "problem", "a generated problem (family:n=64,seed=1) or a file", PERP_PARAM_TEXT,
-                  PERP_KIND_NONE, "", 0, 0, 0, NULL, true },
+  [P_PROBLEM] = { "problem", "a generated problem (family:n=64,seed=1), a file or a sequence",
+                  PERP_PARAM_TEXT, PERP_KIND_NONE, "", 0, 0, 0, NULL, true },
   [P_TOL] = { "tol", "solved means rel <= tol", PERP_PARAM_REAL, PERP_KIND_NONE, "", 0, 1,
               PERP_OPEN_MIN | PERP_OPEN_MAX, "1e-08", true },
   [P_LCP] = { "lcp", "solver (perp list lcp)", PERP_PARAM_PLUGIN, PERP_KIND_lcp, "", 0, 0, 0, NULL,
@@ -63,6 +61,15 @@ static const perp_metric table[] = {
   { "work.products", "",
     "thread-CPU time of the solve over that of one product A lambda, the cost of a sweep", -1,
     true },
+  { "warm.work.rel", "",
+    "sequences: work.counted from the answer before over that from zero; problem 0 not counted", -1,
+    false },
+  { "warm.iterations.rel", "", "sequences: the same of iterations", -1, false },
+  { "warm.time.rel", "", "sequences: the same of thread-CPU time", -1, true },
+  { "rows.born", "", "sequences: rows that the problem before did not have, of all problems", 0,
+    false },
+  { "rows.gone", "", "sequences: rows that the next problem does not have, of all problems", 0,
+    false },
   { NULL, NULL, NULL, 0, false }
 };
 
@@ -150,8 +157,12 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
   }
 }
 
+/* What a sequence is named by is what its files begin with. */
+static const char first_file[] = "-000.lcp";
+
+/* Those that match; kind: "file" or "sequence". */
 static void add_files(perp_study *study, perp_diag *diag, const perp_node *pattern,
-                      perp_names *problems)
+                      const char *kind, const char *suffix, perp_names *problems)
 {
   if (pattern->type != PERP_NODE_SCALAR) {
     PERP_WRONG(diag, pattern, "a file name or pattern is expected here");
@@ -160,30 +171,44 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
   glob_t found;
   perp_pool pool = { 0 };
   const char *dirs[PERP_STUDY_DIRS];
-  int n_dirs = perp_study_dirs(&pool, dirs), failed = glob(pattern->text, 0, NULL, &found);
+  const char *name = perp_pool_printf(&pool, "%s%s", pattern->text, suffix);
+  int n_dirs = perp_study_dirs(&pool, dirs), failed = glob(name, 0, NULL, &found);
   size_t prefix = 0;
   for (int i = 0; failed == GLOB_NOMATCH && i < n_dirs && pattern->text[0] != '/'; i++) {
-    failed = glob(perp_pool_printf(&pool, "%s/%s", dirs[i], pattern->text), 0, NULL, &found);
+    failed = glob(perp_pool_printf(&pool, "%s/%s", dirs[i], name), 0, NULL, &found);
     prefix = strlen(dirs[i]) + 1;
   }
-  if (failed != 0) PERP_WRONG(diag, pattern, "no file matches '%s'", pattern->text);
+  if (failed != 0) PERP_WRONG(diag, pattern, "no file matches '%s'", name);
   /* a cell is named by its problem: where perp is installed is no part of it */
-  for (size_t i = 0; failed == 0 && i < found.gl_pathc; i++)
+  for (size_t i = 0; failed == 0 && i < found.gl_pathc; i++) {
+    const char *path = found.gl_pathv[i] + prefix;
     kind_lcp_add(study, problems,
-                 perp_pool_printf(&study->pool, "file:%s", found.gl_pathv[i] + prefix));
+                 perp_pool_printf(&study->pool, "%s:%.*s", kind,
+                                  (int)(strlen(path) - strlen(suffix)), path));
+  }
   if (failed == 0) globfree(&found);
   perp_pool_free(&pool);
 }
 
-/* The file of a problem: as it is named, else beside the studies that come with perp. */
+/* Where a sequence begins; NULL: the problem is none. */
+static const char *kind_lcp_sequence_of(const char *problem)
+{
+  const size_t n = strlen("sequence:");
+  return strncmp(problem, "sequence:", n) == 0 ? problem + n : NULL;
+}
+
+/* The file of a problem, or how those of a sequence begin: as it is named, else beside the studies that come with
+ * perp. */
 static const char *kind_lcp_file_of(perp_pool *pool, const char *problem)
 {
-  const char *name = problem + strlen("file:"), *dirs[PERP_STUDY_DIRS];
-  if (name[0] == '/' || perp_exists(name)) return name;
+  const char *sequence = kind_lcp_sequence_of(problem), *dirs[PERP_STUDY_DIRS];
+  const char *name = sequence != NULL ? sequence : problem + strlen("file:");
+  const char *suffix = sequence != NULL ? first_file : "";
+  if (name[0] == '/' || perp_exists(perp_pool_printf(pool, "%s%s", name, suffix))) return name;
   int n = perp_study_dirs(pool, dirs);
   for (int i = 0; i < n; i++) {
     const char *path = perp_pool_printf(pool, "%s/%s", dirs[i], name);
-    if (perp_exists(path)) return path;
+    if (perp_exists(perp_pool_printf(pool, "%s%s", path, suffix))) return path;
   }
   return name;
 }
@@ -211,12 +236,13 @@ static void add_peers(perp_ctx *ctx, perp_study *study, perp_diag *diag, const p
 
 static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
 {
-  static const char *const problem_keys[] = { "files", "generate", NULL };
+  static const char *const problem_keys[] = { "files", "sequences", "generate", NULL };
   static const char *const accept_keys[] = { "targets", NULL };
   const perp_node *problems = perp_tree_get(study->root, "problems");
   const perp_node *accept = perp_tree_get(study->root, "accept");
   if (problems == NULL || problems->type != PERP_NODE_MAP) {
-    PERP_WRONG(diag, problems, "a study of kind lcp needs a map `problems` with files or generate");
+    PERP_WRONG(diag, problems,
+               "a study of kind lcp needs a map `problems` with files, sequences or generate");
     return;
   }
   perp_study_check_keys(diag, problems, "problems", problem_keys);
@@ -224,7 +250,10 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
   const perp_node *generate = perp_tree_get(problems, "generate");
   const perp_node *files = perp_tree_get(problems, "files");
   for (int i = 0; i < kind_lcp_items(files); i++)
-    add_files(study, diag, kind_lcp_item(files, i), &names);
+    add_files(study, diag, kind_lcp_item(files, i), "file", "", &names);
+  const perp_node *sequences = perp_tree_get(problems, "sequences");
+  for (int i = 0; i < kind_lcp_items(sequences); i++)
+    add_files(study, diag, kind_lcp_item(sequences, i), "sequence", first_file, &names);
   for (int i = 0; i < kind_lcp_items(generate); i++)
     add_generated(ctx, study, diag, kind_lcp_item(generate, i), &names);
   if (diag->errors > 0) return;
@@ -303,64 +332,18 @@ struct work {
   perp_status status;
 };
 
-static void kind_lcp_solve(struct work *k)
+static void kind_lcp_solve(void *user)
 {
+  struct work *k = user;
   memset(k->lambda, 0, (size_t)k->p->n * sizeof *k->lambda);
   k->status = perp_lcp_solve(k->ctx, k->solver, k->p, k->tol, k->lambda, k->w, k->wanted,
                              &k->stats);
 }
 
-static void kind_lcp_product(struct work *k)
+static void kind_lcp_product(void *user)
 {
+  const struct work *k = user;
   perp_lcp_product(k->p, k->lambda, k->w, k->scratch);
-}
-
-/* Thread-CPU seconds of a call, repeated for `least` seconds so that the clock can tell. */
-static double kind_lcp_timed(void (*call)(struct work *k), struct work *k, double least,
-                             perp_clock_reference *pace)
-{
-  double start = perp_clock_thread() - pace->spent, spent;
-  int n = 0;
-  do {
-    call(k);
-    n++;
-    double now = perp_clock_thread();
-    spent = now - pace->spent - start;
-    perp_clock_reference_tick(pace, now);
-  } while (spent < least);
-  return spent / n;
-}
-
-/* A solver of another library ran in a process apart, so that its crash is an answer and no loss.
- * Once it has solved the problem it is called in place: a fork is no part of its time. */
-static perp_status call_in_place(struct work *k)
-{
-  const perp_desc *d = k->spec->d;
-  bool apart = false;
-  for (const perp_opt *o = d->opts; o != NULL && o->key != NULL; o++)
-    apart = apart || strcmp(o->key, "isolate") == 0;
-  if (!(d->caps & PERP_LCP_PEER) || !apart) return PERP_OK;
-  perp_lcp_solver *solver = NULL;
-  perp_spec spec;
-  char name[512];
-  perp_spec_format(k->spec, name, sizeof name);
-  if (strstr(name, "isolate=") != NULL) return PERP_OK; /* as the study wants it */
-  char *text = perp_xprintf("%s%cisolate=false", name, strcmp(name, d->name) == 0 ? ':' : ',');
-  perp_status status = perp_spec_parse(k->ctx, PERP_KIND_lcp, text, &spec);
-  free(text);
-  PERP_TRY(status);
-  status = perp_lcp_create(k->ctx, &spec, k->p->n, k->p->F != NULL ? k->p->F->nv : 0, &solver);
-  perp_spec_free(&spec);
-  PERP_TRY(status);
-  perp_lcp_destroy(k->solver);
-  k->solver = solver;
-  return PERP_OK;
-}
-
-static void kind_lcp_failed(const perp_ctx *ctx, perp_status status, perp_outcome *out)
-{
-  out->status = status == PERP_ERR_NOMEM ? PERP_CELL_OOM : PERP_CELL_SETUP_FAILED;
-  snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
 }
 
 static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *out)
@@ -385,7 +368,7 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
 
   snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(k->stats.reason));
   if (k->status != PERP_OK) {
-    kind_lcp_failed(k->ctx, k->status, out);
+    perp_kind_lcp_failed(k->ctx, k->status, out);
     return;
   }
   const bool told = k->ctx->msg[0] != '\0', proved = k->stats.reason == PERP_INFEASIBLE;
@@ -393,9 +376,10 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
   out->status = solved                                ? PERP_CELL_OK
                 : k->stats.reason == PERP_SWEEPS_DONE ? PERP_CELL_FIXED_WORK
                 : k->stats.reason == PERP_MAX_ITER    ? PERP_CELL_MAXITER
+                : k->stats.reason == PERP_UNSUITED    ? PERP_CELL_UNSUITED
                                                       : PERP_CELL_UNSOLVED;
   out->problems = 1;
-  out->unsolved = out->status == PERP_CELL_UNSOLVED || out->status == PERP_CELL_MAXITER;
+  out->unsolved = !solved && out->status != PERP_CELL_FIXED_WORK;
   out->swept = out->status == PERP_CELL_FIXED_WORK;
   if (!solved && told &&
       (k->stats.reason == PERP_INVALID_STATE || k->stats.reason == PERP_UNSUITED))
@@ -416,22 +400,41 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
   if (!solved) return; /* how long a failure took is no time to solution */
   if (!job->timing && job->study->measure.repeats > 0) return; /* timing rounds follow */
   k->wanted = NULL;
-  const perp_status replaced = call_in_place(k);
+  const perp_status replaced = perp_kind_lcp_in_place(
+      k->ctx, k->spec, k->p->n, k->p->F != NULL ? k->p->F->nv : 0, &k->solver);
   if (replaced != PERP_OK) {
-    kind_lcp_failed(k->ctx, replaced, out);
+    perp_kind_lcp_failed(k->ctx, replaced, out);
     return;
   }
   perp_clock_reference pace;
   perp_clock_reference_begin(&pace);
-  double seconds = kind_lcp_timed(kind_lcp_solve, k, 20e-3, &pace);
+  double seconds = perp_kind_lcp_timed(kind_lcp_solve, k, 20e-3, &pace);
   out->pace = perp_clock_reference_end(&pace);
-  double unit = kind_lcp_timed(kind_lcp_product, k, 5e-3, &pace);
+  double unit = perp_kind_lcp_timed(kind_lcp_product, k, 5e-3, &pace);
   perp_outcome_add(out, "time.cpu", seconds);
   perp_outcome_add(out, "work.products", seconds / unit);
 }
 
+static void kind_lcp_run_sequence(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
+{
+  perp_pool pool = { 0 };
+  perp_spec spec = { 0 };
+  const perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, job->cell->value[P_LCP], &spec);
+  if (status == PERP_OK)
+    perp_kind_lcp_sequence(ctx, job, &spec, kind_lcp_file_of(&pool, job->cell->value[P_PROBLEM]),
+                           strtod(job->cell->value[P_TOL], NULL), out);
+  else
+    perp_kind_lcp_failed(ctx, status, out);
+  perp_spec_free(&spec);
+  perp_pool_free(&pool);
+}
+
 static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
+  if (kind_lcp_sequence_of(job->cell->value[P_PROBLEM]) != NULL) {
+    kind_lcp_run_sequence(ctx, job, out);
+    return;
+  }
   perp_lcp_problem problem = { 0 };
   perp_spec spec = { 0 };
   struct work k = {
@@ -458,7 +461,7 @@ static void kind_lcp_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
     kind_lcp_measure(job, &k, out);
     perp_pool_free(&room);
   } else
-    kind_lcp_failed(ctx, status, out);
+    perp_kind_lcp_failed(ctx, status, out);
   perp_lcp_destroy(k.solver);
   perp_spec_free(&spec);
   perp_lcp_problem_free(&problem);
@@ -487,7 +490,8 @@ static void kind_lcp_command(const perp_study *study, const perp_cell *cell, per
                   strstr(problem, ",factored") != NULL ? " --factored" : "");
   } else {
     perp_pool pool = { 0 };
-    perp_text_add(out, "perp lcp solve ");
+    perp_text_add(out, "perp lcp %s ",
+                  kind_lcp_sequence_of(problem) != NULL ? "sequence" : "solve");
     perp_shell_path(out, kind_lcp_file_of(&pool, problem));
     perp_pool_free(&pool);
   }

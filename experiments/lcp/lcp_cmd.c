@@ -16,6 +16,11 @@ double *perp_lcp_room(perp_pool *pool, const perp_lcp *p)
                          sizeof(double));
 }
 
+int perp_lcp_memory(perp_ctx *ctx, const perp_args *args)
+{
+  return perp_option_parsed(ctx, args, "memory", perp_parse_size, &ctx->memory);
+}
+
 int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *p)
 {
   perp_status status = perp_lcp_read(ctx, path, p);

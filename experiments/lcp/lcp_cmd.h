@@ -11,7 +11,8 @@
  * usage, 3 invalid file. */
 extern const perp_command perp_lcp_command;
 extern const perp_command perp_lcp_solve_command, perp_lcp_check_command, perp_lcp_generate_command,
-    perp_lcp_convert_command, perp_lcp_harvest_command, perp_lcp_info_command;
+    perp_lcp_convert_command, perp_lcp_harvest_command, perp_lcp_sequence_command,
+    perp_lcp_info_command;
 
 /* ---- what they share ------------------------------------------------------------------------- */
 
@@ -21,5 +22,11 @@ int perp_lcp_refuse(perp_ctx *ctx, perp_status status);
 double *perp_lcp_room(perp_pool *pool, const perp_lcp *p);
 /* -1 to go on, else the exit status, the error printed: */
 int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *p);
+/* --memory of a command, into ctx; its flag. */
+int perp_lcp_memory(perp_ctx *ctx, const perp_args *args);
+#define PERP_LCP_MEMORY_FLAG                                                                       \
+  {                                                                                                \
+    "memory", 0, "SIZE", "what a file, and the matrices of a problem, may take; default 1GB"       \
+  }
 
 #endif

@@ -59,7 +59,9 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
                         .potential_hi = -HUGE_VAL,
                         .drift_acc_max = nan(""),
                         .cpu_s = nan(""),
-                        .step_us = nan("") };
+                        .step_us = nan(""),
+                        .alone_us = { nan(""), nan(""), nan(""), nan("") },
+                        .work = { nan(""), nan(""), nan(""), nan("") } };
   void *block;
   *out = NULL;
   PERP_TRY(perp_workspace_create(ctx, "measurements", &like, sizeof like, measure_layout, &block));
@@ -187,6 +189,22 @@ static void measure_penetration(perp_measure *m, const double *q)
   measure_raise_to(&m->pen_max, -perp_collision_deepest(NULL, m->collision, m->pose));
 }
 
+/* How far the shapes that pressed each other in the step are apart at its end, at m->pose. */
+static void measure_lift(perp_measure *m, const perp_step_info *info)
+{
+  double most = 0;
+  if (m->collision == NULL || info == NULL || info->impulse == NULL) return;
+  for (int c = 0; c < info->n_contacts; c++)
+    most = fmax(most, perp_dot(3, info->contacts[c].n, info->impulse + 3 * c));
+  for (int c = 0; c < info->n_contacts; c++) {
+    const perp_contact *x = &info->contacts[c];
+    if (!(perp_dot(3, x->n, info->impulse + 3 * c) > 1e-6 * most)) continue;
+    measure_raise_to(&m->lift_max,
+                     perp_shape_distance(m->model, x->shape[0], &m->pose[x->body[0]], x->shape[1],
+                                         &m->pose[x->body[1]], NULL, NULL, NULL));
+  }
+}
+
 void perp_measure_state(perp_measure *m, double t, const double *q, const double *v,
                         const perp_step_info *info)
 {
@@ -210,6 +228,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   if (m->model != NULL && m->scene->isolated) measure_momentum(m, t, q, v, first);
 
   measure_penetration(m, q);
+  measure_lift(m, info);
   for (int i = 0; i < m->scene->n_gauges; i++)
     if (m->scene->gauge[i].sample != NULL)
       m->scene->gauge[i].sample(m->scene->gauge[i].user, t, q, v, info);

@@ -153,7 +153,7 @@ static double truth_error(const perp_measure *m)
     .value = metric_##id,                                                                          \
   };
 #define GAUGE(id, title, units, way, meaning)                                                      \
-  METRIC(id, title, units, way, 0, gauge(m, title), meaning)
+  METRIC(id, title, units, way, PERP_METRIC_GAUGE, gauge(m, title), meaning)
 #include "experiments/metrics/metrics.def"
 #undef METRIC
 

@@ -23,10 +23,18 @@ typedef struct perp_metric_desc {
   double (*value)(const perp_measure *measure); /* NaN: not defined for this run */
 } perp_metric_desc;
 
-enum { PERP_METRIC_TIMING = 1 << 0 /* differs from run to run */ };
+enum {
+  PERP_METRIC_TIMING = 1 << 0, /* differs from run to run */
+  PERP_METRIC_GAUGE = 1 << 1   /* a figure that the scene measures: perp_gauge */
+};
 
 /* Make the metrics known to ctx.  PERP_ERR_NOMEM when its registry is full. */
 perp_status perp_register_metrics(perp_ctx *ctx);
+
+/* Of a figure over the steps of a run; quartiles: the distance of the upper from the lower one. */
+typedef struct perp_spread {
+  double median, p99, most, quartiles;
+} perp_spread;
 
 /* Sizes of the columns of q or v that are compared with a truth: column j is divided by max_t
  * |x_ref,j|.  A column that is zero in the truth up to rounding (below 1e-9 of the largest column
@@ -41,7 +49,7 @@ struct perp_measure {
       err_v;
   /* over the run */
   double drift_pos_max, drift_pre_max, drift_vel_max, drift_acc_max, drift_mean_sum;
-  double energy_least, energy_gain, pen_max, weight;
+  double energy_least, energy_gain, pen_max, lift_max, weight;
   double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
   double P0[3], L0[3], P_err, L_err, P_size;
   double tip_max, tip_end;
@@ -59,6 +67,7 @@ struct perp_measure {
   double start_off; /* and its largest position by so much */
   double h_stable;  /* as the formulation reports it, 0: not known */
   double cpu_s, step_us;
+  perp_spread alone_us, work; /* of the steps of the run: each by itself; of the contact solvers */
   double collision_us, solve_us; /* parts of a step; solve: assembly, KKT and LCP */
   /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
   double t_before, *q_before, *v_before, *lambda_exact, *lambda_kept;

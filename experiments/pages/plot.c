@@ -3,28 +3,23 @@
 
 #include "experiments/pages/gnuplot.h"
 #include "experiments/pages/latex.h"
+#include "experiments/pages/styles.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Okabe & Ito 2008: distinguishable with all common forms of colour blindness */
-static const char *const palette[] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                       "#E69F00", "#56B4E9", "#000000", "#8C6D1F" };
-enum { N_PALETTE = sizeof palette / sizeof *palette };
-
 const char *const perp_figure_formats[] = { "svg", "pdf", "png", "tikz", NULL };
-
-static const int markers[] = { 7, 5, 9, 13, 11, 15, 4, 6, 8, 12 }; /* gnuplot point types */
-enum { N_MARKERS = sizeof markers / sizeof *markers };
 
 /* How gnuplot draws a curve of a colour; the number is of the marker or of the dashes. */
 static const char *const styles[] = {
   [PERP_PLOT_POINTS_LINES] = "with linespoints lc '%s' lw 1.5 pt %d ps 0.7 ",
-  [PERP_PLOT_LINES] = "with lines lc '%s' lw 1.3 dt %d ",
+  [PERP_PLOT_LINES] = "with linespoints lc '%s' lw 1.3 dt %d ",
   [PERP_PLOT_POINTS] = "with points lc '%s' pt %d ps 0.8 ",
   [PERP_PLOT_STEPS] = "with steps lc '%s' lw 1.5 dt %d ",
+  [PERP_PLOT_BOUND] = "with steps lc '%s' lw 3 dt %d ",
+  [PERP_PLOT_END] = "with points lc '%s' lw 2 pt %d ps 1.2 ",
   [PERP_PLOT_PUBLISHED] = "with points lc '%s' lw 1.5 pt %d ps 1.1 ",
   [PERP_PLOT_MARK] = "with points lc '%s' lw 1.2 pt %d ps 1.7 ",
   [PERP_PLOT_GUIDE] = "with lines lc '%s' lw 1 dt %d "
@@ -43,20 +38,56 @@ static int drawable_points(const perp_figure *f, const perp_curve *c)
   return count;
 }
 
-/* As it is, and as LaTeX wants it. */
-static void plot_quote(FILE *out, const char *text)
+/* In lines of at most `most` bytes, broken at blanks. */
+static void plot_lines(FILE *out, const char *text, size_t most)
+{
+  for (;;) {
+    size_t n = strlen(text);
+    if (n > most) {
+      size_t at = most;
+      while (at > 0 && text[at] != ' ') at--;
+      n = at > 0 ? at : most + strcspn(text + most, " ");
+    }
+    char *line = perp_xprintf("%.*s", (int)n, text);
+    perp_gnuplot_text(out, line);
+    free(line);
+    text += n;
+    text += *text == ' ';
+    if (*text == '\0') return;
+    fputs(".\"\\n\".", out);
+  }
+}
+
+/* As it is, and as LaTeX wants it, which breaks no lines here. */
+static void plot_quote(FILE *out, const char *text, size_t most)
 {
   char *tex = perp_tex_string(text);
-  if (strcmp(tex, text) == 0) {
+  if (strcmp(tex, text) == 0 && strlen(text) <= most) {
     perp_gnuplot_text(out, text);
   } else {
     fputs("(tex ? ", out);
     perp_gnuplot_text(out, tex);
     fputs(" : ", out);
-    perp_gnuplot_text(out, text);
+    plot_lines(out, text, most);
     fputc(')', out);
   }
   free(tex);
+}
+
+/* A name in the legend: cut where it would run out of the picture. */
+static void plot_name(FILE *out, const char *text, size_t most)
+{
+  if (strlen(text) <= most) {
+    plot_quote(out, text, most);
+    return;
+  }
+  /* in the middle: what tells it from the others is often at the end; no half of a letter */
+  size_t n = most / 3, end = strlen(text) - (most - n - 3);
+  while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80) n--;
+  while (((unsigned char)text[end] & 0xc0) == 0x80) end++;
+  char *cut = perp_xprintf("%.*s...%s", (int)n, text, text + end);
+  plot_quote(out, cut, most);
+  free(cut);
 }
 
 static void csv_field(FILE *out, const char *text)
@@ -69,10 +100,31 @@ static void csv_field(FILE *out, const char *text)
   fputc('"', out);
 }
 
+static bool plot_band(const perp_figure *f, const perp_curve *c, int i)
+{
+  return c->lo != NULL && c->hi != NULL && c->lo[i] <= c->hi[i] && isfinite(c->hi[i]) &&
+         (!f->logy || c->lo[i] > 0);
+}
+
+static bool curve_banded(const perp_figure *f, const perp_curve *c)
+{
+  int n = 0;
+  for (int i = 0; i < c->n; i++) n += plot_drawable(f, c, i) && plot_band(f, c, i);
+  return n > 1;
+}
+
+static bool plot_banded(const perp_figure *f)
+{
+  for (int k = 0; k < f->n; k++)
+    if (curve_banded(f, &f->curves[k])) return true;
+  return false;
+}
+
 /* One block a curve, so that gnuplot's `index` and a human both find it. */
 static void write_data(FILE *out, const perp_figure *f)
 {
-  fprintf(out, "curve,x,y\n");
+  const bool bands = plot_banded(f);
+  fprintf(out, bands ? "curve,x,y,lo,hi\n" : "curve,x,y\n");
   int block = 0;
   for (int k = 0; k < f->n; k++) {
     const perp_curve *c = &f->curves[k];
@@ -81,9 +133,76 @@ static void write_data(FILE *out, const perp_figure *f)
     for (int i = 0; i < c->n; i++) {
       if (!plot_drawable(f, c, i)) continue;
       csv_field(out, c->label);
-      fprintf(out, ",%.17g,%.17g\n", c->x[i], c->y[i]);
+      fprintf(out, ",%.17g,%.17g", c->x[i], c->y[i]);
+      if (bands && plot_band(f, c, i)) fprintf(out, ",%.17g,%.17g", c->lo[i], c->hi[i]);
+      fputs(bands && !plot_band(f, c, i) ? ",,\n" : "\n", out);
     }
   }
+}
+
+/* The different x [most] of a figure, ascending, when they are few and have room; their number, else 0. */
+static int plot_few(const perp_figure *f, double *x, int most)
+{
+  int n = 0;
+  for (int k = 0; k < f->n; k++)
+    for (int i = 0; i < f->curves[k].n; i++) {
+      const double v = f->curves[k].x[i];
+      int at = 0;
+      if (!plot_drawable(f, &f->curves[k], i)) continue;
+      while (at < n && x[at] < v) at++;
+      if (at < n && x[at] == v) continue;
+      if (n == most) return 0;
+      memmove(x + at + 1, x + at, (size_t)(n - at) * sizeof *x);
+      x[at] = v;
+      n++;
+    }
+  for (int i = 1; i < n; i++)
+    if (x[i] < 1.2 * x[i - 1]) return 0;
+  return n;
+}
+
+/* Marks of a logarithmic axis of less than two decades: 1, 2, 5 of each, more digits, or even steps, as there is room. */
+static void plot_tics(FILE *out, const perp_figure *f, char name, double least, double most)
+{
+  enum { FEW = 8 };
+  double own[FEW + 1];
+  const char *comma = "";
+  const int n = name == 'x' ? plot_few(f, own, FEW) : 0;
+  fprintf(out, "set format %c '%%.3g'\nset %ctics (", name, name);
+  if (n > 1) {
+    for (int i = 0; i < n; i++) fprintf(out, "%s%.6g", i > 0 ? ", " : "", own[i]);
+  } else if (most > least && most / least < 2.5) {
+    const double raw = (most - least) / 4, power = pow(10, floor(log10(raw))),
+                 step = power * (raw > 5 * power   ? 10
+                                 : raw > 2 * power ? 5
+                                 : raw > power     ? 2
+                                                   : 1);
+    for (double k = ceil(0.8 * least / step); k * step <= 1.25 * most; k++) {
+      if (k > 0) fprintf(out, "%s%.4g", comma, k * step);
+      if (k > 0) comma = ", ";
+    }
+  } else {
+    const bool all = most / least < 10 && most > least;
+    for (double decade = pow(10, floor(log10(least)) - 1); decade <= most * 3; decade *= 10)
+      for (int digit = 1; digit <= 9; digit++) {
+        if (digit != 1 && digit != 2 && digit != 5 && !(all && (digit == 3 || digit == 7)))
+          continue;
+        if (digit * decade < least / 3 || digit * decade > most * 3) continue;
+        fprintf(out, "%s%.3g", comma, digit * decade);
+        comma = ", ";
+      }
+  }
+  fprintf(out, ") enhanced\n");
+}
+
+/* From nothing to all. */
+static void plot_share(FILE *out)
+{
+  fputs("set yrange [0:1.02]\nset ytics (", out);
+  for (int k = 0; k <= 5; k++)
+    fprintf(out, "%s(tex ? '%d\\,\\%%%%' : '%d %%%%') %g", k > 0 ? ", " : "", 20 * k, 20 * k,
+            0.2 * k);
+  fputs(")\n", out);
 }
 
 static void plot_axis(FILE *out, const perp_figure *f, char name, bool logarithmic)
@@ -102,17 +221,10 @@ static void plot_axis(FILE *out, const perp_figure *f, char name, bool logarithm
     if (most / least > 100) {
       fprintf(out, "set format %c (tex ? '$10^{%%L}$' : '10^{%%L}')\n", name);
     } else {
-      fprintf(out, "set format %c '%%.3g'\nset %ctics (", name, name);
-      const char *comma = "";
-      for (double decade = pow(10, floor(log10(least)) - 1); decade <= most * 3; decade *= 10)
-        for (int digit = 1; digit <= 5; digit += digit == 2 ? 3 : 1)
-          if (digit != 3 && digit * decade >= least / 3 && digit * decade <= most * 3) {
-            fprintf(out, "%s%.3g", comma, digit * decade);
-            comma = ", ";
-          }
-      fprintf(out, ") enhanced\n");
+      plot_tics(out, f, name, least, most);
     }
-    if (least == most) fprintf(out, "set %crange [%.17g:%.17g]\n", name, least / 3, most * 3);
+    const double pad = least == most ? 3 : pow(most / least, 0.05);
+    fprintf(out, "set %crange [%.6g:%.6g]\n", name, least / pad, most * pad);
   } else {
     fprintf(out, "set format %c '%%g'\n", name);
     if (least == most) {
@@ -122,66 +234,169 @@ static void plot_axis(FILE *out, const perp_figure *f, char name, bool logarithm
   }
 }
 
-static void plot_write_script(FILE *out, const perp_figure *f)
-{
-  int shown = 0;
-  size_t longest = 0;
-  for (int k = 0; k < f->n; k++)
-    if (drawable_points(f, &f->curves[k]) > 0) {
-      shown++;
-      if (strlen(f->curves[k].label) > longest) longest = strlen(f->curves[k].label);
-    }
-  int key_columns = longest > 44 ? 1 : 2;
-  int key_rows = (shown + key_columns - 1) / key_columns;
+/* What a width means for the rest of a picture. */
+typedef struct plot_size {
+  double width, height; /* cm; height without the legend */
+  double points;        /* of the font */
+  double letter;        /* cm, a generous mean */
+  size_t line, name;    /* letters of a title, of a name in the legend */
+  int columns, rows;    /* of the legend */
+} plot_size;
 
+static plot_size plot_layout(const perp_figure *f)
+{
+  const bool narrow = f->width > 0 && f->width < 12;
+  plot_size z = { .width = f->width > 0 ? f->width : PERP_PLOT_PAGE,
+                  .height = narrow ? 7 : 9.5,
+                  .points = narrow ? 6.5 : 9 };
+  z.letter = 0.0353 * z.points * 0.62; /* DejaVu, the widest that is usual */
+  z.line = (size_t)((z.width - 1.4) / z.letter);
+  z.name = (size_t)((z.width - 2.4) / z.letter);
+  int shown = 0;
+  size_t longest = 1;
+  for (int k = 0; k < f->n; k++) {
+    const size_t n = strlen(f->curves[k].label);
+    if (drawable_points(f, &f->curves[k]) == 0 || f->curves[k].style == PERP_PLOT_END) continue;
+    shown++;
+    if (n > longest) longest = n < z.name ? n : z.name;
+  }
+  z.columns = (int)((z.width - 0.6) / ((double)longest * z.letter + 1.6));
+  if (z.columns < 1) z.columns = 1;
+  if (z.columns > 4) z.columns = 4;
+  z.rows = (shown + z.columns - 1) / z.columns;
+  return z;
+}
+
+static void plot_terminals(FILE *out, const perp_figure *f, const plot_size *z)
+{
+  const double height = z->height + 0.045 * z->points * z->rows;
+  /* a screen shows 1 cm as 43 points: text of the same size as that of the page around */
+  const double screen = 43;
   fprintf(
       out,
       "# gnuplot -e \"format='svg'\" %s.gp   draws %s.svg (also pdf, png, tikz) from %s.csv\n"
       "if (!exists('format')) format = 'svg'\n"
-      "if (format eq 'svg') set terminal svg size 760,%d dynamic font 'sans-serif,13' enhanced\n"
-      "if (format eq 'pdf') set terminal pdfcairo size 16cm,%.1fcm font 'sans,10' enhanced\n"
-      "if (format eq 'png') set terminal pngcairo size 1140,%d font 'sans,14' enhanced\n"
+      "if (format eq 'svg') set terminal svg size %.0f,%.0f dynamic font 'sans-serif,%.0f' "
+      "enhanced\n"
+      "if (format eq 'pdf') set terminal pdfcairo size %.1fcm,%.1fcm font 'sans,%.1f' fontscale 1 "
+      "enhanced\n"
+      "if (format eq 'png') set terminal pngcairo size %.0f,%.0f font 'sans,%.0f' enhanced\n"
       "tex = format eq 'tikz' # pictures that LaTeX draws, with \\usepackage{gnuplot-lua-tikz}\n"
-      "if (tex) set terminal tikz size 14cm,%.1fcm font '\\small'\n"
+      "if (tex) set terminal tikz size %.1fcm,%.1fcm font '\\%s'\n"
       "set output '%s.'.(tex ? 'tex' : format)\n"
       "set datafile separator ','\n",
-      f->id, f->id, f->id, 400 + 19 * key_rows, 9.0 + 0.45 * key_rows, 600 + 28 * key_rows,
-      8.5 + 0.45 * key_rows, f->id);
+      f->id, f->id, f->id, screen * z->width, screen * height, 1.5 * z->points, z->width, height,
+      z->points, 65 * z->width, 65 * height, 1.5 * z->points, z->width, height,
+      z->points < 8 ? "footnotesize" : "small", f->id);
+}
+
+/* Steps are told apart by a few markers as well: where the k-th of n such curves has them, the markers of one beside those
+ * of the others. */
+enum { SPOTS = 5 };
+
+static bool stepped(const perp_figure *f, const perp_curve *c)
+{
+  return c->style == PERP_PLOT_STEPS && drawable_points(f, c) > 0;
+}
+
+static void plot_spots(FILE *out, const perp_curve *c, int k, int n)
+{
+  const double lo = c->x[0], hi = c->x[c->n - 1];
+  fprintf(out, "$spots%d << EOD\n", k);
+  for (int m = 0; m < SPOTS && lo > 0 && hi > lo; m++) {
+    const double x = lo * pow(hi / lo, (m + (k + 0.5) / n) / SPOTS);
+    int i = 0;
+    while (i + 1 < c->n && c->x[i + 1] <= x) i++;
+    fprintf(out, "%.6g,%.6g\n", x, c->y[i]);
+  }
+  if (!(lo > 0 && hi > lo)) fprintf(out, "%.6g,%.6g\n", hi, c->y[c->n - 1]);
+  fputs("EOD\n", out);
+}
+
+static void plot_curve(FILE *out, const perp_figure *f, const perp_curve *c, int block,
+                       int published, int steps, size_t name)
+{
+  const perp_style *style = perp_style_of(c->colour);
+  const char *colour = c->style == PERP_PLOT_PUBLISHED ? "#444444"
+                       : c->style == PERP_PLOT_MARK    ? "#000000"
+                       : c->style == PERP_PLOT_GUIDE   ? "#aaaaaa"
+                       : c->style == PERP_PLOT_BOUND   ? "#b8b8b8"
+                                                       : style->light;
+  const bool dashed = c->style == PERP_PLOT_LINES || c->style == PERP_PLOT_STEPS;
+  const int number = dashed                            ? 1 + style->dashed
+                     : c->style == PERP_PLOT_PUBLISHED ? 1 + published % 3
+                     : c->style == PERP_PLOT_MARK      ? (c->colour == 0 ? 6 : 4)
+                     : c->style == PERP_PLOT_GUIDE     ? 3
+                     : c->style == PERP_PLOT_BOUND     ? 1
+                     : c->style == PERP_PLOT_END       ? 2
+                                                       : style->point;
+  const int skip = block == 0 ? 1 : 0;
+  if (curve_banded(f, c))
+    fprintf(out,
+            "  '%s.csv' index %d using 2:4:5 skip %d with filledcurves fc '%s' fs transparent "
+            "solid 0.15 noborder notitle, \\\n",
+            f->id, block, skip, colour);
+  fprintf(out, "  '%s.csv' index %d using 2:3 skip %d ", f->id, block, skip);
+  fprintf(out, styles[c->style], colour, number);
+  if (c->style == PERP_PLOT_POINTS_LINES && style->dashed) fputs("dt 2 ", out);
+  /* long lines carry a few markers, so that colour is not all that tells them apart */
+  if (c->style == PERP_PLOT_LINES) fprintf(out, "pt %d ps 0.6 pi %d ", style->point, 1 + c->n / 6);
+  if (c->style == PERP_PLOT_END) {
+    fputs("notitle", out);
+    return;
+  }
+  if (c->style == PERP_PLOT_STEPS)
+    fprintf(out,
+            "notitle, \\\n  $spots%d using 1:2 with points lc '%s' pt %d ps 0.7 notitle, \\\n"
+            "  keyentry with linespoints lc '%s' lw 1.5 dt %d pt %d ps 0.7 ",
+            steps, colour, style->point, colour, number, style->point);
+  fprintf(out, "title ");
+  plot_name(out, c->label, name);
+}
+
+static void plot_write_script(FILE *out, const perp_figure *f)
+{
+  const plot_size z = plot_layout(f);
+  plot_terminals(out, f, &z);
   fprintf(out, "set title ");
-  plot_quote(out, f->title);
+  plot_quote(out, f->title, z.line);
   /* powers of ten need the enhanced mode; names with _ or ^ must not be read as markup */
   fprintf(out, " noenhanced\nset xlabel ");
-  plot_quote(out, f->xlabel);
+  plot_quote(out, f->xlabel, z.line);
   fprintf(out, " noenhanced\nset ylabel ");
-  plot_quote(out, f->ylabel);
+  plot_quote(out, f->ylabel, (size_t)((z.height - 2) / z.letter));
   fprintf(out,
           " noenhanced\nset border 3 lc '#555555'\nset tics nomirror\n"
           "set grid lc '#cccccc' lw 1 dt 1\n"
-          "set key below left Left reverse maxcols %d samplen 3 noenhanced\n"
+          "set key below left Left reverse maxcols %d samplen 2 height 0.7 noenhanced\n"
           "if (tex) set key height 1.5\n",
-          key_columns);
+          z.columns);
   plot_axis(out, f, 'x', f->logx);
-  plot_axis(out, f, 'y', f->logy);
+  if (f->share)
+    plot_share(out);
+  else
+    plot_axis(out, f, 'y', f->logy);
+  if (f->floor > 0 && f->logy)
+    fprintf(out,
+            "set object 1 rectangle from graph 0, graph 0 to graph 1, first %.6g behind fc "
+            "'#888888' fs transparent solid 0.18 noborder\n",
+            f->floor);
 
+  int shown = 0, block = 0, published = 0, steps = 0, all_steps = 0;
+  for (int k = 0; k < f->n; k++) {
+    shown += drawable_points(f, &f->curves[k]) > 0;
+    all_steps += stepped(f, &f->curves[k]);
+  }
+  for (int k = 0; k < f->n; k++)
+    if (stepped(f, &f->curves[k])) plot_spots(out, &f->curves[k], steps++, all_steps);
+  steps = 0;
   fprintf(out, "plot \\\n");
-  int block = 0, published = 0;
   for (int k = 0; k < f->n; k++) {
     const perp_curve *c = &f->curves[k];
     if (drawable_points(f, c) == 0) continue;
-    fprintf(out, "  '%s.csv' index %d using 2:3 skip %d ", f->id, block, block == 0 ? 1 : 0);
-    const char *colour = c->style == PERP_PLOT_PUBLISHED ? "#444444"
-                         : c->style == PERP_PLOT_MARK    ? "#000000"
-                         : c->style == PERP_PLOT_GUIDE   ? "#aaaaaa"
-                                                         : palette[c->colour % N_PALETTE];
-    bool dashed = c->style == PERP_PLOT_LINES || c->style == PERP_PLOT_STEPS;
-    int number = dashed                            ? 1 + c->colour / N_PALETTE
-                 : c->style == PERP_PLOT_PUBLISHED ? 1 + published++ % 3
-                 : c->style == PERP_PLOT_MARK      ? (c->colour == 0 ? 6 : 4)
-                 : c->style == PERP_PLOT_GUIDE     ? 3
-                                                   : markers[k % N_MARKERS];
-    fprintf(out, styles[c->style], colour, number);
-    fprintf(out, "title ");
-    plot_quote(out, c->label);
+    published += c->style == PERP_PLOT_PUBLISHED;
+    plot_curve(out, f, c, block, published - 1, steps, z.name);
+    steps += stepped(f, c);
     fprintf(out, ++block < shown ? ", \\\n" : "\n");
   }
 }

@@ -2,6 +2,8 @@
 #include "experiments/plugins/plugin_files.h"
 
 #include "experiments/base/shell.h"
+#include "experiments/plugins/python_solver.h"
+#include "experiments/scenes/scene_file.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -186,7 +188,26 @@ static perp_status try_in_child(perp_ctx *ctx, const char *path)
 
 /* ---- loading --------------------------------------------------------------------------------- */
 
-perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
+static perp_status open_object(perp_ctx *ctx, const char *path, const perp_outside **out)
+{
+  PERP_TRY(try_in_child(ctx, path));
+  return open_and_check(ctx, path, out);
+}
+
+/* A process of its own as it is. */
+static perp_status open_python(perp_ctx *ctx, const char *path, const perp_outside **out)
+{
+  PERP_TRY(perp_python_open(ctx, path, TRIAL_SECONDS, out));
+  return check_descriptors(ctx, path, *out);
+}
+
+const char *perp_plugin_suffix(const char *path)
+{
+  const char *dot = strrchr(path, '.');
+  return dot != NULL && strcmp(dot, ".py") == 0 ? ".py" : ".so";
+}
+
+static perp_status load_file(perp_ctx *ctx, const char *path, bool named, bool by_hand)
 {
   size_t size = 0;
   char *whole = realpath(path, NULL);
@@ -199,18 +220,87 @@ perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
     status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the plug-in %s: %s", path, strerror(errno));
   else if (i == MOST_FILES)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "more than %d plug-in files", MOST_FILES);
-  else if (i < n_files)
+  else if (i < n_files) {
     files[i].named = files[i].named || named;
-  else {
-    status = try_in_child(ctx, whole);
-    if (status == PERP_OK) status = open_and_check(ctx, whole, &content);
+    files[i].by_hand = files[i].by_hand || by_hand;
+  } else {
+    char *kept = perp_xstrdup(whole);
+    status = strcmp(perp_plugin_suffix(whole), ".py") == 0 ? open_python(ctx, kept, &content)
+                                                           : open_object(ctx, kept, &content);
     if (status == PERP_OK) status = perp_register(ctx, content->plugins);
     if (status == PERP_OK)
-      files[n_files++] = (perp_plugin_file){ perp_xstrdup(whole), perp_hash64(bytes, size, 0),
-                                             named, content };
+      files[n_files++] = (perp_plugin_file){ kept, perp_hash64(bytes, size, 0), named, by_hand,
+                                             content };
+    else
+      free(kept);
   }
   free(bytes);
   free(whole);
+  return status;
+}
+
+perp_status perp_plugin_load(perp_ctx *ctx, const char *path, bool named)
+{
+  return load_file(ctx, path, named, named);
+}
+
+/* The file that --plugin has loaded under the name of this one. */
+static const perp_plugin_file *loaded_by_hand(const char *path)
+{
+  const perp_plugin_file *found = NULL;
+  char *name = perp_base_name(path, "");
+  for (int i = 0; i < n_files && found == NULL; i++) {
+    char *other = perp_base_name(files[i].path, "");
+    if (files[i].by_hand && strcmp(name, other) == 0) found = &files[i];
+    free(other);
+  }
+  free(name);
+  return found;
+}
+
+/* Its absolute path, and the hash of its bytes. */
+static perp_status look_at(perp_ctx *ctx, const char *path, char **whole, uint64_t *hash)
+{
+  size_t size = 0;
+  *whole = realpath(path, NULL);
+  char *bytes = *whole != NULL ? perp_read_file(*whole, &size) : NULL;
+  if (bytes != NULL) {
+    *hash = perp_hash64(bytes, size, 0);
+    free(bytes);
+    return PERP_OK;
+  }
+  const perp_status status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read the plug-in %s: %s", path,
+                                       strerror(errno));
+  free(*whole);
+  *whole = NULL;
+  return status;
+}
+
+perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool received, char **kept)
+{
+  uint64_t hash = 0;
+  const perp_plugin_file *by_hand = loaded_by_hand(path);
+  *kept = NULL;
+  if (by_hand != NULL) {
+    *kept = perp_xstrdup(by_hand->path);
+    if (!received) perp_plugin_remember(by_hand->path, by_hand->hash);
+    return PERP_OK;
+  }
+  PERP_TRY(look_at(ctx, path, kept, &hash));
+  perp_status status = PERP_OK;
+  if (received && !perp_plugin_known(*kept, hash))
+    status = PERP_FAIL(
+        ctx, PERP_ERR_FORMAT,
+        "the plug-in %s is not one that you have run as it is now, and is not loaded "
+        "because a folder names it",
+        *kept);
+  if (status == PERP_OK) status = load_file(ctx, *kept, true, false);
+  if (status == PERP_OK) {
+    if (!received) perp_plugin_remember(*kept, hash);
+    return PERP_OK;
+  }
+  free(*kept);
+  *kept = NULL;
   return status;
 }
 
@@ -266,18 +356,26 @@ void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_c
                       char code[17])
 {
   code[0] = '\0';
-  if (n_files == 0) return;
   uint64_t hash = 0;
   perp_ctx quiet = *ctx;
   bool any = false;
   for (int p = 0; p < study->n_params; p++) {
     perp_spec spec;
-    if (study->kind->params[p].type != PERP_PARAM_PLUGIN || cell->value[p][0] == '\0' ||
+    const bool file = study->kind->params[p].type == PERP_PARAM_PLUGIN &&
+                      study->kind->params[p].plugin == PERP_KIND_scene &&
+                      perp_scene_file_named(cell->value[p]);
+    if ((n_files == 0 && !file) || study->kind->params[p].type != PERP_PARAM_PLUGIN ||
+        cell->value[p][0] == '\0' ||
         perp_spec_parse(&quiet, study->kind->params[p].plugin, cell->value[p], &spec) != PERP_OK)
       continue;
     const perp_plugin_file *f = perp_plugin_file_of(spec.d);
     if (f != NULL) {
       hash = perp_hash64(&f->hash, sizeof f->hash, hash);
+      any = true;
+    }
+    const uint64_t scene = file ? perp_scene_file_hash(spec.d) : 0;
+    if (scene != 0) {
+      hash = perp_hash64(&scene, sizeof scene, hash);
       any = true;
     }
     perp_spec_free(&spec);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Work-precision, convergence and time against size: one figure a facet, one curve a subject. */
-#include "experiments/report/order.h"
+#include "experiments/results/order.h"
 #include "experiments/report/page.h"
+#include "experiments/report/words.h"
 
+#include <gsl/gsl_sort.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,15 +41,16 @@ static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *cur
   const perp_view *v = &page->view;
   for (int k = 0; k < 2 && n < MOST_CURVES; k++) {
     perp_curve marks = perp_page_curve(page, perp_cell_status_names[marked[k]], PERP_PLOT_MARK, k,
-                                       page->results->plan.n);
-    for (int g = 0; g < v->n_groups; g++)
-      for (int i = 0; i < v->group[g].n; i++) {
-        const int cell = v->group[g].cell[i];
-        if ((facet >= 0 && v->group[g].facet != facet) || !has_point(page, c, cell)) continue;
-        if (page->results->record[cell].status == marked[k])
-          perp_page_point(&marks, curves_abscissa(page, c, cell),
-                          perp_page_value(page, cell, c->y_metric));
-      }
+                                       page->results->count[marked[k]] + 1);
+    const int from = facet < 0 ? 0 : v->first[facet],
+              to = facet < 0 ? v->n_groups : v->first[facet + 1];
+    for (int at = from; at < to; at++) {
+      const perp_group *g = &v->group[v->in_facet[at]];
+      for (int i = 0; i < g->n; i++)
+        if (page->results->record[g->cell[i]].status == marked[k] && has_point(page, c, g->cell[i]))
+          perp_page_point(&marks, curves_abscissa(page, c, g->cell[i]),
+                          perp_page_value(page, g->cell[i], c->y_metric));
+    }
     if (marks.n > 0) curves[n++] = marks;
   }
   return n;
@@ -58,11 +61,22 @@ static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
 {
   perp_curve curve = perp_page_curve(page, g->label, PERP_PLOT_POINTS_LINES, g->colour, g->n);
   curve.rank = HUGE_VAL;
+  const int metric = perp_results_metric(page->results, c->y_metric);
+  const bool timing = metric >= 0 && page->study->metric[metric].timing;
+  double *lo = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *lo),
+         *hi = perp_pool_alloc(&page->pool, (size_t)g->n, sizeof *hi);
+  if (timing) curve.lo = lo;
+  if (timing) curve.hi = hi;
   for (int i = 0; i < g->n; i++) {
     const int cell = g->cell[i];
     if (!has_point(page, c, cell)) continue;
     const double y = perp_page_value(page, cell, c->y_metric);
     const bool wins = perp_results_wins(page->results, cell);
+    if (timing) {
+      const perp_quartiles q = perp_results_timing(page->results, cell, metric);
+      lo[curve.n] = q.n > 1 ? q.q1 : (double)NAN;
+      hi[curve.n] = q.n > 1 ? q.q3 : (double)NAN;
+    }
     perp_page_point(&curve, curves_abscissa(page, c, cell), y);
     if (wins) curve.rank = fmin(curve.rank, y);
     curve.unsound |= page->results->record[cell].status == PERP_CELL_UNSOLVED && !wins;
@@ -78,15 +92,22 @@ static const char *full_label(perp_page *page, const perp_group *g)
   return facet[0] == '\0' ? g->label : perp_pool_printf(&page->pool, "%s, %s", facet, g->label);
 }
 
+/* The name with its order or exponent, and where that was seen. */
 static const char *with_slope(perp_page *page, const chart *c, const perp_curve *curve)
 {
+  double shade;
   if (c->x_metric != NULL || curve->unsound) return curve->label;
-  bool over_h = page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0;
-  double p = over_h ? perp_observed_order(curve->x, curve->y, curve->n).slope
-                    : perp_log_slope(curve->x, curve->y, curve->n);
-  if (isnan(p)) return curve->label;
-  return perp_pool_printf(&page->pool, over_h ? "%s (order %.2f)" : "%s (exponent %.2f)",
-                          curve->label, p);
+  const double noise = perp_page_noise(page, c->y_metric, &shade);
+  if (page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0) {
+    const perp_order o = perp_observed_order(curve->x, curve->y, curve->n, noise);
+    if (isnan(o.slope)) return curve->label;
+    return perp_pool_printf(&page->pool, "%s (order %.2f, %.3g to %.3g s)", curve->label, o.slope,
+                            curve->x[o.first], curve->x[o.last]);
+  }
+  const perp_power p = perp_power_law(curve->x, curve->y, curve->n, noise);
+  if (isnan(p.slope)) return curve->label;
+  return perp_pool_printf(&page->pool, "%s (exponent %.2f, %.3g to %.3g)", curve->label, p.slope,
+                          p.from, p.to);
 }
 
 static void curves_draw(perp_page *page, const chart *c, const char *suffix, const char *title,
@@ -95,8 +116,11 @@ static void curves_draw(perp_page *page, const chart *c, const char *suffix, con
   for (int k = 0; k < n; k++)
     if (curves[k].style == PERP_PLOT_POINTS_LINES)
       curves[k].label = with_slope(page, c, &curves[k]);
-  const char *x = c->x_metric == NULL ? page->view.x_name : perp_page_axis(page, c->x_metric);
-  const char *y = perp_page_axis(page, c->y_metric);
+  const char *x = c->x_metric == NULL ? perp_page_abscissa(page)
+                                      : perp_page_title(page, c->x_metric);
+  const char *y = perp_page_title(page, c->y_metric);
+  double shade;
+  perp_page_noise(page, c->y_metric, &shade);
   perp_figure f = {
     .id = perp_pool_printf(&page->pool, "%s%s", c->id, suffix),
     .title = title,
@@ -105,14 +129,17 @@ static void curves_draw(perp_page *page, const chart *c, const char *suffix, con
     .alt = perp_pool_printf(&page->pool, "%s: %s against %s, %d curves", title, y, x, n),
     .logx = true,
     .logy = true,
+    .floor = shade,
     .n = n,
     .curves = curves,
   };
   perp_page_figure(page, &f, c->definition);
 }
 
-/* The curves of the overview: all when they are few, else the best one of each facet. */
-static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, int *total)
+/* The curves of the overview: all when they are few, else the best one of each facet.  rank [facets]: of the best one,
+ * infinite when none wins, NaN without a curve. */
+static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, double *rank,
+                           int *total)
 {
   const perp_view *v = &page->view;
   perp_curve best[OVERVIEW];
@@ -120,15 +147,16 @@ static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, i
   *total = 0;
   for (int facet = 0; facet < v->facet.n; facet++) {
     perp_curve of_facet = { 0 };
-    for (int g = 0; g < v->n_groups; g++) {
-      if (v->group[g].facet != facet) continue;
-      perp_curve curve = curve_of(page, c, &v->group[g]);
+    for (int at = v->first[facet]; at < v->first[facet + 1]; at++) {
+      const perp_group *group = &v->group[v->in_facet[at]];
+      perp_curve curve = curve_of(page, c, group);
       if (curve.n == 0) continue;
-      curve.label = full_label(page, &v->group[g]);
+      curve.label = full_label(page, group);
       if (*total < OVERVIEW) shown[*total] = curve;
       (*total)++;
       if (of_facet.n == 0 || curve.rank < of_facet.rank) of_facet = curve;
     }
+    rank[facet] = of_facet.n > 0 ? of_facet.rank : (double)NAN;
     if (of_facet.n == 0) continue;
     /* best first; the worst falls out when there are too many facets */
     bool full = n_best == OVERVIEW;
@@ -159,9 +187,7 @@ static int add_published(perp_page *page, const chart *c, int facet, perp_curve 
     bool several = false, here = facet < 0;
     for (int k = 0; k < cells; k++) {
       several = several || v->x[row[k]] != v->x[row[0]];
-      for (int g = 0; g < v->n_groups && !here; g++)
-        for (int j = 0; j < v->group[g].n && v->group[g].facet == facet; j++)
-          here = here || v->group[g].cell[j] == row[k];
+      here = here || v->group[v->group_of[row[k]]].facet == facet;
     }
     if (cells == 0 || several || !here) continue;
     const char *label = perp_pool_printf(&page->pool, "%s (%s)", s->published[i].source,
@@ -172,6 +198,33 @@ static int add_published(perp_page *page, const chart *c, int facet, perp_curve 
   return n;
 }
 
+/* The rank of the last facet that gets a figure of its own; *n: facets with a curve. */
+static double worst_drawn(perp_page *page, const double *rank, int *n)
+{
+  double *sorted = perp_pool_alloc(&page->pool, (size_t)page->view.facet.n + 1, sizeof *sorted);
+  *n = 0;
+  for (int facet = 0; facet < page->view.facet.n; facet++)
+    if (!isnan(rank[facet])) sorted[(*n)++] = rank[facet];
+  if (page->all_figures || *n <= PERP_PAGE_FACETS) return HUGE_VAL;
+  gsl_sort(sorted, 1, (size_t)*n);
+  return sorted[PERP_PAGE_FACETS - 1];
+}
+
+static void facet_figure(perp_page *page, const chart *c, int facet, perp_curve *shown)
+{
+  const perp_view *v = &page->view;
+  int k = 0;
+  for (int at = v->first[facet]; at < v->first[facet + 1] && k < MOST_CURVES; at++) {
+    perp_curve curve = curve_of(page, c, &v->group[v->in_facet[at]]);
+    if (curve.n > 0) shown[k++] = curve;
+  }
+  if (k == 0) return;
+  k = add_published(page, c, facet, shown, k);
+  k = add_marks(page, c, facet, shown, k);
+  curves_draw(page, c, perp_pool_printf(&page->pool, "-%d", facet + 1),
+              perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet.text[facet]), shown, k);
+}
+
 static void chart_section(perp_page *page, const chart *c)
 {
   const perp_view *v = &page->view;
@@ -179,7 +232,8 @@ static void chart_section(perp_page *page, const chart *c)
   if (c->x_metric == NULL ? v->x_name == NULL : !perp_page_has(page, c->x_metric)) return;
 
   perp_curve shown[MOST_CURVES];
-  int total, n = curves_overview(page, c, shown, &total);
+  double *rank = perp_pool_alloc(&page->pool, (size_t)v->facet.n + 1, sizeof *rank);
+  int total, n = curves_overview(page, c, shown, rank, &total);
   if (n == 0) return;
   perp_html(page->out, "<h3 id=\"%s\">%s</h3>\n", c->id, c->title);
   const int with_published = add_published(page, c, -1, shown, n);
@@ -190,19 +244,14 @@ static void chart_section(perp_page *page, const chart *c)
               shown, n == total ? add_marks(page, c, -1, shown, with_published) : with_published);
   if (n == total) return;
 
+  int facets = 0;
+  const double worst = worst_drawn(page, rank, &facets);
   perp_page_fold(page, "All %d curves, one figure for each choice of the other parts", total);
-  for (int facet = 0; facet < v->facet.n; facet++) {
-    int k = 0;
-    for (int g = 0; g < v->n_groups && k < MOST_CURVES; g++) { /* in the order of the study */
-      if (v->group[g].facet != facet) continue;
-      perp_curve curve = curve_of(page, c, &v->group[g]);
-      if (curve.n > 0) shown[k++] = curve;
-    }
-    if (k == 0) continue;
-    k = add_published(page, c, facet, shown, k);
-    k = add_marks(page, c, facet, shown, k);
-    curves_draw(page, c, perp_pool_printf(&page->pool, "-%d", facet + 1),
-                perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet.text[facet]), shown, k);
+  perp_page_left_out(page, PERP_PAGE_FACETS, facets);
+  for (int facet = 0, drawn = 0; facet < v->facet.n; facet++) {
+    if (!(rank[facet] <= worst) || (drawn == PERP_PAGE_FACETS && !page->all_figures)) continue;
+    drawn++;
+    facet_figure(page, c, facet, shown);
   }
   perp_page_unfold(page);
 }
@@ -227,22 +276,38 @@ void perp_page_curves(perp_page *page)
                                   "tolerance under error control; left and below is "
                                   "better. Work is the thread-CPU time of the whole run." });
   if (curves_wanted(study, "convergence")) {
-    static const char *const errors[] = { "err.tip.max", "err.q.max", "drift.pos.max",
-                                          "energy.rel.max" };
-    for (size_t i = 0; over_h && i < sizeof errors / sizeof *errors; i++)
+    const char *const errors[] = { "err.tip.max", "err.q.max", "drift.pos.max", "energy.rel.max",
+                                   primary };
+    bool told = strncmp(primary, "time.", 5) == 0; /* the primary one too, but once */
+    for (size_t i = 0; over_h && i < sizeof errors / sizeof *errors; i++) {
+      if (i == 4 && told) break;
+      told = told || strcmp(errors[i], primary) == 0;
       chart_section(
           page,
           &(chart){
               perp_pool_printf(&page->pool, "convergence-%d", (int)i + 1),
-              perp_pool_printf(&page->pool, "Convergence of %s", errors[i]), NULL, errors[i],
+              perp_pool_printf(&page->pool, "Convergence: %s", perp_words(errors[i])), NULL,
+              errors[i],
               "Observed order: Theil-Sen slope of log error over log h on the longest window "
-              "in which neighbouring slopes differ by less than 0.2; no number where there is "
-              "no such window of three points." });
+              "in which neighbouring slopes differ by less than 0.2, and the steps of that window; "
+              "no number where there is no such window of three points, or where it is flatter "
+              "than 0.25: a floor is no order." });
+    }
   }
   const bool over_tol = strcmp(page->view.x_name, "tol") == 0;
-  if (curves_wanted(study, "time-vs-n") && !over_h && !over_tol)
+  if (over_h || over_tol) return;
+  static const char exponent[] = "Exponent: Theil-Sen slope of log y over log size, with the sizes "
+                                 "that it is taken from; none where the slopes between pairs "
+                                 "scatter by more than 1.";
+  if (curves_wanted(study, "scaling") && strncmp(primary, "time.", 5) != 0)
+    chart_section(page, &(chart){ "scaling",
+                                  perp_pool_printf(&page->pool, "Scaling: %s", perp_words(primary)),
+                                  NULL, primary, exponent });
+  if (curves_wanted(study, "time-vs-n"))
     chart_section(
         page, &(chart){ "time", "Time against size", NULL, "time.step_us",
-                        "Thread-CPU time of one step (median). Exponent: Theil-Sen slope of log "
-                        "time over log size over all sizes." });
+                        perp_pool_printf(&page->pool,
+                                         "Thread-CPU time of one step: the median of the rounds; "
+                                         "bands are their quartiles. %s",
+                                         exponent) });
 }

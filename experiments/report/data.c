@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/pages/styles.h"
 #include "experiments/report/page.h"
+#include "experiments/report/words.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -11,9 +13,16 @@ enum { SERIES_FLOATS = 200000, SERIES_ROWS = 400 };
 /* bytes of replays on one page */
 enum { REPLAY_BYTES = 1200000 };
 
-/* ---- small writers ------------------------------------------------------------------------------------- */
+/* bytes of the metrics that the study does not name */
+enum { OTHER_BYTES = 2000000 };
 
-/* Seven digits are what a screen can show; cells.csv has all of them. */
+/* ---- columns -------------------------------------------------------------------------------------------
+ * A page of 50 000 cells has some fifty columns.  Each is written in the shortest of these forms (data.js reads them):
+ *   {"same": value, "n": cells}                   all alike
+ *   {"values": [...], "of": base64, "bytes": 1|2|4}   few different ones: numbers into the list, little endian
+ *   {"float": base64}                              float32, little endian; not a number: NaN
+ * Numbers have the seven digits that a screen can show; cells.csv has all of them. */
+
 static void data_number(perp_json *j, const char *key, double v)
 {
   char text[32];
@@ -22,11 +31,93 @@ static void data_number(perp_json *j, const char *key, double v)
   perp_json_raw(j, key, isnan(v) ? "null" : !isinf(v) ? text : v > 0 ? "1e999" : "-1e999");
 }
 
-static void data_numbers(perp_json *j, const char *key, const double *v, int n)
+/* Numbers into a list of so many. */
+static size_t data_indices(perp_json *j, const int *of, int n, int many)
 {
-  perp_json_open(j, key, '[');
-  for (int i = 0; i < n; i++) data_number(j, NULL, v[i]);
-  perp_json_close(j, ']');
+  const int bytes = many <= 256 ? 1 : many <= 65536 ? 2 : 4;
+  unsigned char *packed = perp_xalloc((size_t)n + 1, (size_t)bytes);
+  for (int i = 0; i < n; i++)
+    for (int b = 0; b < bytes; b++) packed[i * bytes + b] = (unsigned char)(of[i] >> 8 * b);
+  char *text = perp_base64(packed, (size_t)n * (size_t)bytes);
+  perp_json_text(j, "of", text);
+  perp_json_int(j, "bytes", bytes);
+  const size_t size = strlen(text);
+  free(text);
+  free(packed);
+  return size;
+}
+
+static void data_texts(perp_page *page, perp_json *j, const char *key, const char *const *text,
+                       int n)
+{
+  perp_names value = { 0 };
+  int *of = perp_xalloc((size_t)n + 1, sizeof *of);
+  for (int i = 0; i < n; i++) of[i] = perp_names_index(&page->pool, &value, text[i], -1);
+  perp_json_open(j, key, '{');
+  if (value.n == 1) {
+    perp_json_text(j, "same", text[0]);
+    perp_json_int(j, "n", n);
+  } else {
+    perp_json_texts(j, "values", value.text, value.n);
+    data_indices(j, of, n, value.n);
+  }
+  perp_json_close(j, '}');
+  free(of);
+}
+
+static int data_compare(const void *a, const void *b)
+{
+  const float x = *(const float *)a, y = *(const float *)b;
+  return isnan(x) || isnan(y) ? isnan(x) - isnan(y) : (x > y) - (x < y);
+}
+
+/* The different numbers [n at most] in ascending order, NaN at the end. */
+static int data_different(const float *v, int n, float *list)
+{
+  int different = 0;
+  memcpy(list, v, (size_t)n * sizeof *list);
+  qsort(list, (size_t)n, sizeof *list, data_compare);
+  for (int i = 0; i < n; i++)
+    if (different == 0 || data_compare(&list[different - 1], &list[i]) != 0)
+      list[different++] = list[i];
+  return different;
+}
+
+/* Returns about how many bytes it has written.  exact: read back as the decimal number that it was, so that it can be
+ * compared with one. */
+static size_t data_numbers(perp_json *j, const char *key, const double *v, int n, bool exact)
+{
+  enum { FEW = 256 };
+  float *x = perp_xalloc((size_t)n + 1, sizeof *x), *list = perp_xalloc((size_t)n + 1, sizeof *x);
+  for (int i = 0; i < n; i++) x[i] = (float)v[i];
+  const int different = data_different(x, n, list);
+  size_t size = 32;
+  perp_json_open(j, key, '{');
+  if (different == 1) {
+    data_number(j, "same", v[0]);
+    perp_json_int(j, "n", n);
+  } else if (different <= FEW || (exact && different <= 65536)) {
+    int *of = perp_xalloc((size_t)n + 1, sizeof *of);
+    double *value = perp_xalloc((size_t)different, sizeof *value);
+    for (int i = 0; i < n; i++) {
+      const float *at = bsearch(&x[i], list, (size_t)different, sizeof *list, data_compare);
+      of[i] = (int)(at - list);
+      value[of[i]] = v[i];
+    }
+    perp_json_open(j, "values", '[');
+    for (int k = 0; k < different; k++) data_number(j, NULL, value[k]);
+    perp_json_close(j, ']');
+    size += 12 * (size_t)different + data_indices(j, of, n, different);
+    free(of);
+    free(value);
+  } else {
+    perp_json_floats(j, "float", x, (size_t)n);
+    size += 16 * (size_t)n / 3;
+  }
+  perp_json_close(j, '}');
+  free(x);
+  free(list);
+  return size;
 }
 
 /* ---- the study ------------------------------------------------------------------------------------------- */
@@ -41,7 +132,7 @@ static void data_study(perp_page *page, perp_json *j)
   perp_json_close(j, '}');
 }
 
-/* One parameter that varies: its values, and which of them each cell has (-1: does not use it). */
+/* One parameter that varies: its values, and which of them each cell has ("": does not use it). */
 static void data_axis(perp_page *page, perp_json *j, int param)
 {
   const perp_param *p = &page->study->kind->params[param];
@@ -54,13 +145,11 @@ static void data_axis(perp_page *page, perp_json *j, int param)
     if (value.n > before) name[index[r]] = perp_view_name(&page->pool, &page->view, r, param);
   }
   if (value.n < 2) return;
-  for (int r = 0; r < n; r++)
-    if (value.text[index[r]][0] == '\0') index[r] = -1;
   perp_json_members(j, "{ key %s, unit %s, plugin? %d", p->key,
                     p->type == PERP_PARAM_REAL ? p->unit : "", p->type == PERP_PARAM_PLUGIN);
   perp_json_texts(j, "values", value.text, value.n);
   perp_json_texts(j, "names", name, value.n); /* without the tolerance */
-  perp_json_ints(j, "of", index, n);
+  data_indices(j, index, n, value.n);
   perp_json_close(j, '}');
 }
 
@@ -74,8 +163,8 @@ static void data_view(perp_page *page, perp_json *j)
   perp_json_members(j, "] x_name %s", v->x_name);
   if (v->x_name != NULL) {
     /* order: the tolerance under error control */
-    data_numbers(j, "x", v->x, page->results->plan.n);
-    data_numbers(j, "order", v->order, page->results->plan.n);
+    data_numbers(j, "x", v->x, page->results->plan.n, true);
+    data_numbers(j, "order", v->order, page->results->plan.n, true);
   }
   perp_json_close(j, '}');
 }
@@ -98,10 +187,20 @@ static void data_option(perp_page *page, perp_json *j, int param, const perp_opt
     most = fmax(most, value[r]);
   }
   if (most > least)
-    data_numbers(j, perp_pool_printf(&page->pool, "%s.%s", p->key, o->key), value, n);
+    data_numbers(j, perp_pool_printf(&page->pool, "%s.%s", p->key, o->key), value, n, true);
 }
 
-static void data_options_of(perp_page *page, perp_json *j, int param)
+static void data_option_unit(perp_page *page, perp_json *j, int param, const perp_opt *o)
+{
+  if (o->unit[0] != '\0')
+    perp_json_text(
+        j, perp_pool_printf(&page->pool, "%s.%s", page->study->kind->params[param].key, o->key),
+        o->unit);
+}
+
+/* Each numeric option of the plug-ins of a parameter, once. */
+static void data_options_of(perp_page *page, perp_json *j, int param,
+                            void (*put)(perp_page *, perp_json *, int, const perp_opt *))
 {
   perp_ctx quiet = *page->ctx;
   perp_names told = { 0 }; /* of two plug-ins with an option of one name the first */
@@ -115,32 +214,111 @@ static void data_options_of(perp_page *page, perp_json *j, int param)
       int before = told.n;
       bool number = o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT;
       if (perp_names_index(&page->pool, &told, o->key, -1) == before && number)
-        data_option(page, j, param, o);
+        put(page, j, param, o);
     }
     perp_spec_free(&spec);
   }
 }
 
+/* Quartiles of a timing metric over its rounds, where there were several. */
+static void data_spread(perp_page *page, perp_json *j, int m)
+{
+  const int n = page->results->plan.n;
+  double *lo = perp_pool_alloc(&page->pool, (size_t)n, sizeof *lo),
+         *hi = perp_pool_alloc(&page->pool, (size_t)n, sizeof *hi);
+  bool any = false;
+  for (int r = 0; r < n; r++) {
+    const perp_quartiles q = perp_results_timing(page->results, r, m);
+    lo[r] = q.n > 1 ? q.q1 : (double)NAN;
+    hi[r] = q.n > 1 ? q.q3 : (double)NAN;
+    any = any || q.n > 1;
+  }
+  if (!any) return;
+  data_numbers(j, "q1", lo, n, false);
+  data_numbers(j, "q3", hi, n, false);
+}
+
+/* Does the study name it, or does a figure of the page show it? */
+static bool data_named(const perp_study *s, const char *name)
+{
+  static const char *const shown[] = { "time.step_us",  "time.cpu",      "err.tip.max",
+                                       "err.q.max",     "drift.pos.max", "energy.rel.max",
+                                       "work.products", "work.counted" };
+  bool named = strcmp(s->metrics.primary, name) == 0;
+  for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+    named = named || strcmp(shown[i], name) == 0;
+  for (int k = 0; k < s->metrics.n_record; k++)
+    named = named || strcmp(s->metrics.record[k], name) == 0;
+  for (int k = 0; k < s->n_published; k++)
+    named = named || strcmp(s->published[k].metric, name) == 0;
+  for (int k = 0; k < s->report.n_plots; k++)
+    named = named || strstr(s->report.plots[k], name) != NULL;
+  return named;
+}
+
+/* Those that are named first, the others as long as there is room. */
 static void data_metrics(perp_page *page, perp_json *j)
 {
   const perp_study *s = page->study;
-  int n = page->results->plan.n;
+  int n = page->results->plan.n, left_out = 0;
   double *value = perp_pool_alloc(&page->pool, (size_t)n, sizeof *value);
+  size_t others = 0;
   perp_json_open(j, "metrics", '[');
-  for (int m = 0; m < s->n_metrics; m++) {
-    bool any = false;
-    for (int r = 0; r < n; r++) {
-      value[r] = perp_results_value(page->results, r, m);
-      any = any || !isnan(value[r]);
+  for (int pass = 0; pass < 2; pass++)
+    for (int m = 0; m < s->n_metrics; m++) {
+      const perp_metric *metric = &s->metric[m];
+      bool any = false;
+      if (data_named(s, metric->name) != (pass == 0)) continue;
+      for (int r = 0; r < n; r++) {
+        value[r] = perp_results_value(page->results, r, m);
+        any = any || !isnan(value[r]);
+      }
+      if (!any) continue;
+      if (others > OTHER_BYTES) {
+        left_out++;
+        continue;
+      }
+      perp_json_members(j, "{ name %s, words %s, unit %s, meaning %s, better %d, timing? %d",
+                        metric->name, perp_words(metric->name), metric->unit, metric->meaning,
+                        metric->better, metric->timing);
+      const size_t size = data_numbers(j, "values", value, n, false);
+      if (metric->timing) data_spread(page, j, m);
+      if (pass == 1) others += size;
+      perp_json_close(j, '}');
     }
-    if (!any) continue;
-    const perp_metric *metric = &s->metric[m];
-    perp_json_members(j, "{ name %s, unit %s, meaning %s, better %d, timing? %d", metric->name,
-                      metric->unit, metric->meaning, metric->better, metric->timing);
-    data_numbers(j, "values", value, n);
-    perp_json_close(j, '}');
+  perp_json_members(j, "] metrics_left_out %d", left_out);
+}
+
+/* The command of a cell as its words, which many cells share: which of them, one after the other, and how many. */
+static void data_commands(perp_page *page, perp_json *j)
+{
+  const int n = page->results->plan.n;
+  perp_names word = { 0 };
+  perp_text text = { 0 };
+  int *of = NULL, *count = perp_xalloc((size_t)n + 1, sizeof *count), used = 0, room = 0;
+  for (int r = 0; r < n; r++) {
+    text.n = 0;
+    page->study->kind->command(page->study, &page->results->plan.cells[r], &text);
+    for (const char *s = text.n > 0 ? text.s : ""; *s != '\0'; count[r]++) {
+      const size_t length = strcspn(s, " ");
+      char *one = perp_pool_strndup(&page->pool, s, length);
+      if (used == room) {
+        room = 2 * room + 1024;
+        of = perp_xrealloc(of, (size_t)room, sizeof *of);
+      }
+      of[used++] = perp_names_index(&page->pool, &word, one, -1);
+      s += length + (s[length] == ' ');
+    }
   }
-  perp_json_close(j, ']');
+  perp_json_open(j, "command", '{');
+  perp_json_texts(j, "words", word.text, word.n);
+  data_indices(j, of, used, word.n);
+  perp_json_open(j, "count", '{');
+  data_indices(j, count, n, 256);
+  perp_json_members(j, "} }");
+  perp_text_free(&text);
+  free(of);
+  free(count);
 }
 
 static void data_cells(perp_page *page, perp_json *j)
@@ -149,35 +327,43 @@ static void data_cells(perp_page *page, perp_json *j)
   const perp_record *record = page->results->record;
   const perp_view *v = &page->view;
   int n = plan->n, *wins = perp_pool_alloc(&page->pool, (size_t)n, sizeof *wins);
+  perp_text ids = { 0 };
   const char **text = perp_pool_alloc(&page->pool, (size_t)n, sizeof *text);
   double *reached = perp_pool_alloc(&page->pool, (size_t)n, sizeof *reached);
   perp_json_open(j, "cells", '{');
-  for (int r = 0; r < n; r++) text[r] = plan->cells[r].id;
-  perp_json_texts(j, "id", text, n);
+  for (int r = 0; r < n; r++) perp_text_add(&ids, "%s", plan->cells[r].id);
+  perp_json_text(j, "id", ids.s); /* sixteen letters each */
+  perp_text_free(&ids);
   for (int r = 0; r < n; r++) text[r] = perp_cell_status_names[record[r].status];
-  perp_json_texts(j, "status", text, n);
+  data_texts(page, j, "status", text, n);
   for (int r = 0; r < n; r++)
     wins[r] = perp_results_wins(page->results, r) ? 1 : perp_view_stands(v, r) ? 2 : 0;
-  perp_json_ints(j, "wins", wins,
-                 n); /* 1: may be best; 2: its figures stand, but it wins nothing */
+  perp_json_open(j, "wins", '{'); /* 1: may be best; 2: its figures stand, but it wins nothing */
+  data_indices(j, wins, n, 256);
+  perp_json_close(j, '}');
   for (int r = 0; r < n; r++) text[r] = perp_view_mark(&page->pool, v, r);
-  perp_json_texts(j, "mark", text, n);
+  data_texts(page, j, "mark", text, n);
   for (int r = 0; r < n; r++) reached[r] = record[r].partial ? record[r].reached : (double)NAN;
-  data_numbers(j, "partial", reached, n); /* the time that was reached, null: a whole run */
+  data_numbers(j, "partial", reached, n, false); /* the time that was reached, null: a whole run */
   for (int r = 0; r < n; r++) text[r] = record[r].dir;
-  perp_json_texts(j, "dir", text, n); /* of the folders that are shown together */
+  data_texts(page, j, "dir", text, n); /* of the folders that are shown together */
   for (int r = 0; r < n; r++) text[r] = record[r].reason;
-  perp_json_texts(j, "reason", text, n);
+  data_texts(page, j, "reason", text, n);
   for (int r = 0; r < n; r++) text[r] = record[r].cause;
-  perp_json_texts(j, "cause", text, n);
-  for (int r = 0; r < n; r++) text[r] = perp_page_command(page, r);
-  perp_json_texts(j, "command", text, n);
+  data_texts(page, j, "cause", text, n);
+  data_commands(page, j);
   const perp_param *params = page->study->kind->params;
   perp_json_members(j, "} axes: [");
   for (int p = 0; p < page->study->n_params; p++) data_axis(page, j, p);
-  perp_json_members(j, "] options: {");
+  perp_json_members(j, "] labels: {");
   for (int p = 0; p < page->study->n_params; p++)
-    if (params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, p);
+    perp_json_text(j, params[p].key, perp_words(params[p].key));
+  perp_json_members(j, "} units: {");
+  for (int p = 0; p < page->study->n_params; p++)
+    if (params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, p, data_option_unit);
+  perp_json_members(j, "} options: {");
+  for (int p = 0; p < page->study->n_params; p++)
+    if (params[p].type == PERP_PARAM_PLUGIN) data_options_of(page, j, p, data_option);
   perp_json_close(j, '}');
   data_metrics(page, j);
 }
@@ -340,6 +526,27 @@ static void data_published(perp_page *page, perp_json *j)
   perp_json_close(j, ']');
 }
 
+static void data_styles(perp_json *j)
+{
+  perp_json_open(j, "styles", '[');
+  for (int i = 0; i < PERP_STYLES; i++) {
+    const perp_style *s = perp_style_of(i);
+    perp_json_members(j, "{ light %s, dark %s, marker %s, open? %d, dashed? %d", s->light, s->dark,
+                      s->marker, s->open, s->dashed);
+    perp_json_close(j, '}');
+  }
+  perp_json_close(j, ']');
+}
+
+static void data_profiles(perp_json *j)
+{
+  perp_json_open(j, "profiles", '{');
+  for (int i = 0; i < PERP_PROFILES; i++)
+    perp_json_object(j, perp_profiles[i].id, "title %s, caption %s", perp_profiles[i].title,
+                     perp_profiles[i].caption);
+  perp_json_close(j, '}');
+}
+
 /* ---- the element ------------------------------------------------------------------------------------------------ */
 
 void perp_page_data(perp_page *page)
@@ -348,7 +555,9 @@ void perp_page_data(perp_page *page)
   size_t size = 0;
   perp_json j = { .out = open_memstream(&text, &size) };
   if (j.out == NULL) return;
-  perp_json_members(&j, "{ schema %s, dir %s", "perp-report/1", page->dir);
+  perp_json_members(&j, "{ schema %s, dir %s", "perp-report/2", page->dir);
+  data_styles(&j);
+  data_profiles(&j);
   data_study(page, &j);
   data_view(page, &j);
   data_cells(page, &j);

@@ -3,8 +3,10 @@
 
 #include "experiments/base/messages.h"
 #include "experiments/pages/latex.h"
+#include "experiments/report/words.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +29,43 @@ const char *perp_page_axis(perp_page *page, const char *metric)
   const perp_metric *m = perp_study_metric(page->study, metric);
   if (m == NULL || m->unit[0] == '\0') return metric;
   return perp_pool_printf(&page->pool, "%s [%s]", metric, m->unit);
+}
+
+const char *perp_page_title(perp_page *page, const char *metric)
+{
+  const perp_metric *m = perp_study_metric(page->study, metric);
+  const char *words = perp_words(metric);
+  if (m == NULL || m->unit[0] == '\0') return words;
+  return perp_pool_printf(&page->pool, "%s [%s]", words, m->unit);
+}
+
+const char *perp_page_abscissa(perp_page *page)
+{
+  const char *x = page->view.x_name;
+  if (x == NULL || strcmp(x, "h [s]") != 0) return x == NULL ? "" : perp_words(x);
+  return perp_pool_printf(&page->pool, "%s [s]", perp_words("h"));
+}
+
+double perp_page_noise(perp_page *page, const char *metric, double *shade)
+{
+  const perp_metric *m = perp_study_metric(page->study, metric);
+  const double rounding = m != NULL && m->unit[0] == '\0' && m->better < 0 && !m->timing &&
+                                  strstr(metric, "err") != NULL
+                              ? 1e-13
+                              : 0;
+  *shade = 0;
+  if (strncmp(metric, "err.q", 5) != 0) return rounding;
+  json_t *list = json_load_file(perp_pool_printf(&page->pool, "%s/reference.json", page->dir), 0,
+                                NULL),
+         *reference;
+  size_t i;
+  json_array_foreach(list, i, reference)
+  {
+    const double worst = json_number_value(json_object_get(reference, "worst"));
+    *shade = fmax(*shade, 10 * worst);
+  }
+  json_decref(list);
+  return fmax(rounding, *shade);
 }
 
 const char *perp_page_command(perp_page *page, int cell)
@@ -106,19 +145,22 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
     return;
   }
   const char *svg = perp_pool_printf(&page->pool, "%s/%s.svg", page->figs, f->id);
-  perp_status status = perp_figure_draw(page->ctx, f, page->figs, page->formats);
+  perp_figure sized = *f;
+  sized.width = page->width;
+  perp_status status = perp_figure_draw(page->ctx, &sized, page->figs, page->formats);
   if (status != PERP_OK) {
     perp_text_add(&page->warnings, "%s: %s\n", f->id, page->ctx->msg);
     if (status != PERP_ERR_ARG) figure_failed(page, f->id);
     return;
   }
   page->figures++;
+  if (!page->folded) perp_text_add(&page->chief, "%s\n", f->id);
   perp_text_add(&page->drawn, "\\expandafter\\def\\csname perp@fig@%s\\endcsname{\\centering",
                 f->id);
   perp_text_add(&page->drawn,
                 strstr(page->formats, "tikz") != NULL
                     ? "\\perpfit{\\input{\\perpfigs %s.tex}}\\caption{"
-                    : "\\includegraphics[width=\\linewidth]{\\perpfigs %s.pdf}\\caption{",
+                    : "\\perpfit{\\includegraphics{\\perpfigs %s.pdf}}\\caption{",
                 f->id);
   char *tex = perp_tex_string(caption);
   perp_text_add(&page->drawn, "%s}\\label{fig:%s}}\n", tex, f->id);
@@ -140,6 +182,16 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
             "<a href=\"%s/%s.gp\">gp</a>, <a "
             "href=\"%s/%s.csv\">csv</a></span></figcaption>\n</figure>\n",
             caption, page->link, f->id, page->link, f->id, page->link, f->id);
+}
+
+void perp_page_left_out(perp_page *page, int shown, int of)
+{
+  if (of <= shown || page->all_figures) return;
+  perp_html(
+      page->out,
+      "<p class=\"note\">Figures of %d out of %d choices are drawn; <code>perp report %s --figs "
+      "all</code> draws them all.</p>\n",
+      shown, of, page->dir);
 }
 
 void perp_page_fold(perp_page *page, const char *summary, int count)

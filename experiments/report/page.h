@@ -8,6 +8,10 @@
 #include "experiments/pages/plot.h"
 #include "experiments/report/view.h"
 
+/* What a page has of everything that grows with the study: further figures are drawn when they are asked for, further
+ * rows are in derived/cells.csv. */
+enum { PERP_PAGE_FACETS = 12, PERP_PAGE_ROWS = 1000 };
+
 typedef struct perp_page {
   perp_ctx *ctx;
   FILE *out;
@@ -15,13 +19,16 @@ typedef struct perp_page {
   const char *figs;    /* folder of the figures */
   const char *link;    /* the same as the page refers to it */
   const char *formats; /* of the figures, svg among them */
+  double width;        /* of the figures in print, cm */
   bool interactive;    /* a script draws the figures anew: the lesser pictures stay outside */
   bool folded;         /* inside of a <details>: one of the lesser pictures */
+  bool all_figures;    /* else those of the best PERP_PAGE_FACETS choices of the other parts */
   perp_results *results;
   const perp_study *study; /* of the results */
   perp_view view;
   perp_pool pool;
   perp_text drawn;    /* the figures as LaTeX macros (tex.h) */
+  perp_text chief;    /* the names of those that are not the lesser ones, a line each */
   perp_text warnings; /* one line each: what could not be drawn and why */
   /* undrawn: had points, but gnuplot failed or the files could not be written */
   int figures, undrawn;
@@ -33,6 +40,13 @@ typedef struct perp_page {
 double perp_page_value(const perp_page *page, int cell, const char *metric);
 /* "err.tip.max [m]": name and unit of a metric. */
 const char *perp_page_axis(perp_page *page, const char *metric);
+/* "largest error of the tip [m]": the same in words, for the axis of a figure. */
+const char *perp_page_title(perp_page *page, const char *metric);
+/* "step size h [s]" */
+const char *perp_page_abscissa(perp_page *page);
+/* What the values of a metric cannot be told from: ten times the uncertainty of the reference of the coordinates, for
+ * relative errors the rounding 1e-13; 0 else.  *shade out: the first of these alone, 0 without. */
+double perp_page_noise(perp_page *page, const char *metric, double *shade);
 /* Has some cell whose figures stand this metric? */
 bool perp_page_has(const perp_page *page, const char *metric);
 
@@ -49,6 +63,8 @@ perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const
                                   const char *y, const char *label, int colour);
 /* Draw a figure and place it with its caption; what goes wrong becomes a warning of the page. */
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption);
+/* Say that so many of the figures are there, and how to draw the rest; nothing when all are. */
+void perp_page_left_out(perp_page *page, int shown, int of);
 /* Name on stderr those that failed and are not named yet: when all is drawn. */
 void perp_page_say_failed(perp_page *page);
 
@@ -67,13 +83,21 @@ void perp_page_cells(perp_page *page);     /* every cell with its rerun command 
 void perp_page_methods(perp_page *page);   /* cards from the descriptors */
 void perp_page_definitions(perp_page *page);
 
+/* What distributions over problems are: one description for the pictures and for the script of the page. */
+enum { PERP_PROFILE_PERFORMANCE, PERP_PROFILE_DATA, PERP_PROFILE_ECDF, PERP_PROFILES };
+typedef struct perp_profile_words {
+  const char *id, *title, *caption;
+} perp_profile_words;
+extern const perp_profile_words perp_profiles[PERP_PROFILES];
+
 /* For the script, behind them: one JSON object, safe inside of a <script> element: study, cells column by
  * column (parameters, status, metrics), the abscissa, thinned series.  Long arrays are float32, little endian,
  * in base64. */
 void perp_page_data(perp_page *page);
 
 /* Tables and numbers for a LaTeX document.  Write into the folder dir, which is made:
- *   tables.tex    booktabs tables, each a macro that a table environment takes: \perpSummary, \perpClaims,
+ *   tables.tex    \perpAnswers, the answers in words; booktabs tables, each a macro that a table environment takes:
+ *                 \perpAnswerTable{1}, ... of a column's width, \perpSummary, \perpClaims,
  *                 \perpPublished, \perpStatus, \perpSolvers (those that the study has)
  *   numbers.tex   \perpvalue{cells}, \perpvalue{cells.ok}, \perpvalue{best.err.tip.max}, ...: an unknown name is an error of the
  *                 document, so that no number of another study slips in; the file lists all names
@@ -81,11 +105,12 @@ void perp_page_data(perp_page *page);
  *                 or of the pictures that LaTeX draws (--figs tikz); \perpfigs says where they are
  *   example.tex   a document with all of it */
 perp_status perp_page_tex(perp_page *page, const char *dir);
+/* The answers of tables.tex: \perpAnswers, \perpAnswerTable{1}, ...  Returns how many there are. */
+int perp_page_tex_answers(perp_page *page, FILE *out);
 
 /* ---- shared by sections ------------------------------------------------------------------------------------- */
 
 bool perp_page_has_problems(const perp_page *page); /* are the cells problems x solvers? */
-void perp_page_solver_answers(perp_page *page);     /* lines of the answers */
 void perp_page_best_match(perp_page *page);         /* one line of the answers */
 /* The cells that stand for the i-th published figure of the study, row [cells]; returns their number. */
 int perp_page_published_cells(const perp_page *page, int i, int *row);
@@ -93,7 +118,10 @@ int perp_page_published_cells(const perp_page *page, int i, int *row);
 const char *perp_page_command(perp_page *page, int cell);
 /* What tells a cell from the others: the varying plug-ins, then the abscissa. */
 const char *perp_page_row_label(perp_page *page, int cell);
-/* The best cell of each curve by the primary metric, the best first; at most `most`.  Returns their number. */
+/* The scene of a cell; "" without one. */
+const char *perp_page_scene(const perp_page *page, int row);
+/* The best cell of each curve by the primary metric at the step that is shown, scene by scene, the best first; at most
+ * `most`.  Returns their number. */
 int perp_page_ranked(perp_page *page, int *cell, int most);
 /* The metrics worth a column: the primary one, those recorded, the time of a step.  Returns their number. */
 int perp_page_shown_metrics(perp_page *page, const char **metric, int most);

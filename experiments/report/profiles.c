@@ -46,12 +46,15 @@ static bool profiles_build(perp_page *page, box *b)
   return true;
 }
 
-/* Cost of a solved cell; infinite when it was not solved. */
+/* Cost of a solved cell; infinite when it was not solved.  What is counted is at least 1. */
 static double profiles_cost(const perp_page *page, int cell, const char *metric)
 {
   if (cell < 0 || !perp_results_wins(page->results, cell)) return HUGE_VAL;
-  double v = perp_page_value(page, cell, metric);
-  return v > 0 ? v : HUGE_VAL;
+  const double v = perp_page_value(page, cell, metric);
+  return v >= 0 && strncmp(metric, "time.", 5) != 0 && strcmp(metric, "work.products") != 0
+             ? fmax(v, 1)
+         : v > 0 ? v
+                 : HUGE_VAL;
 }
 
 /* Distribution of costs [n]: share of items within x.  The curve is made of the corners of the
@@ -66,14 +69,40 @@ static perp_curve profiles_distribution(perp_page *page, double *costs, int n, c
   return c;
 }
 
-enum chart { PERFORMANCE, DATA, ECDF };
+const perp_profile_words perp_profiles[PERP_PROFILES] = {
+  [PERP_PROFILE_PERFORMANCE] = { "performance", "Performance profile",
+                                 "Dolan and Moré: share of problems solved within a factor of the "
+                                 "best solver shown. A failure never counts as solved, "
+                                 "and a problem that all fail stays in the denominator." },
+  [PERP_PROFILE_DATA] = { "data", "Data profile",
+                          "Moré and Wild: share of problems solved within a budget of work; the "
+                          "unit is the time of one product of A with a "
+                          "vector, on the same problem." },
+  [PERP_PROFILE_ECDF] = { "ecdf", "ECDF by budget",
+                          "As COCO draws it: share of all (problem, target) pairs solved within a "
+                          "budget; it does not depend on which other "
+                          "solvers are shown. What was not solved, or does not suit a solver, is "
+                          "missing below 100 %. Thick grey: the best "
+                          "solver of each pair (the virtual best). A cross: the largest budget "
+                          "that a solver has spent on any pair, solved or "
+                          "not; what lies to its right is no measurement." }
+};
 
-/* One curve a solver over the targets first ... last. */
-static void profiles_draw(perp_page *page, const box *b, enum chart chart, int first, int last,
-                          const char *id, const char *title, const char *xlabel,
-                          const char *caption)
+static bool profiles_solved(const perp_page *page, const box *b, int problem, int target)
 {
-  const char *metric = chart == DATA ? "work.products" : "time.cpu";
+  for (int s = 0; s < b->solver.n; s++) {
+    const int cell = *profiles_slot(b, problem, target, s);
+    if (cell >= 0 && perp_results_wins(page->results, cell)) return true;
+  }
+  return false;
+}
+
+/* One curve a solver over the problems at one target: performance and data profile. */
+static void profiles_draw(perp_page *page, const box *b, int chart, int first, int last,
+                          const char *id, const char *title, const char *xlabel)
+{
+  const char *metric = chart == PERP_PROFILE_DATA ? "work.products" : "time.cpu",
+             *caption = perp_profiles[chart].caption;
   int items = b->problem.n * (last - first + 1);
   double *costs[MOST_SOLVERS], end = 0;
   for (int s = 0; s < b->solver.n; s++)
@@ -84,9 +113,14 @@ static void profiles_draw(perp_page *page, const box *b, enum chart chart, int f
       double best = HUGE_VAL;
       for (int s = 0; s < b->solver.n; s++)
         best = fmin(best, profiles_cost(page, *profiles_slot(b, p, t, s), metric));
+      if (isinf(best) && profiles_solved(page, b, p, t)) { /* not measured of such problems */
+        items--;
+        at--;
+        continue;
+      }
       for (int s = 0; s < b->solver.n; s++) {
         double c = profiles_cost(page, *profiles_slot(b, p, t, s), metric);
-        costs[s][at] = isinf(c) ? c : chart == PERFORMANCE ? c / best : c;
+        costs[s][at] = isinf(c) ? c : chart == PERP_PROFILE_PERFORMANCE ? c / best : c;
         if (isfinite(costs[s][at])) end = fmax(end, costs[s][at]);
       }
     }
@@ -96,33 +130,132 @@ static void profiles_draw(perp_page *page, const box *b, enum chart chart, int f
   perp_figure f = { .id = id,
                     .title = title,
                     .xlabel = xlabel,
-                    .ylabel = "share solved",
+                    .ylabel = "share of problems solved",
                     .alt = perp_pool_printf(&page->pool, "%s, %d solvers, %d items", title,
                                             b->solver.n, items),
                     .logx = true,
+                    .share = true,
                     .n = b->solver.n,
                     .curves = curves };
+  const int left_out = b->problem.n * (last - first + 1) - items;
+  if (left_out > 0)
+    caption = perp_pool_printf(&page->pool, "%s %d without such a figure are left out.", caption,
+                               left_out);
   perp_page_figure(page, &f, caption);
+}
+
+/* Has every solved cell this figure? */
+static bool profiles_complete(const perp_page *page, const char *metric)
+{
+  for (int r = 0; r < page->results->plan.n; r++)
+    if (perp_results_wins(page->results, r) && !(perp_page_value(page, r, metric) >= 0))
+      return false;
+  return true;
+}
+
+/* The largest budget that a solver has spent on a pair; 0: not known. */
+static double profiles_spent(const perp_page *page, const box *b, int solver, const char *metric)
+{
+  double most = 0;
+  for (int p = 0; p < b->problem.n; p++)
+    for (int t = 0; t < b->target.n; t++) {
+      const int cell = *profiles_slot(b, p, t, solver);
+      const double v = cell < 0 ? (double)NAN : perp_page_value(page, cell, metric);
+      if (v > most) most = v;
+    }
+  return most;
+}
+
+/* From nothing at the least cost of all to the right end of the figure. */
+static perp_curve ecdf_curve(perp_page *page, double *costs, int n, const char *label,
+                             perp_plot_style style, int colour, double least, double end)
+{
+  perp_curve c = perp_page_curve(page, label, style, colour, n + 2);
+  gsl_sort(costs, 1, (size_t)n);
+  if (costs[0] > least && isfinite(costs[0])) perp_page_point(&c, least, 0);
+  for (int i = 0; i < n && isfinite(costs[i]); i++)
+    if (i + 1 == n || costs[i + 1] > costs[i]) perp_page_point(&c, costs[i], (i + 1.0) / n);
+  if (c.n > 0) perp_page_point(&c, end, c.y[c.n - 1]);
+  return c;
+}
+
+static void ecdf_draw(perp_page *page, const box *b, const char *id, const char *metric)
+{
+  const int items = b->problem.n * b->target.n;
+  double *costs[MOST_SOLVERS], spent[MOST_SOLVERS], least = HUGE_VAL, end = 0;
+  double *best = perp_pool_alloc(&page->pool, (size_t)items, sizeof *best);
+  perp_curve curves[2 * MOST_SOLVERS + 1];
+  perp_text none = { 0 };
+  int n = 0, drawn = 0;
+  for (int i = 0; i < items; i++) best[i] = HUGE_VAL;
+  for (int s = 0; s < b->solver.n; s++) {
+    costs[s] = perp_pool_alloc(&page->pool, (size_t)items, sizeof **costs);
+    spent[s] = profiles_spent(page, b, s, metric);
+    bool any = false;
+    for (int i = 0; i < items; i++) {
+      const double c = profiles_cost(page, *profiles_slot(b, i / b->target.n, i % b->target.n, s),
+                                     metric);
+      costs[s][i] = c;
+      best[i] = fmin(best[i], c);
+      least = fmin(least, c);
+      if (isfinite(c)) end = fmax(end, c);
+      any = any || isfinite(c);
+    }
+    if (any)
+      end = fmax(end, spent[s]);
+    else
+      perp_text_add(&none, "%s%s", none.n > 0 ? ", " : " Solve none of these: ", b->solver.text[s]);
+  }
+  end *= 1.1;
+  for (int s = 0; s < b->solver.n; s++) {
+    perp_curve c = ecdf_curve(page, costs[s], items, b->solver.text[s], PERP_PLOT_STEPS, s, least,
+                              end);
+    if (c.n == 0) continue;
+    drawn++;
+    curves[n++] = c;
+    if (!(spent[s] > 0)) continue;
+    perp_curve cross = perp_page_curve(
+        page, perp_pool_printf(&page->pool, "%s: largest budget", c.label), PERP_PLOT_END, s, 1);
+    int i = 0;
+    while (i + 1 < c.n && c.x[i + 1] <= spent[s]) i++;
+    perp_page_point(&cross, spent[s], c.y[i]);
+    curves[n++] = cross;
+  }
+  if (drawn > 1)
+    curves[n++] = ecdf_curve(page, best, items, "virtual best", PERP_PLOT_BOUND, 0, least, end);
+  perp_figure f = {
+    .id = id,
+    .title = "Share of (problem, target) pairs solved within a budget",
+    .xlabel = perp_pool_printf(&page->pool, "budget: %s", perp_page_title(page, metric)),
+    .ylabel = "share of pairs solved",
+    .alt = perp_pool_printf(&page->pool, "share of %d pairs solved against %s, %d solvers", items,
+                            perp_page_title(page, metric), drawn),
+    .logx = true,
+    .share = true,
+    .n = n,
+    .curves = curves
+  };
+  perp_page_figure(page, &f,
+                   perp_pool_printf(&page->pool, "%s%s%s", perp_profiles[PERP_PROFILE_ECDF].caption,
+                                    none.n > 0 ? none.s : "", none.n > 0 ? "." : ""));
+  perp_text_free(&none);
 }
 
 static void profiles(perp_page *page, const box *b)
 {
   for (int t = 0; t < b->target.n; t++)
     profiles_draw(
-        page, b, PERFORMANCE, t, t, perp_pool_printf(&page->pool, "profile-%d", t + 1),
+        page, b, PERP_PROFILE_PERFORMANCE, t, t, perp_pool_printf(&page->pool, "profile-%d", t + 1),
         perp_pool_printf(&page->pool, "Performance profile at rel <= %s", b->target.text[t]),
-        "time / time of the fastest solver of the problem",
-        "Dolan and More: share of problems solved within a factor tau of the fastest. A failure "
-        "never counts as solved, and a problem that all fail stays in the denominator.");
+        "thread-CPU time, as a multiple of the best solver shown");
   profiles_draw(
-      page, b, DATA, b->target.n - 1, b->target.n - 1, "data-profile",
+      page, b, PERP_PROFILE_DATA, b->target.n - 1, b->target.n - 1, "data-profile",
       perp_pool_printf(&page->pool, "Data profile at rel <= %s", b->target.text[b->target.n - 1]),
-      "work, in products with A (the cost of a sweep)",
-      "More and Wild: share of problems solved within a budget; the unit is the time of one "
-      "product A lambda of the same problem.");
-  profiles_draw(page, b, ECDF, 0, b->target.n - 1, "ecdf",
-                "Share of (problem, target) pairs solved within a time", "thread-CPU time [s]",
-                "Does not depend on which other solvers are shown.");
+      "work [products with A, the cost of a sweep]");
+  /* as the page does: counted work where it is known of all, which is the same on every machine */
+  const bool counted = profiles_complete(page, "work.counted");
+  ecdf_draw(page, b, "ecdf", counted ? "work.counted" : "time.cpu");
+  if (counted) ecdf_draw(page, b, "ecdf-time", "time.cpu");
 }
 
 /* ---- who fails where, and why -------------------------------------------------------------------------------- */
@@ -146,18 +279,21 @@ static void matrix_entry(perp_page *page, const box *b, int s, const char *famil
 {
   enum { MOST = 16 };
   perp_names reason = { 0 };
-  int count[MOST] = { 0 }, solved = 0, all = 0;
+  int count[MOST] = { 0 }, solved = 0, all = 0, unsuited = 0, proved = 0;
   for (int p = 0; p < b->problem.n; p++) {
     if (strcmp(family_of(page, b->problem.text[p]), family) != 0) continue;
     for (int t = 0; t < b->target.n; t++) {
       int cell = *profiles_slot(b, p, t, s);
       if (cell < 0) continue;
+      const perp_record *record = &page->results->record[cell];
+      unsuited += record->status == PERP_CELL_UNSUITED;
+      if (record->status == PERP_CELL_UNSUITED) continue;
       all++;
       if (perp_results_wins(page->results, cell)) {
         solved++;
+        proved += strcmp(record->reason, "infeasible") == 0;
         continue;
       }
-      const perp_record *record = &page->results->record[cell];
       const char *why = record->reason[0] != '\0' ? record->reason
                                                   : perp_cell_status_names[record->status];
       int k = perp_names_index(&page->pool, &reason, why, MOST);
@@ -165,10 +301,13 @@ static void matrix_entry(perp_page *page, const box *b, int s, const char *famil
     }
   }
   if (all == 0) {
-    perp_html(page->out, "<td></td>");
+    perp_html(page->out, "<td class=\"unsuited\">%s</td>", unsuited > 0 ? "unsuited" : "");
     return;
   }
   perp_html(page->out, "<td class=\"%s\">%d/%d", solved == all ? "good" : "bad", solved, all);
+  if (proved > 0) perp_html(page->out, "<br><small>%d proved to have none</small>", proved);
+  if (unsuited > 0)
+    perp_html(page->out, "<br><small class=\"unsuited\">%d unsuited</small>", unsuited);
   for (int k = 0; k < reason.n; k++)
     perp_html(page->out, "<br><small>%d %s</small>", count[k], reason.text[k]);
   perp_html(page->out, "</td>");
@@ -179,9 +318,9 @@ static void failure_matrix(perp_page *page, const box *b)
   const perp_names family = profiles_families(page, b);
   perp_html(
       page->out,
-      "<h3 id=\"failure-matrix\">Who solves what, and why not</h3>\n<p class=\"note\">Solved / all "
-      "(problem, target) pairs of the family; below, the reason of each failure as the solver or "
-      "the judge gave it. An unsolvable problem is answered best by <em>infeasible</em>.</p>\n"
+      "<h3 id=\"failure-matrix\">Who solves what, and why not</h3>\n<p class=\"note\">Solved, or "
+      "proved to have no solution, of the (problem, target) pairs of the family that suit the "
+      "solver; below, the reason of each failure as the solver or the judge gave it.</p>\n"
       "<div class=\"scroll\"><table><tr><th>solver</th>");
   for (int f = 0; f < family.n; f++) perp_html(page->out, "<th>%s</th>", family.text[f]);
   perp_html(page->out, "</tr>\n");
@@ -303,36 +442,6 @@ static void profiles_histories(perp_page *page, const box *b)
 bool perp_page_has_problems(const perp_page *page)
 {
   return perp_kind_param(page->study->kind, "problem") >= 0;
-}
-
-/* Who solves most, and who is fastest on most. */
-void perp_page_solver_answers(perp_page *page)
-{
-  box b;
-  if (!profiles_build(page, &b)) return;
-  int solved[MOST_SOLVERS] = { 0 }, wins[MOST_SOLVERS] = { 0 }, robust = 0, fast = 0,
-      all = b.problem.n * b.target.n;
-  for (int p = 0; p < b.problem.n; p++)
-    for (int t = 0; t < b.target.n; t++) {
-      int winner = -1;
-      for (int s = 0; s < b.solver.n; s++) {
-        double c = profiles_cost(page, *profiles_slot(&b, p, t, s), "time.cpu");
-        solved[s] += isfinite(c);
-        if (isfinite(c) &&
-            (winner < 0 || c < profiles_cost(page, *profiles_slot(&b, p, t, winner), "time.cpu")))
-          winner = s;
-      }
-      if (winner >= 0) wins[winner]++;
-    }
-  for (int s = 0; s < b.solver.n; s++) {
-    if (solved[s] > solved[robust]) robust = s;
-    if (wins[s] > wins[fast]) fast = s;
-  }
-  perp_html(page->out,
-            "<li>Most robust: <strong>%s</strong> solves %d of %d (problem, target) pairs.</li>\n"
-            "<li>Most often the fastest: <strong>%s</strong>, on %d of them; it solves %d.</li>\n",
-            b.solver.text[robust], solved[robust], all, b.solver.text[fast], wins[fast],
-            solved[fast]);
 }
 
 void perp_page_problems(perp_page *page)

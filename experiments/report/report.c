@@ -38,37 +38,56 @@ static void report_environment(perp_page *page)
   free(study);
 }
 
-static void report_header(perp_page *page)
+/* The links of the page: the sections that have something to say, which stand in the text of the body. */
+static void report_links(FILE *out, const char *body)
+{
+  static const struct {
+    const char *anchor, *name;
+  } links[] = { { "summary", "Summary" },         { "published", "Published figures" },
+                { "problems", "Solvers" },        { "scenes", "Scenes" },
+                { "curves", "Figures" },          { "series", "Over time" },
+                { "replay", "Replay" },           { "failures", "Failures" },
+                { "cells", "All cells" },         { "methods", "Methods" },
+                { "definitions", "Definitions" }, { "environment", "Environment" } };
+  perp_html(out, "<nav aria-label=\"sections\">");
+  for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
+    char heading[64];
+    snprintf(heading, sizeof heading, "<h2 id=\"%s\">", links[i].anchor);
+    if (strstr(body, heading) != NULL)
+      perp_html(out, "<a href=\"#%s\">%s</a>", links[i].anchor, links[i].name);
+  }
+  perp_html(out, "</nav>\n");
+}
+
+static void report_header(perp_page *page, const char *body)
 {
   const perp_study *study = page->study;
-  bool problems = perp_page_has_problems(page);
-  const struct {
-    const char *anchor, *name;
-    bool there;
-  } links[] = { { "summary", "Summary", !problems },
-                { "published", "Published figures", study->n_published > 0 },
-                { "problems", "Solvers", problems },
-                { "curves", "Figures", page->view.x_name != NULL },
-                { "failures", "Failures", true },
-                { "cells", "All cells", true },
-                { "methods", "Methods", true },
-                { "definitions", "Definitions", true },
-                { "environment", "Environment", true } };
-  perp_html(page->out, "<h1>%s</h1>\n<p class=\"question\">%s</p>\n<nav aria-label=\"sections\">",
+  perp_html(page->out, "<section id=\"s-header\">\n<h1>%s</h1>\n<p class=\"question\">%s</p>\n",
             study->title, study->question);
-  for (size_t i = 0; i < sizeof links / sizeof *links; i++)
-    if (links[i].there)
-      perp_html(page->out, "<a href=\"#%s\">%s</a>", links[i].anchor, links[i].name);
-  perp_html(page->out, "</nav>\n");
+  report_links(page->out, body);
   if (study->profile != NULL)
     perp_html(page->out, "<p class=\"note\">Study <code>%s</code>, profile <code>%s</code>.</p>\n",
               study->name, study->profile);
+  perp_html(page->out, "</section>\n");
 }
 
 static void report_warnings(perp_page *page)
 {
   if (page->warnings.n > 0)
     perp_html(page->out, "<h2>Warnings</h2>\n<pre>%s</pre>\n", page->warnings.s);
+}
+
+/* Parts that different programs have made are no one run: said before any figure. */
+static void report_unlike(perp_page *page)
+{
+  perp_text unlike = { 0 };
+  perp_results_unlike(page->results, &unlike);
+  if (unlike.n > 0)
+    perp_html(page->out,
+              "<p class=\"note mark\">The parts of these results were not made alike, so that "
+              "differences between cells may be differences between these:</p>\n<pre>%s</pre>\n",
+              unlike.s);
+  perp_text_free(&unlike);
 }
 
 /* Said where it helps: to whom the pictures are all there is. */
@@ -82,12 +101,12 @@ static void report_upgrade(perp_page *page)
             page->dir);
 }
 
-static void report_body(perp_page *page, const char *script)
+static perp_status report_body(perp_page *page, const char *script)
 {
   static const struct {
     const char *name; /* the script finds the sections by it */
     void (*write)(perp_page *);
-  } sections[] = { { "header", report_header },
+  } sections[] = { { "unlike", report_unlike },
                    { "answers", perp_page_answers },
                    { "summary", perp_page_summary },
                    { "published", perp_page_published },
@@ -103,17 +122,31 @@ static void report_body(perp_page *page, const char *script)
                    { "environment", report_environment },
                    { "warnings", report_warnings },
                    { "upgrade", report_upgrade } };
-  perp_html_begin(page->out, page->study->title, NULL, script);
+  FILE *out = page->out;
+  char *body = NULL;
+  size_t size = 0;
+  page->out = open_memstream(&body, &size);
+  if (page->out == NULL) {
+    page->out = out;
+    return PERP_FAIL(page->ctx, PERP_ERR_NOMEM, "no memory for the page");
+  }
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
     perp_html(page->out, "<section id=\"s-%s\">\n", sections[i].name);
     sections[i].write(page);
     perp_html(page->out, "</section>\n");
   }
+  fclose(page->out);
+  page->out = out;
+  perp_html_begin(page->out, page->study->title, NULL, script);
+  report_header(page, body);
+  fwrite(body, 1, size, page->out);
+  free(body);
   if (script != NULL) {
     perp_page_data(page);
     perp_html_script(page->out, script);
   }
   perp_html_end(page->out);
+  return PERP_OK;
 }
 
 /* How a page in the folder `from` refers to the folder `to`; a text of the caller. */
@@ -145,7 +178,12 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
                                 const perp_report_request *request, char *page_path, size_t size,
                                 int *undrawn)
 {
-  perp_page page = { .ctx = ctx, .dir = results->dir, .study = results->study, .results = results };
+  perp_page page = { .ctx = ctx,
+                     .dir = results->dir,
+                     .study = results->study,
+                     .results = results,
+                     .all_figures = request->all_figures,
+                     .width = request->width };
   /* the page itself needs svg, a document pdf */
   page.formats = request->figs != NULL ? request->figs : request->tex != NULL ? "pdf" : "svg";
   if (strstr(page.formats, "svg") == NULL)
@@ -168,8 +206,9 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
   if (status == PERP_OK) status = perp_out_open(ctx, page_path, &file);
   page.out = file.f;
   if (page.out != NULL) {
-    report_body(&page, script);
-    status = perp_out_close(ctx, &file, true);
+    status = report_body(&page, script);
+    const perp_status closed = perp_out_close(ctx, &file, status == PERP_OK);
+    if (status == PERP_OK) status = closed;
   }
   if (status == PERP_OK && request->tex != NULL) status = perp_page_tex(&page, request->tex);
   perp_page_say_failed(&page);
@@ -178,6 +217,7 @@ perp_status perp_report_results(perp_ctx *ctx, perp_results *results,
   free(link);
   perp_text_free(&page.warnings);
   perp_text_free(&page.drawn);
+  perp_text_free(&page.chief);
   perp_pool_free(&page.pool);
   return status;
 }

@@ -8,6 +8,8 @@
 typedef struct perp_report_request {
   const char *out;  /* path of the page; NULL: DIR/report.html */
   const char *figs; /* formats of the figures, comma list of svg, pdf, png, tikz; NULL: svg */
+  bool all_figures; /* also those that a page leaves out by itself (page.h) */
+  double width;     /* of the figures in print, cm; 0: PERP_PLOT_PAGE */
   const char *tex;  /* folder for tables.tex, numbers.tex and figures.tex (tex.h); NULL: none */
   bool together;    /* results of several folders: figs/ goes beside the page */
   bool no_js;       /* pictures only, also where the script of the interactive figures is there */

@@ -34,7 +34,8 @@ static void scenes_field(perp_page *page, int cell, const char *metric)
   if (!perp_view_stands(&page->view, cell)) {
     const char *why = record->reason[0] != '\0' ? record->reason
                                                 : perp_cell_status_names[record->status];
-    perp_html(page->out, "<td class=\"bad\">%s</td>", why);
+    perp_html(page->out, "<td class=\"%s\">%s</td>",
+              record->status == PERP_CELL_UNSUITED ? "unsuited" : "bad", why);
     return;
   }
   double value = perp_page_value(page, cell, metric);

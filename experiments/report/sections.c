@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The sections of a report that are tables and text. */
 #include "experiments/report/page.h"
+#include "experiments/answers/answers.h"
 #include "experiments/results/tally.h"
 
 #include <math.h>
@@ -24,28 +25,6 @@ const char *perp_page_row_label(perp_page *page, int row)
   return label_without(page, row, -1);
 }
 
-/* The ok row with the least value of a metric, among those with this abscissa unless it is NaN, and with this text of
- * a parameter unless it is NULL; -1 when there is none. */
-static int best_row(const perp_page *page, const char *metric, double x, int param,
-                    const char *text)
-{
-  int best = -1;
-  for (int r = 0; r < page->results->plan.n; r++) {
-    if (!isnan(x) && page->view.x[r] != x) continue;
-    if (text != NULL && strcmp(perp_view_text(&page->view, r, param), text) != 0) continue;
-    double value = perp_page_value(page, r, metric);
-    if (perp_results_wins(page->results, r) && !isnan(value) &&
-        (best < 0 || value < perp_page_value(page, best, metric)))
-      best = r;
-  }
-  return best;
-}
-
-static bool less_is_better(const perp_page *page, const char *metric)
-{
-  return perp_study_metric(page->study, metric)->better < 0;
-}
-
 /* ---- answers -------------------------------------------------------------------------------------------- */
 
 static void sections_counts(perp_page *page)
@@ -57,6 +36,9 @@ static void sections_counts(perp_page *page)
     perp_html(page->out, "%s%d %s", first ? "" : ", ", page->results->count[s],
               perp_cell_status_names[s]);
     first = false;
+    if (s == PERP_CELL_OK && perp_results_proved(page->results) > 0)
+      perp_html(page->out, " (%d of them proofs that there is no solution)",
+                perp_results_proved(page->results));
   }
   perp_html(page->out, ".");
   if (page->study->accept.unsolved > 0)
@@ -70,60 +52,61 @@ static void sections_counts(perp_page *page)
               page->results->as_recorded);
 }
 
-/* The axis of scenes; NULL when there is one scene. */
-static const perp_axis *scenes_of(const perp_study *study)
+/* The comparisons behind an answer: a row for each competitor where they are few, else one for each comparison. */
+static void answer_rows(perp_page *page, const perp_answer *a)
 {
-  for (int a = 0; a < study->n_axes; a++)
-    if (strcmp(study->kind->params[study->axes[a].param].key, "scene") == 0 && study->axes[a].n > 1)
-      return &study->axes[a];
-  return NULL;
+  for (int i = 0; i < a->n_lines; i++) {
+    const perp_answer_line *line = &a->line[i];
+    perp_html(page->out, "<tr><td>%s</td><td>%s</td><td class=\"text\">%s</td>", line->apart,
+              line->condition, line->who[0] != '\0' ? line->who : "-");
+    if (a->question->kind == PERP_ASK_MOST)
+      perp_html(page->out, "<td class=\"n\">%d</td>", isnan(line->value) ? 0 : (int)line->value);
+    else
+      perp_html(page->out, "<td class=\"n\">%m</td>", line->value);
+    perp_html(page->out, "<td>%s</td><td class=\"n\">%m</td></tr>\n", line->second, line->next);
+  }
 }
 
-/* Errors in one scene say nothing about those in another: each has a winner of its own. */
-static void winners_by_scene(perp_page *page, const char *primary, const perp_axis *scenes)
+static void answer_columns(perp_page *page, const perp_answer *a)
 {
-  perp_html(page->out, "<li>Smallest <code>%s</code> in each scene:\n<ul>\n", primary);
-  for (int i = 0; i < scenes->n; i++) {
-    int best = best_row(page, primary, (double)NAN, scenes->param, scenes->value[i]);
-    if (best >= 0)
-      perp_html(page->out, "<li>%s: <strong>%m</strong> by <strong>%s</strong></li>\n",
-                scenes->value[i], perp_page_value(page, best, primary),
-                label_without(page, best, scenes->param));
+  perp_html(page->out, "<tr><th>%s</th>", a->by);
+  for (int i = 0; i < a->n_lines; i++)
+    perp_html(page->out, "<th class=\"n\">%s%s%s</th>", a->line[i].brief,
+              a->line[i].limit[0] != '\0' ? " " : "", a->line[i].limit);
+  perp_html(page->out, "</tr>\n");
+  for (int k = 0; k < a->n_who; k++) {
+    perp_html(page->out, "<tr><td><code>%s</code></td>", a->who[k]);
+    for (int i = 0; i < a->n_lines; i++) {
+      const perp_answer_entry *e = &a->line[i].entry[k];
+      const char *colour = e->best                                         ? " best"
+                           : e->cell >= 0                                  ? ""
+                           : strcmp(e->why, "unsuited") == 0 || !e->why[0] ? " unsuited"
+                                                                           : " mark";
+      perp_html(page->out, "<td class=\"n%s\">%s</td>", colour,
+                perp_answer_entry_text(&page->pool, a, e));
+    }
+    perp_html(page->out, "</tr>\n");
   }
-  perp_html(page->out, "</ul></li>\n");
 }
 
-/* Best by the primary metric, and who would win by another one: drift alone ranks methods wrongly. */
-static void sections_winners(perp_page *page)
+static void answer_table(perp_page *page, const perp_answer *a)
 {
-  const char *primary = page->study->metrics.primary;
-  const perp_axis *scenes = scenes_of(page->study);
-  if (!less_is_better(page, primary)) return;
-  const int best = best_row(page, primary, (double)NAN, -1, NULL);
-  if (best < 0 && perp_page_has(page, primary))
-    perp_html(page->out, "<li>No cell is ok, so that none is the best.</li>\n");
-  if (best < 0) return;
-  if (scenes != NULL) {
-    winners_by_scene(page, primary, scenes);
-    return;
-  }
+  enum { COLUMNS_MOST = 16 };
+  if (a->n_lines == 0 || a->n_who < 2) return;
+  const bool columns = a->n_lines <= COLUMNS_MOST;
   perp_html(page->out,
-            "<li>Smallest <code>%s</code>: <strong>%m</strong> by <strong>%s</strong>.</li>\n",
-            primary, perp_page_value(page, best, primary), perp_page_row_label(page, best));
-  for (int i = 0; i < page->study->metrics.n_record; i++) {
-    const char *other = page->study->metrics.record[i];
-    if (strncmp(other, "drift.", 6) != 0 && strncmp(other, "energy.", 7) != 0) continue;
-    int winner = best_row(page, other, page->view.x[best], -1, NULL);
-    if (winner < 0 || winner == best) continue;
-    double theirs = perp_page_value(page, winner, primary),
-           ours = perp_page_value(page, best, primary);
-    if (!(ours > 0 && theirs > 2 * ours)) continue; /* beside an exact zero a factor says nothing */
+            "<details><summary>%d comparison%s of %d</summary><div class=\"scroll\"><table>\n",
+            a->n_lines, a->n_lines == 1 ? "" : "s", a->n_who);
+  if (!columns)
     perp_html(page->out,
-              "<li>Judged by <code>%s</code> (%m) the winner would be %s, whose <code>%s</code> is "
-              "%m: %m times the smallest.</li>\n",
-              other, perp_page_value(page, winner, other), perp_page_row_label(page, winner),
-              primary, theirs, theirs / ours);
-  }
+              "<tr><th>%s</th><th>at</th><th>best</th><th class=\"n\">figure</th>"
+              "<th>next</th><th class=\"n\">figure</th></tr>\n",
+              a->apart_by);
+  if (columns)
+    answer_columns(page, a);
+  else
+    answer_rows(page, a);
+  perp_html(page->out, "</table></div></details>\n");
 }
 
 static void sections_claims(perp_page *page)
@@ -145,13 +128,23 @@ static void sections_claims(perp_page *page)
 
 void perp_page_answers(perp_page *page)
 {
+  const perp_answer *answer;
+  const int n = perp_results_answers(page->ctx, page->results, &answer);
   perp_html(page->out, "<div class=\"answer\"><ul>\n");
-  if (perp_page_has_problems(page))
-    perp_page_solver_answers(page);
-  else
-    sections_winners(page);
+  for (int i = 0; i < n; i++) {
+    perp_html(page->out, "<li>");
+    if (answer[i].question->ask[0] != '\0')
+      perp_html(page->out, "<strong>%s</strong><br>\n", answer[i].question->ask);
+    perp_html(page->out, "%s: %s", answer[i].asked, answer[i].text);
+    if (answer[i].note[0] != '\0')
+      perp_html(page->out, " <small class=\"note\">%s</small>", answer[i].note);
+    answer_table(page, &answer[i]);
+    perp_html(page->out, "</li>\n");
+  }
   perp_page_best_match(page);
   perp_html(page->out, "</ul>\n");
+  const char *left_out = perp_results_left_out(page->results);
+  if (left_out[0] != '\0') perp_html(page->out, "<p class=\"note\">%s</p>\n", left_out);
   sections_counts(page);
   perp_html(page->out, "</div>\n");
   sections_claims(page);
@@ -159,27 +152,49 @@ void perp_page_answers(perp_page *page)
 
 /* ---- summary -------------------------------------------------------------------------------------------- */
 
+const char *perp_page_scene(const perp_page *page, int row)
+{
+  return perp_view_text(&page->view, row, perp_kind_param(page->study->kind, "scene"));
+}
+
+/* One step, one size for all: only there are figures of different curves alike.  Under error control the tolerance is the
+ * method's own. */
+static bool ranked_alike(const perp_page *page, int row, double x)
+{
+  return isnan(x) || page->view.x[row] == x || perp_view_adaptive(&page->view, row);
+}
+
 int perp_page_ranked(perp_page *page, int *cell, int most)
 {
   const perp_view *v = &page->view;
   const char *primary = page->study->metrics.primary;
+  const double x = perp_page_shown_x(page);
+  const bool size = v->x_name != NULL && strncmp(v->x_name, "h ", 2) != 0;
+  const double sign = perp_study_metric(page->study, primary)->better > 0 ? -1 : 1;
   perp_ranked *list = perp_pool_alloc(&page->pool, (size_t)v->n_groups + 1, sizeof *list);
-  int n = 0;
+  perp_names scene = { 0 };
+  int n = 0, kept = 0;
   for (int g = 0; g < v->n_groups; g++) {
     perp_ranked best = { -1, 3, HUGE_VAL, 0 };
     for (int i = 0; i < v->group[g].n; i++) {
-      int row = v->group[g].cell[i];
-      double value = perp_page_value(page, row, primary);
+      const int row = v->group[g].cell[i];
+      const double value = sign * perp_page_value(page, row, primary);
       const int group = perp_results_group(page->results, row);
-      if (perp_view_stands(v, row) && !isnan(value) &&
+      if (perp_view_stands(v, row) && !isnan(value) && ranked_alike(page, row, x) &&
           (group < best.group || (group == best.group && value < best.key)))
         best = (perp_ranked){ row, group, value, 0 };
     }
     if (best.cell >= 0) list[n++] = best;
   }
   perp_ranked_sort(list, n);
-  for (int i = 0; i < n && i < most; i++) cell[i] = list[i].cell;
-  return n < most ? n : most;
+  for (int i = 0; i < n && !size; i++)
+    perp_names_index(&page->pool, &scene, perp_page_scene(page, list[i].cell), -1);
+  /* scene by scene: errors in one say nothing about those in another */
+  for (int k = 0; k < (size ? 1 : scene.n); k++)
+    for (int i = 0; i < n && kept < most; i++)
+      if (size || strcmp(perp_page_scene(page, list[i].cell), scene.text[k]) == 0)
+        cell[kept++] = list[i].cell;
+  return kept;
 }
 
 int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
@@ -199,33 +214,41 @@ int perp_page_shown_metrics(perp_page *page, const char **metric, int most)
   return n;
 }
 
+/* Is this the best of its scene in the column? */
+static bool summary_best(const perp_page *page, const int *row, int n, int i, const char *metric)
+{
+  const int better = perp_study_metric(page->study, metric)->better;
+  const double value = perp_page_value(page, row[i], metric);
+  if (better == 0 || isnan(value) || !perp_results_wins(page->results, row[i])) return false;
+  for (int k = 0; k < n; k++)
+    if (perp_results_wins(page->results, row[k]) &&
+        strcmp(perp_page_scene(page, row[k]), perp_page_scene(page, row[i])) == 0 &&
+        better * (perp_page_value(page, row[k], metric) - value) > 0)
+      return false;
+  return true;
+}
+
 void perp_page_summary(perp_page *page)
 {
-  enum { MOST = 20, COLUMNS = 24 };
+  enum { MOST = 40, COLUMNS = 24 };
   const char *primary = page->study->metrics.primary;
   if (!perp_page_has(page, primary) || perp_page_has_problems(page)) return;
   int row[MOST], n = perp_page_ranked(page, row, MOST);
   const char *shown[COLUMNS];
-  int n_shown = perp_page_shown_metrics(page, shown, COLUMNS);
-
+  const int n_shown = perp_page_shown_metrics(page, shown, COLUMNS);
+  const double x = perp_page_shown_x(page);
   perp_html(page->out,
-            "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">For each combination its best cell "
-            "by <code>%s</code>%s. Green: the smallest of the column. A cell with a status stands "
-            "behind those that are ok and wins nothing.</p>\n<div "
-            "class=\"scroll\"><table><tr><th>combination</th>",
-            primary, page->view.n_groups > MOST ? ", the first 20" : "");
-  int winner[COLUMNS];
-  for (int k = 0; k < n_shown; k++) {
-    winner[k] = -1;
-    for (int i = 0; i < n && less_is_better(page, shown[k]); i++) {
-      if (!perp_results_wins(page->results, row[i])) continue;
-      double value = perp_page_value(page, row[i], shown[k]);
-      if (!isnan(value) &&
-          (winner[k] < 0 || value < perp_page_value(page, row[winner[k]], shown[k])))
-        winner[k] = i;
-    }
+            "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">Each combination by "
+            "<code>%s</code>, scene by scene",
+            primary);
+  if (!isnan(x))
+    perp_html(page->out, ", all at %s = %m, under error control at any", page->view.x_name, x);
+  perp_html(page->out,
+            "%s. Green: the best of the scene. A cell with a status stands behind those that are "
+            "ok and wins nothing.</p>\n<div class=\"scroll\"><table><tr><th>combination</th>",
+            n == MOST ? ", the first 40" : "");
+  for (int k = 0; k < n_shown; k++)
     perp_html(page->out, "<th class=\"n\">%s</th>", perp_page_axis(page, shown[k]));
-  }
   perp_html(page->out, "</tr>\n");
   for (int i = 0; i < n; i++) {
     perp_html(page->out, "<tr><td>%s", perp_page_row_label(page, row[i]));
@@ -233,7 +256,8 @@ void perp_page_summary(perp_page *page)
     if (mark[0] != '\0') perp_html(page->out, " <small class=\"mark\">%s</small>", mark);
     perp_html(page->out, "</td>");
     for (int k = 0; k < n_shown; k++)
-      perp_html(page->out, "<td class=\"n%s\">%m</td>", winner[k] == i ? " best" : "",
+      perp_html(page->out, "<td class=\"n%s\">%m</td>",
+                summary_best(page, row, n, i, shown[k]) ? " best" : "",
                 perp_page_value(page, row[i], shown[k]));
     perp_html(page->out, "</tr>\n");
   }
@@ -252,10 +276,13 @@ static const char *subject_of(const perp_page *page, int row)
                            : "";
 }
 
-/* The colour of a status: what went wrong, or what only has to be known. */
-static const char *status_class(perp_cell_status status)
+/* The colour of how a cell ended: what went wrong, what only has to be known, what is right. */
+static const char *record_class(const perp_record *rec)
 {
-  return status == PERP_CELL_OK ? "" : perp_cell_whole(status) ? "mark" : "bad";
+  return rec->status == PERP_CELL_OK ? (strcmp(rec->reason, "infeasible") == 0 ? "good" : "")
+         : rec->status == PERP_CELL_UNSUITED ? "unsuited"
+         : perp_cell_whole(rec->status)      ? "mark"
+                                             : "bad";
 }
 
 /* One line for the cells of a subject that failed for one reason, the most frequent first. */
@@ -280,7 +307,7 @@ static void failures_by_reason(perp_page *page, const int *row, int n)
     perp_html(page->out,
               "<tr><td class=\"n\">%d</td><td><code>%s</code></td><td "
               "class=\"%s\">%s</td><td>%s</td><td class=\"wrap\">%s (<code>%s</code>)</td></tr>\n",
-              failures.count[k].n, subject_of(page, first), status_class(rec->status),
+              failures.count[k].n, subject_of(page, first), record_class(rec),
               perp_cell_status_names[rec->status], rec->reason, rec->cause,
               page->results->plan.cells[first].id);
   }
@@ -292,10 +319,13 @@ void perp_page_failures(perp_page *page)
 {
   enum { FEW = 12 };
   const perp_results *results = page->results;
-  int failed = 0, fixed = results->count[PERP_CELL_FIXED_WORK];
+  const int fixed = results->count[PERP_CELL_FIXED_WORK],
+            unsuited = results->count[PERP_CELL_UNSUITED];
+  int failed = 0;
   int *row = perp_pool_alloc(&page->pool, (size_t)results->plan.n + 1, sizeof *row);
   for (int r = 0; r < results->plan.n; r++)
     if (results->record[r].status != PERP_CELL_OK &&
+        results->record[r].status != PERP_CELL_UNSUITED &&
         results->record[r].status != PERP_CELL_FIXED_WORK)
       row[failed++] = r;
   perp_html(page->out, "<h2 id=\"failures\">Failures</h2>\n");
@@ -305,6 +335,12 @@ void perp_page_failures(perp_page *page)
               "(<span class=\"mark\">fixed-work</span>): what is left of a problem is their "
               "result, and nothing of it is called solved.</p>\n",
               fixed);
+  if (unsuited > 0)
+    perp_html(page->out,
+              "<p class=\"note\">%d cells are <span class=\"unsuited\">unsuited</span>: outside of "
+              "what their method says it serves. They are no failures, and nobody is beaten in "
+              "them.</p>\n",
+              unsuited);
   if (failed == 0) {
     perp_html(
         page->out,
@@ -319,14 +355,16 @@ void perp_page_failures(perp_page *page)
             "<span class=\"mark\">unsolved</span> one reached its end with problems that were not "
             "solved: its figures stand, marked, and win nothing. Figures of a cell that was cut "
             "short are those up to the time it reached.</p>\n");
+  const int shown = failed < PERP_PAGE_ROWS ? failed : PERP_PAGE_ROWS;
   if (failed > FEW) {
     failures_by_reason(page, row, failed);
-    perp_html(page->out, "<details><summary>all %d of these cells</summary>\n", failed);
+    perp_html(page->out, "<details><summary>%s %d of these cells</summary>\n",
+              shown < failed ? "the first" : "all", shown);
   }
   perp_html(page->out, "<div "
                        "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</"
                        "th><th>reason</th><th>cause</th></tr>\n");
-  for (int i = 0; i < failed; i++) {
+  for (int i = 0; i < shown; i++) {
     const perp_record *rec = &page->results->record[row[i]];
     perp_text label = { 0 };
     perp_cell_label(page->study, &page->results->plan.cells[row[i]], &label);
@@ -334,8 +372,7 @@ void perp_page_failures(perp_page *page)
               "<tr><td><code>%s</code></td><td>%s</td><td class=\"%s\">%s</td><td>%s</td><td "
               "class=\"wrap\">%s</td></tr>\n",
               page->results->plan.cells[row[i]].id, label.s != NULL ? label.s : "",
-              status_class(rec->status), perp_cell_status_names[rec->status], rec->reason,
-              rec->cause);
+              record_class(rec), perp_cell_status_names[rec->status], rec->reason, rec->cause);
     perp_text_free(&label);
   }
   perp_html(page->out, "</table></div>\n");
@@ -347,26 +384,31 @@ void perp_page_failures(perp_page *page)
 void perp_page_cells(perp_page *page)
 {
   const char *primary = page->study->metrics.primary;
+  const int shown = page->results->plan.n < PERP_PAGE_ROWS ? page->results->plan.n : PERP_PAGE_ROWS;
   perp_html(page->out,
             "<h2 id=\"cells\">All cells</h2>\n<p class=\"note\">Each line can be repeated alone: "
             "<code>perp show %s CELL</code> prints everything about a cell.</p>\n"
-            "<details><summary>%d cells</summary><div "
+            "<details><summary>%s%d cells</summary><div "
             "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</th><th "
             "class=\"n\">%s</th><th>rerun</th></tr>\n",
-            page->dir, page->results->plan.n, perp_page_axis(page, primary));
-  for (int r = 0; r < page->results->plan.n; r++) {
+            page->dir, shown < page->results->plan.n ? "the first " : "", shown,
+            perp_page_axis(page, primary));
+  for (int r = 0; r < shown; r++) {
     const perp_record *rec = &page->results->record[r];
     char buf[32];
     perp_html(page->out,
               "<tr><td><code>%s</code></td><td>%s</td><td class=\"%s\">%s</td><td class=\"n\">%m",
-              page->results->plan.cells[r].id, perp_page_row_label(page, r),
-              status_class(rec->status), perp_record_mark(rec, buf),
-              perp_page_value(page, r, primary));
+              page->results->plan.cells[r].id, perp_page_row_label(page, r), record_class(rec),
+              perp_record_mark(rec, buf), perp_page_value(page, r, primary));
     if (rec->partial)
       perp_html(page->out, "<br><small class=\"mark\">to t = %m s</small>", rec->reached);
     perp_html(page->out, "</td><td><code>%s</code></td></tr>\n", perp_page_command(page, r));
   }
-  perp_html(page->out, "</table></div></details>\n");
+  perp_html(page->out, "</table></div>");
+  if (shown < page->results->plan.n)
+    perp_html(page->out, "<p class=\"note\">All %d are in <code>%s/derived/cells.csv</code>.</p>",
+              page->results->plan.n, page->dir);
+  perp_html(page->out, "</details>\n");
 }
 
 /* ---- method cards ----------------------------------------------------------------------------------------------- */

@@ -24,6 +24,12 @@ perp_curve perp_page_series_curve(perp_page *page, const perp_csv *series, const
   return c;
 }
 
+static void series_change(perp_curve *c)
+{
+  double *y = (double *)(uintptr_t)c->y;
+  for (int i = c->n - 1; i >= 0; i--) y[i] = fabs(y[i] - y[0]);
+}
+
 double perp_page_shown_x(const perp_page *page)
 {
   const perp_view *v = &page->view;
@@ -41,26 +47,30 @@ void perp_page_series(perp_page *page)
 {
   static const struct {
     const char *field, *id, *title, *label;
-    bool logy;
+    bool change; /* from the first value, which hides what differs from curve to curve */
   } charts[] = {
-    { "drift.pos", "drift", "Constraint error over time", "max |C| [m]", true },
-    { "energy", "energy", "Energy over time", "energy [J]", false },
+    { "drift.pos", "drift", "Constraint error over time", "largest constraint error [m or rad]",
+      false },
+    { "energy", "energy", "Change of the energy over time", "|E - E at the start| [J]", true },
   };
   const perp_view *v = &page->view;
   double h = perp_page_shown_x(page);
   bool headed = false, drawn = false;
+  const int facets = v->facet.n > PERP_PAGE_FACETS && !page->all_figures ? PERP_PAGE_FACETS
+                                                                         : v->facet.n;
   for (size_t c = 0; c < sizeof charts / sizeof *charts; c++)
-    for (int facet = 0; facet < v->facet.n; facet++) {
+    for (int facet = 0; facet < facets; facet++) {
       int rows = 0, n = 0;
       perp_curve curve[MOST_CURVES];
-      for (int g = 0; g < v->n_groups && rows < MOST_CURVES; g++) {
-        const perp_group *group = &v->group[g];
-        const int cell = group->facet == facet ? series_cell_at(v, group, h) : -1;
+      for (int at = v->first[facet]; at < v->first[facet + 1] && rows < MOST_CURVES; at++) {
+        const perp_group *group = &v->group[v->in_facet[at]];
+        const int cell = series_cell_at(v, group, h);
         perp_csv series;
         rows += cell >= 0;
         if (cell < 0 || !perp_page_read_series(page, cell, &series)) continue;
         curve[n] = perp_page_series_curve(page, &series, "t", charts[c].field, group->label,
                                           group->colour);
+        if (charts[c].change) series_change(&curve[n]);
         n += curve[n].n > 0;
         perp_csv_free(&series);
       }
@@ -70,6 +80,7 @@ void perp_page_series(perp_page *page)
                   "<h2 id=\"series\">Drift and energy over time</h2>\n<p class=\"note\">At h = %g "
                   "s. A method that diverged, or was cut short, ends where it was stopped.</p>\n",
                   h);
+      if (!headed) perp_page_left_out(page, PERP_PAGE_FACETS, v->facet.n);
       page->folded = drawn; /* one picture is enough where a script draws them all */
       headed = true;
       const char *title = v->facet.text[facet][0] == '\0'
@@ -79,18 +90,19 @@ void perp_page_series(perp_page *page)
       perp_figure f = {
         .id = perp_pool_printf(&page->pool, "%s-%d", charts[c].id, facet + 1),
         .title = title,
-        .xlabel = "t [s]",
+        .xlabel = "time t [s]",
         .ylabel = charts[c].label,
         .alt = perp_pool_printf(&page->pool, "%s at h = %g s, %d curves", title, h, n),
-        .logy = charts[c].logy,
+        .logy = true,
         .n = n,
         .curves = curve,
       };
       perp_page_figure(page, &f,
-                       charts[c].logy ? "Largest position error over all joints at accepted "
-                                        "states, after stabilization; exact zeros are not drawn."
-                                      : "Total mechanical energy, zero at the start for a scene "
-                                        "that starts at rest at height 0.");
+                       charts[c].change
+                           ? "By how much the total mechanical energy differs from "
+                             "that of the start; exact zeros are not drawn."
+                           : "Largest position error over all joints at accepted "
+                             "states, after stabilization; exact zeros are not drawn.");
       drawn = drawn || perp_figure_points(&f) > 0;
     }
   page->folded = false;

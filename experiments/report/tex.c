@@ -3,6 +3,7 @@
 #include "experiments/report/page.h"
 
 #include "experiments/pages/latex.h"
+#include "experiments/answers/answers.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -104,31 +105,37 @@ static bool has_solvers(const perp_page *page)
   return perp_page_has_problems(page) && perp_kind_param(page->study->kind, "lcp") >= 0;
 }
 
-/* Solved and all cells of each value of the parameter `lcp`, in the order of the study. */
+/* Of each value of the parameter `lcp`, in the order of the study: solved, or proved to have no solution; of those that suit
+ * it. */
 static void tex_solvers(perp_page *page, FILE *out)
 {
   int lcp = perp_kind_param(page->study->kind, "lcp"), n = page->results->plan.n;
   if (!has_solvers(page)) return;
   int *solved = perp_pool_alloc(&page->pool, (size_t)n, sizeof *solved);
-  int *all = perp_pool_alloc(&page->pool, (size_t)n, sizeof *all);
+  int *suited = perp_pool_alloc(&page->pool, (size_t)n, sizeof *suited);
+  int *unsuited = perp_pool_alloc(&page->pool, (size_t)n, sizeof *unsuited);
   perp_names solver = { 0 };
   for (int r = 0; r < n; r++) {
     int s = perp_names_index(&page->pool, &solver, perp_view_text(&page->view, r, lcp), -1);
-    all[s]++;
+    const bool suits = page->results->record[r].status != PERP_CELL_UNSUITED;
+    suited[s] += suits;
+    unsuited[s] += !suits;
     solved[s] += perp_results_wins(page->results, r);
   }
-  tex_begin(out, "Solvers", "lrr", "solver & solved & of \\\\\n\\midrule\n");
+  tex_begin(out, "Solvers", "lrrr", "solver & solved & of & unsuited \\\\\n\\midrule\n");
   for (int s = 0; s < solver.n; s++)
-    perp_tex(out, "%s & %d & %d \\\\\n", solver.text[s], solved[s], all[s]);
+    perp_tex(out, "%s & %d & %d & %d \\\\\n", solver.text[s], solved[s], suited[s], unsuited[s]);
   tex_end(out);
 }
 
 static void tex_tables(perp_page *page, FILE *out)
 {
-  fprintf(out,
-          "%% Tables of the study %s: \\usepackage{booktabs}, then \\input this file and use the "
-          "macros.\n\n",
-          page->study->name);
+  fprintf(
+      out,
+      "%% Tables of the study %s: \\usepackage{array,booktabs}, then \\input this file and use the "
+      "macros.\n\n",
+      page->study->name);
+  perp_page_tex_answers(page, out);
   tex_summary(page, out);
   tex_published(page, out);
   tex_claims(page, out);
@@ -167,6 +174,10 @@ static void tex_numbers(perp_page *page, FILE *out)
     perp_tex(out, "\\perpdefine{best.%n}{%m}\n\\perpdefine{best.%n.by}{%s}\n", metric->name,
              perp_results_value(r, best, m), metric->name, perp_page_row_label(page, best));
   }
+  const perp_answer *answer;
+  const int n_answers = perp_results_answers(page->ctx, page->results, &answer);
+  for (int i = 0; i < n_answers; i++)
+    perp_tex(out, "\\perpdefine{answer.%d}{%s: %s}\n", i + 1, answer[i].asked, answer[i].text);
   const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   for (int i = 0; i < page->study->n_claims; i++)
     perp_tex(out, "\\perpdefine{claim.%d}{%s}\n\\perpdefine{claim.%d.measured}{%m}\n", i + 1,
@@ -208,22 +219,33 @@ static void tex_example(perp_page *page, FILE *out)
                  { "Claims", page->study->n_claims > 0 },
                  { "Solvers", has_solvers(page) },
                  { "Status", true } };
-  fprintf(out,
-          "%% pdflatex example.tex: every table and figure of the study %s\n"
-          "\\documentclass{article}\n"
-          "\\usepackage[T1]{fontenc}\n\\usepackage{textcomp,booktabs,graphicx}\n%s\\usepackage["
-          "margin=2.5cm]{geometry}\n"
-          "\\newcommand{\\perpfigs}{%s/}\n"
-          "\\input{numbers}\n\\input{tables}\n\\input{figures}\n\\begin{document}\n"
-          "\\section*{",
-          page->study->name,
-          strstr(page->formats, "tikz") != NULL ? "\\usepackage{gnuplot-lua-tikz}\n" : "",
-          figs != NULL ? figs : page->figs);
+  fprintf(
+      out,
+      "%% pdflatex example.tex: every table and figure of the study %s\n"
+      "\\documentclass{article}\n"
+      "\\usepackage[T1]{fontenc}\n\\usepackage{textcomp,array,booktabs,graphicx}\n%s\\usepackage["
+      "margin=2.5cm]{geometry}\n"
+      "\\newcommand{\\perpfigs}{%s/}\n"
+      "\\input{numbers}\n\\input{tables}\n\\input{figures}\n\\begin{document}\n"
+      "\\section*{",
+      page->study->name,
+      strstr(page->formats, "tikz") != NULL ? "\\usepackage{gnuplot-lua-tikz}\n" : "",
+      figs != NULL ? figs : page->figs);
   free(figs);
   perp_tex(out,
            "%s}\nOf the \\perpvalue{cells} cells of \\texttt{\\perpvalue{study}} \\ifcsname "
            "perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended well.\n",
            page->study->title);
+  fputs("\\perpAnswers\n", out);
+  const perp_answer *answer;
+  const int n = perp_results_answers(page->ctx, page->results, &answer);
+  for (int i = 0; i < n; i++)
+    if (answer[i].n_lines > 0 && answer[i].n_who > 1)
+      fprintf(out,
+              "\\begin{table}[htbp]\\centering\\begin{minipage}{8.4cm}\\perpAnswerTable{%d}"
+              "\\end{minipage}\\caption{\\texttt{\\string\\perpAnswerTable\\{%d\\}}}"
+              "\\end{table}\n",
+              i + 1, i + 1);
   for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
     if (macros[i].there)
       fprintf(out,
@@ -231,13 +253,12 @@ static void tex_example(perp_page *page, FILE *out)
               "s}}\\end{table}\n",
               macros[i].name, macros[i].name);
   fputs("\\clearpage\n", out);
-  /* the macros of the figures say their names */
-  for (const char *s = page->drawn.n > 0 ? page->drawn.s : "";
-       (s = strstr(s, "perp@fig@")) != NULL;) {
-    s += strlen("perp@fig@");
-    fprintf(out, "\\begin{figure}[p]\\perpFigure{%.*s}\\end{figure}\\clearpage\n",
-            (int)strcspn(s, "\\"), s);
-  }
+  /* the lesser ones, one for each choice of the other parts, have their macros in figures.tex */
+  int figures = 0;
+  for (const char *s = page->chief.n > 0 ? page->chief.s : ""; *s != '\0';
+       s += strcspn(s, "\n") + 1)
+    fprintf(out, "\\begin{figure}[htbp]\\perpFigure{%.*s}\\end{figure}%s\n", (int)strcspn(s, "\n"),
+            s, ++figures % 2 == 0 ? "\\clearpage" : "");
   fputs("\\end{document}\n", out);
 }
 

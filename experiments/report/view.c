@@ -132,6 +132,44 @@ const char *perp_view_label(perp_pool *pool, const perp_view *v, int cell, int l
   return label;
 }
 
+/* The curves: cells with the same facet and subject, in the order of the abscissa. */
+static void view_group(perp_pool *pool, perp_view *v)
+{
+  const int n = v->results->plan.n, subject = v->subject < 0 ? -1 : v->axis[v->subject];
+  perp_names subjects = { 0 }, both = { 0 };
+  v->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group);
+  v->group_of = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group_of);
+  for (int r = 0; r < n; r++) {
+    const char *others = perp_view_label(pool, v, r, subject, true);
+    const int facet = perp_names_index(pool, &v->facet, others, -1);
+    const char *label = subject < 0 ? "all" : perp_view_name(pool, v, r, subject);
+    const int colour = perp_names_index(pool, &subjects, label, -1);
+    const char *key = perp_pool_printf(pool, "%d %d", facet, colour);
+    const int g = perp_names_index(pool, &both, key, -1);
+    if (g == v->n_groups)
+      v->group[v->n_groups++] = (perp_group){ .label = label, .facet = facet, .colour = colour };
+    v->group_of[r] = g;
+    v->group[g].n++;
+  }
+  v->first = perp_pool_alloc(pool, (size_t)v->facet.n + 2, sizeof *v->first);
+  v->in_facet = perp_pool_alloc(pool, (size_t)v->n_groups + 1, sizeof *v->in_facet);
+  for (int g = 0; g < v->n_groups; g++) {
+    perp_group *group = &v->group[g];
+    group->cell = perp_pool_alloc(pool, (size_t)group->n, sizeof *group->cell);
+    group->n = 0;
+    v->first[group->facet + 2]++;
+  }
+  for (int f = 0; f < v->facet.n; f++) v->first[f + 2] += v->first[f + 1];
+  for (int g = 0; g < v->n_groups; g++) v->in_facet[v->first[v->group[g].facet + 1]++] = g;
+  for (int r = 0; r < n; r++) {
+    perp_group *group = &v->group[v->group_of[r]];
+    int at = group->n++;
+    for (; at > 0 && v->order[group->cell[at - 1]] > v->order[r]; at--)
+      group->cell[at] = group->cell[at - 1];
+    group->cell[at] = r;
+  }
+}
+
 void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *results,
                      perp_view *v)
 {
@@ -167,27 +205,5 @@ void perp_view_build(const perp_ctx *ctx, perp_pool *pool, const perp_results *r
   }
   if (stab >= 0) v->axis[v->n_axes++] = stab;
   v->subject = v->n_axes - 1;
-  const int subject = v->subject < 0 ? -1 : v->axis[v->subject];
-
-  perp_names subjects = { 0 };
-  v->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group);
-  for (int r = 0; r < n; r++) {
-    const char *others = perp_view_label(pool, v, r, subject, true);
-    int facet = perp_names_index(pool, &v->facet, others, -1);
-    const char *label = subject < 0 ? "all" : perp_view_name(pool, v, r, subject);
-    int colour = perp_names_index(pool, &subjects, label, -1);
-    int g = 0;
-    while (g < v->n_groups && !(v->group[g].facet == facet && v->group[g].colour == colour)) g++;
-    if (g == v->n_groups)
-      v->group[v->n_groups++] = (perp_group){ .label = label,
-                                              .facet = facet,
-                                              .colour = colour,
-                                              .cell = perp_pool_alloc(pool, (size_t)n,
-                                                                      sizeof(int)) };
-    perp_group *group = &v->group[g];
-    int at = group->n++;
-    for (; at > 0 && v->order[group->cell[at - 1]] > v->order[r]; at--)
-      group->cell[at] = group->cell[at - 1];
-    group->cell[at] = r;
-  }
+  view_group(pool, v);
 }

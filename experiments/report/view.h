@@ -27,6 +27,9 @@ typedef struct perp_view {
   perp_names facet; /* labels: the varying plug-ins that are not the subject */
   int n_groups;
   perp_group *group;
+  int *group_of; /* [cells] */
+  int *in_facet; /* [n_groups] the groups facet by facet, each in the order of the study */
+  int *first;    /* [facet.n + 1] where a facet begins there */
 } perp_view;
 
 /* All memory from pool; results are borrowed. */

@@ -5,6 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+void perp_results_warn_unlike(const perp_results *r)
+{
+  perp_text unlike = { 0 };
+  perp_results_unlike(r, &unlike);
+  if (unlike.n > 0)
+    perp_say("warning: the parts were not made alike, so that differences between cells may be "
+             "differences between these\n  %.*s",
+             (int)unlike.n - 1, unlike.s);
+  perp_text_free(&unlike);
+}
+
 int perp_results_open(perp_ctx *ctx, const char *name, perp_results *r)
 {
   char *usual = perp_xprintf("results/%s", name);
@@ -16,21 +27,21 @@ int perp_results_open(perp_ctx *ctx, const char *name, perp_results *r)
   return status == PERP_ERR_FORMAT ? PERP_EXIT_INPUT : PERP_EXIT_USAGE;
 }
 
-/* study.yaml without its first line, which says how it was run. */
-static char *study_text(const char *dir)
+/* The study as it was run, but for where its plug-ins lay; cells know what these were.  NULL: no memory. */
+static char *study_text(perp_study *study)
 {
-  char *path = perp_xprintf("%s/study.yaml", dir), *text = perp_read_file(path, NULL);
-  free(path);
-  if (text != NULL && text[0] == '#') {
-    char *rest = text + strcspn(text, "\n");
-    memmove(text, rest, strlen(rest) + 1);
-  }
+  char *text = NULL;
+  size_t n = 0;
+  FILE *f = open_memstream(&text, &n);
+  if (f == NULL) return NULL;
+  perp_tree_write(perp_tree_without(&study->pool, study->root, "plugins"), f);
+  fclose(f);
   return text;
 }
 
 static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_results *b)
 {
-  char *x = study_text(a->dir), *y = study_text(b->dir);
+  char *x = study_text(a->study), *y = study_text(b->study);
   bool same = x != NULL && y != NULL && strcmp(x, y) == 0 && a->plan.n == b->plan.n;
   free(x);
   free(y);
@@ -137,6 +148,10 @@ void perp_join_records(perp_join *g)
     const perp_results *o = &g->part[k];
     for (int i = 0; i < r->plan.n; i++)
       if (knows_more(&o->record[i], &r->record[i])) r->record[i] = o->record[i];
+    for (int p = 0; p < o->programs.n; p++)
+      perp_names_index(&r->pool, &r->programs, o->programs.text[p], -1);
+    for (int l = 0; l < o->limits.n; l++)
+      perp_names_index(&r->pool, &r->limits, o->limits.text[l], -1);
     for (int e = 0; e < o->n_envs; e++) perp_results_note_env(r, o->envs[e].id, o->dir);
     r->torn += o->torn;
     r->started = fmin(r->started, o->started);

@@ -25,4 +25,7 @@ void perp_join_free(perp_join *g);
  * of all.  The other parts must stay alive while it is used. */
 void perp_join_records(perp_join *g);
 
+/* Say on stderr in what the programs, compilers, libraries and limits of results differ. */
+void perp_results_warn_unlike(const perp_results *r);
+
 #endif

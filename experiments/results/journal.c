@@ -67,6 +67,31 @@ static int is_journal(const struct dirent *e)
   return n > 6 && strcmp(e->d_name + n - 6, ".jsonl") == 0;
 }
 
+/* Line by line: journals may be longer than the memory. */
+static perp_status journal_read_file(perp_ctx *ctx, const char *path, perp_journal_fn *each,
+                                     void *user, int *torn)
+{
+  FILE *f = fopen(path, "re");
+  char *line = NULL;
+  size_t size = 0;
+  ssize_t n;
+  if (f == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
+  while ((n = getline(&line, &size, f)) > 0) {
+    if (line[n - 1] == '\n') n--;
+    json_t *object = json_loadb(line, (size_t)n, 0, NULL);
+    if (json_is_object(object))
+      each(user, object);
+    else if (n > 0)
+      ++*torn;
+    json_decref(object);
+  }
+  const int why = ferror(f) ? errno : 0;
+  free(line);
+  fclose(f);
+  if (why == 0) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(why));
+}
+
 perp_status perp_journal_read(perp_ctx *ctx, const char *dir, perp_journal_fn *each, void *user,
                               int *torn)
 {
@@ -80,20 +105,7 @@ perp_status perp_journal_read(perp_ctx *ctx, const char *dir, perp_journal_fn *e
                : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", dir, strerror(errno));
   for (int i = 0; i < n; i++) {
     char *path = perp_xprintf("%s/%s", dir, entry[i]->d_name);
-    char *text = status == PERP_OK ? perp_read_file(path, NULL) : NULL;
-    if (status == PERP_OK && text == NULL)
-      status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path, strerror(errno));
-    for (char *s = text; s != NULL && *s != '\0';) {
-      size_t length = strcspn(s, "\n");
-      json_t *line = json_loadb(s, length, 0, NULL);
-      if (json_is_object(line))
-        each(user, line);
-      else if (length > 0)
-        ++*torn;
-      json_decref(line);
-      s += length + (s[length] == '\n');
-    }
-    free(text);
+    if (status == PERP_OK) status = journal_read_file(ctx, path, each, user, torn);
     free(path);
     free(entry[i]);
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The journal of a results folder: what happened, in lines of JSON that are only ever appended.
  *
- *   {"event": "run", "env": id, "load", "jobs", "cells", "command",
+ *   {"event": "run", "env": id, "load", "jobs", "cells", "command", "timeout", "memory",
  *    "program": {"path", "hash"}, "plugins": [{"path", "hash"}]}         a runner began: which files of code it is
  *   {"event": "start", "cell": id, "attempt": k}                         a cell was given to a process
  *   {"event": "cell", "cell": id, "attempt": k, "status": ..., "reason", "cause", "cpu_s", "wall_s",

@@ -54,7 +54,7 @@ static void print_block(const struct matrix *m, int from, int to, int width, int
     int right = 0, total = 0;
     for (int f = 0; f < m->families.n; f++) {
       right += m->right[s * m->families.n + f];
-      total += m->total[s * m->families.n + f];
+      total += m->total[s * m->families.n + f] - m->unsuited[s * m->families.n + f];
     }
     char all[32];
     snprintf(all, sizeof all, "%d/%d", right, total);
@@ -100,7 +100,7 @@ static void print_matrix(const struct matrix *m, const char *head, FILE *out)
     while (m->total[k] >= (width > 3 ? 1000 : width > 2 ? 100 : 10) && width < 5) width++;
   fprintf(out,
           "\nanswers of each %s: solved, or proved to have no solution\n"
-          "(. none, - the family is outside of its domain)\n",
+          "(. none, - the family is outside of its domain, all: of those that are inside)\n",
           head);
   int most = (PERP_TABLE_WIDTH - 2 - name - ALL) / width;
   for (int from = 0; from < m->families.n; from += most) {

@@ -65,6 +65,10 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int
   rec->cause = perp_json_kept(&r->pool, line, "cause", "");
   rec->stderr_tail = perp_json_kept(&r->pool, line, "stderr", "");
   rec->code = perp_json_kept(&r->pool, line, "code", "");
+  /* journals of before the status had the reason alone */
+  if (strcmp(rec->reason, "unsuited") == 0 &&
+      (status == PERP_CELL_DIVERGED || (status == PERP_CELL_UNSOLVED && !r->study->kind->runs)))
+    rec->status = PERP_CELL_UNSUITED;
   rec->schema = schema;
   rec->problems = number_member(line, "problems");
   rec->unsolved = number_member(line, "unsolved");
@@ -135,17 +139,28 @@ static void fold_program(perp_results *r, const json_t *line)
   const json_t *program = json_object_get(line, "program"),
                *plugins = json_object_get(line, "plugins");
   if (!json_is_object(program)) return;
-  const perp_code before = r->program, *had = r->plugin;
-  const int n_had = r->n_plugins;
+  perp_text all = { 0 };
   r->program = code_of(&r->pool, program);
+  perp_text_add(&all, "%s", r->program.hash);
   r->n_plugins = (int)json_array_size(plugins);
   r->plugin = perp_pool_alloc(&r->pool, (size_t)r->n_plugins + 1, sizeof *r->plugin);
-  for (int i = 0; i < r->n_plugins; i++)
+  for (int i = 0; i < r->n_plugins; i++) {
     r->plugin[i] = code_of(&r->pool, json_array_get(plugins, (size_t)i));
-  bool same = r->n_programs > 0 && strcmp(before.hash, r->program.hash) == 0 &&
-              n_had == r->n_plugins;
-  for (int i = 0; same && i < n_had; i++) same = strcmp(had[i].hash, r->plugin[i].hash) == 0;
-  if (!same) r->n_programs++;
+    perp_text_add(&all, " + %s", r->plugin[i].hash);
+  }
+  perp_names_index(&r->pool, &r->programs, perp_pool_strdup(&r->pool, all.s), -1);
+  r->n_programs = r->programs.n;
+  perp_text_free(&all);
+}
+
+/* Journals before these were written do not say them. */
+static void fold_limits(perp_results *r, const json_t *line)
+{
+  const double timeout = number_member(line, "timeout"), memory = number_member(line, "memory");
+  if (isnan(timeout) || isnan(memory)) return;
+  perp_names_index(
+      &r->pool, &r->limits,
+      perp_pool_printf(&r->pool, "%g s, %.0f MiB (0: none)", timeout, memory / 1048576), -1);
 }
 
 static void fold_line(void *user, const json_t *line)
@@ -164,6 +179,7 @@ static void fold_line(void *user, const json_t *line)
     if (f->schema > f->newest) f->newest = f->schema;
     if (env != NULL) perp_results_note_env(r, env, r->dir);
     fold_program(r, line);
+    fold_limits(r, line);
   }
   int i = results_cell_of(f, line);
   if (i < 0) return;
@@ -349,6 +365,10 @@ perp_quartiles perp_results_timing(const perp_results *r, int cell, int m)
 
 double perp_results_value(const perp_results *r, int cell, int m)
 {
+  if (r->record[cell].rounds == 0)
+    return isfinite(r->record[cell].value[m]) || !r->study->metric[m].timing
+               ? r->record[cell].value[m]
+               : (double)NAN;
   if (r->study->metric[m].timing) return perp_results_timing(r, cell, m).median;
   return r->record[cell].value[m];
 }
@@ -364,6 +384,46 @@ const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, 
   if (p < 0 || option == NULL) return NULL;
   return perp_option_text(ctx, r->study->kind->params[p].plugin, r->plan.cells[cell].value[p],
                           option + 1, buf, size);
+}
+
+perp_names perp_results_part_columns(perp_results *r)
+{
+  const perp_study *s = r->study;
+  perp_names columns = { 0 };
+  for (int p = 0; p < s->n_params; p++) {
+    const char *key = s->kind->params[p].key;
+    if (s->kind->params[p].type != PERP_PARAM_PLUGIN) continue;
+    for (int i = 0; i < r->plan.n; i++) {
+      const char *at = strchr(r->plan.cells[i].value[p], ':');
+      /* a colon belongs to names, too: gsl:rk4 */
+      if (at == NULL || strchr(at, '=') == NULL) continue;
+      perp_names_index(&r->pool, &columns, perp_pool_printf(&r->pool, "%s.name", key), -1);
+      for (; at != NULL && *at != '('; at = strpbrk(at + 1, ":,(")) {
+        const size_t n = strcspn(at + 1, "=:,(");
+        if (at[1 + n] == '=')
+          perp_names_index(&r->pool, &columns,
+                           perp_pool_printf(&r->pool, "%s.%.*s", key, (int)n, at + 1), -1);
+      }
+    }
+  }
+  for (int o = 0; o < s->option_columns.n; o++)
+    perp_names_index(&r->pool, &columns, s->option_columns.text[o], -1);
+  return columns;
+}
+
+void perp_results_part(const perp_ctx *ctx, const perp_results *r, int cell, const char *column,
+                       char *buf, size_t size)
+{
+  const char *dot = strchr(column, '.');
+  char key[64];
+  snprintf(key, sizeof key, "%.*s", (int)(dot - column), column);
+  if (strcmp(dot, ".name") != 0) {
+    perp_results_option(ctx, r, cell, column, buf, size);
+    return;
+  }
+  const int p = perp_kind_param(r->study->kind, key);
+  const char *text = r->plan.cells[cell].value[p];
+  snprintf(buf, size, "%.*s", (int)perp_study_name_length(&r->study->kind->params[p], text), text);
 }
 
 static void column_value(void *user, int row, int column, perp_value *v)
@@ -406,6 +466,14 @@ bool perp_results_counts(const perp_results *r, int cell)
   return perp_results_wins(r, cell) || r->record[cell].status == PERP_CELL_FIXED_WORK;
 }
 
+int perp_results_proved(const perp_results *r)
+{
+  int n = 0;
+  for (int i = 0; i < r->plan.n; i++)
+    n += r->record[i].status == PERP_CELL_OK && strcmp(r->record[i].reason, "infeasible") == 0;
+  return n;
+}
+
 static bool row_counts(void *user, int row)
 {
   return perp_results_counts(user, row);
@@ -437,6 +505,14 @@ const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *
     perp_expr_sides(e, &scope, &results[i].left, &results[i].right);
   }
   return results;
+}
+
+const char *perp_claim_sides(perp_pool *pool, const perp_claim_result *c)
+{
+  char left[32], right[32];
+  if (isnan(c->left) || isnan(c->right)) return "";
+  return perp_pool_printf(pool, " [%s against %s]", perp_number(c->left, left),
+                          perp_number(c->right, right));
 }
 
 const char *perp_verdict_name(perp_verdict verdict)

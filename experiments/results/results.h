@@ -63,6 +63,8 @@ typedef struct perp_results {
   } * envs;               /* the environments that made the results */
   /* the program that the last runner was, and its outside plug-ins */
   int n_programs; /* how many different ones worked in the folder; 0: an old journal does not say */
+  perp_names programs; /* these, as hashes of program and plug-ins */
+  perp_names limits;   /* different limits of time and memory of the runners */
   perp_code program, *plugin;
   int n_plugins;
   /* seconds since 1970 of the first and last journal line; NaN without one */
@@ -79,6 +81,9 @@ perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
                                       const perp_cell_kind *const *kinds);
 /* Count the records anew: count, as_recorded. */
 void perp_results_count(perp_results *r);
+/* In what the programs, compilers, libraries and limits that made the results differ, a line each; nothing: they are
+ * alike. */
+void perp_results_unlike(const perp_results *r, perp_text *out);
 /* Add an environment that is not known yet; dir must outlive r. */
 void perp_results_note_env(perp_results *r, const char *id, const char *dir);
 
@@ -86,6 +91,8 @@ void perp_results_note_env(perp_results *r, const char *id, const char *dir);
 bool perp_results_wins(const perp_results *r, int cell);
 /* Does it at least count for claims and figures: may it win, or was a fixed amount of work its task? */
 bool perp_results_counts(const perp_results *r, int cell);
+/* Cells whose answer is a proof that there is no solution. */
+int perp_results_proved(const perp_results *r);
 /* A cell in a ranking. */
 typedef struct perp_ranked {
   int cell, group; /* 0: may win; 1, 2: fixed work and unsolved, among themselves behind these */
@@ -107,6 +114,12 @@ int perp_results_metric(const perp_results *r, const char *name); /* -1 when the
  * none. */
 const perp_opt *perp_results_option(const perp_ctx *ctx, const perp_results *r, int cell,
                                     const char *name, char *buf, size_t size);
+/* What tells plug-ins of the study apart beside their texts, as columns of tables: "lcp.name", the name without options, and
+ * every option that some value names ("lcp.tol").  In the pool of r. */
+perp_names perp_results_part_columns(perp_results *r);
+/* The value of such a column for a cell, in buf; "" where it has none. */
+void perp_results_part(const perp_ctx *ctx, const perp_results *r, int cell, const char *column,
+                       char *buf, size_t size);
 /* Statistics of a timing metric over the rounds. */
 perp_quartiles perp_results_timing(const perp_results *r, int cell, int m);
 
@@ -125,6 +138,8 @@ typedef struct perp_claim_result {
 } perp_claim_result;
 /* [study->n_claims], in the pool of r. */
 const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *r);
+/* " [1.2e-05 against 0.001]", from pool; "" where a side has no value. */
+const char *perp_claim_sides(perp_pool *pool, const perp_claim_result *c);
 const char *perp_verdict_name(perp_verdict verdict); /* "refuted", "proved", "undecided" */
 
 /* Published figures beside ours.  A variant is a choice of all parameters that no `where` mentions; its
@@ -139,16 +154,11 @@ typedef struct perp_variant {
 /* Sorted, the best match first; in the pool of r. */
 int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **variants);
 
-/* Write derived/: cells.csv, timing.csv and their *.schema.json.  The same results give the same bytes. */
-perp_status perp_results_derive(perp_ctx *ctx, perp_results *r);
-
 /* Everything as one HDF5 file; PERP_ERR_UNSUPPORTED in a build without HDF5. */
 perp_status perp_export_hdf5(perp_ctx *ctx, const perp_results *r, const char *path);
 
 /* Studies of problems (kinds with a parameter "problem"): which solver answers how many problems of which
  * family, and why not.  false, and nothing printed, for other studies. */
 bool perp_results_matrix(perp_results *r, FILE *out);
-/* Table for people: counts, best cells by the primary metric, claims, published figures. */
-void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out);
 
 #endif

@@ -83,7 +83,7 @@ perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
   if (status == PERP_OK) status = program_keep(ctx, dir, self, file_hash(self), "");
   const perp_plugin_file *f;
   for (int i = 0; status == PERP_OK && (f = perp_plugin_file_at(i)) != NULL; i++)
-    status = program_keep(ctx, dir, f->path, f->hash, ".so");
+    status = program_keep(ctx, dir, f->path, f->hash, perp_plugin_suffix(f->path));
   return status;
 }
 
@@ -188,7 +188,8 @@ perp_status perp_program_suggest(perp_ctx *ctx, const perp_results *base, const 
       for (int j = 0; k == 1 && j < base->n_plugins; j++)
         said = said || strcmp(base->plugin[j].hash, now->plugin[i].hash) == 0;
       if (loaded == NULL && !said)
-        program_suggest(of[k], &of[k]->plugin[i], "--again-plugin", ".so", out);
+        program_suggest(of[k], &of[k]->plugin[i], "--again-plugin",
+                        perp_plugin_suffix(of[k]->plugin[i].path), out);
       free(loaded);
     }
   return PERP_OK;

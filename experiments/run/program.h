@@ -10,7 +10,7 @@ char *perp_program_path(void);
 
 /* "program": {"path", "hash"}, "plugins": [...]: members of a journal line. */
 void perp_program_write(perp_json *j);
-/* Copy this program and its outside plug-ins to dir/program/HASH and HASH.so, so that they are
+/* Copy this program and its outside plug-ins to dir/program/HASH and HASH.so (or .py), so that they are
  * still there after a rebuild, for perp compare --again-with.  PERP_ERR_IO with a message. */
 perp_status perp_program_keep(perp_ctx *ctx, const char *dir);
 

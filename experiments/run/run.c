@@ -3,7 +3,9 @@
  * do from what the journal says, gives it to the workers, and writes down what comes back. */
 #include "experiments/run/run.h"
 
+#include "experiments/answers/answers.h"
 #include "experiments/plugins/plugin_files.h"
+#include "experiments/scenes/scene_file.h"
 #include "experiments/base/messages.h"
 #include "experiments/study/process_pool.h"
 #include "experiments/study/commands.h"
@@ -24,8 +26,9 @@
 struct cell_state {
   const char *log, *series, *replay; /* paths */
   bool selected;
-  int attempt; /* of the result that is made or timed */
-  int rounds;  /* timing rounds there are */
+  bool outside; /* runs code that is not perp's */
+  int attempt;  /* of the result that is made or timed */
+  int rounds;   /* timing rounds there are */
 };
 
 /* All arrays are in the pool of the plan. */
@@ -87,6 +90,7 @@ static void start_one(struct run *r, int cell, bool timing)
                        .timeout = r->o->timeout,
                        .memory = r->o->memory,
                        .log_path = of->log,
+                       .alone = timing || of->outside,
                        .token = 2 * (int64_t)cell + timing };
   if (!timing)
     run_written(r, perp_run_event_start(r->ctx, &r->journal, r->plan.cells[cell].id, of->attempt));
@@ -288,13 +292,29 @@ static void say_plan(const struct run *r, const perp_results *before, int select
   if (finished > 0) perp_text_add(&t, ", %d finished before", finished);
   if (interrupted > 0) perp_text_add(&t, ", %d were interrupted", interrupted);
   if (retried > 0) perp_text_add(&t, ", %d run again (--retry)", retried);
-  if (rebuilt > 0) perp_text_add(&t, ", %d run again (their plug-in has changed)", rebuilt);
+  if (rebuilt > 0)
+    perp_text_add(&t, ", %d run again (their %s has changed)", rebuilt,
+                  perp_plugin_file_at(0) != NULL ? "plug-in" : "scene file");
   perp_text_add(&t, ", %d to run", to_run);
   if (r->study->measure.repeats > 0)
     perp_text_add(&t, ", then %d timing round(s)", r->study->measure.repeats);
   perp_say("%s", t.s);
   perp_text_free(&t);
   perp_plan_warn(r->study, &r->plan);
+}
+
+/* In an order that mixes the grid, the same in every run: what a tenth of the cells took tells of all, and a run that
+ * ends early has something of everything. */
+static void mix(const struct run *r, struct todo *todo)
+{
+  if (todo->n < 2) return;
+  perp_rng *rng = perp_rng_create(r->study->seed);
+  int *order = perp_xalloc((size_t)todo->n, sizeof *order);
+  for (int i = 0; i < todo->n; i++) order[i] = todo->item[i].cell;
+  perp_rng_shuffle(rng, order, todo->n);
+  for (int i = 0; i < todo->n; i++) todo->item[i].cell = order[i];
+  free(order);
+  perp_rng_destroy(rng);
 }
 
 static void do_phase(struct run *r, struct todo *todo, const char *name)
@@ -342,19 +362,20 @@ static int check_references(struct run *r)
 
 /* ---- ending ---------------------------------------------------------------------------------- */
 
+/* after NULL: as far as this runner knows, whether unsolved cells count is left to the tables */
 static int exit_status(const struct run *r, const perp_results *after)
 {
   if (r->failed) return PERP_EXIT_INTERNAL;
   int missing = 0, ok = 0, infra = 0, ran = 0;
   for (int i = 0; i < r->plan.n; i++) {
     if (!r->of[i].selected) continue;
-    perp_cell_status s = after->record[i].status;
+    perp_cell_status s = after != NULL ? after->record[i].status : r->status[i];
+    const int rounds = after != NULL ? after->record[i].rounds : r->of[i].rounds;
     missing += s == PERP_CELL_PLANNED;
-    ok += perp_results_counts(after, i);
+    ok += after != NULL ? perp_results_counts(after, i) : perp_cell_whole(s);
     infra += perp_cell_infrastructure(s);
     ran++;
-    missing += perp_cell_timed(r->study->kind, s) &&
-               after->record[i].rounds < r->study->measure.repeats;
+    missing += perp_cell_timed(r->study->kind, s) && rounds < r->study->measure.repeats;
   }
   if (missing > 0) return PERP_EXIT_RESUMABLE;
   if (ok == 0 && ran > 0) return PERP_EXIT_FAILED;
@@ -369,6 +390,7 @@ static int run_finish(struct run *r, const perp_cell_kind *const *kinds)
                                       : r->out_of_budget ? "budget"
                                                          : "done"));
   perp_journal_close(&r->journal);
+  if (r->o->journal_only) return exit_status(r, NULL);
   perp_results after;
   if (perp_results_load(r->ctx, r->o->dir, kinds, &after) != PERP_OK ||
       perp_results_derive(r->ctx, &after) != PERP_OK)
@@ -391,13 +413,12 @@ static int run_finish(struct run *r, const perp_cell_kind *const *kinds)
   return code;
 }
 
-static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds, int *selected,
-                               struct todo *todo)
+/* The study and the plan of the folder. */
+static perp_status write_plan(struct run *r, const perp_cell_kind *const *kinds)
 {
-  int n = r->plan.n, retried = 0, rebuilt = 0;
   PERP_TRY(perp_results_refuse_older(r->ctx, r->o->dir, kinds));
   PERP_TRY(perp_folder_study(r->ctx, r->o->dir, r->study));
-  PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
+  PERP_TRY(perp_scene_files_keep(r->ctx, r->o->dir, r->study->file));
   perp_text plugins = { 0 };
   perp_plugin_arguments(&plugins);
   perp_selection selection = {
@@ -406,10 +427,35 @@ static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds
   perp_status status = perp_plan_write(r->ctx, run_path_in(r, "plan.jsonl"), r->study, &r->plan,
                                        &selection);
   perp_text_free(&plugins);
-  PERP_TRY(status);
+  return status;
+}
+
+/* With --journal-only both are there already, and must be the ones that this study makes. */
+static perp_status same_plan(const struct run *r, const perp_results *before)
+{
+  bool same = before->plan.n == r->plan.n;
+  for (int i = 0; same && i < r->plan.n; i++)
+    same = strcmp(before->plan.cells[i].id, r->plan.cells[i].id) == 0;
+  return same ? PERP_OK
+              : PERP_FAIL(r->ctx, PERP_ERR_FORMAT,
+                          "%s has the plan of another study; make the scripts anew (perp cluster)",
+                          r->o->dir);
+}
+
+static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds, int *selected,
+                               struct todo *todo)
+{
+  int n = r->plan.n, retried = 0, rebuilt = 0;
+  PERP_TRY(perp_folder_env(r->ctx, r->o->dir));
+  if (!r->o->journal_only) PERP_TRY(write_plan(r, kinds));
+
   /* read it all back: what is on disk counts */
   perp_results before;
   PERP_TRY(perp_results_load(r->ctx, r->o->dir, kinds, &before));
+  if (same_plan(r, &before) != PERP_OK) {
+    perp_results_free(&before);
+    return PERP_ERR_FORMAT;
+  }
   perp_pool *pool = &r->plan.pool;
   r->of = perp_pool_alloc(pool, (size_t)n, sizeof *r->of);
   r->status = perp_pool_alloc(pool, (size_t)n, sizeof *r->status);
@@ -428,6 +474,7 @@ static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds
     if (!r->of[i].selected) continue;
     char code[17];
     perp_plugin_code(r->ctx, r->study, &r->plan.cells[i], code);
+    r->of[i].outside = code[0] != '\0';
     const bool done = r->status[i] != PERP_CELL_PLANNED;
     const bool changed = done && strcmp(code, before.record[i].code) != 0;
     if (done && !changed && !r->o->retry[r->status[i]]) continue;
@@ -457,6 +504,7 @@ static int carry_out(struct run *r, struct todo *todo, const perp_cell_kind *con
     perp_print_error(r->ctx);
     r->interrupts = 2;
   }
+  mix(r, todo);
   do_phase(r, todo, NULL);
   add_rounds(r, todo);
   if (may_start(r)) do_phase(r, todo, "timing rounds");

@@ -7,7 +7,9 @@
 #include "experiments/run/program.h"
 #include "experiments/results/results.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 struct line {
@@ -45,8 +47,11 @@ perp_status perp_run_event_begin(perp_ctx *ctx, perp_journal *journal, const per
   char id[17];
   perp_env_id(id);
   PERP_TRY(line_begin(ctx, &l, "run"));
-  perp_json_members(&l.j, "schema %d, env %s, load %g, jobs %d, cells %d, profile %s, command %s",
-                    PERP_RESULTS_SCHEMA, id, perp_load(), o->jobs, cells, study->profile, o->again);
+  perp_json_members(&l.j,
+                    "schema %d, env %s, load %g, jobs %d, cells %d, profile %s, command %s, "
+                    "timeout %g, memory %g",
+                    PERP_RESULTS_SCHEMA, id, perp_load(), o->jobs, cells, study->profile, o->again,
+                    o->timeout, o->memory);
   perp_program_write(&l.j);
   return line_end(ctx, journal, &l);
 }
@@ -77,10 +82,13 @@ perp_status perp_run_event_outcome(perp_ctx *ctx, perp_journal *journal, const p
   perp_json_members(&l.j, "cpu_s %g, wall_s %g", o->cpu_s, o->wall_s);
   if (timing && o->pace > 0) perp_json_real(&l.j, "pace_s", o->pace);
   perp_json_open(&l.j, "values", '{');
-  for (int i = 0; i < o->n; i++) {
-    const perp_metric *m = perp_study_metric(study, o->value[i].name);
-    if (m != NULL && (m->timing || !timing))
-      perp_json_real(&l.j, o->value[i].name, o->value[i].value);
+  const perp_metric *m = NULL, *const end = study->metric + study->n_metrics;
+  for (int i = 0; i < o->n; i++) { /* mostly in the order of the study */
+    const bool next = m != NULL && m + 1 < end && strcmp(m[1].name, o->value[i].name) == 0;
+    m = next ? m + 1 : perp_study_metric(study, o->value[i].name);
+    /* what is not there is read as NaN */
+    if (m != NULL && (m->timing || !timing) && !isnan(o->value[i].value))
+      perp_json_real(&l.j, m->name, o->value[i].value);
   }
   perp_json_close(&l.j, '}');
   char *tail = perp_folder_log_tail(log);

@@ -253,8 +253,8 @@ static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
 {
   (void)study;
   double h = real_of(cell, P_H), t = real_of(cell, P_T_END);
-  /* a fork and the reference trajectory cost about as much as some hundred steps */
-  return h > 0 && t > 0 ? 500 + t / h : 1000;
+  return h > 0 && t > 0 ? t / h
+                        : 1000; /* steps; what a cell costs beside them is found out (progress.h) */
 }
 
 /* ---- one cell -------------------------------------------------------------------------------- */
@@ -316,6 +316,26 @@ static void end_series(struct mind *m, char *part, const perp_result *result, pe
   unlink(part);
 }
 
+/* Does the study, which has no timing rounds, name a time that is more than that of a run or of its median step? */
+static bool names_detail(const perp_study *study)
+{
+  static const char *const plain[] = { "time.step_us", "time.cpu" };
+  bool named = false;
+  for (int m = 0; m < study->n_metrics && study->measure.repeats == 0 && !named; m++) {
+    const char *name = study->metric[m].name;
+    if (!study->metric[m].timing || strcmp(name, plain[0]) == 0 || strcmp(name, plain[1]) == 0)
+      continue;
+    named = strcmp(study->metrics.primary, name) == 0;
+    for (int k = 0; k < study->metrics.n_record; k++)
+      named = named || strcmp(study->metrics.record[k], name) == 0;
+    for (int k = 0; k < study->n_claims; k++)
+      named = named || strstr(study->claims[k].expr_text, name) != NULL;
+    for (int k = 0; k < study->n_published; k++)
+      named = named || strcmp(study->published[k].metric, name) == 0;
+  }
+  return named;
+}
+
 static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
 {
   if (job->what == PERP_JOB_LOOK) {
@@ -335,6 +355,7 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
   request.want_series = job->series_path != NULL;
   request.replay_path = job->replay_path;
   request.timing_rounds = job->timing ? 1 : 0;
+  request.timing_detail = names_detail(job->study);
   perp_result result;
   perp_status status = perp_simulate(ctx, &request, &result);
   out->pace = result.pace;
@@ -342,7 +363,9 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
     fill_outcome(&result, out);
     const double us[N_PARTS] = { result.collision_us, result.assembly_us, result.kkt_us,
                                  result.lcp_us, result.integrate_us };
-    for (int i = 0; i < N_PARTS; i++) perp_outcome_add(out, parts_of_a_step[i].name, us[i]);
+    const bool broken_down = job->timing || request.timing_detail;
+    for (int i = 0; i < N_PARTS && broken_down; i++)
+      perp_outcome_add(out, parts_of_a_step[i].name, us[i]);
   } else {
     const bool refused = perp_exit_of(status) == PERP_EXIT_USAGE;
     out->status = refused ? PERP_CELL_SKIPPED : perp_result_status(&result);

@@ -15,6 +15,8 @@
 /* seconds of wall time between what is kept of a run, should its process not live to tell */
 static const double keep_every = 0.05;
 enum { SAMPLES_FIXED = 200, SAMPLES_ADAPTIVE = 100 };
+/* a step is short for the clock when the first ones take less than so many readings of it */
+enum { FIRST = 8, SHORT = 10 };
 
 typedef perp_cell_run run;
 
@@ -126,7 +128,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
 {
   const perp_request *request = r->request;
   perp_result *result = r->result;
-  const bool clocked = request->timing_rounds <= 0;
+  bool clocked = request->timing_rounds <= 0;
   double t, t_last = 0, cost = clocked ? perp_cell_clock_cost() : 0;
   const double *q, *v;
   perp_step_info info = { 0 };
@@ -135,6 +137,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
   perp_stats kkt;
   PERP_TRY(perp_cell_start(ctx, r));
   perp_cell_counters(r, &r->begun, &kkt);
+  const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
   for (const perp_step_info *last = NULL;; last = &info) {
     perp_cell_state(r, &t, &q, &v);
     if (!in_bounds(q, r->measure->nq, r->bound) || !in_bounds(v, r->measure->nv, r->bound)) {
@@ -153,7 +156,8 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
 
     t_last = t;
     if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
-    double t0 = clocked ? perp_clock_thread() : 0;
+    const double work = contacts != NULL ? contacts->work : 0;
+    const double t0 = clocked ? perp_clock_thread() : 0;
     const perp_status status = perp_cell_step(ctx, r, r->t_end, &info);
     if (status == PERP_ERR_NOMEM && r->kept > 0) {
       result->cut = PERP_CUT_MEMORY;
@@ -161,11 +165,14 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
       break;
     }
     PERP_TRY(status);
+    const double seconds = clocked ? fmax(0, perp_clock_thread() - t0 - cost) : 0;
     note_releases(r, &info, &releases);
+    if (contacts != NULL) PERP_TRY(perp_cell_add(ctx, &r->work, contacts->work - work));
     if (clocked) {
-      const double seconds = fmax(0, perp_clock_thread() - t0 - cost);
-      PERP_TRY(perp_cell_add_batch(ctx, r, seconds));
+      PERP_TRY(perp_cell_add(ctx, &r->batch, seconds));
       result->cpu_s += seconds;
+      r->brief = !request->timing_detail && count == FIRST && result->cpu_s < FIRST * SHORT * cost;
+      clocked = !r->brief;
     }
     if (info.reason < 0) {
       result->reason = info.reason;
@@ -280,6 +287,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;
+  r->measure->work = perp_cell_spread(&r->work);
   r->measure->collision_us = result->collision_us;
   r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;
   if (result->cut == PERP_CUT_NONE || result->t > 0) simulate_read_metrics(ctx, r->measure, result);
@@ -299,7 +307,9 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
   perp_scene_destroy(&r.scene);
   perp_parts_free(&r.parts);
   perp_samples_destroy(&r);
-  free(r.batch);
+  perp_cell_clear(&r.batch);
+  perp_cell_clear(&r.alone);
+  perp_cell_clear(&r.work);
   free(r.moved);
   if (result->status != PERP_OK) {
     perp_status status = result->status;

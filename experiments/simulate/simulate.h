@@ -5,6 +5,7 @@
 #define PERP_SIMULATE_H
 
 #include "experiments/base/kept.h"
+#include "experiments/metrics/metrics.h"
 #include "experiments/study/kind.h"
 #include "models/models.h"
 
@@ -46,6 +47,9 @@ typedef struct perp_request {
   /* further runs without metrics, for the clock, each shown to be the march of the first one, or
    * PERP_ERR_INTERNAL; 0 = the clock is read around each step of the first */
   int timing_rounds;
+  /* without rounds: the parts of a step, and each step by itself; else steps that are short beside a reading of the
+   * clock are timed by one further run, all together */
+  bool timing_detail;
 } perp_request;
 
 enum { PERP_METRICS_MAX = 96, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };
@@ -77,6 +81,7 @@ typedef struct perp_result {
   perp_metric_value metrics[PERP_METRICS_MAX];
   int n_metrics;
   /* CPU time of one step, microseconds: the median over steps, and its parts (mean) */
+  perp_spread alone_us; /* and of each step by itself */
   double step_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us, cpu_s, wall_s;
   double
       pace; /* CPU seconds of the fixed work (clock_reference.h) during the timing rounds; 0 without them */

@@ -3,8 +3,6 @@
  * the shares of the parts of a step.  A run too short for the clock is repeated whole. */
 #include "experiments/simulate/simulate_run.h"
 
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,13 +68,67 @@ static perp_status clock_run(perp_ctx *ctx, perp_cell_run *r, perp_clock_referen
     PERP_TRY(clock_steps(ctx, r, n));
     const double now = perp_clock_thread(), seconds = now - t0;
     *cpu += seconds;
-    if (n == size || done == 0) PERP_TRY(perp_cell_add_batch(ctx, r, seconds / (double)n));
+    if (n == size || done == 0) PERP_TRY(perp_cell_add(ctx, &r->batch, seconds / (double)n));
+    if (n == 1 && done < r->alone.n) r->alone.x[done] = fmin(r->alone.x[done], seconds);
     if (seconds < BATCH && size < 1 << 20) size *= 2;
     perp_clock_reference_tick(pace, now);
     *cut = perp_cell_cut(r) != PERP_CUT_NONE;
     if (*cut) return PERP_OK;
   }
   return clock_check(ctx, r, &before);
+}
+
+/* One more run for the steps that no batch had for itself, and for those of a run that has too many to remember. */
+static perp_status clock_alone(perp_ctx *ctx, perp_cell_run *r)
+{
+  const double cost = perp_cell_clock_cost();
+  const bool many = r->steps > PERP_LIST_EXACT;
+  bool all = !many;
+  for (int i = 0; i < r->alone.n; i++) all = all && isfinite(r->alone.x[i]);
+  if (all) return PERP_OK;
+  PERP_TRY(perp_cell_start(ctx, r));
+  for (int64_t i = 0; i < r->steps; i++) {
+    const double t0 = perp_clock_thread();
+    PERP_TRY(clock_steps(ctx, r, 1));
+    const double seconds = fmax(0, perp_clock_thread() - t0 - cost);
+    if (many)
+      PERP_TRY(perp_cell_add(ctx, &r->alone, seconds));
+    else
+      r->alone.x[i] = fmin(r->alone.x[i], seconds);
+    if (perp_cell_cut(r) == PERP_CUT_NONE) continue;
+    perp_cell_clear(&r->alone);
+    break;
+  }
+  return PERP_OK;
+}
+
+/* Without rounds, and too short for a clock around each step: one further run.  What cannot be made again has no time. */
+static perp_status clock_brief(perp_ctx *ctx, perp_cell_run *r)
+{
+  perp_result *result = r->result;
+  const double cost = perp_cell_clock_cost(), step = result->cpu_s / (double)r->batch.n;
+  const int64_t size = (int64_t)ceil(BATCH / fmax(step, 1e-8));
+  perp_ode_counters before;
+  perp_stats kkt;
+  double cpu = 0;
+  perp_status status = perp_cell_start(ctx, r);
+  perp_cell_counters(r, &before, &kkt);
+  perp_cell_clear(&r->batch);
+  for (int64_t done = 0, n; done < r->steps && status == PERP_OK; done += n) {
+    n = size < r->steps - done ? size : r->steps - done;
+    const double t0 = perp_clock_thread();
+    status = clock_steps(ctx, r, n);
+    const double seconds = fmax(0, perp_clock_thread() - t0 - cost);
+    cpu += seconds;
+    if (status == PERP_OK && (n == size || done == 0))
+      status = perp_cell_add(ctx, &r->batch, seconds / (double)n);
+    if (perp_cell_cut(r) != PERP_CUT_NONE) break;
+  }
+  if (status == PERP_OK && perp_cell_cut(r) == PERP_CUT_NONE) status = clock_check(ctx, r, &before);
+  if (status == PERP_ERR_NOMEM) return status;
+  result->cpu_s = status == PERP_OK ? cpu : (double)NAN;
+  if (status != PERP_OK) perp_cell_clear(&r->batch);
+  return PERP_OK;
 }
 
 /* Short runs, so many of them between two readings of the clock: the CPU time of one, without its
@@ -95,7 +147,7 @@ static perp_status clock_short_runs(perp_ctx *ctx, perp_cell_run *r, int64_t run
   }
   const double both = perp_clock_thread() - t1;
   *cpu = fmax(0, both - (t1 - t0)) / (double)runs;
-  PERP_TRY(perp_cell_add_batch(ctx, r, *cpu / (double)r->steps));
+  PERP_TRY(perp_cell_add(ctx, &r->batch, *cpu / (double)r->steps));
   return clock_check(ctx, r, &before);
 }
 
@@ -107,7 +159,7 @@ static perp_status time_run(perp_ctx *ctx, perp_cell_run *r, perp_clock_referenc
   double total = 0, one;
   PERP_TRY(clock_run(ctx, r, pace, &one, &cut)); /* also to be ready */
   const int64_t runs = one < BATCH ? (int64_t)ceil(BATCH / fmax(one, 1e-7)) : 1;
-  if (runs > 1) r->n_batches = 0; /* they tell of the clock more than of the steps */
+  if (runs > 1) perp_cell_clear(&r->batch); /* they tell of the clock more than of the steps */
   int loops = 0;
   if (runs == 1) {
     total = one;
@@ -163,6 +215,11 @@ static perp_status simulate_clock_breakdown(perp_ctx *ctx, perp_cell_run *r)
   return status;
 }
 
+static perp_spread clock_us(perp_spread s)
+{
+  return (perp_spread){ 1e6 * s.median, 1e6 * s.p99, 1e6 * s.most, 1e6 * s.quartiles };
+}
+
 perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r)
 {
   const int rounds = r->request->timing_rounds;
@@ -170,7 +227,9 @@ perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r)
   const bool whole = result->reason > 0 && result->cut == PERP_CUT_NONE;
   if (rounds > 0 && whole && r->steps > 0) {
     const double cpu_s = result->cpu_s; /* of pass 1, in case that none is finished */
-    r->n_batches = 0;
+    perp_cell_clear(&r->batch);
+    for (int64_t i = 0; i < r->steps && r->steps <= PERP_LIST_EXACT; i++)
+      PERP_TRY(perp_cell_add(ctx, &r->alone, HUGE_VAL));
     result->cpu_s = HUGE_VAL;
     perp_clock_reference pace;
     perp_clock_reference_begin(&pace);
@@ -182,9 +241,21 @@ perp_status perp_cell_clock(perp_ctx *ctx, perp_cell_run *r)
     }
     if (isinf(result->cpu_s)) result->cpu_s = cpu_s;
     result->pace = perp_clock_reference_end(&pace);
+    if (perp_cell_cut(r) == PERP_CUT_NONE)
+      PERP_TRY(clock_alone(ctx, r));
+    else
+      perp_cell_clear(&r->alone);
   }
-  const size_t n = (size_t)r->n_batches;
-  gsl_sort(r->batch, 1, n);
-  result->step_us = n > 0 ? 1e6 * gsl_stats_median_from_sorted_data(r->batch, 1, n) : nan("");
-  return whole ? simulate_clock_breakdown(ctx, r) : PERP_OK;
+  if (rounds <= 0 && r->brief && r->steps > 0) {
+    if (whole)
+      PERP_TRY(clock_brief(ctx, r));
+    else /* as if all had been as the first ones */
+      result->cpu_s *= (double)r->steps / (double)r->batch.n;
+  }
+  result->step_us = 1e6 * perp_cell_spread(&r->batch).median;
+  if (rounds <= 0 && r->brief) perp_cell_clear(&r->batch); /* no step was timed by itself */
+  r->measure->alone_us = result->alone_us = clock_us(
+      perp_cell_spread(rounds > 0 ? &r->alone : &r->batch));
+  const bool asked = rounds > 0 || r->request->timing_detail;
+  return whole && asked ? simulate_clock_breakdown(ctx, r) : PERP_OK;
 }

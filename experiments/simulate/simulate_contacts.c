@@ -30,9 +30,10 @@ void perp_contacts_json(const perp_contact_count *c, perp_json *j)
   for (int i = 0; i < PERP_SOLVED_BY && c->by[i].name[0] != '\0'; i++)
     perp_json_int(j, c->by[i].name, c->by[i].n);
   perp_json_close(j, '}');
-  perp_json_members(j, "residual.max %g, data.max %g, iterations %lld, retries %lld, thrown %lld",
-                    c->residual, c->data, (long long)c->iterations, (long long)c->retries,
-                    (long long)c->thrown);
+  perp_json_members(
+      j, "residual.max %g, data.max %g, work %g, iterations %lld, retries %lld, thrown %lld",
+      c->residual, c->data, c->work, (long long)c->iterations, (long long)c->retries,
+      (long long)c->thrown);
 }
 
 void perp_contacts_text(const perp_contact_count *c, FILE *out)

@@ -8,6 +8,7 @@
 #include "experiments/simulate/clock_reference.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
+#include "experiments/metrics/spread.h"
 
 typedef struct perp_cell_run {
   const perp_request *request;
@@ -29,9 +30,12 @@ typedef struct perp_cell_run {
   double *q_at, *v_at, *lambda_at; /* such a state */
   double
       sampled; /* s, the last sample between the last two accepted states, or the first of these */
-  /* clock: seconds per step of each batch */
-  double *batch;
-  int n_batches, cap_batches;
+  perp_cell_list batch; /* clock: seconds per step of each batch, */
+  /* and of each step by itself: the least of the runs, beyond PERP_LIST_EXACT steps those of the last run */
+  perp_cell_list alone;
+  perp_cell_list work; /* of the contact solvers in each step */
+  bool
+      brief; /* the steps are too short for a clock around each: pass 1 has read it for the first ones only */
   double cpu0, wall0; /* when pass 1 began */
   int64_t steps;      /* of pass 1, and its counters after the start: what the clock must repeat */
   perp_ode_counters begun;
@@ -55,8 +59,6 @@ bool perp_cell_same_time(double a, double b);
 /* Must the run end here?  Nothing is asked of a run that nobody minds. */
 perp_cut perp_cell_cut(const perp_cell_run *r);
 
-/* The time of a step, s. */
-perp_status perp_cell_add_batch(perp_ctx *ctx, perp_cell_run *r, double seconds);
 /* CPU time that two readings of the clock take, s. */
 double perp_cell_clock_cost(void);
 /* Passes 2 and 3, after the numbers: times of the result. */

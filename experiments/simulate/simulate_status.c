@@ -15,6 +15,7 @@ int64_t perp_result_problems(const perp_result *r)
 perp_cell_status perp_result_status(const perp_result *r)
 {
   if (r->status == PERP_ERR_NOMEM) return PERP_CELL_OOM;
+  if (r->status == PERP_ERR_EXTERNAL) return PERP_CELL_CRASH; /* code beyond the border */
   if (r->status != PERP_OK) return PERP_CELL_SETUP_FAILED;
   switch (r->cut) {
   case PERP_CUT_TIME:
@@ -27,6 +28,7 @@ perp_cell_status perp_result_status(const perp_result *r)
   case PERP_CUT_NONE:
     break;
   }
+  if (r->reason == PERP_UNSUITED) return PERP_CELL_UNSUITED;
   if (r->reason < 0) return r->reason == PERP_MAX_ITER ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
   if (r->contact_count.failures > 0) return PERP_CELL_UNSOLVED;
   return r->contact_count.swept > 0 ? PERP_CELL_FIXED_WORK : PERP_CELL_OK;

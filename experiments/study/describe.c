@@ -36,6 +36,7 @@ static const struct capability {
   { PERP_KIND_lcp, PERP_LCP_NONSYMMETRIC, "nonsymmetric" },
   { PERP_KIND_lcp, PERP_LCP_SEMIDEFINITE, "semidefinite" },
   { PERP_KIND_lcp, PERP_LCP_FACTORED, "factored" },
+  { PERP_KIND_lcp, PERP_LCP_SPARSE, "sparse" },
   { PERP_KIND_lcp, PERP_LCP_PIVOTING, "pivoting" },
   { PERP_KIND_lcp, PERP_LCP_ITERATIVE, "iterative" },
   { PERP_KIND_lcp, PERP_LCP_WARM, "warm-start" },
@@ -61,7 +62,9 @@ static const struct capability {
   { PERP_KIND_contact, PERP_CONTACT_BOX, "box" },
   { PERP_KIND_contact, PERP_CONTACT_CONE, "cone" },
   { PERP_KIND_contact, PERP_CONTACT_DENSE, "dense" },
+  { PERP_KIND_contact, PERP_CONTACT_RELAXED, "relaxed" },
   { PERP_KIND_metric, PERP_METRIC_TIMING, "timing" },
+  { PERP_KIND_metric, PERP_METRIC_GAUGE, "gauge" },
   { PERP_KIND_NONE, PERP_CAP_ALLOCATES, "allocates" }, /* every kind */
 };
 

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-const char *const perp_cell_status_names[] = { "planned",  "ok",           "fixed-work", "unsolved",
-                                               "diverged", "maxiter",      "timeout",    "oom",
-                                               "crash",    "setup-failed", "skipped",    NULL };
+const char *const perp_cell_status_names[] = { "planned",  "ok",       "fixed-work",   "unsolved",
+                                               "unsuited", "diverged", "maxiter",      "timeout",
+                                               "oom",      "crash",    "setup-failed", "skipped",
+                                               NULL };
 
 perp_cell_status perp_cell_status_of(const char *name)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/process_pool.h"
 
+#include "experiments/base/files.h"
 #include "experiments/base/kept.h"
 #include "experiments/study/study.h"
 
@@ -14,7 +15,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,20 +26,36 @@ enum { EXIT_NO_MEMORY = 77 };
 static const uint64_t magic = 0x70657270206f7574; /* "perp out" */
 static const rlim_t most_output = 1u << 30;       /* bytes a child may write to one file */
 
+/* s of work after which a process ends: a fork costs some milliseconds (copied pages among them), so that short orders share one */
+static const double process_life = 2;
+/* bytes that an order may leave behind in its process, for the next one to be as if in a new one */
+static const double process_growth = 64 << 20;
+
+/* What a child sends back. */
+struct answer {
+  perp_outcome outcome;
+  bool worn; /* its memory has grown: no further order */
+};
+
 struct child {
   pid_t pid; /* 0: free place */
-  int pipe;  /* read end, -1 once it is drained */
+  bool busy; /* with an order; else it waits for one */
+  int line;  /* a socket: orders go out, answers come back; -1 once the other end is closed */
+  int log;   /* what it prints: a file without a name, -1 none */
   double began, deadline, kill_at;
   bool asked, killed; /* by the time limit: to end, then by force */
+  int orders;         /* that it has answered */
+  double worked;      /* s that these took */
   perp_kept *kept;    /* its outcome so far; stays with the place */
   size_t got;
-  perp_outcome outcome;
+  struct answer answer;
   perp_order order;
 };
 
 struct perp_process_pool {
   int size, running;
   int signals; /* signalfd */
+  const perp_ctx *ctx;
   sigset_t before;
   struct child child[];
 };
@@ -44,6 +64,7 @@ perp_status perp_process_pool_create(perp_ctx *ctx, int size, perp_process_pool 
 {
   perp_process_pool *c = perp_xalloc(1, sizeof *c + (size_t)size * sizeof *c->child);
   c->size = size;
+  c->ctx = ctx;
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGCHLD);
@@ -69,16 +90,29 @@ static void process_pool_kill(const struct child *k)
   kill(k->pid, SIGKILL);
 }
 
+/* The place becomes free; what is left of the process and its children is killed. */
+static void process_pool_bury(struct child *k)
+{
+  kill(-k->pid, SIGKILL);
+  if (k->line >= 0) close(k->line);
+  if (k->log >= 0) close(k->log);
+  *k = (struct child){ .kept = k->kept };
+}
+
+static void process_pool_retire(struct child *k)
+{
+  process_pool_kill(k);
+  while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR) {}
+  process_pool_bury(k);
+}
+
 void perp_process_pool_destroy(perp_process_pool *c)
 {
   if (c == NULL) return;
   for (int i = 0; i < c->size; i++) {
     struct child *k = &c->child[i];
+    if (k->pid > 0) process_pool_retire(k);
     perp_kept_free(k->kept);
-    if (k->pid <= 0) continue;
-    process_pool_kill(k);
-    while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR) {}
-    if (k->pipe >= 0) close(k->pipe);
   }
   if (c->signals >= 0) {
     /* what arrived for us must not strike once the signals are let through again */
@@ -170,96 +204,165 @@ static void keep_outcome(const perp_outcome *so_far, void *user)
   perp_kept_commit(user);
 }
 
+/* The most that this process has had in memory. */
+static double peak_bytes(void)
+{
+  struct rusage used;
+  return getrusage(RUSAGE_SELF, &used) == 0 ? 1024.0 * (double)used.ru_maxrss : 0;
+}
+
+static void process_pool_do(const perp_ctx *parent_ctx, const perp_order *order, perp_kept *kept,
+                            perp_outcome *outcome)
+{
+  perp_ctx ctx = *parent_ctx;
+  memset(outcome, 0, sizeof *outcome);
+  outcome->magic = magic;
+  double cpu = perp_clock_thread(), wall = perp_clock_wall();
+  perp_job job = order->job;
+  job.cut = perp_kept_cut(kept);
+  job.keep = keep_outcome;
+  job.keep_user = kept;
+  job.study->kind->run(&ctx, &job, outcome);
+  if (outcome->cpu_s == 0) outcome->cpu_s = perp_clock_thread() - cpu;
+  if (outcome->wall_s == 0) outcome->wall_s = perp_clock_wall() - wall;
+  fflush(NULL);
+}
+
 _Noreturn static void process_pool_child(const perp_ctx *parent_ctx,
-                                         const perp_process_pool *workers, const perp_order *order,
-                                         perp_kept *kept, int out, pid_t parent)
+                                         const perp_process_pool *workers, const struct child *k,
+                                         int line, pid_t parent)
 {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1); /* it died before we asked */
   sigprocmask(SIG_SETMASK, &workers->before, NULL);
   signal(SIGPIPE, SIG_DFL);
-  int null = open("/dev/null", O_RDWR), log = -1;
-  if (order->log_path != NULL) { /* a new file: what a link of that name leads to stays as it is */
-    unlink(order->log_path);
-    log = open(order->log_path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW, 0666);
-  }
+  int null = open("/dev/null", O_RDWR);
   dup2(null, 0);
-  dup2(log >= 0 ? log : null, 1);
-  dup2(log >= 0 ? log : null, 2);
-  /* keep nothing of the parent's but the pipe */
-  if (out != 3) dup2(out, 3);
+  dup2(k->log >= 0 ? k->log : null, 1);
+  dup2(k->log >= 0 ? k->log : null, 2);
+  /* keep nothing of the parent's but the line */
+  if (line != 3) dup2(line, 3);
   close_range(4, ~0u, 0);
-  limit_child(order);
-
-  perp_ctx ctx = *parent_ctx;
-  static perp_outcome outcome;
-  outcome.magic = magic;
-  double cpu = perp_clock_thread(), wall = perp_clock_wall();
-  perp_job job = order->job;
-  job.cut = perp_kept_cut(kept);
-  job.keep = keep_outcome;
-  job.keep_user = kept;
-  job.study->kind->run(&ctx, &job, &outcome);
-  if (outcome.cpu_s == 0) outcome.cpu_s = perp_clock_thread() - cpu;
-  if (outcome.wall_s == 0) outcome.wall_s = perp_clock_wall() - wall;
-  fflush(NULL);
-  const char *bytes = (const char *)&outcome;
-  for (size_t at = 0; at < sizeof outcome;) {
-    ssize_t n = write(3, bytes + at, sizeof outcome - at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) _exit(1);
-    at += (size_t)n;
-  }
+  static struct answer answer;
+  perp_order order = k->order;
+  limit_child(&order);
+  const double at_first = peak_bytes();
+  do {
+    process_pool_do(parent_ctx, &order, k->kept, &answer.outcome);
+    answer.worn = peak_bytes() - at_first > process_growth;
+    if (!perp_send_all(3, &answer, sizeof answer)) _exit(1);
+  } while (perp_receive_all(3, &order, sizeof order));
   _exit(0);
 }
 
 /* ---- in the parent --------------------------------------------------------------------------- */
 
-perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const perp_order *order)
+static void process_pool_begin(struct child *k, const perp_order *order)
 {
-  int i = 0;
-  while (i < c->size && c->child[i].pid != 0) i++;
-  if (i == c->size) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "no free place in the workers");
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return PERP_FAIL(ctx, PERP_ERR_IO, "pipe: %s", strerror(errno));
-  perp_kept_reset(c->child[i].kept);
-  fflush(NULL); /* buffered output must not be written twice */
-  pid_t parent = getpid(), pid = fork();
-  if (pid < 0) {
-    int why = errno;
-    close(ends[0]);
-    close(ends[1]);
-    return PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(why));
-  }
-  if (pid == 0) process_pool_child(ctx, c, order, c->child[i].kept, ends[1], parent);
-  setpgid(pid, pid); /* the child does it too: whoever comes first */
-  close(ends[1]);
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  struct child *k = &c->child[i];
-  *k = (struct child){ .pid = pid, .pipe = ends[0], .order = *order, .kept = k->kept };
+  perp_kept_reset(k->kept);
+  k->order = *order;
+  k->busy = true;
+  k->asked = k->killed = false;
+  k->got = 0;
   k->began = perp_clock_wall();
   k->deadline = order->timeout > 0 ? k->began + order->timeout : HUGE_VAL;
   k->kill_at = k->deadline + perp_kept_grace(order->timeout);
+}
+
+/* A file beside the one that what is printed goes to, without a name once it is open: what is printed by one order
+ * after the other.  -1: there can be none. */
+static int process_pool_open_log(const char *path)
+{
+  if (path == NULL) return -1;
+  char *name = perp_xprintf("%s.%ld", path, (long)getpid());
+  unlink(name);
+  const int log = open(name, O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (log >= 0) unlink(name);
+  free(name);
+  return log;
+}
+
+/* A process for this order and for those that may follow. */
+static perp_status process_pool_fork(perp_ctx *ctx, perp_process_pool *c, struct child *k,
+                                     const perp_order *order)
+{
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return PERP_FAIL(ctx, PERP_ERR_IO, "socketpair: %s", strerror(errno));
+  *k = (struct child){ .kept = k->kept,
+                       .line = ends[0],
+                       .log = process_pool_open_log(order->log_path) };
+  process_pool_begin(k, order);
+  fflush(NULL); /* buffered output must not be written twice */
+  const pid_t parent = getpid(), pid = fork();
+  if (pid == 0) process_pool_child(ctx, c, k, ends[1], parent);
+  const int why = errno;
+  close(ends[1]);
+  if (pid < 0) {
+    close(k->line);
+    if (k->log >= 0) close(k->log);
+    *k = (struct child){ .kept = k->kept };
+    return PERP_FAIL(ctx, PERP_ERR_IO, "fork: %s", strerror(why));
+  }
+  k->pid = pid;
+  setpgid(pid, pid); /* the child does it too: whoever comes first */
+  fcntl(k->line, F_SETFL, O_NONBLOCK);
+  return PERP_OK;
+}
+
+perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const perp_order *order)
+{
+  struct child *k = NULL; /* one that waits, else a free place */
+  for (int i = 0; i < c->size; i++) {
+    struct child *other = &c->child[i];
+    if (!other->busy && (k == NULL || other->pid > 0)) k = other;
+  }
+  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "no free place in the workers");
+  if (k->pid > 0 && !order->alone && k->order.memory == order->memory) {
+    process_pool_begin(k, order);
+    c->running++;
+    if (perp_send_all(k->line, order, sizeof *order)) return PERP_OK;
+    c->running--; /* it is dead: another one */
+  }
+  if (k->pid > 0) process_pool_retire(k);
+  PERP_TRY(process_pool_fork(ctx, c, k, order));
   c->running++;
   return PERP_OK;
 }
 
 static void process_pool_drain(struct child *k)
 {
-  while (k->pipe >= 0) {
-    char *to = (char *)&k->outcome + k->got;
+  while (k->line >= 0) {
+    char *to = (char *)&k->answer + k->got;
     char rest;
-    size_t room = sizeof k->outcome - k->got;
-    ssize_t n = read(k->pipe, room > 0 ? to : &rest, room > 0 ? room : 1);
+    size_t room = sizeof k->answer - k->got;
+    ssize_t n = read(k->line, room > 0 ? to : &rest, room > 0 ? room : 1);
     if (n < 0 && errno == EINTR) continue;
     if (n > 0) {
       k->got += room > 0 ? (size_t)n : 0;
       continue;
     }
     if (n < 0 && errno == EAGAIN) return;
-    close(k->pipe);
-    k->pipe = -1;
+    close(k->line);
+    k->line = -1;
+  }
+}
+
+/* What the order has printed gets its file: a new one, what a link of that name leads to stays as it is. */
+static void process_pool_keep_log(const struct child *k)
+{
+  struct stat printed;
+  if (k->order.log_path == NULL) return;
+  unlink(k->order.log_path);
+  if (k->log < 0 || fstat(k->log, &printed) != 0 || printed.st_size == 0) return;
+  const int to = open(k->order.log_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                      0666);
+  off_t at = 0;
+  while (to >= 0 && at < printed.st_size &&
+         sendfile(to, k->log, &at, (size_t)(printed.st_size - at)) > 0) {}
+  if (to >= 0) close(to);
+  if (ftruncate(k->log, 0) != 0) { /* then the next one shows it again */
   }
 }
 
@@ -272,6 +375,11 @@ static bool process_pool_plausible(perp_outcome *o)
   o->reason[sizeof o->reason - 1] = o->cause[sizeof o->cause - 1] = '\0';
   for (int i = 0; i < o->n; i++) o->value[i].name[PERP_OUTCOME_NAME - 1] = '\0';
   return true;
+}
+
+static bool process_pool_answered(struct child *k)
+{
+  return k->got == sizeof k->answer && process_pool_plausible(&k->answer.outcome);
 }
 
 /* What a child without a result has left: figures up to some time. */
@@ -297,14 +405,13 @@ static void say_limit(const struct child *k, const char *what, perp_outcome *o)
   snprintf(o->cause, sizeof o->cause, "%s at the time limit of %g s%s", what, k->order.timeout, at);
 }
 
-static void process_pool_judge(const struct child *k, int wait_status, perp_outcome *o)
+static void process_pool_judge(struct child *k, int wait_status, perp_outcome *o)
 {
-  *o = k->outcome;
+  *o = k->answer.outcome;
   char limit[64] = "";
   if (k->order.memory > 0)
     snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached", k->order.memory / 1048576);
-  bool complete = k->got == sizeof *o && process_pool_plausible(o);
-  if (complete && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) {
+  if (process_pool_answered(k)) {
     if (o->status == PERP_CELL_OOM) {
       char said[304];
       snprintf(said, sizeof said, "%.300s", o->cause);
@@ -335,30 +442,53 @@ static void process_pool_judge(const struct child *k, int wait_status, perp_outc
   if (k->killed) say_limit(k, "killed", o);
 }
 
+/* Crashed, or without memory, in a process that did other orders before: that may be theirs. */
+static bool process_pool_doubtful(struct child *k)
+{
+  return k->orders > 0 && !k->killed &&
+         (!process_pool_answered(k) || k->answer.outcome.status == PERP_CELL_OOM);
+}
+
+/* Has the child answered its order, or ended without an answer? */
+static bool process_pool_ended(struct child *k, double now, int *wait_status)
+{
+  process_pool_drain(k);
+  if (k->got == sizeof k->answer) return true;
+  if (now > k->deadline && !k->asked) {
+    k->asked = true;
+    *perp_kept_cut(k->kept) = PERP_CUT_TIME;
+  }
+  if (now > k->kill_at && !k->killed) {
+    k->killed = true;
+    process_pool_kill(k);
+  }
+  const pid_t got = waitpid(k->pid, wait_status, WNOHANG);
+  if (got == 0 || (got < 0 && errno == EINTR)) return false;
+  process_pool_drain(k);
+  return true;
+}
+
 static bool process_pool_reap(perp_process_pool *c, perp_order *order, perp_outcome *outcome)
 {
-  double now = perp_clock_wall();
+  const double now = perp_clock_wall();
   for (int i = 0; i < c->size; i++) {
     struct child *k = &c->child[i];
-    if (k->pid <= 0) continue;
-    process_pool_drain(k);
-    if (now > k->deadline && !k->asked) {
-      k->asked = true;
-      *perp_kept_cut(k->kept) = PERP_CUT_TIME;
-    }
-    if (now > k->kill_at && !k->killed) {
-      k->killed = true;
-      process_pool_kill(k);
-    }
     int wait_status = 0;
-    pid_t got = waitpid(k->pid, &wait_status, WNOHANG);
-    if (got == 0 || (got < 0 && errno == EINTR)) continue;
-    process_pool_drain(k);
-    kill(-k->pid, SIGKILL); /* children that it left behind */
-    if (k->pipe >= 0) close(k->pipe);
+    if (!k->busy || !process_pool_ended(k, now, &wait_status)) continue;
+    process_pool_keep_log(k);
     process_pool_judge(k, wait_status, outcome);
     *order = k->order;
-    k->pid = 0;
+    if (process_pool_doubtful(k)) { /* asked again, in a process of its own: that decides */
+      perp_ctx quiet = *c->ctx;
+      process_pool_retire(k);
+      if (process_pool_fork(&quiet, c, k, order) == PERP_OK) continue;
+    } else {
+      k->busy = false;
+      k->orders++;
+      k->worked += now - k->began;
+      if (!process_pool_answered(k) || k->answer.worn || order->alone || k->worked > process_life)
+        process_pool_retire(k);
+    }
     c->running--;
     return true;
   }
@@ -387,8 +517,8 @@ perp_process_pool_event perp_process_pool_wait(perp_process_pool *c, double seco
     fds[n++] = (struct pollfd){ .fd = c->signals, .events = POLLIN };
     for (int i = 0; i < c->size; i++) {
       const struct child *k = &c->child[i];
-      if (k->pid <= 0) continue;
-      if (k->pipe >= 0) fds[n++] = (struct pollfd){ .fd = k->pipe, .events = POLLIN };
+      if (!k->busy) continue;
+      if (k->line >= 0) fds[n++] = (struct pollfd){ .fd = k->line, .events = POLLIN };
       const double next = k->asked ? k->kill_at : k->deadline;
       if (!k->killed && next < wake) wake = next;
     }

@@ -2,6 +2,7 @@
 /* Reading a study file: YAML -> tree -> profile and --set merged -> checked study. */
 #include "experiments/study/study_fields.h"
 
+#include "experiments/scenes/scene_file.h"
 #include "experiments/study/describe.h"
 
 #include <errno.h>
@@ -146,19 +147,6 @@ static const perp_node *list_of(perp_study_reader *r, const perp_node *root, con
   return list;
 }
 
-static void check_metric(perp_study_reader *r, const perp_node *at, const char *name)
-{
-  perp_study *s = r->s;
-  if (perp_study_metric(s, name) != NULL) return;
-  const char **names = perp_xalloc((size_t)s->n_metrics + 1, sizeof *names);
-  for (int m = 0; m < s->n_metrics; m++) names[m] = s->metric[m].name;
-  const char *close = perp_closest(name, names, s->n_metrics);
-  char hint[100] = "(perp list metrics)";
-  if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?   (perp list metrics)", close);
-  perp_diag_error(r->diag, at, 0, hint, "unknown metric '%s'", name);
-  free(names);
-}
-
 static void read_exclude(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "where", "reason", NULL };
@@ -191,7 +179,7 @@ static void read_published(perp_study_reader *r, const perp_node *root)
     if (perp_tree_get(item, "metric") == NULL)
       PERP_WRONG(r->diag, item, "'metric' is missing here");
     else
-      check_metric(r, perp_tree_get(item, "metric"), p->metric);
+      perp_study_check_metric(r, perp_tree_get(item, "metric"), p->metric);
     if (perp_tree_get(item, "value") == NULL) PERP_WRONG(r->diag, item, "'value' is missing here");
     const perp_metric *m = perp_study_metric(s, p->metric);
     char unit[32] = ""; /* of "m or rad" the first */
@@ -280,10 +268,10 @@ static void study_read_metrics(perp_study_reader *r, const perp_node *root)
   const perp_node *node = perp_study_section(r, root, "metrics", keys);
   s->metrics.record = perp_study_texts(r, node, "record", &s->metrics.n_record);
   for (int i = 0; i < s->metrics.n_record; i++)
-    check_metric(r, perp_study_place(node, "record", i), s->metrics.record[i]);
+    perp_study_check_metric(r, perp_study_place(node, "record", i), s->metrics.record[i]);
   s->metrics.primary = perp_study_text(r, node, "primary", NULL);
   if (s->metrics.primary != NULL)
-    check_metric(r, perp_tree_get(node, "primary"), s->metrics.primary);
+    perp_study_check_metric(r, perp_tree_get(node, "primary"), s->metrics.primary);
   else
     s->metrics.primary = s->metrics.n_record > 0 ? s->metrics.record[0] : s->metric[0].name;
   const perp_node *series = perp_study_section(r, node, "series", series_keys);
@@ -336,11 +324,69 @@ static void read_report(perp_study_reader *r, const perp_node *root)
   }
 }
 
+/* ---- plug-ins -------------------------------------------------------------------------------- */
+
+static perp_study_loader loader;
+
+void perp_register_study_loader(perp_study_loader load)
+{
+  loader = load;
+}
+
+/* A path of a study: from its folder, or absolute. */
+static char *study_relative(const perp_study *s, const char *path)
+{
+  const char *slash = strrchr(s->file, '/');
+  if (path[0] == '/' || slash == NULL) return perp_xstrdup(path);
+  return perp_xprintf("%.*s/%s", (int)(slash - s->file), s->file, path);
+}
+
+/* Loads what `plugins` names, before any name of theirs is read.  The study with their places for good instead, as it is
+ * copied to results folders; NULL after an error.  A study with a plan beside it is in such a folder. */
+static const perp_node *load_plugins(perp_study_reader *r, const perp_node *root)
+{
+  perp_study *s = r->s;
+  const perp_node *list = perp_tree_get(root, "plugins"), *why = NULL;
+  if (perp_study_empty(list)) return root;
+  const int before = r->diag->errors;
+  int n = 0;
+  const char **files = perp_study_texts(r, root, "plugins", &n);
+  if (r->diag->errors > before) return NULL;
+  char *plan = study_relative(s, "plan.jsonl");
+  const bool received = perp_exists(plan);
+  free(plan);
+  perp_node *kept = perp_pool_alloc(&s->pool, 1, sizeof *kept);
+  *kept = *list;
+  kept->type = PERP_NODE_LIST;
+  kept->n = n;
+  kept->item = perp_pool_alloc(&s->pool, (size_t)n, sizeof *kept->item);
+  for (int i = 0; i < n; i++) {
+    const perp_node *at = perp_study_place(root, "plugins", i);
+    char *path = study_relative(s, files[i]), *place = NULL;
+    const perp_status status = loader != NULL
+                                   ? loader(r->ctx, path, received, &place)
+                                   : PERP_FAIL(r->ctx, PERP_ERR_UNSUPPORTED,
+                                               "plug-ins are loaded by the program perp only");
+    free(path);
+    if (status != PERP_OK) {
+      perp_diag_ctx(r->diag, at, 0, r->ctx);
+      return NULL;
+    }
+    kept->item[i] = perp_pool_alloc(&s->pool, 1, sizeof **kept->item);
+    *kept->item[i] = *at;
+    kept->item[i]->text = perp_pool_strdup(&s->pool, place);
+    kept->item[i]->plain = false;
+    free(place);
+  }
+  return perp_tree_set(&s->pool, root, "plugins", kept, &why);
+}
+
 /* ---- everything ------------------------------------------------------------------------------ */
 
-static const char *const top_keys[] = { "schema",    "kind",      "study",   "grid",   "exclude",
-                                        "profiles",  "reference", "measure", "limits", "metrics",
-                                        "published", "claims",    "report",  NULL };
+static const char *const top_keys[] = { "schema",  "kind",    "study",    "plugins",
+                                        "grid",    "exclude", "profiles", "reference",
+                                        "measure", "limits",  "metrics",  "published",
+                                        "claims",  "answer",  "report",   NULL };
 
 static void check_top(perp_study_reader *r, const perp_node *root)
 {
@@ -363,10 +409,18 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
     PERP_WRONG(r->diag, root, "a study is a map of key: value");
     return PERP_ERR_FORMAT;
   }
+  if (perp_scene_file_is(root->src->text)) {
+    perp_diag_error(r->diag, root, 0, "perp simulate FILE, or scene: FILE in a study",
+                    "this is a scene, and a study is needed here");
+    return PERP_ERR_FORMAT;
+  }
   root = perp_study_apply_profile(r, root, q->profile);
   for (int i = 0; root != NULL && i < q->n_set; i++)
     root = perp_study_apply_set(r, root, q->set[i]);
   if (root == NULL) return PERP_ERR_OPTION;
+  root = load_plugins(r, root);
+  if (root == NULL)
+    return r->diag->errors == r->diag->command_line ? PERP_ERR_OPTION : PERP_ERR_FORMAT;
   s->root = (perp_node *)(uintptr_t)root;
 
   const perp_cell_kind *const *kinds = q->kinds != NULL ? q->kinds : perp_registered_kinds();
@@ -391,6 +445,7 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   read_published(r, root);
   read_claims(r, root);
   read_report(r, root);
+  perp_study_read_answer(r, root);
   if (r->diag->errors == 0) return PERP_OK;
   return r->diag->errors == r->diag->command_line ? PERP_ERR_OPTION : PERP_ERR_FORMAT;
 }
@@ -408,6 +463,7 @@ perp_status perp_study_read(perp_ctx *ctx, const perp_study_request *q, perp_dia
   perp_study *s = perp_xalloc(1, sizeof *s);
   s->file = perp_pool_strdup(&s->pool, q->file);
   perp_study_reader r = { ctx, diag, s };
+  perp_scene_files_beside(q->file);
   const perp_node *root = perp_tree_read(&s->pool, diag, q->file, text, size);
   free(text);
   perp_status status = root == NULL ? PERP_ERR_FORMAT : read_all(&r, q, root);
@@ -426,20 +482,6 @@ void perp_study_free(perp_study *s)
   perp_pool pool = s->pool;
   free(s);
   perp_pool_free(&pool);
-}
-
-int perp_study_column(const perp_study *s, const char *name)
-{
-  for (int i = 0; i < s->n_columns; i++)
-    if (strcmp(s->columns[i].name, name) == 0) return i;
-  return -1;
-}
-
-const perp_metric *perp_study_metric(const perp_study *s, const char *name)
-{
-  for (const perp_metric *m = s->metric; m->name != NULL; m++)
-    if (strcmp(m->name, name) == 0) return m;
-  return NULL;
 }
 
 char *perp_study_find(perp_ctx *ctx, const char *name)

@@ -3,8 +3,9 @@
 #ifndef PERP_STUDY_H
 #define PERP_STUDY_H
 
-#include "experiments/base/expr.h"
+#include "experiments/expr/expr.h"
 #include "experiments/study/kind.h"
+#include "experiments/study/study_answer.h"
 
 typedef struct perp_axis {
   int param;
@@ -58,6 +59,9 @@ typedef struct perp_study {
   perp_published *published;
   perp_claim *claims;
 
+  int n_questions; /* what `answer` asks; 0: the study does not say */
+  perp_question *questions;
+
   struct {
     /* "auto", "closed-form", "file", "reduced"; with "": no comparison */
     const char *method, *with;
@@ -106,6 +110,13 @@ typedef struct perp_study_request {
   int n_set;
   const perp_cell_kind *const *kinds; /* NULL: those registered */
 } perp_study_request;
+
+/* Loads a plug-in file that a study names; *kept, to be freed, is where it is for good.  received: the study lies in a
+ * results folder, which may come from anybody.  Registered before the first study is read; without, a study with
+ * plug-ins is refused. */
+typedef perp_status (*perp_study_loader)(perp_ctx *ctx, const char *path, bool received,
+                                         char **kept);
+void perp_register_study_loader(perp_study_loader load);
 
 /* Read, merge, check.  PERP_OK and *out; PERP_ERR_FORMAT: the file is not valid; PERP_ERR_OPTION:
  * the profile or a --set is not; PERP_ERR_IO: the file cannot be read.  diag has the messages. */

@@ -4,6 +4,7 @@
 #include "experiments/study/study_fields.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void perp_study_unknown(perp_diag *diag, const perp_node *at, const char *what, const char *word,
@@ -63,6 +64,33 @@ const char *perp_study_text(perp_study_reader *r, const perp_node *map, const ch
     return dflt;
   }
   return node->text;
+}
+
+int perp_study_column(const perp_study *s, const char *name)
+{
+  for (int i = 0; i < s->n_columns; i++)
+    if (strcmp(s->columns[i].name, name) == 0) return i;
+  return -1;
+}
+
+const perp_metric *perp_study_metric(const perp_study *s, const char *name)
+{
+  for (const perp_metric *m = s->metric; m->name != NULL; m++)
+    if (strcmp(m->name, name) == 0) return m;
+  return NULL;
+}
+
+void perp_study_check_metric(perp_study_reader *r, const perp_node *at, const char *name)
+{
+  perp_study *s = r->s;
+  if (perp_study_metric(s, name) != NULL) return;
+  const char **names = perp_xalloc((size_t)s->n_metrics + 1, sizeof *names);
+  for (int m = 0; m < s->n_metrics; m++) names[m] = s->metric[m].name;
+  const char *close = perp_closest(name, names, s->n_metrics);
+  char hint[100] = "(perp list metrics)";
+  if (close != NULL) snprintf(hint, sizeof hint, "did you mean '%s'?   (perp list metrics)", close);
+  perp_diag_error(r->diag, at, 0, hint, "unknown metric '%s'", name);
+  free(names);
 }
 
 const perp_node *perp_study_place(const perp_node *map, const char *key, int i)

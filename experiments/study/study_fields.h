@@ -10,6 +10,7 @@
 
 #include "experiments/study/study.h"
 
+struct perp_study_reader;
 typedef struct perp_study_reader {
   perp_ctx *ctx;
   perp_diag *diag;
@@ -40,6 +41,9 @@ int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *ke
  * or not valid. */
 perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
                                  int n_columns, bool aggregates);
+
+/* An error at the node unless the kind has a metric of that name. */
+void perp_study_check_metric(perp_study_reader *r, const perp_node *at, const char *name);
 
 /* The study without `profiles` and with one of them merged: `wanted`, or `short` where NULL and
  * there is one. NULL: there is no such profile (message in ctx). */

@@ -3,6 +3,8 @@
  * form. */
 #include "experiments/study/study_fields.h"
 
+#include "experiments/scenes/scene_file.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -50,6 +52,9 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
   switch (param->type) {
   case PERP_PARAM_PLUGIN: {
     perp_spec spec;
+    if (param->plugin == PERP_KIND_scene && perp_scene_file_named(text) &&
+        !perp_scene_file_check(ctx, text, diag, at))
+      return NULL;
     if (perp_spec_parse(ctx, param->plugin, text, &spec) != PERP_OK) {
       perp_diag_ctx(diag, at, study_values_culprit(ctx, at, param->plugin, text), ctx);
       return NULL;

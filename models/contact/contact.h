@@ -28,7 +28,10 @@ enum {
   PERP_CONTACT_FRICTION = 1 << 0, /* has tangential forces */
   PERP_CONTACT_BOX = 1 << 1,      /* friction rows bounded by mu times their normal multiplier */
   PERP_CONTACT_CONE = 1 << 2,     /* exact circular cone: lcp with PERP_LCP_CONE */
-  PERP_CONTACT_DENSE = 1 << 3 /* extra rows beyond J M^-1 J' + S (polyhedral cone): dense only */
+  PERP_CONTACT_DENSE = 1 << 3, /* extra rows beyond J M^-1 J' + S (polyhedral cone): dense only */
+  /* u in the dual of the friction cone, not u + mu |u_t| n: what slides parts at mu |u_t|.  For steps that see
+   * gaps; neither accelerations nor least impulses (island->lo). */
+  PERP_CONTACT_RELAXED = 1 << 4
 };
 
 /* Counts since a restart.  Every problem is one of reused, solved, swept, refuted and failures.  failed[-reason] counts the
@@ -48,6 +51,7 @@ typedef struct perp_contact_count {
     int64_t n;
   } by[PERP_SOLVED_BY];
   int64_t iterations; /* of the solvers */
+  double work;        /* multiplications with additions of the solvers (perp_stats) */
   int64_t retries;    /* problems that a pivoting method solved again from zero */
   int64_t failures, failed[PERP_REASONS];
   int64_t swept; /* left above a tolerance by the number of sweeps that was asked for */
@@ -79,9 +83,27 @@ void perp_contact_count_refute(perp_contact_count *count, const perp_contact_cou
 /* Problems that were shown to have no solution. */
 int64_t perp_contact_count_none(const perp_contact_count *count);
 
-/* Sees every problem after it was solved: lambda [p->n] is the answer that is used. */
-typedef void perp_contact_observer(void *user, const perp_lcp *p, const double *lambda,
-                                   const perp_stats *stats);
+/* Whose rows the problem of an island has: its contact c is contact[order[c]], with the tangents frame[6 c]. */
+typedef struct perp_contact_place {
+  const perp_contact *contact; /* all of the step */
+  const int *order;            /* [nc] */
+  const double *frame;         /* [6 nc] t1, t2 */
+  /* of all contacts: the id in the step before of the contact whose impulse is its guess, times the ratio of the steps;
+   * PERP_NO_ORIGIN: there is none.  NULL: no impulses are carried from step to step. */
+  const uint64_t *origin;
+  int nc, rows; /* contacts, and rows of each */
+  double h;     /* s */
+  /* Islands of one number `call` are those of a step, each with its number; a further call is the same step again, with
+   * contacts that had been left out. */
+  int64_t call;
+  int island;
+} perp_contact_place;
+#define PERP_NO_ORIGIN UINT64_MAX
+
+/* Sees every problem after it was solved: lambda [p->n] is the answer that is used.  stats NULL: it was the guess, which
+ * was good enough.  (The polyhedral model, which has no A then, does not show those.)  place NULL: no contacts. */
+typedef void perp_contact_observer(void *user, const perp_contact_place *place, const perp_lcp *p,
+                                   const double *lambda, const perp_stats *stats);
 
 /* How problems are solved; copied by create. */
 typedef struct perp_contact_setup {
@@ -90,6 +112,7 @@ typedef struct perp_contact_setup {
   double tol; /* perp_lcp_rel of a solution, */
   double
       tol_data; /* > 0: and what it may leave in units of the data (lcp.h), as velocities over the largest |b| */
+  double budget; /* what a problem may cost (perp_lcp_afford), all attempts together; 0: no limit */
 } perp_contact_setup;
 
 /* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each, r = desc->rows(dim):
@@ -110,6 +133,7 @@ typedef struct perp_contact_island {
   /* The guess is taken as the answer when its residual is at most this (<= the tolerance; 0: never), and what it
    * leaves in units of the data within its tolerance, too, and at most ten times this. */
   double reuse;
+  const perp_contact_place *place; /* for observers; NULL: not said */
 } perp_contact_island;
 
 /* Bounds of the i-th further row. */

@@ -25,6 +25,7 @@ void perp_contact_count_solve(perp_contact_count *count, const char *named, cons
   const int reason = -(int)stats->reason;
   count->problems++;
   count->iterations += stats->iterations;
+  count->work += stats->work;
   if (stats->residual < HUGE_VAL) count->residual = fmax(count->residual, stats->residual);
   if (stats->data < HUGE_VAL) count->data = fmax(count->data, stats->data);
   if (stats->reason > 0) {
@@ -46,6 +47,7 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   for (int i = 0; i < PERP_SOLVED_BY && one->by[i].name[0] != '\0'; i++)
     solved_by(into, one->by[i].name, one->by[i].n);
   into->iterations += one->iterations;
+  into->work += one->work;
   into->retries += one->retries;
   into->failures += one->failures;
   for (int i = 0; i < PERP_REASONS; i++) into->failed[i] += one->failed[i];
@@ -72,6 +74,7 @@ void perp_contact_count_refute(perp_contact_count *count, const perp_contact_cou
   count->problems = after.problems;
   count->refuted += after.problems - before->problems;
   count->iterations = after.iterations;
+  count->work = after.work;
   count->rows = after.rows;
   count->contacts = after.contacts;
   count->islands = after.islands;
@@ -131,8 +134,8 @@ static void contact_solver_layout(void *ws, perp_arena *a)
 {
   perp_contact_solver *j = ws;
   size_t n = (size_t)j->cap_n;
-  PERP_DOUBLES(a, n, &j->guess, &j->best, &j->w, &j->w0, &j->none, &j->a, &j->unit, &j->lo, &j->hi,
-               &j->mu, &j->lambda);
+  PERP_DOUBLES(a, n, &j->guess, &j->best, &j->first, &j->w, &j->w0, &j->none, &j->a, &j->unit,
+               &j->lo, &j->hi, &j->mu, &j->lambda);
   PERP_INTS(a, n, &j->fric_of, &j->contact_of);
   j->cone = PERP_CARVE(a, signed char, n);
   j->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, j->cap_nv));
@@ -154,6 +157,18 @@ perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, i
     j->cap_n = j->cap_nv = 0;
     return status;
   }
+  return PERP_OK;
+}
+
+perp_status perp_contact_solver_square(perp_ctx *ctx, double **A, size_t *cap, int n)
+{
+  const size_t need = (size_t)n * (size_t)n;
+  if (need <= *cap) return PERP_OK;
+  free(*A);
+  *cap = 0;
+  *A = malloc((need + need / 4) * sizeof **A);
+  if (*A == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contact rows", n);
+  *cap = need + need / 4;
   return PERP_OK;
 }
 
@@ -286,13 +301,44 @@ static bool all_zero(int n, const double *x)
   return true;
 }
 
+/* Sweeps lower q = 1/2 lambda' A lambda + b' lambda, which without gaps and feedback is the kinetic energy that impulses give: from a guess
+ * with q > 0 they leave motion that nothing has made.  So they start from its least q on the way from none,
+ *
+ *      t lambda,   t = -b' lambda / lambda' A lambda, within [0, 1]
+ *
+ * which of a solution is t = 1.  Few sweeps need it: a pyramid of 210 boxes drifts a third as far, and a stack of 50 stands, whose
+ * guess is no worse for a contact that has opened.  j->w in and out: w of lambda. */
+static double contact_solver_shorten(perp_contact_solver *j, const perp_lcp *p, double rel,
+                                     double *lambda)
+{
+  double gives = 0, takes = 0;
+  for (int i = 0; i < p->n; i++) {
+    gives -= lambda[i] * p->b[i];
+    takes += lambda[i] * (j->w[i] - p->b[i]);
+  }
+  if (!(takes > gives)) return rel;
+  const double t = fmax(0, gives / takes);
+  for (int i = 0; i < p->n; i++) {
+    lambda[i] *= t;
+    j->w[i] = p->b[i] + t * (j->w[i] - p->b[i]);
+  }
+  return perp_lcp_rel(p, j->a, lambda, j->w);
+}
+
+static bool contact_solver_zero_fits(const perp_lcp *p)
+{
+  for (int i = 0; i < p->n; i++)
+    if ((p->lo != NULL && p->lo[i] > 0) || (p->hi != NULL && p->hi[i] < 0)) return false;
+  return true;
+}
+
 /* Impulses of an impact tell nothing about the step after it, and may be larger than its data by all digits: a
  * guess further from the answer than no impulses at all becomes those. */
 static double drop_bad_guess(perp_contact_solver *j, const perp_lcp *p, double rel, double *lambda)
 {
-  for (int i = 0; i < p->n; i++)
-    if ((p->lo != NULL && p->lo[i] > 0) || (p->hi != NULL && p->hi[i] < 0))
-      return rel; /* zero is outside the bounds */
+  if (!contact_solver_zero_fits(p)) return rel;
+  if (j->lcp.d->caps & (PERP_LCP_BY_ROWS | PERP_LCP_CONE_BLOCKS))
+    return contact_solver_shorten(j, p, rel, lambda);
   memset(j->w, 0, (size_t)p->n * sizeof *j->w);
   double zero = perp_lcp_rel(p, j->a, j->w, p->b);
   if (!(rel > 2 * zero)) return rel;
@@ -300,23 +346,59 @@ static double drop_bad_guess(perp_contact_solver *j, const perp_lcp *p, double r
   return zero;
 }
 
-/* Iterative methods are asked for a tenth of both tolerances.  What leaves exactly the tolerance behind is no guess to be
- * used again (islands.h), and the next step solves the same problem once more, from one side always: a stack of 20
- * boxes creeps ten times as far and takes more sweeps.  What ends between the two is a solution nevertheless. */
+/* What leaves exactly the tolerance behind is no guess to be used again (islands.h), and the next step solves the same
+ * problem once more, from one side always: a stack of 20 boxes creeps ten times as far and takes more sweeps.  So
+ * methods that come to a solution little by little are asked for this part of both tolerances. */
+static const double PART = 0.1;
+
+static bool contact_solver_within(const perp_contact_solver *j, const perp_stats *stats,
+                                  double part)
+{
+  return stats->residual <= part * j->setup.tol &&
+         (!(j->setup.tol_data > 0) || stats->data <= part * j->setup.tol_data);
+}
+
+/* What chooses has an answer to both tolerances: with as much work again a closer one, or the same. */
+static perp_status contact_solver_closer(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
+                                         double *lambda, perp_stats *stats)
+{
+  const size_t size = (size_t)p->n * sizeof *lambda;
+  perp_stats more;
+  perp_lcp q = *p;
+  q.tol_data = PART * j->setup.tol_data;
+  q.work = q.work > 0 ? fmin(stats->work, q.work - stats->work) : stats->work;
+  if (!(q.work > 0)) return PERP_OK;
+  memcpy(j->first, lambda, size);
+  PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, PART * j->setup.tol, lambda, j->w, NULL, &more));
+  more.work += stats->work;
+  more.iterations += stats->iterations;
+  if (more.reason > 0) {
+    *stats = more;
+  } else {
+    memcpy(lambda, j->first, size);
+    stats->work = more.work;
+    stats->iterations = more.iterations;
+  }
+  return PERP_OK;
+}
+
+/* p->work: what it may cost. */
 static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver *j,
                                              const perp_lcp *p, double *lambda, perp_stats *stats)
 {
-  const unsigned improves = PERP_LCP_ITERATIVE | PERP_LCP_WARM;
-  const double tol = j->setup.tol, tol_data = j->setup.tol_data;
-  const double part = (j->lcp.d->caps & improves) == improves ? 0.1 : 1;
+  const unsigned caps = j->lcp.d->caps;
+  const bool iterates = caps & PERP_LCP_ITERATIVE && caps & PERP_LCP_WARM;
+  const double tol = j->setup.tol, part = iterates ? PART : 1;
   perp_lcp q = *p;
-  q.tol_data = part * tol_data;
+  q.tol_data = part * j->setup.tol_data;
   q.brief = true;
   PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, part * tol, lambda, j->w, NULL, stats));
+  const bool chooses = caps & PERP_LCP_EXHAUSTIVE && caps & PERP_LCP_WARM;
+  if (chooses && stats->reason > 0 && !contact_solver_within(j, stats, PART))
+    PERP_TRY(contact_solver_closer(ctx, j, &q, lambda, stats));
   if (j->settle != NULL)
     j->settle(j, p, lambda);
-  else if (stats->reason > 0 || part == 1 ||
-           !(stats->residual <= tol && (!(tol_data > 0) || stats->data <= tol_data)))
+  else if (stats->reason > 0 || part == 1 || !contact_solver_within(j, stats, 1))
     return PERP_OK;
   perp_lcp_judgement judgement;
   perp_lcp_judge(p, lambda, j->w, j->scratch, &judgement);
@@ -342,6 +424,8 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j,
   const size_t size = (size_t)n * sizeof *lambda;
   const unsigned guided = PERP_LCP_PIVOTING | PERP_LCP_WARM, caps = j->lcp.d->caps;
   const bool dense = p->F == NULL || !(caps & PERP_LCP_FACTORED);
+  perp_lcp q = *p;
+  q.work = perp_lcp_afford(p, j->setup.budget);
   bool thrown = false;
   rel = drop_bad_guess(j, p, rel, lambda);
   perp_lcp_candidate best = { isfinite(rel) ? rel : HUGE_VAL, -1 };
@@ -350,16 +434,18 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j,
   memcpy(j->best, lambda, size);
   if (!dense || n <= PERP_DENSE_ROWS) {
     PERP_TRY(solver_for(ctx, j, n, nv));
-    PERP_TRY(contact_solver_solve_once(ctx, j, p, lambda, stats));
+    PERP_TRY(contact_solver_solve_once(ctx, j, &q, lambda, stats));
   }
   /* a basis taken from the guess may lead a pivoting method astray */
   if (stats->reason < 0 && stats->reason != PERP_UNSUITED && (caps & guided) == guided &&
-      !all_zero(n, j->guess)) {
+      !all_zero(n, j->guess) && !perp_lcp_spent(&q, stats->work)) {
     thrown |= keep_best(j, p, stats->residual, &best, lambda);
     memset(lambda, 0, size);
     count->retries++;
     count->iterations += stats->iterations;
-    PERP_TRY(contact_solver_solve_once(ctx, j, p, lambda, stats));
+    count->work += stats->work;
+    q.work = fmax(0, q.work - stats->work);
+    PERP_TRY(contact_solver_solve_once(ctx, j, &q, lambda, stats));
   }
   if (stats->reason > 0 || stats->reason == PERP_SWEEPS_DONE) return PERP_OK;
   if (caps & PERP_LCP_CHOOSES)
@@ -373,12 +459,13 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j,
 }
 
 perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
-                                      double rel, double *lambda, perp_contact_count *count)
+                                      const perp_contact_island *island, double rel, double *lambda,
+                                      perp_contact_count *count)
 {
   perp_stats stats;
   PERP_TRY(contact_solver_attempt(ctx, j, p, rel, lambda, &stats, count));
   perp_contact_count_solve(count, j->lcp.d->name, &stats);
-  if (j->observer != NULL) j->observer(j->user, p, lambda, &stats);
+  if (j->observer != NULL) j->observer(j->user, island->place, p, lambda, &stats);
   return PERP_OK;
 }
 
@@ -387,6 +474,8 @@ perp_status perp_contact_solver_answer(perp_ctx *ctx, perp_contact_solver *j, co
                                        perp_contact_count *count)
 {
   double rel;
-  if (perp_contact_solver_good(j, p, island, lambda, &rel, count)) return PERP_OK;
-  return perp_contact_solver_solve(ctx, j, p, rel, lambda, count);
+  if (!perp_contact_solver_good(j, p, island, lambda, &rel, count))
+    return perp_contact_solver_solve(ctx, j, p, island, rel, lambda, count);
+  if (j->observer != NULL) j->observer(j->user, island->place, p, lambda, NULL);
+  return PERP_OK;
 }

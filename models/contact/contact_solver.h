@@ -25,7 +25,7 @@ typedef struct perp_contact_solver {
   perp_arena arena;
   double mass; /* of the island, see contact.h */
   int cap_n, cap_nv;
-  double *guess, *best;          /* [cap_n] */
+  double *guess, *best, *first;  /* [cap_n] */
   double *w, *w0, *none, *a;     /* [cap_n] */
   double *unit;                  /* [cap_n], of the models */
   double *scratch;               /* [PERP_LCP_SCRATCH] */
@@ -47,6 +47,8 @@ void perp_contact_solver_observe(void *ws, perp_contact_observer *observer, void
 /* Room for n rows and nv columns of J.  Allocates only when that is more than ever; the arrays then lose
  * their contents. */
 perp_status perp_contact_solver_reserve(perp_ctx *ctx, perp_contact_solver *j, int n, int nv);
+/* Room for n * n numbers at *A, which has *cap; they are lost. */
+perp_status perp_contact_solver_square(perp_ctx *ctx, double **A, size_t *cap, int n);
 /* The problem of an island with r rows a contact: its normal row, then its friction rows, at the
  * end the joints.  Room as by perp_contact_solver_reserve. */
 perp_status perp_contact_solver_rows(perp_ctx *ctx, perp_contact_solver *j,
@@ -62,11 +64,12 @@ bool perp_contact_solver_reuse(perp_contact_solver *j, const perp_lcp *p, double
 bool perp_contact_solver_good(perp_contact_solver *j, const perp_lcp *p,
                               const perp_contact_island *island, const double *lambda, double *rel,
                               perp_contact_count *count);
-/* Solve from the guess lambda, whose residual with the row scales j->a is `rel`, and count.  Of a failed solve the better
+/* Solve from the guess lambda, whose residual with the row scales j->a is `rel` and whose w is in j->w, and count.  Of a failed solve the better
  * one of guess and answers is kept (perp_lcp_better), unless the solver chooses itself.  lambda [n] out,
  * finite. */
 perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
-                                      double rel, double *lambda, perp_contact_count *count);
+                                      const perp_contact_island *island, double rel, double *lambda,
+                                      perp_contact_count *count);
 /* The same for a problem whose rows are those of the island; a guess that is `good` is the
  * answer. */
 perp_status perp_contact_solver_answer(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,

@@ -21,18 +21,17 @@
  *
  * Equations: STAR 2012, eq. 45-48; Cline 2002, eq. 2.46-2.49. */
 #include "models/contact/contact_solver.h"
+#include "models/contact/directions.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIRECTIONS_MAX = 64 };
-
 struct opts {
   int directions;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct opts, directions, 8, 4, DIRECTIONS_MAX,
+  PERP_INT(struct opts, directions, 8, 4, PERP_DIRECTIONS_MAX,
            "directions of the cone, even (space; the plane always has two)"),
   PERP_OPTIONS_END
 };
@@ -40,14 +39,15 @@ static const perp_opt options[] = {
 struct ws {
   perp_contact_solver j; /* first */
   int dim, k;
-  double d[2][DIRECTIONS_MAX];       /* components of the directions along t1 and t2 */
-  int *row;                          /* [nc + 1] first row of each contact */
-  double *sigma;                     /* [nc] */
-  double *A0, *product;              /* factored islands: (r nc)^2, and scratch for it */
-  double *A, *b;                     /* the problem */
-  double *u, *diag, *scratch;        /* [r nc], [r nc], [2 nv] */
-  const perp_contact_island *island; /* that is being solved, */
-  double *impulse, *slip;            /* and what is found for it */
+  perp_directions along;
+  double rows[3 * (PERP_DIRECTIONS_MAX + 1)]; /* n and the directions in (n, t1, t2) */
+  int *row;                                   /* [nc + 1] first row of each contact */
+  double *sigma;                              /* [nc] */
+  double *A0, *product;                       /* factored islands: (r nc)^2, and scratch for it */
+  double *A, *b;                              /* the problem */
+  double *u, *diag, *scratch;                 /* [r nc], [r nc], [2 nv] */
+  const perp_contact_island *island;          /* that is being solved, */
+  double *impulse, *slip;                     /* and what is found for it */
   int cap_nc, cap_r, cap_nv;
   size_t cap_A0, cap_A;
   perp_arena arena;
@@ -100,16 +100,11 @@ static perp_status polyhedral_create(perp_ctx *ctx, const perp_contact_setup *se
   PERP_TRY(perp_contact_solver_new(ctx, setup, "polyhedral", sizeof(struct ws), ws));
   struct ws *w = *ws;
   w->dim = setup->dim;
-  w->k = w->dim == 2 ? 2 : ((const struct opts *)opts)->directions;
-  const int k = w->k;
-  for (int i = 0; i < k / 2; i++) { /* opposite ones are exactly opposite */
-    double angle = 2 * M_PI * i / k;
-    w->d[0][i] = cos(angle);
-    w->d[1][i] = sin(angle);
-    if (4 * i == k) w->d[0][i] = 0;
-    w->d[0][i + k / 2] = -w->d[0][i];
-    w->d[1][i + k / 2] = -w->d[1][i];
-  }
+  perp_directions_set(&w->along, w->dim, ((const struct opts *)opts)->directions);
+  w->k = w->along.k;
+  w->rows[0] = 1;
+  for (int i = 0; i < w->k; i++)
+    for (int q = 0; q < 2; q++) w->rows[3 * (i + 1) + 1 + q] = w->along.d[q][i];
   w->j.settle = polyhedral_settle;
   w->j.gain = polyhedral_gain;
   return PERP_OK;
@@ -144,56 +139,12 @@ static perp_status polyhedral_reserve(perp_ctx *ctx, struct ws *w,
   return PERP_OK;
 }
 
-static perp_status polyhedral_square(perp_ctx *ctx, double **A, size_t *cap, int n)
-{
-  size_t need = (size_t)n * (size_t)n;
-  if (need <= *cap) return PERP_OK;
-  free(*A);
-  *cap = 0;
-  *A = malloc((need + need / 4) * sizeof **A);
-  if (*A == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "polyhedral: no memory for %d rows", n);
-  *cap = need + need / 4;
-  return PERP_OK;
-}
-
 /* ---- the problem ----------------------------------------------------------------------------- */
 
 /* rows of contact c: 1 or k + 2 */
 static int rows_of(const struct ws *w, int c)
 {
   return w->row[c + 1] - w->row[c];
-}
-
-/* coefficients of row i of a contact (0: n, 1 ... k: directions) in (n, t1, t2) */
-static void polyhedral_coefficients(const struct ws *w, int i, double x[3])
-{
-  x[0] = i == 0;
-  x[1] = i > 0 ? w->d[0][i - 1] : 0;
-  x[2] = i > 0 ? w->d[1][i - 1] : 0;
-}
-
-/* the block of two contacts (or joint rows): out = D_a in D_b', in at A0, out at A */
-static void polyhedral_expand(const struct ws *w, int ra, int rb, int na, int nb, const double *in,
-                              int ld0, double *out, int ld)
-{
-  /* ra, rb: base rows (1 for a joint row); na, nb: n and directions, or 1 */
-  double half[3 * (DIRECTIONS_MAX + 1)], x[3];
-  for (int j = 0; j < nb; j++) {
-    polyhedral_coefficients(w, j, x);
-    for (int i = 0; i < ra; i++) {
-      double sum = 0;
-      for (int q = 0; q < rb; q++) sum += in[i + (size_t)q * (size_t)ld0] * x[q];
-      half[i + 3 * j] = sum;
-    }
-  }
-  for (int i = 0; i < na; i++) {
-    polyhedral_coefficients(w, i, x);
-    for (int j = 0; j < nb; j++) {
-      double sum = 0;
-      for (int q = 0; q < ra; q++) sum += x[q] * half[q + 3 * j];
-      out[i + (size_t)j * (size_t)ld] = sum;
-    }
-  }
 }
 
 static void polyhedral_fill(struct ws *w, const perp_contact_island *island, const double *A0,
@@ -209,8 +160,9 @@ static void polyhedral_fill(struct ws *w, const perp_contact_island *island, con
       int ibase = I < nc ? r * I : r * nc + I - nc, ir = I < nc ? r : 1;
       int irow = I < nc ? w->row[I] : w->row[nc] + I - nc;
       int in = I < nc && rows_of(w, I) > 1 ? k + 1 : 1;
-      polyhedral_expand(w, ir, jr, in, jn, A0 + ibase + (size_t)jbase * (size_t)ld0, ld0,
-                        w->A + irow + (size_t)jrow * (size_t)n, n);
+      perp_directions_expand(w->rows, in, ir, w->rows, jn, jr,
+                             A0 + ibase + (size_t)jbase * (size_t)ld0, ld0,
+                             w->A + irow + (size_t)jrow * (size_t)n, n);
     }
     if (jn == 1) continue;
     int s = jrow + k + 1;
@@ -226,22 +178,13 @@ static void polyhedral_fill(struct ws *w, const perp_contact_island *island, con
 /* Multipliers of a contact from its impulse: the two directions beside it carry it. */
 static void polyhedral_spread(const struct ws *w, const double *impulse, double *lambda)
 {
-  const int k = w->k;
   lambda[0] = impulse[0];
-  for (int i = 1; i <= k; i++) lambda[i] = 0;
-  if (w->dim == 2) {
-    lambda[impulse[1] >= 0 ? 1 : 2] = fabs(impulse[1]);
-    return;
-  }
-  double x = impulse[1], y = impulse[2];
-  if (x == 0 && y == 0) return;
-  double step = 2 * M_PI / k, angle = atan2(y, x);
-  if (angle < 0) angle += 2 * M_PI;
-  int a = (int)(angle / step) % k, b = (a + 1) % k;
-  double det = w->d[0][a] * w->d[1][b] - w->d[0][b] * w->d[1][a];
-  double la = (x * w->d[1][b] - w->d[0][b] * y) / det, lb = (w->d[0][a] * y - x * w->d[1][a]) / det;
-  lambda[1 + a] = fmax(la, 0);
-  lambda[1 + b] = fmax(lb, 0);
+  for (int i = 1; i <= w->k; i++) lambda[i] = 0;
+  int at[2];
+  double part[2];
+  perp_directions_beside(&w->along, impulse[1], w->dim == 3 ? impulse[2] : 0, at, part);
+  for (int i = 0; i < 2; i++)
+    if (part[i] > 0) lambda[1 + at[i]] = part[i];
 }
 
 static void polyhedral_speeds(const struct ws *w, const perp_contact_island *island,
@@ -262,7 +205,7 @@ static void polyhedral_gather(const struct ws *w, const perp_contact_island *isl
     for (int q = 1; q < r; q++) y[q] = 0;
     if (rows_of(w, c) == 1) continue;
     for (int i = 0; i < w->k; i++)
-      for (int q = 1; q < r; q++) y[q] += w->d[q - 1][i] * x[1 + i];
+      for (int q = 1; q < r; q++) y[q] += w->along.d[q - 1][i] * x[1 + i];
   }
   polyhedral_speeds(w, island, lambda, slip);
   for (int i = 0; i < island->joints; i++) impulse[r * nc + i] = lambda[w->row[nc] + i];
@@ -286,7 +229,7 @@ static void polyhedral_slack(struct ws *w, const perp_contact_island *island, co
     if (rows_of(w, c) == 1) continue;
     double sum = 0, s = 0;
     for (int i = 1; i <= k; i++) {
-      y[at + i] = w->d[0][i - 1] * u[1] + (r == 3 ? w->d[1][i - 1] * u[2] : 0);
+      y[at + i] = w->along.d[0][i - 1] * u[1] + (r == 3 ? w->along.d[1][i - 1] * u[2] : 0);
       a[at + i] = w->sigma[c];
       sum += lambda[at + i];
       s = fmax(s, -y[at + i]);
@@ -388,8 +331,8 @@ static perp_status polyhedral_solve(perp_ctx *ctx, void *ws, const perp_contact_
       j->unit[at + i] = i > k ? w->diag[r * c] / w->sigma[c]
                               : 1; /* mu lambda_n - ..., an impulse */
       w->b[at + i] = i > k ? 0
-                           : w->d[0][i - 1] * island->b[r * c + 1] +
-                                 (r == 3 ? w->d[1][i - 1] * island->b[r * c + 2] : 0);
+                           : w->along.d[0][i - 1] * island->b[r * c + 1] +
+                                 (r == 3 ? w->along.d[1][i - 1] * island->b[r * c + 2] : 0);
     }
   }
   for (int i = 0; i < island->joints; i++) {
@@ -420,9 +363,9 @@ static perp_status polyhedral_solve(perp_ctx *ctx, void *ws, const perp_contact_
   }
   const double *A0 = island->A;
   int ld0 = island->lda;
-  PERP_TRY(polyhedral_square(ctx, &w->A, &w->cap_A, n));
+  PERP_TRY(perp_contact_solver_square(ctx, &w->A, &w->cap_A, n));
   if (island->F != NULL) {
-    PERP_TRY(polyhedral_square(ctx, &w->A0, &w->cap_A0, m));
+    PERP_TRY(perp_contact_solver_square(ctx, &w->A0, &w->cap_A0, m));
     perp_blocks_delassus(island->F, w->A0, m, w->product);
     A0 = w->A0;
     ld0 = m;
@@ -433,7 +376,7 @@ static perp_status polyhedral_solve(perp_ctx *ctx, void *ws, const perp_contact_
   w->island = island;
   w->impulse = impulse;
   w->slip = slip;
-  PERP_TRY(perp_contact_solver_solve(ctx, j, &p, rel, j->lambda, count));
+  PERP_TRY(perp_contact_solver_solve(ctx, j, &p, island, rel, j->lambda, count));
   polyhedral_gather(w, island, j->lambda, impulse, slip);
   return PERP_OK;
 }

@@ -6,6 +6,7 @@
 
 const char *const perp_impact_names[] = { "newton", "poisson", NULL };
 const char *const perp_align_names[] = { "none", "slip", NULL };
+const char *const perp_relax_names[] = { "auto", "no", "yes", NULL };
 const char *const perp_gyro_names[] = { "implicit", "explicit", NULL };
 const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 
@@ -21,6 +22,7 @@ static void contacts_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, 6 * (size_t)c->model->n_bodies, &c->before_step, &c->free);
   c->q_ahead = PERP_CARVE(a, double, c->model->nq);
   c->ball = PERP_CARVE(a, bool, c->model->n_shapes);
+  PERP_DOUBLES(a, c->second ? c->model->nv : 0, &c->v_kept, &c->moving);
 }
 
 static void contacts_layout_grown(void *ws, perp_arena *a)
@@ -30,6 +32,13 @@ static void contacts_layout_grown(void *ws, perp_arena *a)
   c->slip = PERP_CARVE(a, double, c->cap);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
   c->fresh = PERP_CARVE(a, unsigned char, c->cap);
+  const int parted = c->o.substeps > 1 ? c->cap : 0, second = c->second ? c->cap : 0;
+  c->carried = PERP_CARVE(a, perp_contact, parted);
+  c->carry = PERP_CARVE(a, perp_contact_carry, parted);
+  c->total = PERP_CARVE(a, double, 3 * (size_t)parted);
+  PERP_DOUBLES(a, second, &c->approach, &c->reached);
+  c->rebounds = PERP_CARVE(a, bool, second);
+  c->origin = PERP_CARVE(a, uint64_t, c->cap);
   c->after = PERP_CARVE(a, perp_contact_memory, c->cap);
   c->before = PERP_CARVE(a, perp_contact_memory, c->cap);
 }
@@ -75,31 +84,122 @@ static bool contacts_springs(const perp_contact_opts *o)
   return o->stiffness > 0 || o->damping > 0;
 }
 
-static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)
+/* Soft contact, of a frequency in place of a stiffness (E. Catto, soft step, solver2d 2024): of a contact that is closed, with
+ * omega = 2 pi frequency, zeta the damping ratio and A_ii the diagonal of its normal row,
+ *
+ *      u+ + S lambda + max(rate gap, -push) = 0,   c = h omega (2 zeta + h omega),   S = A_ii / c,
+ *                                                  rate = omega / (2 zeta + h omega)
+ *
+ * These are the springs above with k = m omega^2 and 2 zeta omega m for the effective mass m = 1 / A_ii, as
+ * rate / (h S) = omega^2 m and (1 - h rate) / (h S) = 2 zeta omega m.  A sweep of Gauss-Seidel changes such a row by
+ *
+ *      -(u+ + S lambda + rate gap) / (A_ii + S) = -m c / (1 + c) (u+ + rate gap) - 1 / (1 + c) lambda,
+ *
+ * the mass scale c / (1 + c) and impulse scale 1 / (1 + c) of the engines.  At rest the depth is that of a spring that
+ * bears lambda / h: g A_ii m_b / (k omega^2) of a body of mass m_b on k alike contacts, whatever the step.
+ *
+ * What such rows, or the feedback of a stabilization, push apart has a velocity that is none of the motion: relax takes
+ * it out.  The same problem is solved again without softness and feedback (of contacts; joints, limits and motors keep
+ * theirs), from the impulses of the first solve.  Positions move with the first velocity, the second one is kept, and
+ * its impulses are those of the step.  What has been open closes by as much as is left of its gap.
+ *
+ * With soft contact, relax or substeps, restitution is applied once, to the velocity that is kept at the end of the step: what has
+ * approached faster than the threshold before the step, and has pressed in it, gets  n . u+ >= -e n . u. */
+static bool contacts_soft(const perp_contact_opts *o)
 {
-  const perp_model *model = c->model;
-  if (contacts_springs(&c->o) && c->o.softness > 0)
+  return o->frequency > 0;
+}
+
+static bool contacts_relaxes(const perp_contact_opts *o)
+{
+  return o->relax == PERP_RELAX_YES || (o->relax == PERP_RELAX_AUTO && contacts_soft(o));
+}
+
+/* A law that lets contacts part where they slide (contact.h) needs the gap to bring them back. */
+static perp_status contacts_relaxed(perp_ctx *ctx, perp_contacts *c, const perp_desc *law)
+{
+  if (!(law->caps & PERP_CONTACT_RELAXED)) return PERP_OK;
+  for (int i = 0; i < c->model->n_shapes; i++)
+    c->relaxed = fmax(c->relaxed, c->model->shape_def[i].surface.mu);
+  if (!c->o.gap)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact %s needs gap=true: without the gap each step that a contact slides "
+                     "throws it off at mu |u_t|; take --contact polyhedral with gap=false",
+                     law->name);
+  if (c->o.impact == PERP_IMPACT_POISSON)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact %s has no least normal impulses, which impact=poisson needs; take "
+                     "impact=newton with it, or --contact polyhedral",
+                     law->name);
+  if (contacts_soft(&c->o) || contacts_relaxes(&c->o) || c->o.substeps > 1)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact %s needs the gap in each solve: substeps, frequency and relax solve "
+                     "without it, too; take --contact polyhedral with them",
+                     law->name);
+  return PERP_OK;
+}
+
+/* options that do not go together */
+static perp_status contacts_check(perp_ctx *ctx, const perp_contact_opts *o,
+                                  const perp_parts *parts)
+{
+  const bool springs = contacts_springs(o), second = contacts_soft(o) || contacts_relaxes(o);
+  if (springs && o->softness > 0)
     return PERP_FAIL(
         ctx, PERP_ERR_OPTION,
         "softness = %g 1/kg and stiffness = %g N/m, damping = %g N s/m: one or the other",
-        c->o.softness, c->o.stiffness, c->o.damping);
+        o->softness, o->stiffness, o->damping);
+  if (contacts_soft(o) && (springs || o->softness > 0))
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "frequency = %g Hz and softness = %g 1/kg, stiffness = %g N/m, damping = %g N "
+                     "s/m: one or the other",
+                     o->frequency, o->softness, o->stiffness, o->damping);
+  if (springs && o->relax == PERP_RELAX_YES)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "relax takes out the velocity that springs (stiffness, damping) give; take "
+                     "frequency and damping_ratio with it");
+  if (o->impact == PERP_IMPACT_POISSON && (second || o->substeps > 1))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "impact=poisson needs the impulses of compression of one solve: take "
+                     "impact=newton with substeps, frequency and relax");
+  if (o->sleep && o->substeps > 1)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "substeps = %d and sleep: who wakes needs contacts that are found at the "
+                     "start of a step only; take one of them",
+                     o->substeps);
+  if (second && !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "frequency and relax need an ode that moves positions with the new velocity: "
+                     "'%s' does not; take --ode symplectic-euler",
+                     parts->ode.d->name);
+  return PERP_OK;
+}
+
+static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)
+{
+  const perp_model *model = c->model;
+  PERP_TRY(contacts_relaxed(ctx, c, parts->contact.d));
   PERP_TRY(perp_contact_stab(ctx, parts, &c->stab, &c->stab_ws));
   PERP_TRY(perp_collision_create(ctx, model, 0, &c->collision));
   bool rows = c->o.joints == PERP_JOINTS_ROWS ||
               (c->o.joints == PERP_JOINTS_AUTO && parts->kkt.d != NULL &&
                (parts->kkt.d->caps & PERP_KKT_ITERATIVE));
-  PERP_TRY(perp_contacts_islands(ctx, model, parts, c->o.tol, c->o.tol_data, c->o.threads, rows,
-                                 &c->velocity));
+  const perp_contact_setup solving = { .tol = c->o.tol,
+                                       .tol_data = c->o.tol_data,
+                                       .budget = c->o.budget };
+  PERP_TRY(perp_contacts_islands(ctx, model, parts, &solving, c->o.threads, rows, &c->velocity));
   if (c->o.sleep) {
     PERP_TRY(
         perp_sleep_create(ctx, model, c->o.sleep_time, c->o.sleep_velocity, c->reach, &c->sleep));
     perp_collision_rest(c->collision, perp_sleep_asleep(c->sleep));
   }
-  if (contacts_springs(&c->o)) return PERP_OK; /* what is deep is under load */
+  if (contacts_springs(&c->o) || contacts_soft(&c->o))
+    return PERP_OK; /* what is deep is under load */
   double size = 0;
   for (int b = 0; b < model->n_bodies; b++) size = fmax(size, c->reach[b]);
   const perp_contact_post_setup setup = { .tol = c->o.tol,
                                           .tol_data = c->o.tol_data,
+                                          .budget = c->o.budget,
                                           .slop = c->slop,
                                           .size = size,
                                           .threshold = c->o.threshold,
@@ -119,6 +219,8 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   perp_contacts like = { .model = model, .o = *opts };
   void *ws;
   *out = NULL;
+  PERP_TRY(contacts_check(ctx, opts, parts));
+  like.second = opts->substeps > 1 || contacts_soft(opts) || contacts_relaxes(opts);
   PERP_TRY(perp_workspace_create(ctx, "contacts", &like, sizeof like, contacts_layout, &ws));
   perp_contacts *c = ws;
   perp_contacts_reach(model, c->reach);
@@ -138,7 +240,8 @@ void perp_contacts_restart(perp_contacts *c)
 {
   c->n = c->n_before = 0;
   c->h = 0;
-  c->swept = false;
+  c->part = (perp_contact_part){ .first = true, .last = true }; /* the start is corrected, too */
+  c->swept = c->keeps = false;
   c->margin = 0;
   c->collision_s = c->lcp_s = 0;
   if (c->sleep != NULL) perp_sleep_restart(c->sleep);
@@ -158,8 +261,14 @@ static double contacts_softness(const perp_contact_opts *o, double h)
 static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
                             const double *before, const double *free)
 {
-  return !contacts_springs(&c->o) && x->e > 0 && before[0] < -c->o.threshold &&
+  return !contacts_springs(&c->o) && !c->second && x->e > 0 && before[0] < -c->o.threshold &&
          x->gap + h * free[0] <= 0;
+}
+
+static double contacts_spring_rate(const perp_contact_opts *o, double h)
+{
+  const double omega = 2 * M_PI * o->frequency;
+  return omega / (2 * o->damping_ratio + h * omega);
 }
 
 /* Bias of the normal row, see contact.h.  Gaps within the slop, the tolerance of a solution in units of
@@ -174,6 +283,8 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
     bias = c->o.gap ? gap / h : 0;
   else if (contacts_springs(&c->o))
     return c->o.stiffness / (h * c->o.stiffness + c->o.damping) * x->gap;
+  else if (contacts_soft(&c->o))
+    return fmax(contacts_spring_rate(&c->o, h) * x->gap, -c->o.push);
   else if (gap < 0 && c->stab->contact != NULL)
     bias = -c->stab->contact(c->stab_ws, PERP_LEVEL_VELOCITY, h, gap, 0);
   if (contacts_impact(c, x, h, before, free)) {
@@ -187,6 +298,46 @@ static double contacts_restitution(void *user, const perp_contact *x, double h,
                                    const double *before, const double *free)
 {
   return contacts_impact(user, x, h, before, free) ? x->e : 0;
+}
+
+/* ---- the velocity that is kept --------------------------------------------------------------- */
+
+/* Does it part with the velocity of an impact at the end of the step? */
+static bool contacts_rebounds(const perp_contacts *c, int i)
+{
+  const perp_contact *x = &c->contact[i];
+  const double *P = c->impulse + 3 * (size_t)i;
+  if (!c->part.last || !(x->e > 0) || !(c->approach[i] < -c->o.threshold)) return false;
+  double pressed = perp_dot(3, x->n, P);
+  if (c->o.substeps > 1) pressed += perp_dot(3, x->n, c->total + 3 * (size_t)i);
+  return !contacts_springs(&c->o) && pressed > 0;
+}
+
+/* S of a closed contact, in parts of A_ii */
+static double contacts_part(void *user, const perp_contact *x, double h, const double *before,
+                            const double *free)
+{
+  const perp_contacts *c = user;
+  const double omega = 2 * M_PI * c->o.frequency;
+  (void)before, (void)free;
+  return x->gap > c->slop ? 0 : 1 / (h * omega * (2 * c->o.damping_ratio + h * omega));
+}
+
+static double contacts_part_kept(void *user, const perp_contact *x, double h, const double *before,
+                                 const double *free)
+{
+  const perp_contacts *c = user;
+  return c->rebounds[x - c->contact] ? 0 : contacts_part(user, x, h, before, free);
+}
+
+static double contacts_bias_kept(void *user, const perp_contact *x, double h, const double *before,
+                                 const double *free)
+{
+  const perp_contacts *c = user;
+  const size_t i = (size_t)(x - c->contact);
+  if (c->rebounds[i]) return x->e * c->approach[i];
+  if (!contacts_relaxes(&c->o)) return contacts_bias(user, x, h, before, free);
+  return c->o.gap && c->reached[i] > c->slop ? c->reached[i] / h : 0;
 }
 
 static double contacts_friction(void *user, const perp_contact *x, const double *before, int dim)
@@ -204,8 +355,64 @@ static bool contacts_velocities(perp_contacts *c, perp_constrained *k, double h,
   return true;
 }
 
+/* After the first solve: the velocity that is kept, where it is another one. */
+static bool contacts_keep(perp_contacts *c, perp_constrained *k, perp_island_task task, double h,
+                          const double *v)
+{
+  const perp_model *model = c->model;
+  const size_t size = (size_t)model->nv * sizeof *c->f;
+  const bool relaxes = contacts_relaxes(&c->o);
+  bool any = relaxes;
+  for (int i = 0; i < c->n; i++) {
+    c->rebounds[i] = contacts_rebounds(c, i);
+    any |= c->rebounds[i];
+  }
+  if (!any) return true;
+  memcpy(c->moving, k->a, size);
+  perp_twists(model, k->e, k->a, c->free);
+  for (int i = 0; i < c->n; i++) {
+    const perp_contact *x = &c->contact[i];
+    c->reached[i] = x->gap + h * perp_contact_speed(model->dim, k->e, x, 0, c->free);
+    c->kept[i] |= c->rebounds[i];
+  }
+  memcpy(k->f, c->f, size); /* back to v^ */
+  if (!contacts_velocities(c, k, h, v)) return false;
+  perp_twists(model, k->e, k->a, c->free);
+  task.bias = contacts_bias_kept;
+  if (relaxes)
+    task.part = NULL;
+  else if (task.part != NULL)
+    task.part = contacts_part_kept;
+  if (!perp_islands_step(c->velocity, k, &task, PERP_LEVEL_VELOCITY, h, v, &c->lcp_s)) return false;
+  if (c->sleep != NULL) perp_sleep_still(c->sleep, k->a);
+  memcpy(c->v_kept, k->a, size);
+  memcpy(k->a, c->moving, size);
+  c->keeps = true;
+  return true;
+}
+
 /* FREE: no island has had a problem; WOKEN: bodies have been woken, the step is to be made again. */
 typedef enum outcome { FAILED, FREE, SOLVED, WOKEN } outcome;
+
+/* Contacts at the start of the step, with the guesses of the first part h. */
+static bool contacts_begin(perp_contacts *c, perp_constrained *k, double drive_speed, double h)
+{
+  const double margin = perp_contacts_margin(c, c->part.whole, drive_speed, k->a);
+  if (!isfinite(margin)) {
+    k->reason = PERP_NOT_FINITE;
+    return false;
+  }
+  k->status = perp_contacts_find_start(c, k, margin);
+  if (k->status == PERP_OK)
+    k->status = contacts_reserve(k->ctx, c, c->n + (c->sleep != NULL ? c->n_before : 0));
+  if (k->status != PERP_OK) return false;
+  perp_contacts_recall(c, k->e, h);
+  c->found = c->contact;
+  if (c->o.substeps == 1) return true;
+  perp_contacts_carry_start(c, k->e);
+  memset(c->total, 0, 3 * (size_t)c->n * sizeof *c->total);
+  return true;
+}
 
 static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_drives *drives,
                                    double h, const double *v)
@@ -215,17 +422,14 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
   perp_island_row *row = NULL;
   const int rows = drives != NULL ? perp_drives_rows(drives, k, h, v, &row) : 0;
   const double drive_speed = drives != NULL ? perp_drives_speed(drives) : 0;
-  const double margin = perp_contacts_margin(c, h, drive_speed, k->a);
-  if (!isfinite(margin)) {
-    k->reason = PERP_NOT_FINITE;
-    return FAILED;
+  if (c->part.first && !contacts_begin(c, k, drive_speed, h)) return FAILED;
+  if (!c->part.first) {
+    perp_contacts_carry_to(c, k->e);
+    perp_contacts_recall_part(c, h);
   }
-  k->status = perp_contacts_find_start(c, k, margin);
-  if (k->status == PERP_OK)
-    k->status = contacts_reserve(k->ctx, c, c->n + (c->sleep != NULL ? c->n_before : 0));
-  if (k->status != PERP_OK) return FAILED;
-  perp_contacts_recall(c, k->e, h);
   const int kept = perp_contacts_choose(c, k->e, h, v, k->a);
+  for (int i = 0; i < c->n && c->part.first && c->second; i++)
+    c->approach[i] = perp_contact_speed(c->model->dim, k->e, &c->contact[i], 0, c->before_step);
   c->collision_s += perp_constrained_clock(k) - start;
   if (perp_contacts_wake(c)) return WOKEN;
   if (kept == 0 && rows == 0) {
@@ -239,11 +443,13 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .slip = c->slip,
                             .reuse = c->o.reuse ? c->o.tol : 0,
                             .fresh = c->fresh,
+                            .origin = c->origin,
                             .h = h,
                             .before = c->before_step,
                             .free = c->free,
                             .align = c->o.align == PERP_ALIGN_SLIP,
                             .softness = contacts_softness(&c->o, h),
+                            .part = contacts_soft(&c->o) ? contacts_part : NULL,
                             .row = row,
                             .n_rows = rows,
                             .bias = contacts_bias,
@@ -264,15 +470,26 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
     if (!c->o.gap || round + 1 == ROUNDS || perp_contacts_choose(c, k->e, h, NULL, k->a) == 0)
       break;
   }
+  if (c->second && !contacts_keep(c, k, task, h, v)) return FAILED;
   if (drives != NULL) perp_drives_accept(drives, h);
   return SOLVED;
 }
 
-bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
-                        const double *v)
+bool perp_contacts_velocity(perp_contacts *c, double *v)
+{
+  if (!c->keeps) return false;
+  memcpy(v, c->v_kept, (size_t)c->model->nv * sizeof *v);
+  c->keeps = false;
+  return true;
+}
+
+bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives,
+                        const perp_contact_part *part, double h, const double *v)
 {
   outcome end;
   const int64_t swept = perp_islands_count(c->velocity)->swept;
+  c->part = *part;
+  c->keeps = false;
   memcpy(c->f, k->f, (size_t)c->model->nv * sizeof *c->f);
   if (c->sleep != NULL) {
     perp_sleep_forces(c->sleep, k->f, h);
@@ -283,7 +500,8 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
     if (!contacts_velocities(c, k, h, v)) return false;
   }
   if (end == FAILED) return false;
-  c->swept = perp_islands_count(c->velocity)->swept > swept;
+  c->swept = (c->swept && !part->first) || perp_islands_count(c->velocity)->swept > swept;
+  for (int i = 0; i < 3 * c->n && c->o.substeps > 1; i++) c->total[i] += c->impulse[i];
   perp_contacts_remember(c, k->e, h);
   if (c->sleep != NULL)
     perp_sleep_update(c->sleep, h, perp_islands_roots(c->velocity, end == FREE), k->a);
@@ -303,7 +521,8 @@ static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, d
     perp_constrained_at(k, q);
     /* enough for the next step of bodies that fall */
     c->margin_ahead = c->o.gap && c->margin > 0
-                          ? 1.25 * c->margin + 2 * c->h * c->h * fabs(c->model->gravity)
+                          ? 1.25 * c->margin +
+                                2 * c->part.whole * c->part.whole * fabs(c->model->gravity)
                           : 1e-3 * c->model->size;
     perp_collision_margin(c->ahead, c->margin_ahead);
     k->status = perp_contacts_find(c, k, c->ahead, &c->contact_ahead, &c->n_ahead);
@@ -332,7 +551,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
                                       double *v)
 {
   c->ahead_holds = false;
-  if (c->post == NULL) return PERP_ODE_OK;
+  if (c->post == NULL || !c->part.last) return PERP_ODE_OK;
   const double start = perp_constrained_own_clock(k) - c->collision_s;
   perp_contact_count count = { 0 };
   const perp_ode_answer answer = contacts_project(c, k, t, q, v, &count);
@@ -346,8 +565,8 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
 void perp_contacts_info(const perp_contacts *c, perp_step_info *info)
 {
   info->n_contacts = c->n;
-  info->contacts = c->n > 0 ? c->contact : NULL;
-  info->impulse = c->n > 0 ? c->impulse : NULL;
+  info->contacts = c->n > 0 ? c->found : NULL;
+  info->impulse = c->n == 0 ? NULL : c->o.substeps > 1 ? c->total : c->impulse;
   info->asleep = c->sleep != NULL ? perp_sleep_count(c->sleep) : 0;
 }
 

@@ -20,19 +20,29 @@
 
 /* Options of formulations that step velocities, with contacts or without. */
 typedef struct perp_contact_opts {
-  double margin, threshold, slip, tol, tol_data, softness, stiffness, damping;
+  double margin, threshold, slip, tol, tol_data, budget, softness, stiffness, damping;
+  double frequency, damping_ratio, push;
   double sleep_time, sleep_velocity;
-  int impact, align, joints, threads, gyro;
+  int impact, align, joints, threads, gyro, substeps, relax;
   bool gap, reuse, warm, sleep;
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
 enum { PERP_IMPACT_NEWTON, PERP_IMPACT_POISSON };
 enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT };
+enum { PERP_RELAX_AUTO, PERP_RELAX_NO, PERP_RELAX_YES };
+extern const char *const perp_relax_names[];
 extern const char *const perp_gyro_names[];
 extern const char *const perp_impact_names[];
 extern const char *const perp_align_names[];
 extern const char *const perp_joints_names[];
+
+/* A step has a bounded cost: what a problem of it may take, in the unit of perp_lcp_afford. */
+#define PERP_STEP_BUDGET 0.25
+#define PERP_BUDGET_MEANS                                                                          \
+  "work of the lcp for one problem, in 1e9 multiplications with additions (about a second) for "   \
+  "up to 800 rows, or 5e4 numbers in J; more for larger ones, in proportion to n^3 or to J; what " \
+  "is not solved by then is not solved; 0: no limit"
 
 /* the rows of an options table whose struct has a member `contact` of this type, first */
 #define PERP_CONTACT_OPTIONS                                                                       \
@@ -59,6 +69,7 @@ extern const char *const perp_joints_names[];
       PERP_REAL(perp_contact_opts, tol_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                        \
                 "largest residual of a row of a solution as a velocity, over the largest |b| of "  \
                 "its island"),                                                                     \
+      PERP_REAL(perp_contact_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),    \
       PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                \
                 "S of the normal rows: closing at the speed S lambda is allowed (Vondrak 2005, "   \
                 "eq. 6.48)"),                                                                      \
@@ -68,6 +79,19 @@ extern const char *const perp_joints_names[];
           "damping and stiffness 0: rigid"),                                                       \
       PERP_REAL(perp_contact_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N s/m",                \
                 "and dampers"),                                                                    \
+      PERP_REAL(perp_contact_opts, frequency, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Hz",                 \
+                "soft contact: a spring of this frequency for the effective mass of each row "     \
+                "(contacts.c), in place of feedback; 0: rigid.  Needs symplectic-euler"),          \
+      PERP_REAL(perp_contact_opts, damping_ratio, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",              \
+                "of that spring; 1: critical"),                                                    \
+      PERP_REAL(perp_contact_opts, push, 3, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                     \
+                "of that spring: highest speed at which it lets bodies part"),                     \
+      PERP_ENUM(perp_contact_opts, relax, PERP_RELAX_AUTO, perp_relax_names,                       \
+                "the velocity that is kept comes from a second solve without feedback of depth, "  \
+                "that of the first one moves positions only; auto: with soft contact"),            \
+      PERP_INT(perp_contact_opts, substeps, 1, 1, 10000,                                           \
+               "parts of a step with one collision detection: contacts go with their bodies, "     \
+               "each part is solved from the impulses of the one before"),                         \
       PERP_BOOL(perp_contact_opts, sleep, false,                                                   \
                 "islands that have come to rest are left alone until something wakes them"),       \
       PERP_REAL(perp_contact_opts, sleep_time, 0.5, 0, HUGE_VAL, PERP_OPEN_MAX, "s",               \
@@ -87,12 +111,20 @@ struct perp_islands;
 /* What formulations with contacts share.  The largest distance of a point of its shapes from the centre of mass of
  * each body, reach [bodies]; planes count with their distance. */
 void perp_contacts_reach(const perp_model *model, double *reach);
-/* Islands with the contact model and lcp of parts.  Unsupported pairs are refused as desc->fits says. */
+/* Islands with the contact model and lcp of parts, which solve to the tolerances and within the budget of setup (the
+ * rest of it is filled in).  Unsupported pairs are refused as desc->fits says. */
 perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                                  double tol, double tol_data, int threads, bool rows,
+                                  const perp_contact_setup *setup, int threads, bool rows,
                                   struct perp_islands **out);
 
 typedef struct perp_contacts perp_contacts;
+
+/* Which part of a step is made: each is a step of the equations of its own, but contacts are found in the first one,
+ * and impacts and penetration are seen to in the last one. */
+typedef struct perp_contact_part {
+  bool first, last;
+  double whole; /* s: the step of all parts */
+} perp_contact_part;
 
 /* parts: lcp, contact and stab must be set.  PERP_ERR_UNSUPPORTED: an lcp that does not serve the
  * contact model.  Allocates; later only when there are more contacts or larger islands than ever. */
@@ -101,12 +133,14 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
 void perp_contacts_destroy(perp_contacts *c); /* NULL is fine */
 void perp_contacts_restart(perp_contacts *c);
 
-/* Contact impulses of the step h from v, and those of the drives (NULL: none).  k: evaluated at the start,
+/* Contact impulses of a part h of a step from v, and those of the drives (NULL: none).  k: evaluated at its start,
  * k->f = M v + h f, k->a = v^.  On return k->a = v+, k->f has all impulses.  False: k->reason or k->status says
  * why. */
-bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives, double h,
-                        const double *v);
-/* What the stabilization corrects at the end of a step, at time t: see contacts_post.h.  Passes on the positions until no
+bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *drives,
+                        const perp_contact_part *part, double h, const double *v);
+/* After the positions have moved with k->a: v becomes the velocity that is kept, where that is another one; is it? */
+bool perp_contacts_velocity(perp_contacts *c, double *v);
+/* What the stabilization corrects at the end of a step (of its last part), at time t: see contacts_post.h.  Passes on the positions until no
  * contact is deeper than its tolerance, then the velocities.  Does nothing where the scheme corrects no contacts. */
 perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
                                       double *v);

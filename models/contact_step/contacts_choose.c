@@ -32,7 +32,8 @@ double perp_contacts_margin(const perp_contacts *c, double h, double drive_speed
 {
   if (c->o.margin > 0) return c->o.margin;
   const double base = perp_contacts_base(c, h);
-  return c->o.gap ? base + h * contacts_choose_fastest(c, v) + h * drive_speed : base;
+  const double fastest = (1 + c->relaxed) * contacts_choose_fastest(c, v);
+  return c->o.gap ? base + h * fastest + h * drive_speed : base;
 }
 
 perp_status perp_contacts_find(perp_contacts *c, perp_constrained *k, perp_collision *collision,
@@ -74,6 +75,13 @@ typedef struct choice {
   int found;
 } choice;
 
+/* What slides apart under a relaxed law has a force, all the same: its speed counts less mu times the sliding. */
+static double contacts_choose_speed(const choice *all, const perp_contact *x, const double *twist)
+{
+  const double mu = all->c->relaxed > 0 ? x->mu : 0;
+  return perp_contact_speed(all->c->model->dim, all->e, x, mu, twist);
+}
+
 /* Is it closed, or does it come near with v^ or with the velocities before the step, which at rest are nearer to those
  * after it?  Near is twice the base, as an open contact costs three rows, a late one another solve. */
 static bool contacts_choose_near(const choice *all, const perp_contact *x)
@@ -81,16 +89,15 @@ static bool contacts_choose_near(const choice *all, const perp_contact *x)
   const perp_contacts *c = all->c;
   if (x->gap <= all->base) return true;
   if (!c->o.gap || !(x->gap <= c->margin)) return false;
-  const double free = perp_contact_speed(c->model->dim, all->e, x, c->free),
-               before = perp_contact_speed(c->model->dim, all->e, x, c->before_step);
+  const double free = contacts_choose_speed(all, x, c->free),
+               before = contacts_choose_speed(all, x, c->before_step);
   return x->gap + all->h * fmin(free, before) <= 2 * all->base;
 }
 
 static bool contacts_choose_late(const choice *all, const perp_contact *x)
 {
   const perp_contacts *c = all->c;
-  return x->gap <= c->margin &&
-         x->gap + all->h * perp_contact_speed(c->model->dim, all->e, x, c->free) < -LATE;
+  return x->gap <= c->margin && x->gap + all->h * contacts_choose_speed(all, x, c->free) < -LATE;
 }
 
 static void contacts_choose_share(void *user, int member, int members)

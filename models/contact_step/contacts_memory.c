@@ -22,6 +22,7 @@ static void contacts_memory_take(perp_contacts *c, int i, perp_contact_memory *m
   for (int k = 0; k < 3; k++) c->impulse[3 * i + k] = scale * m->impulse[k];
   c->slip[i] = m->slip;
   c->fresh[i] = m->fresh;
+  c->origin[i] = m->id;
   m->used = 1;
 }
 
@@ -100,6 +101,7 @@ static void recall_share(void *user, int member, int members)
   memset(c->impulse + (size_t)3 * (size_t)i, 0, (size_t)3 * (size_t)(end - i) * sizeof(double));
   memset(c->slip + i, 0, (size_t)(end - i) * sizeof *c->slip);
   memset(c->fresh + i, 0, (size_t)(end - i) * sizeof *c->fresh);
+  for (int l = i; l < end; l++) c->origin[l] = PERP_NO_ORIGIN;
   if (!c->o.warm || all->scale == 0) return;
   for (int stop, at = memory_of(c, perp_contact_pair(c->contact[i].id)); i < end; i = stop) {
     const uint64_t pair = perp_contact_pair(c->contact[i].id);
@@ -117,6 +119,12 @@ void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h)
 {
   job all = { c, e, c->h > 0 ? h / c->h : 0 };
   perp_team(perp_contacts_team(c), recall_share, &all);
+}
+
+void perp_contacts_recall_part(perp_contacts *c, double h)
+{
+  const double scale = c->o.warm && c->h > 0 ? h / c->h : 0;
+  for (int i = 0; i < 3 * c->n; i++) c->impulse[i] *= scale;
 }
 
 /* of two bodies at rest: not looked for, but of use when they wake */

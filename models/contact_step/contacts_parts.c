@@ -50,14 +50,14 @@ static perp_status contacts_parts_serves(perp_ctx *ctx, const perp_model *model,
 }
 
 perp_status perp_contacts_islands(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                                  double tol, double tol_data, int threads, bool rows,
+                                  const perp_contact_setup *setup, int threads, bool rows,
                                   perp_islands **out)
 {
   const perp_contact_desc *kind = (const perp_contact_desc *)parts->contact.d;
-  const perp_contact_setup setup = {
-    .dim = model->dim, .lcp = &parts->lcp, .tol = tol, .tol_data = tol_data
-  };
+  perp_contact_setup full = *setup;
+  full.dim = model->dim;
+  full.lcp = &parts->lcp;
   *out = NULL;
   PERP_TRY(contacts_parts_serves(ctx, model, parts, rows));
-  return perp_islands_create(ctx, model, kind, parts->contact.opts, &setup, threads, rows, out);
+  return perp_islands_create(ctx, model, kind, parts->contact.opts, &full, threads, rows, out);
 }

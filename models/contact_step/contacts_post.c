@@ -44,8 +44,11 @@ static perp_status open_islands(perp_ctx *ctx, perp_contact_post *p, const perp_
   perp_parts normals = *parts;
   normals.contact = (perp_spec){ 0 };
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &normals.contact));
-  perp_status status = perp_contacts_islands(ctx, p->model, &normals, p->o.tol, p->o.tol_data,
-                                             p->o.threads, p->o.rows, &p->islands);
+  const perp_contact_setup setup = { .tol = p->o.tol,
+                                     .tol_data = p->o.tol_data,
+                                     .budget = p->o.budget };
+  perp_status status = perp_contacts_islands(ctx, p->model, &normals, &setup, p->o.threads,
+                                             p->o.rows, &p->islands);
   perp_spec_free(&normals.contact);
   return status;
 }
@@ -203,7 +206,7 @@ perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constraine
   perp_twists(model, k->e, v, p->free);
   for (int i = 0; i < n; i++) {
     const perp_contact *x = &contact[i];
-    const double speed = perp_contact_speed(model->dim, k->e, x, p->free);
+    const double speed = perp_contact_speed(model->dim, k->e, x, 0, p->free);
     p->kept[i] = x->gap <= closed && !(x->e > 0 && speed < -p->o.threshold);
     approach |= p->kept[i] && speed < -slow;
   }

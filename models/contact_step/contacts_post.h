@@ -23,11 +23,11 @@ perp_status perp_contact_stab(perp_ctx *ctx, const perp_parts *parts, const perp
 typedef struct perp_contact_post perp_contact_post;
 
 typedef struct perp_contact_post_setup {
-  double tol, tol_data; /* of the problems */
-  double slop;          /* m: penetration up to this is an error of solutions, and left alone */
-  double size;          /* m: of the largest body */
-  double slow;          /* m/s: approaches up to this likewise, */
-  double threshold;     /* m/s: and approaches with restitution that are faster, to bounce */
+  double tol, tol_data, budget; /* of the problems, as perp_contact_setup has them */
+  double slop;      /* m: penetration up to this is an error of solutions, and left alone */
+  double size;      /* m: of the largest body */
+  double slow;      /* m/s: approaches up to this likewise, */
+  double threshold; /* m/s: and approaches with restitution that are faster, to bounce */
   int threads;
   bool rows;         /* joints are rows, see islands.h */
   perp_sleep *sleep; /* those asleep stay where they are; NULL: nobody sleeps */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside contacts.c, contacts_choose.c and contacts_memory.c. */
+/* Inside contacts.c, contacts_carry.c, contacts_choose.c and contacts_memory.c. */
 #ifndef PERP_CONTACTS_PRIVATE_H
 #define PERP_CONTACTS_PRIVATE_H
 
@@ -15,6 +15,12 @@ typedef struct perp_contact_memory {
   double at[3]; /* in the frame of a moving body of the contact */
   unsigned char fresh, used;
 } perp_contact_memory;
+
+/* a contact as its bodies have it; who turns with neither body has it in the axes of the world */
+typedef struct perp_contact_carry {
+  double arm[2][3], n[3];
+  signed char turns; /* side whose body the normal turns with, -1: none */
+} perp_contact_carry;
 
 struct perp_contacts {
   const perp_model *model;
@@ -33,20 +39,37 @@ struct perp_contacts {
   double margin, margin_ahead; /* m: of the contacts of the step, and of those ahead */
   perp_sleep *sleep;           /* NULL: nobody sleeps */
   double slop;                 /* m, see bias_of */
-  double *reach;               /* [bodies] from the centre of mass to the end of its shapes */
-  bool *ball;                  /* [shapes] a sphere: one contact at most, always of one name */
-  double *f;                   /* [nv] right-hand side without contacts */
-  double *before_step, *free;  /* [6 bodies] twists, see islands.h */
+  double
+      relaxed; /* largest mu, where the law lets contacts part by mu times their sliding; else 0 */
+  double *reach; /* [bodies] from the centre of mass to the end of its shapes */
+  bool *ball;    /* [shapes] a sphere: one contact at most, always of one name */
+  bool second;   /* further solves for the velocity that is kept, at least in some parts */
+  perp_contact_part part;
+  double *v_kept; /* [nv] with second: that velocity, when it is not the one that moves positions */
+  bool keeps;     /* it is not */
+  double *moving; /* [nv] with second: the one that does */
+  double *f;      /* [nv] right-hand side without contacts */
+  double *before_step, *free; /* [6 bodies] twists, see islands.h */
   /* contacts of the step */
   const perp_contact *contact;
+  const perp_contact *found; /* the same where they were found */
   int n;
   double h; /* of the step of these impulses */
   /* as many as there ever were */
   int cap;
-  double *impulse;                     /* [3 n] world */
-  double *slip;                        /* [n] */
-  unsigned char *kept;                 /* [n] */
-  unsigned char *fresh;                /* [n] */
+  double *impulse;      /* [3 n] world */
+  double *slip;         /* [n] */
+  unsigned char *kept;  /* [n] */
+  unsigned char *fresh; /* [n] */
+  uint64_t *origin;     /* [n] see contact.h */
+  /* with substeps: */
+  perp_contact *carried;     /* [n] */
+  perp_contact_carry *carry; /* [n] */
+  double *total;             /* [3 n] impulses of all parts */
+  /* with second: */
+  double *approach,
+      *reached;   /* [n] speed along n at the start of the step, gap at the end of the part */
+  bool *rebounds; /* [n] */
   perp_contact_memory *before, *after; /* [n_before], [n] */
   int n_before;
   perp_arena grown;
@@ -79,10 +102,19 @@ int perp_contacts_choose(perp_contacts *c, const perp_eval *e, double h, const d
 /* Wakes whom a kept contact reaches; anybody? */
 bool perp_contacts_wake(perp_contacts *c);
 
+/* ---- contacts_carry.c ------------------------------------------------------------------------ */
+
+/* The contacts of the first part, at k->e, are those to be carried. */
+void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e);
+/* The contacts where the bodies have taken them. */
+void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e);
+
 /* ---- contacts_memory.c ----------------------------------------------------------------------- */
 
 /* Guesses of the contacts at hand from the impulses of the step before, scaled to the step h. */
 void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h);
+/* The same of a part of a step from the part before. */
+void perp_contacts_recall_part(perp_contacts *c, double h);
 /* Keeps the impulses of the step for the next one, and those of pairs asleep. */
 void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h);
 

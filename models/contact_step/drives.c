@@ -13,7 +13,7 @@ struct perp_drives {
   const perp_model *model;
   perp_lcp_solver *lcp; /* NULL: the problems are solved elsewhere */
   const char *named;    /* it */
-  double tol_data;
+  double tol_data, budget;
   perp_contact_count count;
   perp_contact_observer *observer;
   void *user;
@@ -69,9 +69,11 @@ perp_status perp_drives_check(perp_ctx *ctx, const perp_model *m, perp_level lev
 }
 
 perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                               double tol_data, perp_drives **out)
+                               double tol_data, double budget, perp_drives **out)
 {
-  perp_drives like = { .model = model, .named = parts->lcp.d->name, .tol_data = tol_data };
+  perp_drives like = {
+    .model = model, .named = parts->lcp.d->name, .tol_data = tol_data, .budget = budget
+  };
   void *ws;
   *out = NULL;
   PERP_TRY(perp_drives_check(ctx, model, PERP_LEVEL_VELOCITY, parts->lcp.d));
@@ -242,22 +244,23 @@ bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const doubl
     return true;
   }
   if (!drives_form(d, k)) return false;
-  const perp_lcp problem = { .n = d->n,
-                             .A = d->A,
-                             .lda = d->n,
-                             .b = d->b,
-                             .lo = d->lo,
-                             .hi = d->hi,
-                             .unit = d->unit,
-                             .tol_data = d->tol_data,
-                             .brief = true };
+  perp_lcp problem = { .n = d->n,
+                       .A = d->A,
+                       .lda = d->n,
+                       .b = d->b,
+                       .lo = d->lo,
+                       .hi = d->hi,
+                       .unit = d->unit,
+                       .tol_data = d->tol_data,
+                       .brief = true };
   perp_stats stats = { 0 };
+  problem.work = perp_lcp_afford(&problem, d->budget);
   memset(d->lambda, 0, (size_t)d->n * sizeof *d->lambda);
   k->status = perp_lcp_solve(k->ctx, d->lcp, &problem, TOLERANCE, d->lambda, d->w, NULL, &stats);
   if (k->status != PERP_OK) return false;
   if (d->n > d->count.rows) d->count.rows = d->n;
   perp_contact_count_solve(&d->count, d->named, &stats);
-  if (d->observer != NULL) d->observer(d->user, &problem, d->lambda, &stats);
+  if (d->observer != NULL) d->observer(d->user, NULL, &problem, d->lambda, &stats);
   if (stats.reason != PERP_SWEEPS_DONE) k->reason = stats.reason;
   if (stats.reason < 0 && stats.reason != PERP_SWEEPS_DONE) return false;
   for (int r = 0; r < d->n; r++) {

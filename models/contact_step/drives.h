@@ -33,10 +33,10 @@ perp_status perp_drives_check(perp_ctx *ctx, const perp_model *model, perp_level
                               const perp_desc *lcp);
 
 /* parts->lcp must be set.  tol_data: what rows may leave in units of the data (lcp.h), as velocities, those of angles
- * times the size of the model; 0: not looked at.  PERP_ERR_UNSUPPORTED: the lcp does not serve the bounds of these
+ * times the size of the model; 0: not looked at.  budget: of a problem (perp_lcp_afford).  PERP_ERR_UNSUPPORTED: the lcp does not serve the bounds of these
  * drives.  Allocates all. */
 perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                               double tol_data, perp_drives **out);
+                               double tol_data, double budget, perp_drives **out);
 void perp_drives_destroy(perp_drives *d); /* NULL is fine */
 void perp_drives_restart(perp_drives *d);
 /* Impulses of the step h from velocity v.  k: evaluated and factored at the start, k->f = M v + h f, k->a =

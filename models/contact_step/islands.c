@@ -188,10 +188,19 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
   const int nc = islands_number(s, i, CONTACTS), contact = p->first[CONTACTS];
   const int bounded = islands_number(s, i, BOUNDED);
   const size_t first = islands_first_row(s, i), further = islands_first_further(s, i);
-  const bool soft = task->softness > 0 || bounded > 0 ||
+  const bool soft = task->softness > 0 || task->part != NULL || bounded > 0 ||
                     (k->e->blocks.s != NULL && islands_number(s, i, JOINTS) > 0);
   perp_blocks F = islands_blocks(s, i, soft);
   F.threads = nc >= TEAM_CONTACTS ? own->ctx.threads : 1;
+  const perp_contact_place place = { .contact = task->contact,
+                                     .order = s->order + contact,
+                                     .frame = s->frame + 6 * (size_t)contact,
+                                     .origin = task->origin,
+                                     .nc = nc,
+                                     .rows = s->r,
+                                     .h = task->h,
+                                     .call = s->calls,
+                                     .island = i };
   perp_contact_island problem = { .nc = nc,
                                   .joints = islands_further(s, i),
                                   .row_lo = s->row_lo + further,
@@ -202,7 +211,8 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
                                   .lda = F.m,
                                   .diag = s->diagonal + first,
                                   .b = s->b + first,
-                                  .reuse = task->reuse };
+                                  .reuse = task->reuse,
+                                  .place = &place };
   for (int l = p->first[BODIES]; l < p[1].first[BODIES]; l++) problem.mass += s->mass[s->bodies[l]];
   for (int c = 0; c < nc && task->fresh != NULL; c++)
     if (task->fresh[s->order[contact + c]]) problem.reuse = 0.1 * task->reuse;
@@ -311,6 +321,7 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   const int threads = s->observed || k->ctx->trace != NULL ? 1 : s->threads;
   k->status = perp_islands_room(k->ctx, s, task->n);
   if (k->status != PERP_OK) return false;
+  s->calls++;
   perp_islands_partition(s, task);
   k->status = islands_reserve_dense(k->ctx, s);
   if (k->status != PERP_OK) return false;

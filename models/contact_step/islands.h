@@ -44,8 +44,10 @@ typedef struct perp_island_task {
   double h;
   /* twists [6 bodies] at the start of the step, and without contact impulses (of k->a) */
   const double *before, *free;
-  bool align;           /* first tangent along the sliding of k->a */
-  double softness;      /* of normal rows */
+  bool align;      /* first tangent along the sliding of k->a */
+  double softness; /* of normal rows, */
+  perp_island_bias
+      *part;            /* and what they have beside, in parts of their A_ii without any; NULL: 0 */
   perp_island_row *row; /* [n_rows] at most two for each drive of the model */
   int n_rows;
   perp_island_bias *bias, *restitution; /* NULL: 0; restitution: Poisson's law */
@@ -56,6 +58,7 @@ typedef struct perp_island_task {
    * with the rule for its friction (see contact.h, not PERP_SLIDING_AUTO).  All problems are then dense. */
   const double *offset, *sliding;
   int rule;
+  const uint64_t *origin; /* [n] for observers, see contact.h; NULL */
 } perp_island_task;
 
 /* rows: joints of an island become free rows of its problem, instead of being eliminated. */
@@ -94,7 +97,8 @@ void perp_twists(const perp_model *model, const perp_eval *e, const double *v, d
 /* The same of one body. */
 void perp_twist(const perp_model *model, const perp_eval *e, int body, const double *v,
                 double *twist);
-/* Velocity of b relative to a at a contact, along its normal. */
-double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, const double *twist);
+/* Velocity of b relative to a at a contact, along its normal, less mu times that along the surface. */
+double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, double mu,
+                          const double *twist);
 
 #endif

@@ -35,6 +35,7 @@ struct perp_islands {
   lane *lanes;
   perp_contact_count count;
   bool observed;
+  int64_t calls; /* of perp_islands_solve */
   /* of fixed size */
   int *joint_root;         /* [bodies] representative by joints alone */
   int *joint_body;         /* [joints] a moving body of it */

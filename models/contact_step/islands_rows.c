@@ -60,13 +60,16 @@ PERP_INLINE void islands_rows_relative(const perp_contact *x, const arms *at, co
   }
 }
 
-double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, const double *twist)
+double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, double mu,
+                          const double *twist)
 {
   double u[3];
   arms at;
   arms_of(dim, e, x, &at);
   islands_rows_relative(x, &at, twist, u);
-  return perp_dot(3, x->n, u);
+  const double normal = perp_dot(3, x->n, u);
+  if (!(mu > 0)) return normal;
+  return normal - mu * sqrt(fmax(0, perp_dot(3, u, u) - normal * normal));
 }
 
 /* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x) made
@@ -251,6 +254,11 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
     body_rows(dim, r, &e->pose[body], &model->inertia[body], arm.r[side], side == 0 ? -1 : 1, &D, J,
               &diagonal);
     J += r * (dim == 3 ? 6 : 3);
+  }
+  if (task->part != NULL) {
+    const double part = task->part(task->user, contact, task->h, before, free) * diagonal[0];
+    soft[0] += part;
+    diagonal[0] += part;
   }
   for (int q = 0; q < r && !p->eliminate; q++) s->diagonal[row + (size_t)q] = diagonal[q];
 }

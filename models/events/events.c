@@ -77,15 +77,25 @@ static perp_status choose_rule(perp_ctx *ctx, perp_events *s, const perp_desc *l
 static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts *parts)
 {
   const perp_event_opts *o = &s->o;
+  const perp_contact_setup solving = { .tol = o->tol,
+                                       .tol_data = o->tol_data,
+                                       .budget = o->budget };
   perp_parts alone = *parts;
   if (s->model->n_shapes > 0) {
+    if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
+      return PERP_FAIL(
+          ctx, PERP_ERR_UNSUPPORTED,
+          "contact %s is a law of time steps: on the acceleration level what begins to "
+          "slide would leave the surface; take --formulation velocity, or --contact "
+          "polyhedral",
+          parts->contact.d->name);
     PERP_TRY(choose_rule(ctx, s, parts->lcp.d));
     PERP_TRY(perp_collision_create(ctx, s->model, s->margin, &s->collision));
-    PERP_TRY(perp_contacts_islands(ctx, s->model, parts, o->tol, o->tol_data, o->threads, false,
-                                   &s->islands));
+    PERP_TRY(perp_contacts_islands(ctx, s->model, parts, &solving, o->threads, false, &s->islands));
     PERP_TRY(perp_contact_stab(ctx, parts, &s->stab, &s->stab_ws));
     const perp_contact_post_setup setup = { .tol = o->tol,
                                             .tol_data = o->tol_data,
+                                            .budget = o->budget,
                                             .slop = s->tol,
                                             .size = s->size,
                                             .slow = SLOW * o->rest,
@@ -95,8 +105,8 @@ static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts
   }
   alone.contact = (perp_spec){ 0 };
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_contact, "frictionless", &alone.contact));
-  perp_status status = perp_contacts_islands(ctx, s->model, &alone, o->tol, o->tol_data, o->threads,
-                                             false, &s->islands);
+  perp_status status = perp_contacts_islands(ctx, s->model, &alone, &solving, o->threads, false,
+                                             &s->islands);
   perp_spec_free(&alone.contact);
   return status;
 }

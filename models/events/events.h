@@ -34,7 +34,7 @@
 #include "models/contact_step/contacts.h"
 
 typedef struct perp_event_opts {
-  double threshold, slip, gap, rest, locate, tol, tol_data;
+  double threshold, slip, gap, rest, locate, tol, tol_data, budget;
   int impact, order, sliding, bisections, threads, critical;
   bool warm;
 } perp_event_opts;
@@ -75,6 +75,7 @@ extern const char *const perp_critical_names[];
       PERP_REAL(perp_event_opts, tol_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                          \
                 "largest residual of a row of a solution as a velocity (acceleration), over the "  \
                 "largest |b| of its island"),                                                      \
+      PERP_REAL(perp_event_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),      \
       PERP_BOOL(perp_event_opts, warm, true, "guess: the forces of the evaluation before"),        \
       PERP_INT(perp_event_opts, threads, 1, 1, 256, "islands solved at the same time")
 

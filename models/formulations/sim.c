@@ -45,8 +45,9 @@ static perp_spec *sim_part(perp_parts *p, int i, perp_kind *kind)
   return specs[i];
 }
 
-/* The fastest exact solver of symmetric boxes: Dantzig's method after block rounds, which leave it little to do. */
-static const char SYMMETRIC[] = "dantzig:start=bpp";
+/* Symmetric boxes: what chooses.  Few rows it gives to Dantzig's method after block rounds, the fastest exact one; more,
+ * whose cost has no bound there, to methods that go by what they spend. */
+static const char SYMMETRIC[] = "auto";
 
 /* On the acceleration level the matrix of sliding contacts is not symmetric. */
 static const char *lcp_for(const perp_spec *contact, bool accelerations)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const double TOL_DATA = 1e-6; /* where no options say it */
+static const double CUT = 1e-8;      /* of a step: rounding of its end */
 
 static perp_ode_answer stepping_deriv(void *user, double t, double h, const double *q,
                                       const double *v, bool intermediate, double *qdot, double *a)
@@ -28,7 +29,10 @@ static perp_ode_answer stepping_deriv(void *user, double t, double h, const doub
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
   if (w->contacts != NULL) {
-    if (!perp_contacts_step(w->contacts, k, w->drives, h, v)) return PERP_ODE_FAILED;
+    const perp_contact_part part = { .first = w->part == 0,
+                                     .last = w->part + 1 == w->parts || t + h >= w->t_max - CUT * h,
+                                     .whole = w->parts * h };
+    if (!perp_contacts_step(w->contacts, k, w->drives, &part, h, v)) return PERP_ODE_FAILED;
   } else if (w->drives != NULL && !perp_drives_step(w->drives, k, h, v)) {
     return PERP_ODE_FAILED;
   }
@@ -42,7 +46,9 @@ static perp_ode_answer stepping_deriv(void *user, double t, double h, const doub
 static perp_ode_answer stepping_accept(void *user, double t, double *q, double *v)
 {
   perp_stepping *w = user;
+  const bool kept = w->contacts != NULL && perp_contacts_velocity(w->contacts, v);
   perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
+  if (kept && answer == PERP_ODE_OK) answer = PERP_ODE_CHANGED;
   for (int i = 0; i < w->k.model->m && w->h > 0; i++) {
     w->lambda[i] += w->k.impulse[i] / w->h;
     if (w->k.impulse[i] != 0) w->unknown = 0;
@@ -59,6 +65,8 @@ void perp_stepping_layout(void *ws, perp_arena *a)
   perp_constrained_layout(&w->k, model, a);
   w->q = PERP_CARVE(a, double, model->nq);
   w->lambda = PERP_CARVE(a, double, model->m);
+  w->lambda_sum = PERP_CARVE(a, double, w->parts > 1 ? model->m : 0);
+  w->drive_sum = PERP_CARVE(a, double, w->parts > 1 ? model->n_drives : 0);
 }
 
 void perp_stepping_destroy(void *ws)
@@ -85,8 +93,8 @@ static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_par
   if (model->n_shapes > 0) PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
   if (model->n_drives > 0)
     PERP_TRY(perp_drives_create(ctx, model, parts, contact != NULL ? contact->tol_data : TOL_DATA,
-                                &w->drives));
-  return perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+                                contact != NULL ? contact->budget : PERP_STEP_BUDGET, &w->drives));
+  return perp_ode_create(ctx, &parts->ode, &w->sys, h / w->parts, &w->ode);
 }
 
 perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
@@ -100,6 +108,7 @@ perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const p
                      "symplectic-euler): '%s' takes more; use formulation acceleration with it",
                      parts->formulation.d->name, parts->ode.d->name);
   like->k.model = model;
+  like->parts = contact != NULL ? contact->substeps : 1;
   PERP_TRY(perp_workspace_create(ctx, parts->formulation.d->name, like, size, layout, ws));
   const perp_status status = stepping_open(ctx, *ws, parts, contact, h);
   if (status == PERP_OK) return PERP_OK;
@@ -127,14 +136,50 @@ perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const doubl
   return perp_ode_restart(ctx, w->ode, t, w->q, v);
 }
 
+/* Impulses of the part that was made. */
+static void stepping_add(perp_stepping *w)
+{
+  const perp_model *model = w->k.model;
+  for (int i = 0; i < model->m; i++) w->lambda_sum[i] += w->h * w->lambda[i];
+  for (int i = 0; i < model->n_drives; i++)
+    w->drive_sum[i] += w->h * perp_drives_forces(w->drives)[i];
+}
+
+/* A step of so many parts, each a step of the ode; forces are their means. */
+static perp_status stepping_parts(perp_ctx *ctx, perp_stepping *w, double t_max,
+                                  perp_step_info *info)
+{
+  const perp_model *model = w->k.model;
+  const double start = perp_ode_time(w->ode);
+  memset(w->lambda_sum, 0, (size_t)model->m * sizeof *w->lambda_sum);
+  memset(w->drive_sum, 0, (size_t)model->n_drives * sizeof *w->drive_sum);
+  for (w->part = 0; w->part < w->parts; w->part++) {
+    PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+    if (info->reason < 0) break;
+    stepping_add(w);
+    if (perp_ode_time(w->ode) >= t_max) break;
+  }
+  const double h = perp_ode_time(w->ode) - start;
+  if (!(h > 0)) return PERP_OK;
+  for (int i = 0; i < model->m; i++) w->lambda_sum[i] /= h;
+  for (int i = 0; i < model->n_drives; i++) w->drive_sum[i] /= h;
+  w->steps.h_least = w->steps.steps == 0 ? h : fmin(w->steps.h_least, h);
+  w->steps.h_most = fmax(w->steps.h_most, h);
+  w->steps.steps++;
+  return PERP_OK;
+}
+
 perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   perp_stepping *w = ws;
-  PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
-  info->lambda = w->unknown > 0 ? NULL : w->lambda;
+  const bool parted = w->parts > 1;
+  w->t_max = t_max;
+  PERP_TRY(parted ? stepping_parts(ctx, w, t_max, info)
+                  : perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+  info->lambda = w->unknown > 0 ? NULL : parted ? w->lambda_sum : w->lambda;
   w->unknown -= w->unknown > 0;
   if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
-  if (w->drives != NULL) info->drive = perp_drives_forces(w->drives);
+  if (w->drives != NULL) info->drive = parted ? w->drive_sum : perp_drives_forces(w->drives);
   return PERP_OK;
 }
 
@@ -149,7 +194,14 @@ void perp_stepping_state(const void *ws, double *t, const double **q, const doub
 void perp_stepping_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const perp_stepping *w = ws;
-  if (ode != NULL) *ode = *perp_ode_count(w->ode);
+  if (ode != NULL) {
+    *ode = *perp_ode_count(w->ode);
+    if (w->parts > 1) {
+      ode->steps = w->steps.steps;
+      ode->h_least = w->steps.h_least;
+      ode->h_most = w->steps.h_most;
+    }
+  }
   if (kkt != NULL) *kkt = w->k.count;
 }
 

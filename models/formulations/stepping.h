@@ -16,8 +16,13 @@ typedef struct perp_stepping {
   perp_ode *ode;
   double *q;      /* [nq] start of a restart */
   double *lambda; /* [m] force of the step: the impulses of its solve and of projections over h */
-  double h;       /* of the step, 0 before the first */
-  int unknown;    /* steps whose lambda is not the force, see stepping.c */
+  double h;       /* of the step or its part, 0 before the first */
+  /* Parts of a step (substeps), each a step of the ode. */
+  int parts, part;                /* how many, and which is made */
+  double t_max;                   /* not beyond it */
+  double *lambda_sum, *drive_sum; /* [m], [drives] impulses of the parts */
+  perp_ode_counters steps;        /* of whole steps: steps, h_least, h_most */
+  int unknown;                    /* steps whose lambda is not the force, see stepping.c */
   /* Before the joints are solved for in a step h from v: k is evaluated at its start, k.f = M v + h f, k.c = 0
    * before the feedback of the stabilization.  NULL: nothing to do. */
   void (*prepare)(struct perp_stepping *w, double h, const double *v);

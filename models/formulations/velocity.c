@@ -34,6 +34,14 @@
  * drives.h; in models with shapes they are further rows of the problems of the islands.  Joints with stiffness
  * or damping: soft rows, see model.h.
  *
+ * substeps = n makes a step of n parts h / n, each with the equations above from the state and the impulses of the part
+ * before; contacts are found once and go with their bodies (contacts_carry.c).  With a few sweeps each of an iterative lcp that is
+ * Macklin's "small steps" (Macklin et al. 2019): a problem of a shorter step is a better use of a sweep than another
+ * sweep, as what a sweep leaves undone moves bodies by h^2 / n^2.  Forces that are reported are the means of the parts, joints, drives and feedback are
+ * those of a step h / n, the stabilization corrects contacts at the end of the step, and so does restitution.
+ *
+ * frequency makes contacts soft, and relax takes out the velocity that they push with: see contacts.c.
+ *
  * The turn of a body from its gyroscopic torque is found first, by the implicit midpoint without forces, and keeps
  * its energy and |L| at any speed (models/multibody/gyro.c); gyro = explicit takes the torque at the start of the step.
  *
@@ -62,7 +70,8 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
 const perp_formulation_desc perp_formulation_velocity = {
   .d = { .name = "velocity",
          .summary = "time stepping: constraints on the velocity at the end of the step, impulses",
-         .reference = "Vondrak 2005, sections 6.3 and 6.4.2; STAR 2012, section 3.1.5",
+         .reference = "Vondrak 2005, sections 6.3 and 6.4.2; STAR 2012, section 3.1.5; substeps: "
+                      "Macklin et al. 2019",
          .equation = "M v+ = M v + h f + J' lambda,  J v+ + S lambda = feedback",
          PERP_OPTIONS(options, opts),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |

@@ -396,6 +396,13 @@ static perp_status groups_create(perp_ctx *ctx, perp_model *model, const perp_pa
   const opts *o = parts->formulation.opts;
   workspace like = { .all = { .model = model, .h = h, .travel = o->travel, .still = o->still },
                      .o = *o };
+  if (parts->contact.d != NULL && (parts->contact.d->caps & PERP_CONTACT_RELAXED) &&
+      !(o->margin > 0))
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "groups: bodies that slide on each other under contact %s are mu |v| h apart, and "
+        "would be parted; give groups a margin (m) above that, or take --contact polyhedral",
+        parts->contact.d->name);
   PERP_TRY(perp_workspace_create(ctx, "groups", &like, sizeof like, groups_layout, ws));
   workspace *w = *ws;
   for (int b = 0; b < model->n_bodies; b++) w->group_of[b] = -1;

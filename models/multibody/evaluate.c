@@ -139,6 +139,18 @@ const perp_shape_def *perp_model_shape(const perp_model *model, int i)
 {
   return &model->shape_def[i];
 }
+int perp_model_force_elements(const perp_model *model)
+{
+  return model->n_forces;
+}
+const perp_force_def *perp_model_force_element(const perp_model *model, int i)
+{
+  return &model->force_def[i];
+}
+double perp_model_gravity_of(const perp_model *model)
+{
+  return model->gravity;
+}
 int perp_model_nq(const perp_model *model)
 {
   return model->nq;

@@ -13,8 +13,10 @@
  * The tensor: Vondrak 2005, eq. 5.13; of particles it would be Cline 2002, eq. 2.13. */
 #include "models/kinematics/kinematics.h"
 #include "models/multibody/model.h"
+#include "models/shapes/shapes_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static perp_mass mass_diagonal(double m, double ixx, double iyy, double izz)
 {
@@ -140,4 +142,44 @@ perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vert
       mass->inertia[i + 3 * j] = (i == j ? trace : 0) -
                                  0.5 * (second[i + 3 * j] + second[j + 3 * i]);
   return PERP_OK;
+}
+
+/* sums over edges of the triangles (0, a, b) */
+void perp_polygon_moments(int n, const double *c, double *area, double centroid[2], double *polar)
+{
+  double A = 0, sx = 0, sy = 0, J = 0;
+  const double x0 = c[0], y0 = c[1]; /* relative to a corner, so that far polygons lose nothing */
+  for (int i = 0; i < n; i++) {
+    const double *a = c + 2 * i, *b = c + 2 * ((i + 1) % n);
+    const double ax = a[0] - x0, ay = a[1] - y0, bx = b[0] - x0, by = b[1] - y0;
+    const double D = ax * by - ay * bx;
+    A += D / 2;
+    sx += D / 6 * (ax + bx);
+    sy += D / 6 * (ay + by);
+    J += D / 12 * (ax * ax + ax * bx + bx * bx + ay * ay + ay * by + by * by);
+  }
+  sx /= A, sy /= A;
+  *area = A;
+  centroid[0] = x0 + sx;
+  centroid[1] = y0 + sy;
+  *polar = J - A * (sx * sx + sy * sy);
+}
+
+perp_status perp_mass_hull(perp_ctx *ctx, double density, const double *vertices, int n_vertices,
+                           perp_mass *mass, double centroid[3])
+{
+  perp_hull *hull;
+  PERP_TRY(perp_hull_create(ctx, 3, vertices, 3, n_vertices, "polytope", &hull));
+  int n = 0, *t = malloc(3 * (size_t)hull->n_half * sizeof *t); /* fans of the faces */
+  for (int f = 0; t != NULL && f < hull->n_faces; f++)
+    for (int k = hull->start[f] + 1; k + 1 < hull->start[f + 1]; k++) {
+      const int corner[3] = { hull->loop[hull->start[f]], hull->loop[k], hull->loop[k + 1] };
+      memcpy(t + 3 * n++, corner, sizeof corner);
+    }
+  const perp_status status = t == NULL ? PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a polytope")
+                                       : perp_mass_polytope(ctx, density, hull->v, hull->n_vertices,
+                                                            t, n, mass, centroid);
+  free(t);
+  free(hull);
+  return status;
 }

@@ -53,6 +53,14 @@ perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vert
                                int n_vertices, const int *triangles, int n_triangles,
                                perp_mass *mass, double centroid[3]);
 
+/* The same of the convex hull of vertices [3 n_vertices], without triangles. */
+perp_status perp_mass_hull(perp_ctx *ctx, double density, const double *vertices, int n_vertices,
+                           perp_mass *mass, double centroid[3]);
+/* Area, centroid and second moment about the centroid (int r^2 dA) of a simple polygon with corners [2 n],
+ * counter-clockwise. */
+void perp_polygon_moments(int n, const double *corners, double *area, double centroid[2],
+                          double *polar);
+
 typedef struct perp_body_def {
   const char *name; /* may be NULL */
   perp_mass mass;
@@ -257,6 +265,9 @@ const double *perp_model_v0(const perp_model *model); /* [nv] */
 const perp_body_def *perp_model_body(const perp_model *model, int i);
 const perp_joint_def *perp_model_joint(const perp_model *model, int i);
 const perp_shape_def *perp_model_shape(const perp_model *model, int i);
+int perp_model_force_elements(const perp_model *model);
+const perp_force_def *perp_model_force_element(const perp_model *model, int i);
+double perp_model_gravity_of(const perp_model *model);
 /* First row of joint i and its number of rows. */
 int perp_model_joint_row(const perp_model *model, int i, int *rows);
 

@@ -3,17 +3,10 @@
 #ifndef PERP_SCENE_BUILD_H
 #define PERP_SCENE_BUILD_H
 
-#include "models/scenes/scene.h"
+#include "models/scenes/gauges.h"
+#include "models/scenes/truths.h"
 
 /* ---- truths ---------------------------------------------------------------------------------- */
-
-/* Add a truth that answers at any time, from a copy of user [size bytes]. */
-typedef void perp_truth_state(void *user, double t, double *q, double *v);
-perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double uncertainty,
-                           perp_truth_state *state, const void *user, size_t size);
-
-/* The initial state of the model, finished, in which it stays at rest. */
-perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what);
 
 /* Rows of a reference file, as text with all its digits: see tests/data/reference/README.md. names
  * [n]: the columns that are wanted.  map turns their values at one time into (q, v), with a copy of
@@ -23,12 +16,11 @@ perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, 
                             int n, const char *const *names, perp_truth_map *map, const void *user,
                             size_t size);
 
-/* The scene integrated in joint coordinates: formulation reduced, gsl:rk8pd with tolerance 1e-13,
- * made when first asked.  The model must be finished. */
-perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty);
-
-/* Room for one more truth, with its `what`; NULL and an error: there is none. */
-perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what);
+/* Tables of states: n rows of 1 + width numbers, each with its time first, which ascends.  A run reaches a time t_k as
+ * k h: rounding leaves it as close to the grid as perp_truth_same asks.  The first row that is not before t; n: there is
+ * none.  O(log n). */
+bool perp_truth_same(double t, double grid);
+int perp_truth_first(const double *row, int n, int width, double t);
 
 /* Which truths a scene with a choice attaches: option `truth` of such scenes. */
 enum { PERP_TRUTH_AUTO, PERP_TRUTH_FILE, PERP_TRUTH_REDUCED, PERP_TRUTH_NONE };
@@ -67,11 +59,6 @@ perp_joint_def perp_scene_joint(perp_joint_kind kind, const char *name, int a, i
 
 /* (x, y, height) to coordinates: in the plane y is left out. */
 void perp_scene_point(int dim, const double p[3], double x[3]);
-/* One body that moves in the vertical plane: centre of mass (x, height), angle from +x to the
- * height, and their rates. */
-typedef struct perp_planar {
-  double x, height, angle, vx, vheight, rate;
-} perp_planar;
 /* To the coordinates and rates of body b in (q, v). */
 void perp_planar_state(int dim, int b, const perp_planar *p, double *q, double *v);
 /* The definition of a body that is in the state of body b of (q, v). */

@@ -11,7 +11,8 @@ perp_status perp_scene_create(perp_ctx *ctx, const perp_spec *spec, perp_scene *
 {
   *scene = (perp_scene){ .tip_body = PERP_WORLD };
   const perp_scene_desc *d = (const perp_scene_desc *)spec->d;
-  perp_status status = d->build(ctx, spec->opts, scene);
+  perp_status status = d->build_from != NULL ? d->build_from(ctx, d->data, spec->opts, scene)
+                                             : d->build(ctx, spec->opts, scene);
   if (status != PERP_OK) perp_scene_destroy(scene);
   return status;
 }

@@ -81,6 +81,9 @@ typedef struct perp_scene {
 typedef struct perp_scene_desc {
   perp_desc d;
   perp_status (*build)(perp_ctx *ctx, const void *opts, perp_scene *scene);
+  /* Instead of build, of a scene that is data: build_from with `data`, which the descriptor owns. */
+  perp_status (*build_from)(perp_ctx *ctx, const void *data, const void *opts, perp_scene *scene);
+  const void *data;
 } perp_scene_desc;
 
 /* Build the scene that spec (kind scene) names.  Reference files are looked for in

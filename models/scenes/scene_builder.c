@@ -144,27 +144,6 @@ int perp_build_needle(perp_builder *y, const char *name, double m, double half, 
   return perp_build_solid(y, &def, &needle, p, tilt, 0);
 }
 
-/* sums over edges of the triangles (0, a, b) */
-void perp_polygon_moments(int n, const double *c, double *area, double centroid[2], double *polar)
-{
-  double A = 0, sx = 0, sy = 0, J = 0;
-  const double x0 = c[0], y0 = c[1]; /* relative to a corner, so that far polygons lose nothing */
-  for (int i = 0; i < n; i++) {
-    const double *a = c + 2 * i, *b = c + 2 * ((i + 1) % n);
-    const double ax = a[0] - x0, ay = a[1] - y0, bx = b[0] - x0, by = b[1] - y0;
-    const double D = ax * by - ay * bx;
-    A += D / 2;
-    sx += D / 6 * (ax + bx);
-    sy += D / 6 * (ay + by);
-    J += D / 12 * (ax * ax + ax * bx + bx * bx + ay * ay + ay * by + by * by);
-  }
-  sx /= A, sy /= A;
-  *area = A;
-  centroid[0] = x0 + sx;
-  centroid[1] = y0 + sy;
-  *polar = J - A * (sx * sx + sy * sy);
-}
-
 /* mass of a prism of a polygon: (x, height) section with corners relative to its centroid, length
  * `depth` along y */
 static perp_mass scene_builder_prism(double m, int n, const double *corners, double area,

@@ -5,12 +5,15 @@
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct file_truth {
   int rows, n, nq;
-  double *row; /* [rows][1 + n]: t, then the columns that are wanted */
+  double *row; /* [rows][1 + n]: t, then the columns that are wanted; borrowed when: */
+  bool shared;
   perp_truth_map *map;
   max_align_t map_user[];
 };
@@ -20,24 +23,28 @@ static double *row_at(const struct file_truth *f, int row)
   return f->row + (size_t)row * (size_t)(1 + f->n);
 }
 
-/* A run reaches a time t_k as k h: rounding leaves it this close to the grid. */
-static bool same_time(double t, double grid)
+bool perp_truth_same(double t, double grid)
 {
-  return fabs(t - grid) <= 1e-10 * fmax(1, grid);
+  return fabs(t - grid) <= 1e-10 * fmax(1, fabs(grid));
 }
 
-static int first_at(const struct file_truth *f, double t)
+int perp_truth_first(const double *row, int n, int width, double t)
 {
-  int lo = 0, hi = f->rows; /* the first row that is not before t */
+  int lo = 0, hi = n;
   while (lo < hi) {
-    int mid = lo + (hi - lo) / 2;
-    const double grid = row_at(f, mid)[0];
-    if (grid < t && !same_time(t, grid))
+    const int mid = lo + (hi - lo) / 2;
+    const double grid = row[(size_t)mid * (size_t)(1 + width)];
+    if (grid < t && !perp_truth_same(t, grid))
       lo = mid + 1;
     else
       hi = mid;
   }
   return lo;
+}
+
+static int first_at(const struct file_truth *f, double t)
+{
+  return perp_truth_first(f->row, f->rows, f->n, t);
 }
 
 static double truth_file_next_time(void *user, double t)
@@ -51,7 +58,7 @@ static perp_status truth_file_state(void *user, perp_ctx *ctx, double t, double 
 {
   struct file_truth *f = user;
   const double *row = row_at(f, first_at(f, t));
-  if (row == row_at(f, f->rows) || !same_time(t, row[0]))
+  if (row == row_at(f, f->rows) || !perp_truth_same(t, row[0]))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the reference has no row at t = %.17g s", t);
   if (f->map != NULL) {
     f->map(f->map_user, row[0], row + 1, q, v);
@@ -65,8 +72,61 @@ static perp_status truth_file_state(void *user, perp_ctx *ctx, double t, double 
 static void truth_file_destroy(void *user)
 {
   struct file_truth *f = user;
-  free(f->row);
+  if (!f->shared) free(f->row);
   free(f);
+}
+
+/* ---- files that were read before ----------------------------------------------------------------
+ * A process that runs one short cell after the other would spend most of its time on reading digits.  What is kept
+ * stays for the life of the process; a file that is another one by now is read again. */
+
+enum { KEPT = 16 };
+static struct kept {
+  char key[640]; /* the file as the system knows it, and the columns */
+  int rows;
+  double *row;
+} kept[KEPT];
+static int n_kept;
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* "": none, it does not fit. */
+static void truth_file_key(FILE *in, int n, const char *const *names, char *key, size_t size)
+{
+  struct stat file;
+  key[0] = '\0';
+  if (fstat(fileno(in), &file) != 0) return;
+  size_t used = (size_t)snprintf(key, size, "%lld %lld %lld %lld.%09ld", (long long)file.st_dev,
+                                 (long long)file.st_ino, (long long)file.st_size,
+                                 (long long)file.st_mtim.tv_sec, file.st_mtim.tv_nsec);
+  for (int i = 0; i < n && used < size; i++)
+    used += (size_t)snprintf(key + used, size - used, ",%s", names[i]);
+  if (used >= size) key[0] = '\0';
+}
+
+static bool truth_file_known(const char *key, struct file_truth *f)
+{
+  pthread_mutex_lock(&kept_lock);
+  for (int i = 0; i < n_kept && !f->shared; i++)
+    if (strcmp(kept[i].key, key) == 0) {
+      f->rows = kept[i].rows;
+      f->row = kept[i].row;
+      f->shared = true;
+    }
+  pthread_mutex_unlock(&kept_lock);
+  return f->shared;
+}
+
+static void truth_file_keep(const char *key, struct file_truth *f)
+{
+  pthread_mutex_lock(&kept_lock);
+  if (n_kept < KEPT && key[0] != '\0') {
+    struct kept *k = &kept[n_kept++];
+    snprintf(k->key, sizeof k->key, "%s", key);
+    k->rows = f->rows;
+    k->row = f->row;
+    f->shared = true;
+  }
+  pthread_mutex_unlock(&kept_lock);
 }
 
 /* Where reference files live: see perp_scene_create. */
@@ -166,7 +226,12 @@ perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, 
     *f = (struct file_truth){ .n = n, .map = map };
     f->nq = scene->model != NULL ? perp_model_nq(scene->model) : scene->ode->nq;
     if (size > 0) memcpy(f->map_user, user, size);
-    status = truth_file_read(ctx, in, file, f, names, column, &line, &room);
+    char key[sizeof kept[0].key];
+    truth_file_key(in, n, names, key, sizeof key);
+    if (!truth_file_known(key, f)) {
+      status = truth_file_read(ctx, in, file, f, names, column, &line, &room);
+      if (status == PERP_OK) truth_file_keep(key, f);
+    }
   }
   fclose(in);
   free(column);

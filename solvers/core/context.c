@@ -60,6 +60,11 @@ static const char *const reason_names[] = {
   [PERP_NONE_WITHIN - LEAST] = "none-within",
 };
 
+int perp_abi(void)
+{
+  return PERP_ABI;
+}
+
 const char *perp_status_name(perp_status status)
 {
   const int n = sizeof status_names / sizeof *status_names;

@@ -16,7 +16,9 @@ extern "C" {
 #endif
 
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
-#define PERP_ABI 5
+#define PERP_ABI 8
+/* That of the library that is there, for those who have no compiler to ask. */
+int perp_abi(void);
 
 /* ---- three separate answers ----------------------------------------------------------------- */
 
@@ -129,7 +131,14 @@ typedef struct perp_ctx {
   uint32_t own; /* bit t: table t comes with perp */
   /* threads that a call may use inside, its own included; 0: one.  Results do not depend on it. */
   int threads;
+  /* bytes that a problem which is read or generated, or its file, may take; 0: PERP_MEMORY */
+  double memory;
+  /* Asked for a plug-in that no table has: files may describe one.  PERP_OK and *d, NULL: nor does it know the name;
+   * else an error with its message.  What it returns lives as long as the program.  NULL: nobody is asked. */
+  perp_status (*open)(struct perp_ctx *ctx, perp_kind kind, const char *name,
+                      const struct perp_desc **d);
 } perp_ctx;
+#define PERP_MEMORY 1e9
 
 /* Empty context: no error, no plug-ins, no trace.  Needs no clean-up. */
 void perp_ctx_init(perp_ctx *ctx);
@@ -258,7 +267,8 @@ perp_status perp_register_own(perp_ctx *ctx, const perp_plugin *table);
 bool perp_is_own(const perp_ctx *ctx, const perp_desc *d);
 /* The i-th plug-in of a kind, in order of registration; NULL past the end. */
 const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i);
-/* The first of that name; NULL when unknown (no error is recorded).  O(plug-ins^2): not for inner loops. */
+/* The first of that name, also one that ctx->open knows; NULL when unknown (no error is recorded).  O(plug-ins^2): not
+ * for inner loops. */
 const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name);
 
 /* A plug-in with its options: the result of reading "psor:omega=1.3,tol=1e-10". */
@@ -319,8 +329,11 @@ perp_status perp_workspace_create(perp_ctx *ctx, const char *who, void *like, si
 
 /* ---- clocks: seconds ---------------------------------------------------------------------------- */
 
-double perp_clock_wall(void);   /* monotonic; about 20 ns a call */
-double perp_clock_thread(void); /* CPU time of this thread; a system call */
+double perp_clock_wall(void); /* monotonic; about 20 ns a call */
+double
+perp_clock_thread(void); /* CPU time of this thread, and what it was charged; a system call */
+/* CPU time that another process spent for this thread: its clock has it from now on. */
+void perp_clock_charge(double seconds);
 
 /* ---- teams of threads --------------------------------------------------------------------------- */
 

@@ -59,12 +59,20 @@ const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i)
   return NULL;
 }
 
+/* *d NULL: nobody knows the name. */
+static perp_status registry_ask(perp_ctx *ctx, perp_kind kind, const char *name,
+                                const perp_desc **d)
+{
+  for (int i = 0; (*d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
+    if (strcmp((*d)->name, name) == 0) return PERP_OK;
+  return ctx->open != NULL ? ctx->open(ctx, kind, name, d) : PERP_OK;
+}
+
 const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name)
 {
+  perp_ctx quiet = *ctx;
   const perp_desc *d;
-  for (int i = 0; (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
-    if (strcmp(d->name, name) == 0) return d;
-  return NULL;
+  return registry_ask(&quiet, kind, name, &d) == PERP_OK ? d : NULL;
 }
 
 /* The package of the library that `name` is of, where nothing of it is registered; NULL: none. */
@@ -109,7 +117,7 @@ static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *n
 perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, perp_spec *spec)
 {
   *spec = (perp_spec){ 0 };
-  char name[PERP_TEXT_MAX];
+  char name[1024]; /* of a file with its folders */
   const perp_desc *d = NULL;
   const char *end = text;
   /* a name may hold colons ("gsl:rk8pd"): try ever longer prefixes */
@@ -120,7 +128,7 @@ perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, per
                        perp_kind_name(kind), text);
     memcpy(name, text, (size_t)(end - text));
     name[end - text] = '\0';
-    d = perp_find(ctx, kind, name);
+    PERP_TRY(registry_ask(ctx, kind, name, &d));
     if (d != NULL || *end == '\0') break;
     end++;
   }

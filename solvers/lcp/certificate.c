@@ -44,7 +44,8 @@ static bool is_ray(const perp_lcp *p, const double *z, double *y, double *c, dou
     perp_blocks_A(p->F, z, y, scratch + n);
   else {
     for (int i = 0; i < n; i++) y[i] = 0;
-    for (int j = 0; j < n; j++)
+    if (p->C != NULL) perp_columns_times(p->C, z, y);
+    for (int j = 0; p->A != NULL && j < n; j++)
       for (int i = 0; i < n; i++) y[i] += p->A[(size_t)i + (size_t)j * (size_t)p->lda] * z[j];
   }
   perp_lcp_absolute(p, z, false, a, c, scratch, scratch + n);

@@ -114,7 +114,7 @@ static void search_conditions(search *f, const int *friction)
       for (int c = 0; c < n; c++) e[c] = c == j;
       perp_blocks_A(p->F, e, r, inner);
     } else
-      for (int c = 0; c < n; c++) r[c] = p->A[(size_t)j + (size_t)c * (size_t)p->lda];
+      perp_lcp_row(p, j, r);
     for (int c = 0; c < n; c++) top = fmax(top, fabs(r[c]));
     f->row[i] = j;
     f->scale[i] = (side.up ? 1 : -1) / (top > 0 ? top : 1);

@@ -94,7 +94,7 @@ static bool strict_direction(const strict *s, const double *z, double *dz, doubl
       for (int j = 0; j < n; j++) dz[j] = j == i;
       perp_blocks_A(p->F, dz, row, s->rest);
     } else
-      for (int j = 0; j < n; j++) row[j] = p->A[(size_t)i + (size_t)j * (size_t)p->lda];
+      perp_lcp_row(p, i, row);
     for (int j = 0; j < n; j++) {
       double x = row[j] * fabs(z[i]);
       if (perp_exact_is_friction(p, j)) {

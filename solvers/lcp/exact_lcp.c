@@ -223,7 +223,7 @@ void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, 
       if (p->F != NULL)
         mpq_set_ui(a[1 + j], 0, 1);
       else
-        mpq_set_d(a[1 + j], p->A[(size_t)i + (size_t)j * (size_t)p->lda]);
+        mpq_set_d(a[1 + j], perp_lcp_entry(p, i, j));
     if (p->F != NULL) lcp_factored_row(p->F, i, a + 1);
     mpq_set_d(a[0], p->b[i]);
     mpq_t *row = R + (size_t)(X->w[i] - n) * width;

@@ -34,7 +34,14 @@ static real judge_median(real above, real y, real below)
 static void judge_dense_sizes(const perp_lcp *p, const double *lambda, real *a, real *c)
 {
   for (int i = 0; i < p->n; i++) a[i] = c[i] = 0;
-  for (int j = 0; j < p->n; j++) {
+  for (int j = 0; p->C != NULL && j < p->n; j++)
+    for (int k = p->C->start[j]; k < p->C->start[j + 1]; k++) {
+      const int i = p->C->row[k];
+      const real v = fabs(p->C->value[k]), x = fabs(lambda[j]);
+      if (v > a[i]) a[i] = v;
+      c[i] += v * x;
+    }
+  for (int j = 0; p->A != NULL && j < p->n; j++) {
     const double *col = p->A + (size_t)j * (size_t)p->lda;
     const real x = fabs(lambda[j]);
     for (int i = 0; i < p->n; i++) {
@@ -97,6 +104,11 @@ static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, per
   const perp_blocks *F = p->F;
   perp_exact_sum u, t;
   perp_exact_sum_clear(sum);
+  if (p->C != NULL) {
+    for (int k = p->C->rstart[i]; k < p->C->rstart[i + 1]; k++)
+      perp_exact_sum_add_product(sum, p->C->rvalue[k], lambda[p->C->col[k]]);
+    return;
+  }
   if (F == NULL) {
     const double *row = p->A + i;
     for (size_t j = 0; j < (size_t)p->n; j++)
@@ -495,7 +507,10 @@ perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, cons
     gamma = each * (perp_blocks_roundings(p->F) + 4);
   } else {
     for (int i = 0; i < n; i++) size[i] = DBL_MIN;
-    for (int j = 0; j < n; j++) {
+    for (int j = 0; p->C != NULL && j < n; j++)
+      for (int k = p->C->start[j]; k < p->C->start[j + 1]; k++)
+        size[p->C->row[k]] += fabs(p->C->value[k]) * fabs(lambda[j]);
+    for (int j = 0; p->A != NULL && j < n; j++) {
       const double *col = p->A + (size_t)j * (size_t)p->lda, s = fabs(lambda[j]);
       for (int i = 0; i < n; i++) size[i] += fabs(col[i]) * s;
     }

@@ -15,8 +15,8 @@
  * beta, the sliding speed, whose row is mu x_n - sum x_t >= 0.  contact_of says which rows make one contact, for the
  * methods that take a contact as one block or treat normals and friction in turn; see stewart.h.
  *
- * A is dense (column-major, any symmetry) or kept factored as J M^-1 J' + S (solvers/linalg/blocks.h),
- * so that iterative solvers never form it.
+ * A is dense (column-major, any symmetry), or sparse (solvers/linalg/columns.h), or kept factored as J M^-1 J' + S
+ * (solvers/linalg/blocks.h), so that iterative solvers never form it.
  *
  * The pure problem: STAR 2012, eq. 23 and 65; Cline 2002, eq. 2.34; Vondrak 2005, eq. 6.12, with the
  * other sign (lo = -inf, hi = 0) Vondrak 2005, eq. 6.14; boxed: Vondrak 2005, eq. 6.15 and 6.18; with
@@ -26,6 +26,7 @@
 
 #include "solvers/core/core.h"
 #include "solvers/linalg/blocks.h"
+#include "solvers/linalg/columns.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,9 +34,10 @@ extern "C" {
 
 typedef struct perp_lcp {
   int n;
-  const double *A; /* [lda * n] column-major, or NULL when factored */
+  const double *A; /* [lda * n] column-major, or NULL when sparse or factored */
   int lda;
-  const perp_blocks *F;    /* A = J M^-1 J' + S with m = n; NULL when dense */
+  const perp_blocks *F;    /* A = J M^-1 J' + S with m = n; NULL when dense or sparse */
+  const perp_columns *C;   /* A by its numbers that are not 0; NULL when dense or factored */
   const double *b;         /* [n] */
   const double *lo, *hi;   /* [n]; NULL: 0 and +inf */
   const int *fric_of;      /* [n], -1 = no friction row; NULL: none at all */
@@ -63,6 +65,16 @@ typedef struct perp_lcp {
   double work;
 } perp_lcp;
 enum { PERP_LCP_BRIEF = 8 };
+/* A is mostly zeros: from so many rows on, at most one number of so many is none. */
+enum { PERP_SPARSE_ROWS = 200, PERP_SPARSE_SHARE = 8 };
+static inline bool perp_lcp_mostly_zeros(int n, double numbers)
+{
+  return n >= PERP_SPARSE_ROWS && numbers * PERP_SPARSE_SHARE <= (double)n * n;
+}
+
+/* What a budget affords for p, as p->work has it: `budget` 1e9 multiplications with additions (about a second) for up to
+ * 800 dense rows or 5e4 numbers in J or a sparse A, more for larger problems, in proportion to n^3 or to the numbers; 0: 0, no limit.  O(1). */
+double perp_lcp_afford(const perp_lcp *p, double budget);
 
 /* Index set of a row, for traces, warm starts and certificates. */
 enum { PERP_ROW_LO = -1, PERP_ROW_FREE = 0, PERP_ROW_HI = 1 };
@@ -87,7 +99,8 @@ enum {
   PERP_LCP_CONE_BLOCKS =
       1 << 14, /* solves the circular cone of a contact as one block: cones are its default */
   PERP_LCP_BY_ROWS =
-      1 << 15 /* moves one row after the other by its A_ii: no slacks of Stewart and Trinkle */
+      1 << 15, /* moves one row after the other by its A_ii: no slacks of Stewart and Trinkle */
+  PERP_LCP_SPARSE = 1 << 16 /* takes a sparse A as it is; serves dense A as well */
 };
 
 typedef struct perp_lcp_desc {
@@ -95,8 +108,8 @@ typedef struct perp_lcp_desc {
   /* Workspace for problems of up to max_n rows.  All memory, except what depends on a sparsity pattern,
    * which is (re)allocated when the pattern of F differs from the one before. */
   perp_status (*create)(perp_ctx *ctx, int max_n, const void *opts, void **ws);
-  /* p has passed perp_lcp_check, fits the capabilities of the descriptor, and has p->A where the method
-   * does not declare PERP_LCP_FACTORED.
+  /* p has passed perp_lcp_check, fits the capabilities of the descriptor, has no p->F where the method does not
+   * declare PERP_LCP_FACTORED, and no p->C where it does not declare PERP_LCP_SPARSE: A is formed for it.
    * lambda [n] in: finite guess (need not be feasible; all zero = cold start); out: the last finite
    * iterate.  stats (zeroed by the caller): the method says in stats->reason why it stopped, by its own
    * account; perp_lcp_solve has the last word.
@@ -169,14 +182,20 @@ static inline bool perp_lcp_spent(const perp_lcp *p, double work)
   return p->work > 0 && work >= p->work;
 }
 
+/* ---- single numbers of a dense or sparse A: entries.c ---------------------------------------- */
+
+double perp_lcp_entry(const perp_lcp *p, int i, int j);
+/* row [n] = row i. */
+void perp_lcp_row(const perp_lcp *p, int i, double *row);
+
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0 when
- * dense. */
+ * dense or sparse. */
 #define PERP_LCP_SCRATCH(n, nv) (8 * (size_t)(n) + 2 * (size_t)(nv) + 2)
 
 /* w = A lambda + b.  scratch [2 nv], not read when dense. */
 void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double *scratch);
 
-/* max_ij |A_ij - A_ji| / max_ij |A_ij| of a dense problem; 0 when factored.  O(n^2). */
+/* max_ij |A_ij - A_ji| / max_ij |A_ij| of a dense or sparse problem; 0 when factored.  O(n^2), sparse O(numbers). */
 double perp_lcp_asymmetry(const perp_lcp *p);
 
 /* ---- judging: judge.c and residual.c, the one judge ------------------------------------------ */

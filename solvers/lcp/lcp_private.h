@@ -60,6 +60,8 @@ static inline const double *perp_lcp_inverse(const perp_blocks *F, int b, int *s
  * |A_ij| |lambda_j|.  acc [m], y [nv].  Visits the groups that share a block with the row's group. */
 void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *a, double *c,
                             double *acc, double *y);
+/* a of one row alone: row l of group g.  acc [m] zeros, in and out; y [longest block]. */
+double perp_lcp_factored_row(const perp_blocks *F, int g, int l, double *acc, double *y);
 /* a alone, of contacts, by a team of F->threads.  scratch [m + nb].  False: the pattern is another one, and a
  * is not there. */
 bool perp_lcp_contact_scales(const perp_blocks *F, double *a, double *scratch);
@@ -74,6 +76,11 @@ typedef struct perp_lcp_extremes {
 /* Of plain numbers, by a team of F->threads.  O(n), no allocation. */
 void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *lambda,
                               const double *w, bool units, perp_lcp_extremes *out);
+/* perp_lcp_rate of a factored problem with the row scales of perp_lcp_scales, most of which are not needed for it and not
+ * computed: O(nnz) and a few rows.  a [n] out: no scales, but what was used.  scratch [PERP_LCP_SCRATCH].  By a team of
+ * F->threads, the same bit by bit.  False: a diagonal vanishes, there are few rows, or many that matter; take the two functions. */
+bool perp_lcp_rate_factored(const perp_lcp *p, const double *lambda, const double *w, double *a,
+                            double *scratch, double *rel, double *data);
 /* data of a w with rounding. */
 double perp_lcp_plain_data(const perp_lcp_extremes *e);
 

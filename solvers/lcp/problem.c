@@ -20,6 +20,22 @@ void *perp_lcp_zeroed(double count, size_t size)
   return bytes < 0x1p62 ? calloc((size_t)count + 1, size) : NULL;
 }
 
+perp_status perp_lcp_affords(perp_ctx *ctx, double bytes, const char *what)
+{
+  const double bound = ctx != NULL && ctx->memory > 0 ? ctx->memory : PERP_MEMORY;
+  if (bytes <= bound) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                   "%s takes %.3g MB, more than the bound of %.3g MB; --memory %.0fMB raises it",
+                   what, bytes / 1e6, bound / 1e6, ceil(bytes / 1e6));
+}
+
+static perp_status problem_dense(perp_ctx *ctx, int n)
+{
+  char what[64];
+  snprintf(what, sizeof what, "a dense A of %d rows", n);
+  return perp_lcp_affords(ctx, (double)n * n * sizeof(double), what);
+}
+
 static void *problem_zeroed(perp_ctx *ctx, size_t bytes)
 {
   void *block = perp_lcp_zeroed((double)bytes, 1);
@@ -67,6 +83,7 @@ perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_
 {
   *out = (perp_lcp_problem){ 0 };
   if (n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d", n);
+  if (parts & PERP_PART_A) PERP_TRY(problem_dense(ctx, n));
   out->p.n = n;
   out->p.lda = parts & PERP_PART_A ? n : 0;
   perp_arena a = { 0 };
@@ -93,6 +110,7 @@ void perp_lcp_problem_free(perp_lcp_problem *p)
   free(p->storage);
   free(p->block_storage);
   free(p->provenance);
+  free(p->sequence.carry);
   *p = (perp_lcp_problem){ 0 };
 }
 
@@ -124,6 +142,38 @@ perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char
   return PERP_OK;
 }
 
+perp_status perp_lcp_problem_carry(perp_ctx *ctx, perp_lcp_problem *p, int rows, int n,
+                                   const perp_lcp_carry *carry)
+{
+  for (int k = 0; k < n; k++)
+    if (carry[k].to < 0 || carry[k].to >= p->p.n || carry[k].from < 0 || carry[k].from >= rows ||
+        !isfinite(carry[k].c))
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "carry %d: %g of row %d of %d to row %d of %d", k,
+                       carry[k].c, carry[k].from, rows, carry[k].to, p->p.n);
+  perp_lcp_carry *copy = NULL;
+  if (n > 0) {
+    copy = malloc((size_t)n * sizeof *copy);
+    if (copy == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d carries", n);
+    memcpy(copy, carry, (size_t)n * sizeof *copy);
+  }
+  free(p->sequence.carry);
+  p->sequence.carry = copy;
+  p->sequence.n = n;
+  p->sequence.rows = rows;
+  return PERP_OK;
+}
+
+/* The block that holds A from now on, in whichever form; the old one goes. */
+static void problem_keep(perp_lcp_problem *p, void *block)
+{
+  free(p->block_storage);
+  p->block_storage = block;
+  p->p.A = NULL;
+  p->p.lda = 0;
+  p->p.F = NULL;
+  p->p.C = NULL;
+}
+
 /* ---- factored form --------------------------------------------------------------------------- */
 
 perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, const perp_blocks *F)
@@ -135,11 +185,35 @@ perp_status perp_lcp_problem_set_blocks(perp_ctx *ctx, perp_lcp_problem *p, cons
   if (block == NULL) return PERP_ERR_NOMEM;
   a = (perp_arena){ .base = block };
   const perp_blocks *copy = perp_blocks_copy(F, &a);
-  free(p->block_storage);
-  p->block_storage = block;
-  p->p.A = NULL;
-  p->p.lda = 0;
+  problem_keep(p, block);
   p->p.F = copy;
+  return PERP_OK;
+}
+
+perp_status perp_lcp_problem_add_dense(perp_ctx *ctx, perp_lcp_problem *p)
+{
+  const size_t n = (size_t)p->p.n;
+  PERP_TRY(problem_dense(ctx, p->p.n));
+  double *A = problem_zeroed(ctx, n * n * sizeof *A);
+  if (A == NULL) return PERP_ERR_NOMEM;
+  problem_keep(p, A);
+  p->p.A = A;
+  p->p.lda = p->p.n;
+  return PERP_OK;
+}
+
+perp_status perp_lcp_problem_set_columns(perp_ctx *ctx, perp_lcp_problem *p, const perp_columns *C)
+{
+  if (C->n != p->p.n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "A has %d columns but n = %d", C->n, p->p.n);
+  perp_arena a = { 0 };
+  perp_columns_copy(C, &a);
+  void *block = problem_zeroed(ctx, a.used);
+  if (block == NULL) return PERP_ERR_NOMEM;
+  a = (perp_arena){ .base = block };
+  const perp_columns *copy = perp_columns_copy(C, &a);
+  problem_keep(p, block);
+  p->p.C = copy;
   return PERP_OK;
 }
 
@@ -182,6 +256,7 @@ static perp_status copy_all(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_p
     memcpy(x.A + j * n, p->A + j * (size_t)p->lda, n * sizeof *x.A);
   perp_status status = PERP_OK;
   if (p->F != NULL) status = perp_lcp_problem_set_blocks(ctx, out, p->F);
+  if (p->C != NULL) status = perp_lcp_problem_set_columns(ctx, out, p->C);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;
 }
@@ -190,8 +265,13 @@ static perp_status copy_labels(perp_ctx *ctx, const perp_lcp_problem *p, perp_lc
 {
   out->classes = p->classes;
   memcpy(out->family, p->family, sizeof out->family);
-  if (p->provenance == NULL) return PERP_OK;
-  perp_status status = perp_lcp_problem_note(ctx, out, "%s", p->provenance);
+  const perp_lcp_sequence *q = &p->sequence;
+  memcpy(out->sequence.name, q->name, sizeof q->name);
+  out->sequence.number = q->number;
+  out->sequence.of = q->of;
+  perp_status status = perp_lcp_problem_carry(ctx, out, q->rows, q->n, q->carry);
+  if (status == PERP_OK && p->provenance != NULL)
+    status = perp_lcp_problem_note(ctx, out, "%s", p->provenance);
   if (status != PERP_OK) perp_lcp_problem_free(out);
   return status;
 }
@@ -221,7 +301,13 @@ size_t perp_lcp_largest_block(const perp_blocks *F)
 
 perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp_lcp_problem *out)
 {
-  if (p->p.F == NULL) return perp_lcp_problem_copy(ctx, p, out);
+  if (p->p.A != NULL || p->p.n == 0) return perp_lcp_problem_copy(ctx, p, out);
+  if (p->p.C != NULL) {
+    PERP_TRY(perp_lcp_problem_new(ctx, p->p.n, problem_parts_of(p) | PERP_PART_A, out));
+    copy_vectors(p, out);
+    perp_columns_form(p->p.C, perp_lcp_edit(out).A, p->p.n);
+    return copy_labels(ctx, p, out);
+  }
   const perp_blocks *F = p->p.F;
   PERP_TRY(perp_lcp_problem_new(ctx, p->p.n, problem_parts_of(p) | PERP_PART_A, out));
   double *scratch = problem_zeroed(ctx, perp_lcp_largest_block(F) * sizeof *scratch);
@@ -240,8 +326,9 @@ perp_status perp_lcp_problem_form(perp_ctx *ctx, const perp_lcp_problem *p, perp
 perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const int *perm)
 {
   int n = p->p.n;
-  if (p->p.F != NULL)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "a factored problem cannot be permuted");
+  if (p->p.F != NULL || p->p.C != NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "a %s problem cannot be permuted",
+                     p->p.F != NULL ? "factored" : "sparse");
   int *inverse = problem_zeroed(ctx, (size_t)n * sizeof *inverse);
   if (inverse == NULL) return PERP_ERR_NOMEM;
   for (int k = 0; k < n; k++) inverse[k] = -1;
@@ -271,6 +358,8 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const i
         memcpy(problem_array(p, v) + k * v->size, problem_array(&old, v) + i * v->size, v->size);
     if (x.fric_of != NULL && x.fric_of[k] >= 0) x.fric_of[k] = inverse[x.fric_of[k]];
   }
+  for (int k = 0; k < p->sequence.n; k++)
+    p->sequence.carry[k].to = inverse[p->sequence.carry[k].to];
   perp_lcp_problem_free(&old);
   free(inverse);
   return PERP_OK;
@@ -282,6 +371,10 @@ void perp_lcp_problem_scale(perp_lcp_problem *p, double s)
   perp_lcp_arrays x = perp_lcp_edit(p);
   for (size_t i = 0; x.A != NULL && i < n * n; i++) x.A[i] *= s;
   for (size_t i = 0; i < n; i++) x.b[i] *= s;
+  for (int k = 0; p->p.C != NULL && k < p->p.C->start[p->p.n]; k++) {
+    ((double *)(uintptr_t)p->p.C->value)[k] *= s;
+    ((double *)(uintptr_t)p->p.C->rvalue)[k] *= s;
+  }
   if (p->p.F == NULL) return;
   /* s A = J (s M^-1) J' + s S */
   const perp_blocks *F = p->p.F;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The one judge of linear complementarity problems.
  *
- * Here is what it reads of the problem, and its figures from a w with rounding, which methods stop on; judge.c has the
+ * Here is what it reads of the problem; rate.c has its figures from a w with rounding, which methods stop on, judge.c the
  * last word.  The definitions stand in lcp.h.  Cost: one pass over A for the row scales and one product. */
 #include "solvers/core/clones.h"
 #include "solvers/lcp/lcp_private.h"
@@ -80,6 +80,7 @@ static void read_share(void *user, int member, int members)
       strange |= j >= p->n || p->fric_of[j] >= 0 || !(p->mu[i] >= 0 && p->mu[i] <= DBL_MAX);
   }
   double probe = finite_probe(p->b + from, (size_t)(end - from));
+  if (p->C != NULL && member == 0) probe += finite_probe(p->C->value, (size_t)p->C->start[p->n]);
   if (p->F != NULL) {
     probe += probe_blocks(p->F, member, members);
     if (p->F->s != NULL) probe += finite_probe(p->F->s + from, (size_t)(end - from));
@@ -91,6 +92,7 @@ static void read_share(void *user, int member, int members)
 bool perp_lcp_finite(const perp_lcp *p)
 {
   double probe = finite_probe(p->b, (size_t)p->n) + probe_dense(p);
+  if (p->C != NULL) probe += finite_probe(p->C->value, (size_t)p->C->start[p->n]);
   if (p->F != NULL) probe += probe_blocks(p->F, 0, 1);
   if (p->F != NULL && p->F->s != NULL) probe += finite_probe(p->F->s, (size_t)p->n);
   return probe == 0;
@@ -137,12 +139,15 @@ perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite)
 {
   if (p->n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d", p->n);
   if (p->n > 0 && p->b == NULL) return PERP_FAIL(ctx, PERP_ERR_ARG, "no b");
-  if (p->n > 0 && (p->A == NULL) == (p->F == NULL))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "A must be given either dense or factored");
+  if (p->n > 0 && (p->A != NULL) + (p->F != NULL) + (p->C != NULL) != 1)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "A must be given either dense, sparse or factored");
   if (p->A != NULL && p->lda < p->n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "lda = %d but n = %d", p->lda, p->n);
   if (p->F != NULL && p->F->m != p->n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "J has %d rows but n = %d", p->F->m, p->n);
+  if (p->C != NULL && p->C->n != p->n)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "A has %d columns but n = %d", p->C->n, p->n);
+  if (p->C != NULL) PERP_TRY(perp_columns_check(ctx, p->C));
   reading job = { .p = p };
   const int threads = p->F != NULL ? p->F->threads : 1;
   perp_team(threads < RATERS ? threads : RATERS, read_share, &job);
@@ -194,7 +199,8 @@ void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double
     return;
   }
   for (int i = 0; i < n; i++) w[i] = p->b[i];
-  for (int j = 0; j < n; j++) {
+  if (p->C != NULL) perp_columns_times(p->C, lambda, w);
+  for (int j = 0; p->A != NULL && j < n; j++) {
     const double *col = p->A + (size_t)j * (size_t)p->lda;
     double x = lambda[j];
     if (x == 0) continue; /* A is finite, or has been refused */
@@ -271,6 +277,12 @@ void perp_lcp_survey(const perp_lcp *p, double *a, double *asymmetry, bool *fini
 double perp_lcp_asymmetry(const perp_lcp *p)
 {
   double asymmetry = 0;
+  if (p->C != NULL) {
+    const double most = perp_columns_skew(p->C);
+    double largest = 0;
+    for (int k = 0; k < p->C->start[p->n]; k++) largest = fmax(largest, fabs(p->C->value[k]));
+    return most > 0 ? most / largest : 0;
+  }
   if (p->A != NULL) perp_lcp_survey(p, NULL, &asymmetry, NULL);
   return asymmetry;
 }
@@ -288,7 +300,9 @@ void perp_lcp_scales(const perp_lcp *p, double *a, double *scratch)
   }
   double *restrict most = a;
   for (int i = 0; i < n; i++) most[i] = 0;
-  for (int j = 0; j < n; j++) {
+  for (int k = 0; p->C != NULL && k < p->C->start[n]; k++)
+    most[p->C->row[k]] = fmax(most[p->C->row[k]], fabs(p->C->value[k]));
+  for (int j = 0; p->A != NULL && j < n; j++) {
     const double *restrict col = p->A + (size_t)j * (size_t)p->lda;
     for (int i = 0; i < n; i++) {
       double v = fabs(col[i]);
@@ -304,7 +318,9 @@ void perp_lcp_transposed(const perp_lcp *p, const double *z, double *u, double *
     perp_blocks_A(p->F, z, u, scratch);
     return;
   }
-  for (int j = 0; j < p->n; j++) {
+  for (int j = 0; j < p->n && p->C != NULL; j++) u[j] = 0;
+  if (p->C != NULL) perp_columns_turned_times(p->C, z, u);
+  for (int j = 0; p->A != NULL && j < p->n; j++) {
     const double *col = p->A + (size_t)j * (size_t)p->lda;
     double sum = 0;
     for (int i = 0; i < p->n; i++) sum += col[i] * z[i];
@@ -323,7 +339,12 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
   }
   perp_lcp_scales(p, a, NULL);
   for (int i = 0; i < n; i++) c[i] = 0;
-  for (int k = 0; k < n; k++) {
+  for (int j = 0; p->C != NULL && j < n; j++)
+    for (int k = p->C->start[j]; k < p->C->start[j + 1]; k++) {
+      const int to = transposed ? j : p->C->row[k], from = transposed ? p->C->row[k] : j;
+      c[to] += fabs(p->C->value[k]) * fabs(x[from]);
+    }
+  for (int k = 0; p->A != NULL && k < n; k++) {
     const double *col = p->A + (size_t)k * (size_t)p->lda;
     if (transposed) {
       for (int i = 0; i < n; i++) c[k] += fabs(col[i]) * fabs(x[i]);
@@ -332,229 +353,4 @@ void perp_lcp_absolute(const perp_lcp *p, const double *x, bool transposed, doub
       for (int i = 0; i < n; i++) c[i] += fabs(col[i]) * size;
     }
   }
-}
-
-/* ---- the natural map ------------------------------------------------------------------------- */
-
-static double residual_clamp(double x, double lo, double hi)
-{
-  return x < lo ? lo : x > hi ? hi : x; /* NaN passes through */
-}
-
-/* lambda - clamp(lambda - y, lo, hi) = the median of (lambda - lo, y, lambda - hi): no y is too small for it. */
-static inline double map_row(double lambda, double y, double lo, double hi)
-{
-  const double above = lambda - lo, below = lambda - hi;
-  y = y > above ? above : y;
-  return y < below ? below : y; /* NaN passes through */
-}
-
-/* |lambda_T - disc(lambda_T - y, radius)|_2, y = w_T / a.  Where z = lambda_T - y is inside, that is |y|; else, with
- * the angle between lambda_T and z, the third side of a triangle: l - radius in the radial direction and what the
- * angle makes of both.  No y is too small for it. */
-static double disc_residual(const double *lambda, const double *w, double a, double radius)
-{
-  const double y[2] = { w[0] / a, w[1] / a }, l = hypot(lambda[0], lambda[1]);
-  const double size = hypot(y[0], y[1]);
-  if (!(l > 0)) return size > radius ? radius : size;
-  const double c = lambda[0] / l, s = lambda[1] / l;
-  const double along = c * y[0] + s * y[1], across = c * y[1] - s * y[0];
-  /* (|z|^2 - radius^2) / l */
-  const double beyond = (l - radius) * ((l + radius) / l) - 2 * along + size * (size / l);
-  if (!(beyond > 0)) return isnan(beyond) ? beyond : size;
-  return hypot(l - radius, 2 * sqrt(l) * sqrt(radius) * sin(0.5 * atan2(across, l - along)));
-}
-
-typedef struct rating {
-  const perp_lcp *p;
-  const double *a, *lambda, *w;
-  bool units; /* the figures in units of the data are wanted, too */
-  perp_lcp_extremes part[RATERS];
-} rating;
-
-static inline double residual_larger(double x, double y)
-{
-  return x > y ? x : y;
-}
-
-static inline void residual_join(perp_lcp_extremes *e, const perp_lcp_extremes *part)
-{
-  e->bad |= part->bad;
-  e->worst = residual_larger(part->worst, e->worst);
-  e->size = residual_larger(part->size, e->size);
-  e->data = residual_larger(part->data, e->data);
-  e->start = residual_larger(part->start, e->start);
-  e->left = residual_larger(part->left, e->left);
-  e->stiff = residual_larger(part->stiff, e->stiff);
-  e->force = residual_larger(part->force, e->force);
-  e->moved = residual_larger(part->moved, e->moved);
-}
-
-static void rate_units(perp_lcp_extremes *e, const rating *job, int i, double a, double r)
-{
-  const double unit = job->p->unit != NULL ? job->p->unit[i] : 1;
-  e->left = residual_larger(unit * (a * r), e->left);
-  e->stiff = residual_larger(unit * a, e->stiff);
-  e->force = residual_larger(unit * fabs(job->p->b[i]), e->force);
-  e->moved = residual_larger(unit * fabs(job->w[i]), e->moved);
-}
-
-static inline __attribute__((always_inline)) void rate_row(perp_lcp_extremes *e, const rating *job,
-                                                           int i, double lo, double hi, bool units)
-{
-  const double a = job->a[i], r = fabs(map_row(job->lambda[i], job->w[i] / a, lo, hi)),
-               x = fabs(job->lambda[i]), b = fabs(job->p->b[i]) / a;
-  e->bad |= !(r <= DBL_MAX) | !(x <= DBL_MAX) | !(b <= DBL_MAX);
-  e->worst = residual_larger(r, e->worst);
-  e->size = residual_larger(x, e->size);
-  e->data = residual_larger(b, e->data);
-  e->start = residual_larger(fabs(residual_clamp(0, lo, hi)), e->start);
-  if (units) rate_units(e, job, i, a, r);
-}
-
-static void rate_cone(const rating *job, int i, perp_lcp_extremes *e)
-{
-  const double *a = job->a + i, *lambda = job->lambda + i, *b = job->p->b + i;
-  const double most = fmax(a[0], a[1]);
-  double lo, hi;
-  perp_lcp_bounds(job->p, job->lambda, i, &lo, &hi);
-  const double r = disc_residual(lambda, job->w + i, most, hi);
-  e->worst = residual_larger(r, e->worst);
-  e->bad |= !(r <= DBL_MAX);
-  for (int k = 0; k < 2; k++) {
-    const double x = fabs(lambda[k]), data = fabs(b[k]) / a[k];
-    e->bad |= !(x <= DBL_MAX) | !(data <= DBL_MAX);
-    e->size = residual_larger(x, e->size);
-    e->data = residual_larger(data, e->data);
-    if (job->units) rate_units(e, job, i + k, most, r);
-  }
-}
-
-/* rows i ... i + n - 1 with bounds lo, hi [n], by fours */
-static inline __attribute__((always_inline)) void rate_bounded(const rating *job, int i, int n,
-                                                               const double *lo, const double *hi,
-                                                               bool units, perp_lcp_extremes *e)
-{
-  const perp_v4 most = { DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX };
-  perp_v4 worst = { 0 }, size = { 0 }, data = { 0 }, start = { 0 };
-  perp_v4 left = { 0 }, stiff = { 0 }, force = { 0 }, moved = { 0 };
-  perp_i4 good = { -1, -1, -1, -1 };
-  int k = 0;
-  for (; k + 4 <= n; k += 4) {
-    const perp_v4 a = *(const perp_v4_any *)(job->a + i + k);
-    const perp_v4 lambda = *(const perp_v4_any *)(job->lambda + i + k);
-    const perp_v4 w = *(const perp_v4_any *)(job->w + i + k);
-    const perp_v4 data_of = PERP_SIZE4(*(const perp_v4_any *)(job->p->b + i + k));
-    const perp_v4 low = *(const perp_v4 *)(lo + k), high = *(const perp_v4 *)(hi + k);
-    const perp_v4 above = lambda - low, below = lambda - high;
-    perp_v4 at = w / a, zero = { 0 };
-    at = PERP_CHOOSE4(at > above, above, at);
-    at = PERP_CHOOSE4(at < below, below, at);
-    zero = PERP_CHOOSE4(zero < low, low, zero);
-    zero = PERP_CHOOSE4(zero > high, high, zero);
-    const perp_v4 r = PERP_SIZE4(at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
-    const perp_v4 b = data_of / a;
-    good &= (r <= most) & (x <= most) & (b <= most);
-    worst = PERP_LARGER4(r, worst);
-    size = PERP_LARGER4(x, size);
-    data = PERP_LARGER4(b, data);
-    start = PERP_LARGER4(z, start);
-    if (units) {
-      perp_v4 unit = { 1, 1, 1, 1 };
-      if (job->p->unit != NULL) unit = *(const perp_v4_any *)(job->p->unit + i + k);
-      const perp_v4 d = unit * (a * r), s = unit * a, f = unit * data_of, m = unit * PERP_SIZE4(w);
-      left = PERP_LARGER4(d, left);
-      stiff = PERP_LARGER4(s, stiff);
-      force = PERP_LARGER4(f, force);
-      moved = PERP_LARGER4(m, moved);
-    }
-  }
-  for (int q = 0; q < 4 && k > 0; q++) /* not for the few rows of a small problem */
-    residual_join(e, &(perp_lcp_extremes){ worst[q], size[q], data[q], start[q], left[q], stiff[q],
-                                           force[q], moved[q], good[q] == 0 });
-  for (; k < n; k++) rate_row(e, job, i + k, lo[k], hi[k], units);
-}
-
-PERP_CLONES_OF_FOUR static void rate_share(void *user, int member, int members)
-{
-  enum { BATCH = 64 };
-  rating *job = user;
-  const perp_lcp *p = job->p;
-  const bool cones = p->cone != NULL && !p->frozen;
-  double lo[BATCH] __attribute__((aligned(32))), hi[BATCH] __attribute__((aligned(32)));
-  perp_lcp_extremes e = { .worst = 0 };
-  const int end = perp_share(p->n, member + 1, members);
-  int i = perp_share(p->n, member, members);
-  if (i > 0 && perp_lcp_is_cone(p, i - 1)) i++; /* a pair belongs to whom its first row does */
-  while (i < end) {
-    int n = 0;
-    for (; n < BATCH && i + n < end && !(cones && p->cone[i + n]); n++)
-      perp_lcp_bounds(p, job->lambda, i + n, &lo[n], &hi[n]);
-    if (job->units)
-      rate_bounded(job, i, n, lo, hi, true, &e);
-    else
-      rate_bounded(job, i, n, lo, hi, false, &e);
-    i += n;
-    if (i < end && perp_lcp_is_cone(p, i)) {
-      rate_cone(job, i, &e);
-      i += 2;
-    }
-  }
-  job->part[member] = e;
-}
-
-void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *lambda,
-                              const double *w, bool units, perp_lcp_extremes *out)
-{
-  rating job = { .p = p, .a = a, .lambda = lambda, .w = w, .units = units };
-  const int threads = p->F != NULL ? p->F->threads : 1;
-  perp_team(threads < RATERS ? threads : RATERS, rate_share, &job);
-  perp_lcp_extremes e = job.part[0];
-  for (int k = 1; k < RATERS && k < threads; k++) residual_join(&e, &job.part[k]);
-  *out = e;
-}
-
-static double residual_plain_rel(const perp_lcp_extremes *e)
-{
-  if (e->bad) return (double)NAN;
-  double rel = e->worst / fmax(fmax(e->size, e->data), DBL_MIN);
-  const double D = e->start > e->data ? e->start : e->data;
-  if (D > 0) {
-    /* w is rounded: what is lost in that is not known to be solved */
-    double drowned = DBL_EPSILON * e->size / D;
-    double s = fmax(e->worst / D, drowned >= 0.0625 ? 1 : 0);
-    rel = fmax(rel, s < 1 ? s * s : s);
-  }
-  return rel;
-}
-
-double perp_lcp_plain_data(const perp_lcp_extremes *e)
-{
-  const double B = e->force > 0 ? e->force : e->moved;
-  if (e->bad) return (double)NAN;
-  return e->left > 0 ? e->left / B : 0;
-}
-
-double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, const double *w)
-{
-  perp_lcp_extremes e;
-  perp_lcp_survey_residual(p, a, lambda, w, false, &e);
-  return residual_plain_rel(&e);
-}
-
-void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
-                   double *rel, double *data)
-{
-  perp_lcp_extremes e;
-  perp_lcp_survey_residual(p, a, lambda, w, true, &e);
-  *rel = residual_plain_rel(&e);
-  *data = perp_lcp_plain_data(&e);
-}
-
-double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w)
-{
-  double rel, data;
-  if (!(p->tol_data > 0)) return perp_lcp_rel(p, a, lambda, w);
-  perp_lcp_rate(p, a, lambda, w, &rel, &data);
-  return isnan(rel) ? rel : fmax(rel, data * (p->tol / p->tol_data));
 }

@@ -50,12 +50,47 @@ void perp_lcp_factored_rows(const perp_blocks *F, const double *lambda, double *
   }
 }
 
+double perp_lcp_factored_row(const perp_blocks *F, int g, int l, double *acc, double *y)
+{
+  const int i = F->cptr[g] + l, r = F->cptr[g + 1] - F->cptr[g];
+  acc[i] = F->s != NULL ? F->s[i] : 0;
+  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+    const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
+    const double *G = F->J + F->joff[k] + l;
+    int step;
+    const double *W = perp_lcp_inverse(F, b, &step);
+    for (int q = 0; q < d; q++) {
+      y[q] = step > 0 ? W[step * q] * G[q * r] : 0;
+      for (int s = 0; step == 0 && s < d; s++) y[q] += W[q + s * d] * G[s * r];
+    }
+    for (int t = F->tptr[b]; t < F->tptr[b + 1]; t++) {
+      const int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
+      const double *H = F->J + F->joff[u];
+      for (int q = 0; q < d; q++)
+        for (int j = 0; j < ru; j++) acc[col + j] += H[j + q * ru] * y[q];
+    }
+  }
+  double most = fabs(acc[i]);
+  acc[i] = 0;
+  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++)
+    for (int t = F->tptr[F->jblk[k]]; t < F->tptr[F->jblk[k] + 1]; t++) {
+      const int h = F->jgrp[F->tsub[t]];
+      for (int j = F->cptr[h]; j < F->cptr[h + 1]; j++) {
+        most = fabs(acc[j]) > most ? fabs(acc[j]) : most;
+        acc[j] = 0;
+      }
+    }
+  return most;
+}
+
 /* The quick way where each group touches one or two narrow blocks, and the groups on the same two blocks
  * follow each other (the points of a contact).  With d_ib = g_ib' M_b^-1 g_ib, A_ii = sum_b d_ib + s_i, and
  * |A_ij| <= sqrt(d_ib d_jb) for rows that share the block b alone: rows of such a run are multiplied out,
  * and a row meets those of other groups only where the bound with the largest d_jb of the block exceeds what
  * has been found. */
 enum { NARROW = 6, RUN_ROWS = 24 };
+#define SAME                                                                                       \
+  1e-13 /* what a bound may be exceeded by: less than the rounding that the judge allows for */
 
 /* The end of the run of groups on the same blocks that starts with group g; at most RUN_ROWS rows. */
 static int run_end(const perp_blocks *F, int g)
@@ -183,14 +218,13 @@ rows_of_group(const perp_blocks *F, int h, int before, int subs, int r, int d, b
   }
 }
 
-/* Row l of group h, at place i of the run, is multiplied out with the rows up to its own.  Some behind it come
- * along, and are met again. */
-static inline __attribute__((always_inline)) void row_of_run(const perp_blocks *F, int h, int l,
-                                                             int i, int subs, int r, int d,
-                                                             const run_rows *run, double *top)
+/* max_j |A_ij| over the run for row l of group h, n rows in all, at least `most`. */
+static inline __attribute__((always_inline)) double row_of_run(const perp_blocks *F, int h, int l,
+                                                               int n, int subs, int r, int d,
+                                                               const run_rows *run, double most)
 {
-  perp_v4 most = { 0, 0, 0, 0 };
-  for (int j = 0; j <= i; j += 4) {
+  perp_v4 top = { 0, 0, 0, 0 };
+  for (int j = 0; j < n; j += 4) {
     perp_v4 sum = { 0, 0, 0, 0 };
     for (int k = 0; k < subs; k++) {
       const int b = F->jblk[F->jptr[h] + k], width = d > 0 ? d : F->bptr[b + 1] - F->bptr[b];
@@ -198,19 +232,20 @@ static inline __attribute__((always_inline)) void row_of_run(const perp_blocks *
       for (int q = 0; q < width; q++) sum += G[q * r] * *(const perp_v4 *)&run->y[k][q][j];
     }
     sum = PERP_SIZE4(sum);
-    perp_v4 *of = (perp_v4 *)(top + j);
-    *of = PERP_LARGER4(sum, *of);
-    most = PERP_LARGER4(sum, most);
+    top = PERP_LARGER4(sum, top);
   }
-  for (int q = 0; q < 4; q++) top[i] = most[q] > top[i] ? most[q] : top[i];
+  for (int q = 0; q < 4; q++) most = top[q] > most ? top[q] : most;
+  return most;
 }
 
-/* All rows of groups g ... end - 1, each with r rows of length d on each block. */
+/* All rows of groups g ... end - 1, each with r rows of length d on each block.  |A_ij| <= sqrt(A_ii A_jj): a row whose
+ * A_ii is the largest of the run, or equal to it but for rounding, needs no products. */
 static inline __attribute__((always_inline)) void
 run_of_groups(const perp_blocks *F, int g, int end, int subs, int r, int d, bool diagonal,
-              run_rows *run, double *top, double *a, double *own, double *most)
+              run_rows *run, double *a, double *own, double *most)
 {
   const int first = F->cptr[g], n = F->cptr[end] - first;
+  double largest = 0;
   for (int h = g; h < end; h++) {
     const int rows = r > 0 ? r : F->cptr[h + 1] - F->cptr[h];
     rows_of_group(F, h, F->cptr[h] - first, subs, rows, d, diagonal, run, a, own, most);
@@ -218,13 +253,14 @@ run_of_groups(const perp_blocks *F, int g, int end, int subs, int r, int d, bool
   for (int i = n; i % 4 != 0; i++)
     for (int k = 0; k < subs; k++)
       for (int q = 0; q < NARROW; q++) run->y[k][q][i] = 0;
-  for (int i = 0; i < RUN_ROWS; i++) top[i] = i < n ? a[first + i] : 0;
+  for (int i = first; i < first + n; i++) largest = a[i] > largest ? a[i] : largest;
   for (int h = g; h < end; h++) {
     const int rows = r > 0 ? r : F->cptr[h + 1] - F->cptr[h];
-    for (int l = 0; l < rows; l++)
-      row_of_run(F, h, l, F->cptr[h] - first + l, subs, rows, d, run, top);
+    for (int l = 0; l < rows; l++) {
+      double *x = &a[F->cptr[h] + l];
+      if (!(*x * (1 + SAME) >= largest)) *x = row_of_run(F, h, l, n, subs, rows, d, run, *x);
+    }
   }
-  for (int i = 0; i < n; i++) a[first + i] = top[i];
 }
 
 /* Rows of the run of groups g ... end - 1 among themselves.  own [m]: d of the first block; most [nb]: the
@@ -233,7 +269,6 @@ PERP_CLONES_OF_FOUR static bool scales_of_run(const perp_blocks *F, int g, int e
                                               double *own, double *most)
 {
   run_rows run;
-  double top[RUN_ROWS] __attribute__((aligned(32)));
   const int n = F->cptr[end] - F->cptr[g], subs = F->jptr[g + 1] - F->jptr[g];
   if (n > RUN_ROWS) return false;
   bool contacts = F->diag != NULL; /* in space, on bodies with diagonal inertia */
@@ -242,11 +277,11 @@ PERP_CLONES_OF_FOUR static bool scales_of_run(const perp_blocks *F, int g, int e
                F->bptr[F->jblk[k] + 1] - F->bptr[F->jblk[k]] == 6;
   for (int h = g; h < end; h++) contacts = contacts && F->cptr[h + 1] - F->cptr[h] == 3;
   if (contacts && subs == 2)
-    run_of_groups(F, g, end, 2, 3, 6, true, &run, top, a, own, most);
+    run_of_groups(F, g, end, 2, 3, 6, true, &run, a, own, most);
   else if (contacts)
-    run_of_groups(F, g, end, 1, 3, 6, true, &run, top, a, own, most);
+    run_of_groups(F, g, end, 1, 3, 6, true, &run, a, own, most);
   else
-    run_of_groups(F, g, end, subs, 0, 0, false, &run, top, a, own, most);
+    run_of_groups(F, g, end, subs, 0, 0, false, &run, a, own, most);
   return true;
 }
 

@@ -3,6 +3,7 @@
  * Whatever a method claims, PERP_CONVERGED is given here and by the judge alone. */
 #include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/lcp_private.h"
+#include "solvers/lcp/problem.h"
 #include "solvers/lcp/stewart.h"
 
 #include <float.h>
@@ -21,7 +22,9 @@ struct perp_lcp_solver {
   double *a;           /* [max_n] row scales of a dense problem */
   double asymmetry;    /* of a dense problem */
   double *A;           /* [max_n max_n] of factored problems, for methods that need it */
-  double *product;     /* sub-matrix product while forming A */
+  double *spread;      /* [spread_n spread_n] of sparse problems, for methods that need a dense A */
+  int spread_n;
+  double *product; /* sub-matrix product while forming A */
   size_t product_size;
   double *D, *SA, *Sb, *Slo, *Shi, *Smu, *Sunit,
       *formed;       /* equilibrated problem; D is NULL when off */
@@ -82,6 +85,7 @@ void perp_lcp_destroy(perp_lcp_solver *s)
   perp_arena_free(&s->scaled);
   perp_arena_free(&s->copies);
   free(s->product);
+  free(s->spread);
   free(s);
 }
 
@@ -105,6 +109,24 @@ static perp_status solve_form(perp_ctx *ctx, perp_lcp_solver *s, const perp_bloc
     s->product_size = most;
   }
   perp_blocks_delassus(F, A, F->m, s->product);
+  return PERP_OK;
+}
+
+/* A of a sparse problem; allocates where a problem is larger than all before. */
+static perp_status solve_spread(perp_ctx *ctx, perp_lcp_solver *s, const perp_columns *C)
+{
+  char what[80];
+  if (C->n > s->spread_n) {
+    const double numbers = (double)C->n * C->n;
+    snprintf(what, sizeof what, "%s needs a dense A: one of %d rows", s->d->d.name, C->n);
+    PERP_TRY(perp_lcp_affords(ctx, numbers * sizeof *s->spread, what));
+    free(s->spread);
+    s->spread_n = 0;
+    s->spread = perp_lcp_zeroed(numbers, sizeof *s->spread);
+    if (s->spread == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", C->n);
+    s->spread_n = C->n;
+  }
+  perp_columns_form(C, s->spread, C->n);
   return PERP_OK;
 }
 
@@ -172,6 +194,7 @@ static perp_lcp copy_problem(const perp_lcp *p, perp_arena *a)
     q.A = solve_copied(a, p->A, ld * (n - 1) + n, sizeof *p->A);
   }
   if (p->F != NULL) q.F = perp_blocks_copy(p->F, a);
+  if (p->C != NULL) q.C = perp_columns_copy(p->C, a);
   q.b = solve_copied(a, p->b, n, sizeof *p->b);
   q.lo = solve_copied(a, p->lo, n, sizeof *p->lo);
   q.hi = solve_copied(a, p->hi, n, sizeof *p->hi);
@@ -202,6 +225,17 @@ static perp_status solve_call(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp 
   return s->d->solve(ctx, s->ws, &q, lambda, s->certificate, stats);
 }
 
+/* What a budget is for: up to so many dense rows, or numbers of J or of a sparse A. */
+static const double BUDGET_ROWS = 800, BUDGET_NUMBERS = 5e4;
+
+double perp_lcp_afford(const perp_lcp *p, double budget)
+{
+  const double larger = p->F != NULL   ? p->F->joff[p->F->jptr[p->F->nc]] / BUDGET_NUMBERS
+                        : p->C != NULL ? p->C->start[p->n] / BUDGET_NUMBERS
+                                       : pow(p->n / BUDGET_ROWS, 3);
+  return 1e9 * budget * fmax(1, larger);
+}
+
 /* Run the method on what it understands of p: plain boxes for frozen friction, dense A, equilibrated. */
 static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p, double *lambda,
                              perp_stats *stats)
@@ -221,6 +255,13 @@ static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *
     q.A = A;
     q.lda = q.n;
     q.F = NULL;
+  }
+  if (q.C != NULL && (s->D != NULL || !(s->d->d.caps & PERP_LCP_SPARSE))) {
+    PERP_TRY(solve_spread(ctx, s, q.C));
+    formed = (double)q.n * q.n;
+    q.A = s->spread;
+    q.lda = q.n;
+    q.C = NULL;
   }
   const char *what = solve_unsuited(s->d, &q, s->asymmetry);
   if (what != NULL) {
@@ -282,10 +323,15 @@ static perp_reason solve_judge(perp_lcp_solver *s, const perp_lcp *p, double tol
     return perp_lcp_verdict(p, tol, judgement);
   }
   double *a = p->A != NULL ? s->a : s->scratch, *rest = s->scratch + p->n;
-  if (p->A == NULL) perp_lcp_scales(p, a, rest);
+  const bool swept = stats->reason == PERP_SWEEPS_DONE;
   perp_lcp_product(p, lambda, w, rest);
-  if (stats->reason ==
-      PERP_SWEEPS_DONE) { /* so much work and no test: nothing to decide, but for luck */
+  /* so much work and no test: nothing to decide, but for luck */
+  if (swept && p->A == NULL &&
+      perp_lcp_rate_factored(p, lambda, w, a, rest, &stats->residual, &stats->data) &&
+      !(stats->residual <= tol))
+    return PERP_INACCURATE;
+  if (p->A == NULL) perp_lcp_scales(p, a, rest);
+  if (swept) {
     perp_lcp_rate(p, a, lambda, w, &stats->residual, &stats->data);
     if (!(stats->residual <= tol)) return PERP_INACCURATE;
   }
@@ -310,6 +356,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
   PERP_TRY(perp_lcp_check(ctx, p, p->A == NULL ? &finite : NULL));
   s->asymmetry = 0; /* of J M^-1 J' + S, formed or not */
   if (p->A != NULL) perp_lcp_survey(p, s->a, &s->asymmetry, &finite);
+  if (p->C != NULL) s->asymmetry = perp_lcp_asymmetry(p);
 
   double *x = w != NULL ? w : s->w;
   if (!finite) {

@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-static double stewart_entry(const perp_lcp *p, int i, int j)
-{
-  return p->A[(size_t)i + (size_t)j * (size_t)p->lda];
-}
-
 static bool stewart_plain(const perp_lcp *p, int i)
 {
   const double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
@@ -17,9 +12,9 @@ static bool stewart_plain(const perp_lcp *p, int i)
 /* A row that could be a slack: nothing on the diagonal, something beside it. */
 static bool stewart_hollow(const perp_lcp *p, int i)
 {
-  if (stewart_entry(p, i, i) != 0) return false;
+  if (perp_lcp_entry(p, i, i) != 0) return false;
   for (int j = 0; j < p->n; j++)
-    if (stewart_entry(p, i, j) != 0 || stewart_entry(p, j, i) != 0) return true;
+    if (perp_lcp_entry(p, i, j) != 0 || perp_lcp_entry(p, j, i) != 0) return true;
   return false;
 }
 
@@ -35,9 +30,9 @@ static bool stewart_take(perp_stewart *s, int i, int c)
 static bool stewart_couples(const perp_lcp *p, int row, int *normals, int *directions)
 {
   *normals = *directions = 0;
-  if (stewart_entry(p, row, row) != 0 || !stewart_plain(p, row)) return false;
+  if (perp_lcp_entry(p, row, row) != 0 || !stewart_plain(p, row)) return false;
   for (int i = 0; i < p->n; i++) {
-    const double down = stewart_entry(p, i, row), across = stewart_entry(p, row, i);
+    const double down = perp_lcp_entry(p, i, row), across = perp_lcp_entry(p, row, i);
     if (down > 0 && across < 0)
       ++*directions;
     else if (down == 0 && across > 0)
@@ -51,7 +46,7 @@ static bool stewart_couples(const perp_lcp *p, int row, int *normals, int *direc
 bool perp_stewart_slack(const perp_lcp *p)
 {
   int normals, directions;
-  for (int i = 0; p->A != NULL && i < p->n; i++) {
+  for (int i = 0; p->F == NULL && i < p->n; i++) {
     if (!stewart_couples(p, i, &normals, &directions)) continue;
     if (normals > 0 || (p->contact_of != NULL && p->contact_of[i] >= 0)) return true;
   }
@@ -65,7 +60,7 @@ static bool stewart_by_structure(const perp_lcp *p, int row, int c, perp_stewart
   if (!stewart_couples(p, row, &normals, &directions) || normals != 1) return false;
   if (!stewart_take(s, row, c)) return false;
   for (int i = 0; i < p->n; i++) {
-    const double across = stewart_entry(p, row, i);
+    const double across = perp_lcp_entry(p, row, i);
     if (across == 0) continue;
     if (across < 0 && !stewart_plain(p, i)) return false;
     if (!stewart_take(s, i, c)) return false;
@@ -121,19 +116,19 @@ static const char *stewart_order(const perp_lcp *p, const perp_stewart *s, int c
   if (r < 3) return "has fewer than three rows: a normal, directions and a slack";
   for (int k = 0; k < r; k++) {
     if (p->fric_of != NULL && p->fric_of[row[k]] >= 0) return "has a friction row";
-    if (stewart_entry(p, row[k], row[k]) != 0) continue;
+    if (perp_lcp_entry(p, row[k], row[k]) != 0) continue;
     bool column =
         false; /* a normal or direction without mobility is hollow as well, but couples nothing so */
     for (int l = 0; l < r; l++)
       column = column ||
-               (stewart_entry(p, row[l], row[k]) > 0 && stewart_entry(p, row[k], row[l]) < 0);
+               (perp_lcp_entry(p, row[l], row[k]) > 0 && perp_lcp_entry(p, row[k], row[l]) < 0);
     if (!column) continue;
     bool all = true;
     int without = 0;
     for (int l = 0; l < r; l++) {
       if (l == k) continue;
-      const double down = stewart_entry(p, row[l], row[k]),
-                   across = stewart_entry(p, row[k], row[l]);
+      const double down = perp_lcp_entry(p, row[l], row[k]),
+                   across = perp_lcp_entry(p, row[k], row[l]);
       without += down == 0;
       all = all && (down == 0 ? across >= 0 : down > 0 && across < 0);
     }
@@ -147,12 +142,12 @@ static const char *stewart_order(const perp_lcp *p, const perp_stewart *s, int c
   stewart_move(row, slack, r - 1);
   slack = row[r - 1];
   for (int k = 0; k < r - 1; k++)
-    if (stewart_entry(p, row[k], slack) == 0) normal = k;
+    if (perp_lcp_entry(p, row[k], slack) == 0) normal = k;
   stewart_move(row, normal, 0);
   for (int k = 1; k < r; k++)
     if (!stewart_plain(p, row[k])) return "has other bounds than [0, inf) on a direction or slack";
   for (int i = 0; i < p->n; i++)
-    if (s->home[i] != c && (stewart_entry(p, i, slack) != 0 || stewart_entry(p, slack, i) != 0))
+    if (s->home[i] != c && (perp_lcp_entry(p, i, slack) != 0 || perp_lcp_entry(p, slack, i) != 0))
       return "has a slack that is coupled to rows of others";
   return NULL;
 }
@@ -163,7 +158,7 @@ perp_status perp_stewart_find(perp_ctx *ctx, const perp_lcp *p, perp_stewart *s)
   s->unclear = false;
   for (int i = 0; i < p->n; i++) s->home[i] = -1;
   s->ptr[0] = 0;
-  if (p->A == NULL) return PERP_OK;
+  if (p->F != NULL || p->n == 0) return PERP_OK;
   if (p->contact_of != NULL) {
     stewart_number(p, s);
   } else {

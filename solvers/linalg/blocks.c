@@ -331,19 +331,53 @@ void perp_blocks_delassus(const perp_blocks *B, double *A, int lda, double *scra
   }
 }
 
-void perp_blocks_diagonal(const perp_blocks *B, double *y)
+/* y += diag(G W G') of a contact in space on a body with diagonal inertia, W every step-th number. */
+static inline __attribute__((always_inline)) void contact_diagonal(const double *G, const double *W,
+                                                                   int step, double *y)
 {
-  for (int c = 0; c < B->nc; c++) {
-    int row = B->cptr[c], r = B->cptr[c + 1] - row;
-    for (int i = 0; i < r; i++) y[row + i] = B->s != NULL ? B->s[row + i] : 0;
+  perp_v4 sum = { y[0], y[1], y[2], 0 };
+  for (int j = 0; j < BODY_WIDTH; j++) {
+    const double *g = G + CONTACT_ROWS * j;
+    perp_v4 x = { g[0], g[1], g[2], 0 };
+    if (j + 1 < BODY_WIDTH) x = *(const perp_v4_any *)g; /* a number of the next comes along */
+    sum += x * W[step * j] * x;
+  }
+  for (int i = 0; i < CONTACT_ROWS; i++) y[i] = sum[i];
+}
+
+PERP_CLONES_OF_FOUR static void blocks_diagonal_share(void *user, int member, int members)
+{
+  const product *job = user;
+  const perp_blocks *B = job->B;
+  const int end = perp_share(B->nc, member + 1, members);
+  for (int c = perp_share(B->nc, member, members); c < end; c++) {
+    const int row = B->cptr[c], r = B->cptr[c + 1] - row;
+    double *y = job->y + row;
+    for (int i = 0; i < r; i++) y[i] = B->s != NULL ? B->s[row + i] : 0;
     for (int k = B->jptr[c]; k < B->jptr[c + 1]; k++) {
-      int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
+      const int b = B->jblk[k], d = B->bptr[b + 1] - B->bptr[b];
       const double *G = B->J + B->joff[k], *W = B->Minv + B->mptr[b];
+      int step;
+      if (B->diag != NULL && B->diag[b]) {
+        W = perp_blocks_flat(B, b, &step);
+        if (r == CONTACT_ROWS && d == BODY_WIDTH)
+          contact_diagonal(G, W, step, y);
+        else
+          for (int j = 0; j < d; j++)
+            for (int i = 0; i < r; i++) y[i] += G[i + j * r] * W[step * j] * G[i + j * r];
+        continue;
+      }
       for (int j = 0; j < d; j++)
         for (int l = 0; l < d; l++)
-          for (int i = 0; i < r; i++) y[row + i] += G[i + j * r] * W[j + l * d] * G[i + l * r];
+          for (int i = 0; i < r; i++) y[i] += G[i + j * r] * W[j + l * d] * G[i + l * r];
     }
   }
+}
+
+void perp_blocks_diagonal(const perp_blocks *B, double *y)
+{
+  product job = { .B = B, .y = y };
+  perp_team(B->threads, blocks_diagonal_share, &job);
 }
 
 perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B)

@@ -59,7 +59,7 @@ static inline const double *perp_blocks_flat(const perp_blocks *B, int b, int *s
 perp_status perp_blocks_check(perp_ctx *ctx, const perp_blocks *B);
 /* A deep copy of F in what the arena holds, the pattern first; a counting pass, and NULL, where that is nothing yet. */
 perp_blocks *perp_blocks_copy(const perp_blocks *F, perp_arena *a);
-/* y_i = (J M^-1 J' + S)_ii, y [m].   O(nnz(J) d), no allocation. */
+/* y_i = (J M^-1 J' + S)_ii, y [m].   O(nnz(J) d), no allocation.  By a team of B->threads, the same bit by bit. */
 void perp_blocks_diagonal(const perp_blocks *B, double *y);
 
 /* Fill jgrp, tptr and tsub (arrays of the caller, sizes as above) from nb, nc, jptr and jblk.  O(nb + nc +

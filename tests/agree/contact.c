@@ -152,6 +152,28 @@ static void test_friction(void)
   }
 }
 
+/* A convex programme: the velocities are unique, whoever finds them, dense or factored. */
+static void test_convex(void)
+{
+  static const char *const names[] = { "lemke",         "keller",         "bpp",  "fischer-newton",
+                                       "minmap-newton", "interior-point", "apgd", "auto" };
+  static states s;
+  int failures;
+  for (int joints = 0; joints <= 1; joints++) {
+    perp_model *model = heap(0.3, joints);
+    run_parts p = { .lcp = "dantzig", .contact = "convex", .formulation = "velocity:tol=1e-10" };
+    sample(model, p, &s);
+    for (size_t i = 0; i <= sizeof names / sizeof *names; i++) {
+      p.lcp = i == 0 ? "dantzig" : names[i - 1];
+      p.formulation = i == 0 ? "velocity:tol=1e-10,joints=rows" : "velocity:tol=1e-10";
+      const double d = differ(model, p, &s, &failures);
+      below(d, failures > 0 ? 1e-4 : 2e-5, "convex%s: %s, %s agrees with dantzig, %d failures",
+            joints ? ", with a joint" : "", p.lcp, p.formulation, failures);
+    }
+    perp_model_destroy(model);
+  }
+}
+
 /* ---- assembly by hand ------------------------------------------------------------------------ */
 
 typedef struct seen {
@@ -159,11 +181,12 @@ typedef struct seen {
   double A[60 * 60];
 } seen;
 
-static void look(void *user, const perp_lcp *p, const double *lambda, const perp_stats *stats)
+static void look(void *user, const perp_contact_place *place, const perp_lcp *p,
+                 const double *lambda, const perp_stats *stats)
 {
   seen *s = user;
   double scratch[64];
-  (void)lambda, (void)stats;
+  (void)place, (void)lambda, (void)stats;
   if (p->n > 60 || p->n <= s->n) return;
   s->n = p->n;
   perp_blocks_delassus(p->F, s->A, p->n, scratch);
@@ -255,5 +278,6 @@ int main(void)
   test_assembly();
   test_solvers();
   test_friction();
+  test_convex();
   return tap_done();
 }

@@ -143,10 +143,12 @@ static void contacts(void)
           1e-3, 1, 1e-9);
   /* several steps between common times: a meeting is found late, and rolled back */
   double q[2][7 * 5];
-  run_fresh(&ctx, model, (run_parts){ "velocity:reuse=false", "", "", "" }, 1e-3, 1, q[0], NULL);
-  run_fresh(&ctx, model,
-            (run_parts){ "groups:frame=8e-3,idle=inf,of=(velocity:reuse=false)", "", "", "" }, 1e-3,
-            1, q[1], NULL);
+  run_fresh(&ctx, model, (run_parts){ "velocity:reuse=false", "", "", "", "dantzig" }, 1e-3, 1,
+            q[0], NULL);
+  run_fresh(
+      &ctx, model,
+      (run_parts){ "groups:frame=8e-3,idle=inf,of=(velocity:reuse=false)", "", "", "", "dantzig" },
+      1e-3, 1, q[1], NULL);
   double d = difference(7 * 5, q[0], q[1]);
   ok(d < 1e-9, "with eight steps between common times: %.3g", d);
   perp_model_destroy(model);

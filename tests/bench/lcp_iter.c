@@ -4,7 +4,7 @@
  * Thread CPU time, minimum of repeats.  Arguments: none, or the largest number of rows (default 100000; the
  * linear range is meant to be looked at with 1000000). */
 #include "solvers/lcp/problem.h"
-#include "solvers/lcp/splitting/rows.h"
+#include "solvers/lcp/rows/rows.h"
 #include "solvers/solvers.h"
 
 #include <math.h>

@@ -20,14 +20,15 @@ static void test_help(void)
 {
   says("--help", "Commands");
   fits_the_screen("--help");
-  static const char *const lcp[] = { "solve", "check", "generate", "harvest", "convert", "info" };
+  static const char *const lcp[] = { "solve",    "check",   "generate", "harvest",
+                                     "sequence", "convert", "info" };
   for (size_t i = 0; i < sizeof lcp / sizeof *lcp; i++) {
     char *words = perp_xprintf("lcp %s --help", lcp[i]);
     says(words, "Example");
     fits_the_screen(words);
     free(words);
   }
-  ok(run("cluster --help") == 0 && strstr(out, " \\\n      --target-time 20m") != NULL,
+  ok(run("cluster --help") == 0 && strstr(out, " \\\n      --partition short") != NULL,
      "a long example is broken so that a shell reads it");
   says("help run", "perp run STUDY");
   refuses(2, "", "perp COMMAND");
@@ -342,10 +343,9 @@ static void test_study(void)
   ok(csv != NULL &&
          strncmp(csv,
                  "cell,status,cause,reason,problems,unsolved,share,swept,partial,reached,scene,"
-                 "formulation,ode,kkt,lcp,stab,contact,h,t_end,seed,sample,perturb,stab.alpha,err."
-                 "q.max,"
-                 "steps\n",
-                 150) == 0,
+                 "formulation,ode,kkt,lcp,stab,contact,h,t_end,seed,sample,perturb,stab.name,"
+                 "stab.alpha,err.q.max,steps\n",
+                 160) == 0,
      "cells.csv has a head");
   char number[40];
   snprintf(number, sizeof number, ",40,%.17g,50", metric(one, "err.q.max"));

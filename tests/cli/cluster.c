@@ -17,6 +17,19 @@ static const char study[] = "schema: perp-study/1\n"
                             "metrics: { primary: err.q.max, record: [err.q.max, drift.pos.max, "
                             "steps], series: { every: 10 ms } }\n";
 
+/* Cells of a tenth of a second or more: a node can be lost while it is at work. */
+static const char slow[] = "schema: perp-study/1\n"
+                           "study: { name: slow }\n"
+                           "scene: pendulum\n"
+                           "t_end: 50 s\n"
+                           "formulation: acceleration\n"
+                           "grid:\n"
+                           "  h: [0.25 ms, 0.2 ms]\n"
+                           "  ode: [rk4, midpoint, euler]\n"
+                           "  stab: [none, \"baumgarte:alpha=[20, 40]\"]\n"
+                           "measure: { repeats: 0 }\n"
+                           "metrics: { primary: err.q.max, record: [err.q.max, steps] }\n";
+
 static void test_parallel(void)
 {
   write_file("jobs.yaml", study);
@@ -27,8 +40,18 @@ static void test_parallel(void)
   ok(system("sh par/cluster/start.sh >start.txt 2>&1") == 0, "start.sh runs them");
   ok(same_file("local/derived/cells.csv", "par/derived/cells.csv"),
      "the same cells.csv, byte for byte");
-  ok(perp_exists("par/report.html") && file_has("start.txt", "27 finished before, 0 to run"),
-     "the end found nothing to do but the report");
+  ok(perp_exists("par/report.html") && file_has("start.txt", "par/report.html"),
+     "the end makes the report");
+  if (system("rm -r par/derived") != 0) bail("rm");
+  ok(run("run par/cluster/study.yaml --shard 1/4 --journal-only -q -o par") == 0 &&
+         !perp_exists("par/derived/cells.csv"),
+     "a task writes no tables");
+  ok(system("sh par/cluster/start.sh >start.txt 2>&1") == 0 && perp_exists("par/derived/cells.csv"),
+     "started again there is nothing to do but tables and report");
+  says("status par --tasks 4", "");
+  ok(out[0] == '\0', "no task is left");
+  refuses(3, "run jobs.yaml --set 't_end=0.2 s' --shard 1/4 --journal-only -q -o par",
+          "has the plan of another study");
   says("cluster parallel jobs.yaml -o par2 --target-time 1h --submit",
        "27 cells in 1 task(s) of about");
   ok(same_file("local/derived/cells.csv", "par2/derived/cells.csv"),
@@ -40,13 +63,70 @@ static void test_parallel(void)
   refuses(2, "cluster slurm jobs.yaml --tasks 0", "--tasks: '0' is not a whole number");
   refuses(2, "cluster slurm jobs.yaml --target-time 5", "needs a unit");
   refuses(2, "cluster slurm jobs.yaml --submit --write-only", "contradict");
+  refuses(2, "cluster slurm jobs.yaml --partition 'a b'", "no name that Slurm takes");
+  refuses(2, "cluster slurm jobs.yaml --memory 2GiB", "a number with K, M, G or T");
+  refuses(2, "cluster slurm jobs.yaml --array-limit 0", "not a whole number");
+  refuses(2, "cluster parallel jobs.yaml --time 30m", "--time is for slurm");
   refuses(3, "cluster slurm nowhere.yaml", "cannot read");
+}
+
+static bool queue_ends(void)
+{
+  bool done = false;
+  for (int k = 0; k < 1500 && !done; k++) {
+    usleep(200000);
+    /* a controller that is too busy to answer is no empty queue */
+    done = system("q=$(squeue -h 2>/dev/null) && test -z \"$q\"") == 0;
+  }
+  return done;
+}
+
+/* The tasks of a node that never returns are submitted again by the command that has submitted all. */
+static void test_lost_node(void)
+{
+  write_file("slow.yaml", slow);
+  ok(run("run slow.yaml -o slow-local -q --no-report -j 2") == 0, "a local run of longer cells");
+  says("cluster slurm slow.yaml -o lost --tasks 6 --partition main --memory 500M --time 10m "
+       "--array-limit 4",
+       "18 cells in 6 task(s)");
+  ok(system("sh lost/cluster/start.sh >lost.txt 2>&1") == 0 &&
+         file_has("lost.txt", "6 tasks in 2 arrays of at most 4"),
+     "more tasks than an array may have: several arrays, and advice");
+  char *lose = perp_xprintf("bash '%s/tests/cli/slurm-local.sh' lose node n2 >>lost.txt 2>&1",
+                            getenv("PERP_HOME"));
+  bool both = false; /* at work, with a cell done somewhere */
+  for (int k = 0; k < 600 && !both; k++) {
+    usleep(50000);
+    both = system("test \"$(squeue -h -t R -o %N 2>/dev/null | sort -u | wc -l)\" = 2 && "
+                  "grep -q '\"event\": \"cell\"' lost/journal/*.jsonl 2>/dev/null") == 0;
+  }
+  ok(both && system(lose) == 0, "one node of two is lost while both are at work");
+  free(lose);
+  ok(queue_ends() && file_has("lost/cluster/log/end.out", "not complete; submit them again"),
+     "the end says what is missing, and the command");
+  run("status lost --tasks 6");
+  const bool some = out[0] != '\0' && strstr(out, "1\n2\n3\n4\n5\n6\n") == NULL;
+  ok(some && system("sh lost/cluster/start.sh >again.txt 2>&1") == 0,
+     "that one command submits the missing tasks as an array, and no other");
+  ok(queue_ends() && run("status lost --tasks 6") == 0 && out[0] == '\0' &&
+         perp_exists("lost/report.html") &&
+         same_file("slow-local/derived/cells.csv", "lost/derived/cells.csv"),
+     "the same cells.csv as the local run, byte for byte");
 }
 
 static void test_slurm(void)
 {
   says("cluster slurm jobs.yaml -o slurm --tasks 2", "27 cells in 2 task(s)");
-  ok(file_has("slurm/cluster/start.sh", "--array=1-2"), "a job array of two tasks");
+  says(
+      "cluster slurm jobs.yaml -o words --tasks 5 --partition p --account a --memory 2G --time 30m "
+      "--array-limit 500 --at-once 7 --container 'apptainer exec perp.sif'",
+      "27 cells in 5 task(s)");
+  ok(file_has("words/cluster/start.sh",
+              "--cpus-per-task=1 --time=30 --partition=p --account=a --mem=2G") &&
+         file_has("words/cluster/start.sh", "most=500") &&
+         file_has("words/cluster/start.sh", "--array=\"1-$n%7\"") &&
+         file_has("words/cluster/task.sh", "exec apptainer exec perp.sif perp run "),
+     "what the cluster is told: partition, account, memory, time, arrays, container");
   const char *needed = "command -v slurmctld slurmd sbatch munged >/dev/null 2>&1";
   if (geteuid() != 0 || system(needed) != 0) {
     skip("no slurmctld, slurmd, slurm-client, munge, or not root",
@@ -67,18 +147,14 @@ static void test_slurm(void)
     free(said);
   } else {
     ok(system("sh slurm/cluster/start.sh >>slurm.txt 2>&1") == 0, "the jobs are submitted");
-    bool done = false;
-    for (int k = 0; k < 1200 && !done; k++) {
-      usleep(200000);
-      /* a controller that is too busy to answer is no empty queue */
-      done = system("q=$(squeue -h 2>/dev/null) && test -z \"$q\"") == 0;
-    }
+    const bool done = queue_ends();
     ok(done && perp_exists("slurm/report.html"), "they end, and the report is there");
     ok(system("grep -h NodeList= node/log/jobcomp.txt | grep -o 'NodeList=n[12]' | sort -u | wc -l "
               "| grep -q 2") == 0,
        "both nodes had a part");
     ok(same_file("local/derived/cells.csv", "slurm/derived/cells.csv"),
        "the same cells.csv as the local run, byte for byte");
+    test_lost_node();
   }
   if (system(down) != 0) printf("# Slurm did not stop\n");
   usleep(500000);

@@ -220,14 +220,15 @@ static void test_malformed(void)
             "%s: status 3 and one line with %s", cases[k].what, cases[k].message))
       complain();
   }
-  /* so many rows that their square does not fit memory: 2^20 rows, 8 TiB */
+  /* so many rows that their square does not fit the bound: 2^20 rows, 8 TiB */
   FILE *f = fopen("wrong", "w");
   if (f == NULL) bail("wrong");
   fprintf(f, "perp-lcp 1\nn 1048576\nA coordinate 0\nb\n");
   for (int i = 0; i < 1048576; i++) fputs("0\n", f);
   fputs("end\n", f);
   fclose(f);
-  refuses(3, "lcp solve wrong --lcp lemke", "wrong:2: 8.8e+12 bytes do not fit memory");
+  refuses(2, "lcp solve wrong --lcp lemke",
+          "lemke needs a dense A: one of 1048576 rows takes 8.8e+06 MB");
 }
 
 /* ---- a study ------------------------------------------------------------------------------------------------------ */
@@ -255,7 +256,7 @@ static void test_study(void)
          strstr(out, " a b c d\n") != NULL && strstr(out, " 1 1 1 1\n") != NULL,
      "the families and how many problems each has");
   ok(strstr(out, "  auto           4/4 1 1 1 1\n") != NULL &&
-         strstr(out, "  lemke          3/4 1 - 1 1\n") != NULL,
+         strstr(out, "  lemke          3/3 1 - 1 1\n") != NULL,
      "who answers which family: none, outside of the domain, a proof");
   const char *why = strstr(out, "why not");
   ok(why != NULL && strstr(why, "lemke     1 unsuited\n") != NULL &&
@@ -333,6 +334,28 @@ static void test_files(void)
      loaded, solved, unsolved, wrong);
 }
 
+/* What is too large is refused before it is made or read, with the bound and how to raise it. */
+static void test_bounds(void)
+{
+  refuses(2, "lcp generate spd --n 15000", "more than the bound of 1e+03 MB; --memory 3600MB");
+  refuses(2, "lcp generate stack --n 16000", "(less with --factored)");
+  says("lcp generate stack --n 16000 --factored -o large.lcp", "");
+  ok(run("lcp generate stack --n 4000 -o four.lcp") == 0 && strstr(err, "takes up to 1") != NULL,
+     "generate says what it takes: %s", err);
+  refuses(2, "lcp generate spd --n 64 --memory 1kB", "spd of 64 rows takes 0.0655 MB");
+  ok(run("lcp generate spd --n 64 -o s.lcp") == 0 && run("lcp info s.lcp --memory 200kB") == 0,
+     "a file within its bound is read");
+  refuses(2, "lcp info s.lcp --memory 20kB", "--memory");
+  refuses(2, "lcp solve s.lcp --memory 20kB", "--memory");
+  refuses(2, "lcp solve /dev/zero", "/dev/zero is a device that gives more than 1.04858 MB");
+  refuses(3, "lcp solve /dev/null", "the file is empty");
+  /* a short file of many rows */
+  FILE *f = fopen("short.mtx", "w");
+  fputs("%%MatrixMarket matrix array real general\n30000 30001\n1\n", f);
+  fclose(f);
+  refuses(3, "lcp info short.mtx", "ends too early");
+}
+
 /* two cubes: 8 contacts, 24 rows of a box pyramid, resting from the first step on */
 static void test_harvest(void)
 {
@@ -364,6 +387,93 @@ static void test_harvest(void)
   refuses(2, "lcp convert murty.lcp --pyramid 8",
           "--pyramid has no effect: murty.lcp has no friction");
   refuses(2, "lcp convert murty.lcp --box", "--box has no effect: murty.lcp has no friction");
+}
+
+/* Eight bodies that fall together: contacts come and go, islands meet. */
+static void test_sequence(void)
+{
+  const char *words =
+      "lcp harvest falling:objects=8,side=2 --contact cone --lcp block-gs --h 0.02s "
+      "--sequence 6 --from 0.96s --t-end 3s --name heap -o seq";
+  ok(run(words) == 0 && strstr(out, "heap-000.lcp") != NULL && strstr(out, "heap-005.lcp") != NULL,
+     "perp %s", words);
+  says("lcp info seq/heap-003.lcp", "heap: problem 3 of 0 ... 5");
+  int status = run("lcp info seq/heap-003.lcp --json"), rows = 0, born = 0, gone = 0;
+  json_t *j = json_loads(out, 0, NULL), *part = json_object_get(j, "before");
+  status |= json_unpack(part, "{s:i,s:i,s:i}", "rows", &rows, "born", &born, "gone", &gone);
+  const int n = (int)json_integer_value(json_object_get(j, "n"));
+  ok(status == 0 && n == rows + born - gone, "%d rows are %d before, %d born, %d gone", n, rows,
+     born, gone);
+  json_decref(j);
+  status = run("lcp sequence seq/heap --lcp block-gs --json");
+  j = json_loads(out, 0, NULL);
+  ok(status == 0 && json_integer_value(json_object_get(j, "problems")) == 11 &&
+         json_integer_value(json_object_get(j, "solved")) == 11 &&
+         json_integer_value(json_object_get(j, "rows_born")) > 0 &&
+         json_integer_value(json_object_get(j, "rows_gone")) > 0 && real_of(j, "warm_work") > 0 &&
+         real_of(j, "warm_work") < 1.5 * real_of(j, "cold_work"),
+     "six problems, cold and warm: eleven answers");
+  json_decref(j);
+  says("lcp sequence seq/heap --lcp aclm", "6 of 6 solved");
+  says("lcp sequence seq/heap --lcp aclm", "no warm start: aclm");
+  ok(run("lcp sequence seq/heap --lcp dantzig") == 10 && strstr(out, "0 of 11 solved") != NULL,
+     "a method that serves no cones solves none");
+
+  /* what is asked for in vain */
+  refuses(2, "lcp harvest stack --sequence 4 --size 16", "--size chooses among single problems");
+  refuses(2, "lcp harvest stack --from 1s", "--sequence N is missing");
+  refuses(2, "lcp harvest stack --sequence 1", "not a whole number in [2, 1000]");
+  refuses(2, "lcp harvest stack --sequence 4 --name a/b", "--name must be");
+  refuses(2, "lcp harvest pendulum --sequence 4", "nothing to harvest");
+  refuses(2, "lcp harvest stack --contact polyhedral --lcp lemke --sequence 4",
+          "--contact frictionless");
+  refuses(2, "lcp harvest stack --contact box:limits=fixed --lcp dantzig --sequence 4",
+          "two problems in one step");
+  refuses(2, "lcp harvest stack --formulation acceleration --sequence 4",
+          "carried from step to step");
+  refuses(2, "lcp harvest bouncing-ball --sequence 4 --t-end 0.01s", "a sequence needs two");
+
+  /* a study of it */
+  write_file("seq.yaml",
+             "schema: perp-study/1\nkind: lcp\nstudy: { name: seq }\n"
+             "problems: { sequences: ['seq/h*'] }\n"
+             "grid: { lcp: [block-gs, aclm, dantzig, 'pgs:max_iter=20'] }\n"
+             "accept: { targets: [1e-8] }\nmeasure: { repeats: 1 }\n"
+             "metrics: { record: [rel, work.counted, warm.work.rel, warm.time.rel, rows.born] }\n");
+  if (!ok(run("run seq.yaml -o seqrun -q --no-report") == 0, "a study of a sequence")) complain();
+  char *csv = perp_read_file("seqrun/derived/cells.csv", NULL);
+  ok(csv != NULL && strstr(csv, "sequence:seq/heap") != NULL, "its problem goes by its prefix");
+  ok(csv != NULL && strstr(csv, "of 11 solved; problem ") != NULL &&
+         strstr(csv, "warm starts after it from its last iterate") != NULL,
+     "what was not all solved says how many were, and where the others began");
+  ok(csv != NULL && strstr(csv, "dantzig does not serve") != NULL, "who is unsuited says why");
+  free(csv);
+
+  /* damage */
+  static const struct {
+    const char *command, *message;
+  } damages[] = {
+    { "cp -r seq d0 && rm d0/heap-002.lcp", "heap-002.lcp: No such file" },
+    { "cp -r seq d1 && cp d1/heap-003.lcp d1/heap-002.lcp",
+      "heap-002.lcp: is problem 3 of its sequence, not 2" },
+    { "cp -r seq d2 && sed -i 's/^before [0-9]*/before 99/' d2/heap-002.lcp",
+      "heap-002.lcp: says that the problem before has 99 rows" },
+    { "cp -r seq d3 && sed -i 's/^sequence 2 6 heap/sequence 2 6 other/' d3/heap-002.lcp",
+      "heap-002.lcp: is of sequence other of 6 problems, the one before of heap of 6" },
+    { "cp -r seq d4 && sed -i '/^sequence/d' d4/heap-000.lcp",
+      "heap-000.lcp: belongs to no sequence" },
+    { "cp -r seq d5 && sed -i '/^end/d' d5/heap-004.lcp", "the file ends without 'end'" },
+    { "cp -r seq d6 && sed -i 's/^before \\([0-9]*\\) .*/before \\1 2\\n0 0 1\\n0 0 1\\nend/' "
+      "d6/heap-001.lcp",
+      "what row 0 has of row 0 is given twice" },
+    { "cp -r seq d7 && sed -i 's/^sequence 0 6/sequence 0 2000/' d7/heap-000.lcp", "1000 at most" },
+  };
+  for (size_t k = 0; k < sizeof damages / sizeof *damages; k++) {
+    char text[80];
+    if (system(damages[k].command) != 0) bail("%s", damages[k].command);
+    snprintf(text, sizeof text, "lcp sequence d%zu/heap --lcp block-gs", k);
+    refuses(3, text, damages[k].message);
+  }
 }
 
 /* A contact of Stewart and Trinkle stays one: harvested, read back, solved by blocks and in turn. */
@@ -406,7 +516,9 @@ int main(void)
   test_verdict();
   test_malformed();
   test_study();
+  test_bounds();
   test_harvest();
+  test_sequence();
   test_contacts();
   test_files();
   program_close();

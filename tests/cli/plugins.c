@@ -90,6 +90,8 @@ static void test_templates(void)
 /* A run remembers its plug-ins: loading without them says which, rebuilding one reruns its cells only. */
 static void test_memory(void)
 {
+  says("status study-lcp", "complete"); /* its study names the file */
+  ok(shell("mv state forgotten"), "what is remembered is put away");
   refuses(3, "status study-lcp", "; this run was made with --plugin ");
   ok(strstr(err, "mine-lcp/mine-lcp.so") != NULL, "... and the file is named");
   says("status study-lcp --plugin mine-lcp/mine-lcp.so", "complete");
@@ -106,6 +108,115 @@ static void test_memory(void)
   if (!ok(status == 0 && strstr(err, "15 run again (their plug-in has changed), 15 to run") != NULL,
           "its cells are run again, the others are not"))
     complain();
+}
+
+/* The row of a table whose line has all of these. */
+static bool row(const char *csv, const char *a, const char *b, const char *c)
+{
+  for (const char *s = csv; s != NULL && *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n') {
+    char *line = perp_xprintf("%.*s", (int)strcspn(s, "\n"), s);
+    bool found = strstr(line, a) != NULL && strstr(line, b) != NULL && strstr(line, c) != NULL;
+    free(line);
+    if (found) return true;
+  }
+  return false;
+}
+
+/* ---- the key `plugins` of a study: it is one file to run ----------------------------------------------------------- */
+
+#define KEYED(plugins, names)                                                                      \
+  "schema: perp-study/1\n"                                                                         \
+  "kind: lcp\n"                                                                                    \
+  "study: { name: keyed }\n"                                                                       \
+  "plugins: " plugins "\n"                                                                         \
+  "problems: { generate: [{ family: spd, n: [4, 8] }] }\n"                                         \
+  "grid: { lcp: [" names "] }\n"                                                                   \
+  "accept: { targets: [1e-8] }\n"                                                                  \
+  "measure: { repeats: 1 }\n"                                                                      \
+  "metrics: { primary: time.cpu, record: [rel, iterations] }\n"
+
+static void test_study(const char *folder)
+{
+  ok(shell("mkdir -p a/deep b/deep && cp %s/slowed0.so a/slow.so && cp %s/slowed0.so b/slow.so",
+           folder, folder),
+     "a plug-in in two places");
+  write_file("a/deep/keyed.yaml", KEYED("[../slow.so]", "dantzig, slowed"));
+  ok(shell("cp a/deep/keyed.yaml b/deep"), "a study in two places");
+  says("check a/deep/keyed.yaml", "4 cells");
+  says("plan a/deep/keyed.yaml", "slowed");
+  int status = run("run a/deep/keyed.yaml -o keyed -q");
+  char *table = perp_read_file("keyed/derived/cells.csv", NULL);
+  ok(status == 0 && row(table, "slowed", ",ok,", "") && row(table, "dantzig", ",ok,", "") &&
+         perp_exists("keyed/report.html"),
+     "its path is from the study's folder: it runs, and has a page");
+  char cell[17] = "";
+  const char *at = table != NULL ? strstr(table, ",ok,") : NULL;
+  for (const char *s = table; s != NULL && *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
+    if (strstr(s, "slowed") != NULL && strcspn(s, "\n") > (size_t)(strstr(s, "slowed") - s))
+      snprintf(cell, sizeof cell, "%.16s", s);
+  ok(at != NULL && strlen(cell) == 16, "a cell of it: %s", cell);
+  free(table);
+  says("status keyed", "complete");
+  says("answer keyed", "slowed");
+  says("report keyed", "report.html");
+  char *words = perp_xprintf("rerun keyed %s", cell);
+  says(words, "same");
+  free(words);
+  words = perp_xprintf("show keyed %s", cell);
+  says(words, "slowed");
+  ok(strstr(out, "a/slow.so") != NULL, "the command of the cell alone loads the file");
+  free(words);
+  says("run keyed/study.yaml -o keyed", "4 cells");
+  says("explain a/deep/keyed.yaml 'lcp == slowed' -o keyed", "slowed");
+  /* scripts of a cluster: from any folder */
+  says("cluster parallel a/deep/keyed.yaml -o jobs --tasks 2", "4 cells in 2 task(s)");
+  ok(shell(
+         "cd / && sh %s/jobs/cluster/start.sh && grep -q ',ok,.*slowed' %s/jobs/derived/cells.csv",
+         program_dir, program_dir),
+     "the jobs of a cluster load it");
+  /* parts from machines where it lies elsewhere */
+  ok(run("run a/deep/keyed.yaml --shard 1/2 -o part1 -q --no-report") == 0 &&
+         run("run b/deep/keyed.yaml --shard 2/2 -o part2 -q --no-report") == 0,
+     "two parts, each with a file of its own");
+  ok(run("merge part1 part2 -o whole --plugin a/slow.so") == 0 &&
+         file_has("whole/derived/cells.csv", "slowed"),
+     "... are parts of one run");
+  if (!file_has("whole/derived/cells.csv", "slowed")) complain();
+  /* --plugin takes the place of a file of the same name */
+  ok(shell("mv a/slow.so slow.so"), "the file is moved");
+  refuses(3, "status keyed", "cannot read the plug-in ");
+  says("status keyed --plugin slow.so", "complete");
+  says("check a/deep/keyed.yaml --plugin slow.so", "4 cells");
+  ok(shell("mv slow.so a/slow.so"), "... and back");
+  says("status keyed", "complete");
+  ok(shell("cp %s/slowed20.so a/slow.so", folder), "it is changed");
+  refuses(3, "status keyed", "study.yaml:");
+  ok(strstr(err, "is not one that you have run as it is now") != NULL,
+     "a folder is data: code that nobody has run is not loaded by it");
+  status = run("run a/deep/keyed.yaml -o keyed -q");
+  ok(status == 0, "running the study is");
+  says("status keyed", "complete");
+
+  /* what is wrong, in which line */
+  static const struct {
+    const char *plugins, *says;
+  } wrong[] = { { "[nowhere.py]", "cannot read the plug-in nowhere.py: No such file" },
+                { "nowhere.so", "cannot read the plug-in nowhere.so: No such file" },
+                { "[a/deep/keyed.yaml]", "cannot load" },
+                { "[{ file: x.so }]", "plugins must be a list of single values" } };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char *text = perp_xprintf(KEYED("%s", "dantzig"), wrong[i].plugins);
+    write_file("wrong.yaml", text);
+    refuses(3, "run wrong.yaml", wrong[i].says);
+    ok(strncmp(err, "wrong.yaml:4:", 13) == 0 && strstr(err + 1, "error:") != NULL &&
+           strstr(strstr(err, "error:") + 1, "error:") == NULL,
+       "... one error, in line 4");
+    free(text);
+  }
+  char *text = perp_xprintf(KEYED("%s/unfit6.so", "dantzig"), folder);
+  write_file("wrong.yaml", text);
+  refuses(3, "check wrong.yaml", "crashes while it is loaded: signal 6");
+  free(text);
 }
 
 /* ---- installed: headers, perp.pc, the program outside of the source tree ------------------------------------------ */
@@ -181,7 +292,7 @@ static void test_unfit(const char *folder)
 {
   static const char *const why[] = {
     "it does not end in PERP_OUTSIDE",
-    "was built for interface version 6, this perp has version 5; build it again",
+    "was built for interface version 9, this perp has version 8; build it again",
     "perp_ctx has",
     "there is another metric 'steps' already",
     "undefined symbol: perp_no_such_function",
@@ -203,18 +314,6 @@ static void test_unfit(const char *folder)
 
 /* ---- code that misbehaves ---------------------------------------------------------------------------------------- */
 
-/* The row of a table whose line has all of these. */
-static bool row(const char *csv, const char *a, const char *b, const char *c)
-{
-  for (const char *s = csv; s != NULL && *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n') {
-    char *line = perp_xprintf("%.*s", (int)strcspn(s, "\n"), s);
-    bool found = strstr(line, a) != NULL && strstr(line, b) != NULL && strstr(line, c) != NULL;
-    free(line);
-    if (found) return true;
-  }
-  return false;
-}
-
 static int rows(const char *csv, const char *part)
 {
   int n = 0;
@@ -232,7 +331,7 @@ static void test_bad(const char *folder)
              "grid: { lcp: [dantzig, bad-segv, bad-loop, bad-memory, bad-nan, pgs, lemke] }\n"
              "accept: { targets: [1e-8] }\n"
              "measure: { repeats: 2 }\n"
-             "limits: { timeout: 3 s, memory: 256 MiB }\n");
+             "limits: { timeout: 10 s, memory: 256 MiB }\n");
   char *words = perp_xprintf("run bad.yaml --plugin %s/bad.so -o bad -q -j 2%s", folder,
                              SANITIZED ? " --skip 'lcp == \"bad-memory\"'" : "");
   int status = run(words);
@@ -241,7 +340,7 @@ static void test_bad(const char *folder)
   char *csv = perp_read_file("bad/derived/cells.csv", NULL);
   ok(row(csv, "bad-segv", ",crash,", "signal 11 (Segmentation fault)"),
      "a crash: one row, its signal");
-  ok(row(csv, "bad-loop", ",timeout,", "killed at the time limit of 3 s"),
+  ok(row(csv, "bad-loop", ",timeout,", "killed at the time limit of 10 s"),
      "an endless loop: one row, the time limit");
   if (SANITIZED)
     skip("no memory limit under a sanitizer", "endless allocation: one row, the memory limit");
@@ -372,6 +471,7 @@ int main(void)
   test_models(folder);
   test_liar(folder);
   test_bad(folder);
+  test_study(folder);
   if (SANITIZED)
     skip("plug-ins of the template are built without the sanitizer", "templates");
   else {

@@ -152,6 +152,9 @@ static void program_open(void)
   setenv("PERP_HOME", getenv("PERP_SOURCE") != NULL ? getenv("PERP_SOURCE") : ".", 1);
   unsetenv("PERP_PLUGIN_PATH");
   if (mkdtemp(program_dir) == NULL || chdir(program_dir) != 0) bail("no temporary folder");
+  char *state = perp_xprintf("%s/state", program_dir); /* what is remembered of plug-ins */
+  setenv("XDG_STATE_HOME", state, 1);
+  free(state);
 }
 
 static void program_close(void)

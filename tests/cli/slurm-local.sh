@@ -3,6 +3,7 @@
 # One-machine Slurm 22.05 (Debian 12) without systemd, cgroups or slurmdbd. Run as root.
 #   apt-get install -y --no-install-recommends slurmctld slurmd slurm-client munge
 #   ./slurm-local.sh up   DIR [NODES] [CPUS_PER_NODE]   then: export SLURM_CONF=DIR/slurm.conf
+#   ./slurm-local.sh lose DIR NODE                      the node is gone at once with all that runs on it, and stays away
 #   ./slurm-local.sh down DIR
 set -eu
 cmd=$1; D=$(realpath -m "$2"); N=${3:-1}; C=${4:-$(nproc)}; H=$(hostname -s); export SLURM_CONF=$D/slurm.conf
@@ -40,6 +41,7 @@ SwitchType=switch/none
 MpiDefault=none
 MailProg=/bin/true
 ReturnToService=2
+JobRequeue=0
 MaxArraySize=10001
 MaxJobCount=20000
 KillWait=5
@@ -51,5 +53,11 @@ EOC
   slurmctld -f "$SLURM_CONF"
   for i in $(seq "$N"); do slurmd -f "$SLURM_CONF" -N "n$i"; done
   for t in $(seq 300); do [ "$(sinfo -h -N -t idle | wc -l)" = "$N" ] && break; sleep 0.2; done; sinfo -N ;;
+lose) kill -9 "$(cat "$D/slurmd.$N.pid")"; rm -f "$D/slurmd.$N.pid"
+  for e in $(grep -lsxz "SLURMD_NODENAME=$N" /proc/[0-9]*/environ || true); do
+    p=${e#/proc/}
+    grep -qsxz "SLURM_CONF=$SLURM_CONF" "$e" && kill -9 "${p%/environ}" 2>/dev/null || true
+  done
+  scontrol update "NodeName=$N" State=DOWN Reason=lost ;;
 down) for f in "$D"/slurmd.*.pid "$D/slurmctld.pid" "$D/munge/pid"; do [ -f "$f" ] && kill "$(cat "$f")" 2>/dev/null || true; done ;;
 esac

@@ -170,6 +170,16 @@ static void test_programs(void)
   status = run_words("compare", "base", "forged", "--again", "1", "--again-with", program, NULL);
   ok(status == 3 && strstr(err, "--again-plugin") != NULL && !marked(),
      "... nor does naming the program load it");
+  char *named = perp_xprintf("sed -i '2i plugins: [\"%s\"]' forged/study.yaml", object);
+  shell(named);
+  free(named);
+  read_folder("forged", "a plug-in that its study names");
+  status = run("status forged");
+  ok(status == 3 && strstr(err, "study.yaml:2:") != NULL && strstr(err, "is not loaded") != NULL &&
+         !marked(),
+     "... and says why: %.120s", err);
+  shell("rm -rf forged && cp -r real forged");
+  forge("forged", program, object);
   shell("sed -i '1s|}$|, \"plugins\": \" --plugin x.so; touch mark\"}|; s|pendulum|nothing-known|' "
         "forged/plan.jsonl forged/study.yaml");
   status = run("status forged");

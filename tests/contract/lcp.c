@@ -233,6 +233,7 @@ static uint64_t hash_problem(const perp_lcp *p)
     h = watch_hash(h, F->Minv, (size_t)F->mptr[F->nb] * sizeof *F->Minv);
     h = watch_hash(h, F->s, n * sizeof *F->s);
   }
+  if (p->C != NULL) h = watch_hash(h, p->C->value, (size_t)p->C->start[n] * sizeof *p->C->value);
   h = watch_hash(h, p->b, n * sizeof *p->b);
   h = watch_hash(h, p->lo, n * sizeof *p->lo);
   h = watch_hash(h, p->hi, n * sizeof *p->hi);
@@ -255,13 +256,14 @@ static void life(void *user)
 
 static void check_alone(const perp_desc *d)
 {
-  static known list[KNOWN_MOST + 4];
+  static known list[KNOWN_MOST + 5];
   static known_factors factors;
+  static known_columns columns;
   static walled lambda, certificate;
   const perp_lcp_desc *l = (const perp_lcp_desc *)(const void *)d;
   int count = known_all(list), wall = 0, changed = 0, names = 0, counts = 0, unfilled = 0,
       judged = 0;
-  int other = 0, empty = 0;
+  int other = 0, scattered = 0, empty = 0;
   perp_spec spec, shortest = { 0 };
   if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
   if (has_option(d, "max_iter")) {
@@ -284,6 +286,7 @@ static void check_alone(const perp_desc *d)
   list[count].b[0] = list[count].b[1] = -1;
   count++;
   known_factored(&factors, &list[count++]);
+  known_sparse(&columns, &list[count++]);
   struct alone a = { .l = l, .opts = spec.opts };
   perp_lcp shown = { 0 };
   const int limits = has_option(d, "max_iter") ? 2 : 1; /* the default, and one iteration */
@@ -294,6 +297,10 @@ static void check_alone(const perp_desc *d)
     if (k->asks & PERP_LCP_FACTORED) {
       p.A = NULL;
       p.F = &factors.F;
+    }
+    if (k->asks & PERP_LCP_SPARSE) {
+      p.A = NULL;
+      p.C = &columns.C;
     }
     void *ws = NULL;
     watch_begin();
@@ -320,10 +327,10 @@ static void check_alone(const perp_desc *d)
                  perp_reason_name(stats.reason));
       }
       judged += stats.residual != 0 || stats.data != 0;
-      if (k->asks & PERP_LCP_FACTORED && i % limits == 0 && status == PERP_OK &&
+      if (k->asks & (PERP_LCP_FACTORED | PERP_LCP_SPARSE) && i % limits == 0 && status == PERP_OK &&
           far(k->n, x, k->x) > 1e-6) {
-        other++;
-        printf("# %s: factored: lambda off by %g\n", d->name, far(k->n, x, k->x));
+        *(k->asks & PERP_LCP_SPARSE ? &scattered : &other) += 1;
+        printf("# %s: %s: lambda off by %g\n", d->name, k->what, far(k->n, x, k->x));
       }
       if (names + counts + unfilled > 0 && shown.n == 0) {
         shown = p;
@@ -343,6 +350,7 @@ static void check_alone(const perp_desc *d)
   ok(empty == 0, "%s: leaves the certificate filled, however it ends", d->name);
   ok(judged == 0, "%s: leaves the residual to the judge", d->name);
   if (d->caps & PERP_LCP_FACTORED) ok(other == 0, "%s: factored rows, a known answer", d->name);
+  if (d->caps & PERP_LCP_SPARSE) ok(scattered == 0, "%s: sparse rows, a known answer", d->name);
 
   if (!(d->caps & PERP_LCP_PEER)) {
     perp_lcp p = known_problem(&list[3]);

@@ -304,4 +304,25 @@ static inline void known_factored(known_factors *f, known *k)
   known_plain(k, (double[]){ 3, 2, -1, 4 });
 }
 
+/* ---- a sparse one ---------------------------------------------------------------------------------------------- */
+
+enum { KNOWN_SPARSE = 5, KNOWN_NUMBERS = 9 };
+typedef struct known_columns {
+  int start[KNOWN_SPARSE + 1], row[KNOWN_NUMBERS], rstart[KNOWN_SPARSE + 1], col[KNOWN_NUMBERS];
+  double value[KNOWN_NUMBERS], rvalue[KNOWN_NUMBERS];
+  perp_columns C;
+} known_columns;
+
+static inline void known_sparse(known_columns *f, known *k)
+{
+  *f = (known_columns){ .start = { 0, 2, 4, 6, 8, 9 },
+                        .row = { 0, 3, 1, 2, 1, 2, 0, 3, 4 },
+                        .value = { 4, -1, 3, 0.5, 0.5, 2, -1, 5, 0.25 } };
+  perp_columns_turn(KNOWN_SPARSE, f->start, f->row, f->value, f->rstart, f->col, f->rvalue);
+  f->C = (perp_columns){ KNOWN_SPARSE, f->start, f->row, f->value, f->rstart, f->col, f->rvalue };
+  known_start(k, "5 sparse rows", KNOWN_SPARSE, PERP_LCP_SPARSE, known_spd);
+  perp_columns_form(&f->C, k->A, k->n);
+  known_plain(k, (double[]){ 3, 2, -1, 4, 2 });
+}
+
 #endif

@@ -45,10 +45,9 @@ __attribute__((unused)) static void golden_put(golden_line *l, const char *what,
 /* LCP methods that are led by rounding, and so by the kernels that a processor gets, where A is not definite. */
 static inline bool golden_led(const char *name)
 {
-  static const char *const led[] = { "staggered",     "fischer-newton",
-                                     "minmap-newton", "interior-point",
-                                     "cone-newton",   "fixed-point",
-                                     "auto",          "prox" };
+  static const char *const led[] = { "staggered",      "fischer-newton", "minmap-newton",
+                                     "interior-point", "cone-newton",    "fixed-point",
+                                     "auto",           "prox",           "aclm" };
   for (size_t k = 0; k < sizeof led / sizeof *led; k++)
     if (strncmp(name, led[k], strlen(led[k])) == 0) return true;
   return false;

@@ -118,6 +118,7 @@ static void lcps(void)
   static const char *const ways[] = {
     "pgs:order=symmetric",
     "pgs:order=random",
+    "pgs:order=coloured",
     "psor:omega=1.6",
     "jacobi:plain=true",
     "murty:rule=worst",
@@ -146,6 +147,9 @@ static void lcps(void)
     "cone-newton:window=1",
     "prox:window=1",
     "admm:refactor=0",
+    "aclm:extrapolate=0",
+    "block-gs:block=bisection",
+    "shock:pass=up",
   };
   const int n_ways = sizeof ways / sizeof *ways;
   const perp_desc *d = NULL;

@@ -80,13 +80,14 @@ static void lcp_work(void)
                { "incline-slide", 24, 1, false },
                { "bimatrix", 16, 4, false } };
   enum { DEFINITE = 4 };
-  static const char *const ways[] = {
-    "pgs:order=symmetric",  "pgs:order=random",           "psor:omega=1.6",
-    "jacobi:plain=true",    "murty:rule=worst",           "block-gs:block=projection",
-    "block-gs:by=group",    "block-gs:accelerate=0",      "block-gs:block=enumeration",
-    "staggered:depth=0",    "fischer-newton:window=1",    "fischer-newton:kink=bound",
-    "minmap-newton:warm=5", "interior-point:crossover=0", "lemke:cover=scaled"
-  };
+  static const char *const ways[] = { "pgs:order=symmetric",        "pgs:order=random",
+                                      "pgs:order=coloured",         "psor:omega=1.6",
+                                      "jacobi:plain=true",          "murty:rule=worst",
+                                      "block-gs:block=projection",  "block-gs:by=group",
+                                      "block-gs:accelerate=0",      "block-gs:block=enumeration",
+                                      "staggered:depth=0",          "fischer-newton:window=1",
+                                      "fischer-newton:kink=bound",  "minmap-newton:warm=5",
+                                      "interior-point:crossover=0", "lemke:cover=scaled" };
   const int n_ways = sizeof ways / sizeof *ways;
   const perp_desc *d = NULL;
   for (int i = 0; i < n_ways || (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i - n_ways)) != NULL;
@@ -203,7 +204,7 @@ static void scenes_work(void)
   for (size_t i = 0; i < sizeof lcps / sizeof *lcps; i++)
     scene_work("stack:boxes=4", "velocity", "symplectic-euler", "", "", lcps[i],
                strcmp(lcps[i], "lemke") == 0 ? "frictionless" : "box", 20);
-  static const char *const models[] = { "frictionless", "box", "cone", "polyhedral" };
+  static const char *const models[] = { "frictionless", "box", "cone", "polyhedral", "convex" };
   for (size_t i = 0; i < sizeof models / sizeof *models; i++)
     scene_work("incline:theta=30deg,mu=0.3", "velocity", "symplectic-euler", "", "", "auto",
                models[i], 30);

@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from declared import functions
+
 source, build, meson, cc, *cxx = sys.argv[1:]
 SKIP = '' if cxx and cxx[0] else ' # SKIP no C++ compiler'
 
@@ -30,21 +32,6 @@ def install(root):
     subprocess.run([sys.executable, os.path.join(source, 'experiments/plugins/install_headers.py'), source, 'include'], check=True,
                    env={**os.environ, 'MESON_INSTALL_DESTDIR_PREFIX': str(root)})
     return root / 'include/perp'
-
-
-def functions(path):
-    """Names of the functions that a header declares and does not define."""
-    text = re.sub(r'/\*.*?\*/|^#(?:[^\n]*\\\n)*[^\n]*', '', path.read_text(), flags=re.S | re.M)
-    text = text.replace('extern "C" {', '')
-    while '{' in text:  # bodies of functions, of structures
-        shorter = re.sub(r'\)\s*\{[^{}]*\}', ') static;', text)
-        if shorter == text:
-            shorter = re.sub(r'\{[^{}]*\}', '', text)
-        if shorter == text:
-            break
-        text = shorter
-    return [m[1] for s in text.split(';') if 'typedef' not in s and 'static' not in s
-            for m in [re.match(r'[\w\s*]*?\b(perp_\w+)\s*\(', s.strip())] if m]
 
 
 failed = count = 0

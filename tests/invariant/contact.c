@@ -114,6 +114,8 @@ static void test_conditions(void)
     { { .lcp = "dantzig", .contact = "box", .formulation = "velocity:joints=rows" },
       1.4142135623730951 },
     { { .lcp = "lemke", .contact = "polyhedral", .formulation = "velocity:joints=rows" }, 1 },
+    { { .lcp = "dantzig", .contact = "convex" }, 1 },
+    { { .lcp = "dantzig", .contact = "convex", .formulation = "velocity:joints=rows" }, 1 },
   };
   for (int dim = 2; dim <= 3; dim++) {
     perp_model *model = chain(dim, 0);
@@ -142,7 +144,8 @@ static void test_momentum(void)
   const char *const velocity = "velocity:gyro=explicit";
   const run_parts parts[] = { { velocity, .lcp = "dantzig", .contact = "box" },
                               { velocity, .lcp = "lemke", .contact = "polyhedral:directions=4" },
-                              { velocity, .lcp = "block-gs", .contact = "cone" } };
+                              { velocity, .lcp = "block-gs", .contact = "cone" },
+                              { velocity, .lcp = "dantzig", .contact = "convex" } };
   perp_model *model = run_model(&ctx, 3);
   perp_model_gravity(model, 0);
   for (int i = 0; i < 3; i++) {
@@ -157,7 +160,7 @@ static void test_momentum(void)
     shape(model, i, i < 2 ? PERP_SHAPE_BOX : PERP_SHAPE_SPHERE, half, 0.2, 0.6);
   }
   run_finish(&ctx, model);
-  for (size_t i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     double P0[3], L0[3], P[3], L[3], t, worst_P = 0, worst_L = 0, T0, T, V, gain = 0;
     double hit = 0;
     const double *q, *v;

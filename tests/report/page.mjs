@@ -16,7 +16,7 @@ function ok(good, what) {
 }
 
 // The statistics of the figures, as in the tests of the static report.
-const { logSlope, median, observedOrder, random } = await import(pathToFileURL(resolve(web, 'src/stats.js')));
+const { logSlope, median, observedOrder, powerLaw, random } = await import(pathToFileURL(resolve(web, 'src/stats.js')));
 const ladder = Array.from({ length: 10 }, (_, i) => ({ x: 1e-4 * 2 ** i, y: 3 * (1e-4 * 2 ** i) ** 4 }));
 ok(Math.abs(observedOrder(ladder).slope - 4) < 1e-12 && observedOrder(ladder).window.length === 10, 'err = 3 h^4 has order 4 on the whole range');
 for (const i of [0, 1, 2]) ladder[i].y = 1e-15;
@@ -24,6 +24,13 @@ ladder[9].y = 1e3;
 ok(Math.abs(observedOrder(ladder).slope - 4) < 1e-12 && observedOrder(ladder).window.length === 6, 'a floor of rounding and a divergence are left out');
 ok(observedOrder(ladder.slice(4, 6)) === null, 'two points have no order');
 ok(observedOrder([1, 100, 1, 100].map((y, i) => ({ x: 1 + i, y }))) === null, 'a jagged curve has no order');
+ok(observedOrder(Array.from({ length: 8 }, (_, i) => ({ x: 2 ** i, y: 3e-15 * (1 + 0.05 * (i % 3)) }))) === null, 'a noise floor has no order');
+ok(observedOrder(Array.from({ length: 8 }, (_, i) => ({ x: 2 ** i, y: 1e-12 * 2 ** i })), 2e-11).window.length === 3, 'under the uncertainty of the truth nothing is fitted');
+{
+  const e = powerLaw([2, 4, 8, 16].map((x) => ({ x, y: 7 * x ** 1.5 })));
+  ok(Math.abs(e.slope - 1.5) < 1e-12 && e.hi - e.lo < 1e-12 && e.from === 2 && e.to === 16, 'y = 7 x^1.5 grows with the power 1.5');
+  ok(powerLaw([2, 4].map((x) => ({ x, y: x }))) === null && powerLaw([[1, 1], [2, 1e4], [4, 1e-3], [8, 1e6]].map(([x, y]) => ({ x, y }))) === null, 'two sizes or scattered points have no power');
+}
 ok(Math.abs(logSlope([[1, 5], [2, 10], [4, 20], [8, 4000]].map(([x, y]) => ({ x, y }))) - 1) > 0.2 && Math.abs(logSlope([[1, 5], [2, 10], [4, 20], [8, 40], [16, 8000]].map(([x, y]) => ({ x, y }))) - 1) < 1e-12,
   'one outlier of five does not turn a Theil-Sen slope, one of four may');
 ok(Number.isNaN(median([])) && median([3, 1, 2]) === 2 && median([4, 1, 2, 3]) === 2.5, 'medians');
@@ -62,7 +69,7 @@ const figures = (page) => page.$$eval('[data-state]', (list) => list.map((e) => 
 const wanted = {
   motion: ['live-work-precision', 'live-convergence', 'live-map', 'live-stability-map', 'live-over-time', 'live-replay-figure', 'live-cells'],
   contact: ['live-replay-figure', 'live-cells'],
-  lcp: ['live-failure-matrix', 'live-ecdf', 'live-performance-profile', 'live-data-profile', 'live-time-vs-n', 'live-residual-history', 'live-cells'],
+  lcp: ['live-failure-matrix', 'live-ecdf', 'live-performance-profile', 'live-data-profile', 'live-scaling', 'live-residual-history', 'live-cells'],
 };
 
 for (const study of studies.filter((s) => !wanted[s])) {
@@ -91,18 +98,21 @@ for (const study of studies.filter((s) => wanted[s])) {
   // the cell browser filters and names the command
   await page.fill('.cells-filter', 'status!=ok');
   const bad = await page.$$eval('.cells tbody tr', (l) => l.length);
-  const all = await page.evaluate(() => JSON.parse(document.getElementById('perp-data').textContent).cells.status);
+  const all = await page.evaluate(() => {
+    const { same, n, values, of } = JSON.parse(document.getElementById('perp-data').textContent).cells.status;
+    return values ? [...atob(of)].map((c) => values[c.charCodeAt(0)]) : new Array(n).fill(same);
+  });
   ok(bad === Math.min(50, all.filter((s) => s !== 'ok').length), `${study}: the filter leaves the ${bad} cells that failed`);
   await page.fill('.cells-filter', '');
   await page.click('.cells tbody tr');
-  ok(/^perp /.test(await page.textContent('.cells td.detail code:nth-of-type(2), .cells td.detail div:nth-child(2) code')), `${study}: a cell tells the command that repeats it`);
+  ok(/^perp /.test(await page.textContent('.cells .detail-box div:nth-child(2) code')), `${study}: a cell tells the command that repeats it`);
 
   if (study === 'motion') {
     // hiding a curve draws one line less, and brings its marks back
-    const lines = () => page.$$eval('#live-work-precision .mark-line path', (l) => l.length);
+    const lines = () => page.$$eval('#live-work-precision .mark-line path:not(.whisker)', (l) => l.length);
     const before = await lines();
     await page.click('#live-work-precision .chip');
-    await page.waitForFunction((k) => document.querySelectorAll('#live-work-precision .mark-line path').length < k, before, { timeout: 5000 });
+    await page.waitForFunction((k) => document.querySelectorAll('#live-work-precision .mark-line path:not(.whisker)').length < k, before, { timeout: 5000 });
     ok((await lines()) === before - 1, 'motion: a curve that is switched off is gone');
 
     // rk4 has order 4: what the page computes from its cells
@@ -117,8 +127,10 @@ for (const study of studies.filter((s) => wanted[s])) {
     await page.waitForTimeout(200);
     ok(!first.equals(await canvas.screenshot()), 'motion: the scrubber moves what is seen');
     ok((await page.textContent('.replay-time')) === 't = 0.160 s', 'motion: and tells the time');
-    const [line, plot] = await page.evaluate(() => [document.querySelector('.replay-line'), document.querySelector('#live-replay-figure .u-over')].map((e) => e.getBoundingClientRect().x));
-    const width = await page.$eval('#live-replay-figure .u-over', (e) => e.getBoundingClientRect().width);
+    const [line, plot, width] = await page.evaluate(() => {
+      const figure = document.querySelector('#live-replay-figure svg.figure'), field = figure.querySelector('clipPath rect');
+      return [Number(/^M([\d.]+)/.exec(figure.querySelector('.replay-line').getAttribute('d'))[1]), Number(field.getAttribute('x')), Number(field.getAttribute('width'))];
+    });
     ok(Math.abs((line - plot) / width - 0.8) < 0.02, 'motion: the line in the plot of the error stands at that time');
   }
   if (study === 'contact') {

@@ -61,9 +61,10 @@ static perp_contact_count count;
 static int observed, settled;
 static perp_stats seen;
 
-static void watch(void *user, const perp_lcp *q, const double *lambda, const perp_stats *stats)
+static void watch(void *user, const perp_contact_place *place, const perp_lcp *q,
+                  const double *lambda, const perp_stats *stats)
 {
-  (void)user, (void)q, (void)lambda;
+  (void)user, (void)place, (void)q, (void)lambda;
   observed++;
   seen = *stats;
 }
@@ -100,7 +101,8 @@ static void solve(double *lambda, double guess)
   perp_contact_count ignored = { 0 };
   for (int i = 0; i < N; i++) lambda[i] = guess;
   perp_contact_solver_good(&j, &p, &island, lambda, &rel, &ignored);
-  if (perp_contact_solver_solve(&ctx, &j, &p, rel, lambda, &count) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_contact_solver_solve(&ctx, &j, &p, &island, rel, lambda, &count) != PERP_OK)
+    bail("%s", ctx.msg);
   perp_contact_solver_close(&j);
 }
 

@@ -289,12 +289,12 @@ static void jointed(void)
 
 /* z >= 0, A' z = 0, z' b < 0 would be a sum of rows that says 0 <= z' w < 0: without friction the rows of both plates,
  * each plate with the same sum, are such a z. */
-static void certificate(void *user, const perp_lcp *p, const double *lambda,
-                        const perp_stats *stats)
+static void certificate(void *user, const perp_contact_place *place, const perp_lcp *p,
+                        const double *lambda, const perp_stats *stats)
 {
   double *worst = user, size = 0, zb = 0, zA = 0;
-  (void)lambda, (void)stats;
-  if (p->A == NULL) return;
+  (void)place, (void)lambda;
+  if (p->A == NULL || stats == NULL) return;
   for (int j = 0; j < p->n; j++) {
     double sum = 0;
     for (int i = 0; i < p->n; i++) {

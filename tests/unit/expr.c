@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The expression language against conditions worked out by hand, and its messages. */
-#include "experiments/base/expr.h"
+#include "experiments/expr/expr.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ static bool counts(void *user, int row)
 
 static perp_ctx ctx;
 static perp_pool pool;
-static perp_scope scope = { &ctx, columns, 4, false, 5, value, counts, NULL };
+static perp_scope scope = { &ctx, columns, 4, false, 5, value, counts, NULL, false };
 
 /* rows: one character a cell, '1' where the condition holds */
 static void holds(const char *text, const char *rows)
@@ -99,6 +99,90 @@ static void claim(const char *text, bool proved, bool undecided)
           undecided ? ", undecided" : ""))
     printf("# %s\n", e == NULL ? error.message : "wrong verdict");
   scope.aggregates = false;
+}
+
+/* ---- arithmetic of scene files ------------------------------------------------------------------ */
+
+static const char *const ways[] = { "up", "down", NULL };
+static const perp_column scene_columns[] = {
+  { "n", PERP_COLUMN_NUMBER, "", PERP_KIND_NONE, NULL },
+  { "edge", PERP_COLUMN_NUMBER, "m", PERP_KIND_NONE, NULL },
+  { "g", PERP_COLUMN_NUMBER, "m/s^2", PERP_KIND_NONE, NULL },
+  { "m", PERP_COLUMN_NUMBER, "kg", PERP_KIND_NONE, NULL },
+  { "way", PERP_COLUMN_TEXT, NULL, PERP_KIND_NONE, ways },
+};
+static void scene_value(void *user, int row, int column, perp_value *v)
+{
+  static const double x[] = { 3, 0.5, 9.81, 2 };
+  (void)user, (void)row;
+  *v = column == 4 ? (perp_value){ PERP_VALUE_TEXT, 0, "down" }
+                   : (perp_value){ PERP_VALUE_NUMBER, x[column], NULL };
+}
+static perp_scope scenes = { &ctx, scene_columns, 5, false, 1, scene_value, NULL, NULL, true };
+
+static void test_arithmetic(void)
+{
+  static const struct {
+    const char *text, *unit;
+    double is;
+  } good[] = {
+    { "n-1", "", 2 },
+    { "(n + 0.5) * edge", "m", 1.75 },
+    { "edge + 1", "m", 1.5 },
+    { "edge + 10 cm", "m", 0.6 },
+    { "sqrt(2 * g * edge)", "m/s", 3.1320919526731650 },
+    { "m * g * edge", "J", 9.81 },
+    { "m * edge^2 / 12", "kg m^2", 2 * 0.25 / 12 },
+    { "edge^(1/2) * edge^0.5", "m", 0.5 },
+    { "mod(n, 2)", "", 1 },
+    { "mod(-1, 5)", "", 4 },
+    { "min(n, 2, 7) + max(1, 4)", "", 6 },
+    { "abs(-2) + floor(2.7) + ceil(0.1)", "", 5 },
+    { "sin(30 deg) + cos(60 deg)", "", 1 },
+    { "atan2(edge, edge)", "rad", M_PI / 4 },
+    { "if(way == up, 1, 2)", "m", 2 },
+    { "if(mod(n, 2) == 1 and n > 2, edge, 1 m)", "m", 0.5 },
+    { "1/240", "s", 1.0 / 240 },
+    { "-edge", "m", -0.5 },
+  };
+  perp_expr_error e;
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    const perp_expr *x = perp_expr_parse(&pool, &scenes, good[i].text, &e);
+    if (ok(x != NULL && perp_expr_fits(x, &scenes, good[i].unit, &e), "%s is in '%s'", good[i].text,
+           good[i].unit))
+      near(perp_expr_eval(x, &scenes, 0).number, good[i].is, 1e-15, 1e-15, "%s", good[i].text);
+    else
+      printf("# %d: %s\n", e.offset, e.message);
+  }
+  static const struct {
+    const char *text, *unit, *message;
+    int offset;
+  } bad[] = {
+    { "edge + m", "m", "this is in kg, and m is what it stands beside", 7 },
+    { "2 * edge", "kg", "this is in m, and kg is needed here", 0 },
+    { "sqrt(2 * 9.81 * edge)", "m/s", "this is in m^0.5, and m/s is needed here", 0 },
+    { "sin(edge)", "", "this is in m, and a pure number is what is needed here", 4 },
+    { "edge^n", "m", "needs a number as exponent", 5 },
+    { "min(edge, m)", "m", "this is in kg, and m is", 10 },
+    { "if(edge > m, 1, 2)", "", "this is in kg, and m is", 10 },
+    { "n > 1", "", "a number is needed here", 0 },
+    { "sine(1)", "", "unknown function 'sine'", 0 },
+    { "sqrt(1, 2)", "", "one argument too many", 8 },
+    { "mod(1)", "", "an argument is missing", 5 },
+    { "if(1, 2, 3)", "", "a condition is needed here", 3 },
+    { "edg", "m", "unknown name 'edg'", 0 },
+    { "2 +", "m", "the expression ends too early", 3 },
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    const perp_expr *x = perp_expr_parse(&pool, &scenes, bad[i].text, &e);
+    const bool refused = x == NULL || !perp_expr_fits(x, &scenes, bad[i].unit, &e);
+    if (!ok(refused && e.offset == bad[i].offset && strstr(e.message, bad[i].message) != NULL,
+            "%s: %s", bad[i].text, bad[i].message))
+      printf("# %d: %s\n", e.offset, e.message);
+  }
+  char unit[64];
+  perp_expr_unit(perp_expr_parse(&pool, &scenes, "m * edge^2 * g", &e), &scenes, unit, sizeof unit);
+  ok(strcmp(unit, "m^3 kg s^-2") == 0, "a unit without a name: %s", unit);
 }
 
 int main(void)
@@ -186,5 +270,6 @@ int main(void)
   near(perp_log_slope(x, y, 5), 2, 0, 1e-14, "one outlier of five does not decide the slope");
   ok(isnan(perp_log_slope(x, y, 1)), "one point has no slope");
   perp_pool_free(&pool);
+  test_arithmetic();
   return tap_done();
 }

@@ -243,6 +243,43 @@ static void test_misbehaviour(void)
   free(dir);
 }
 
+/* Short cells take turns in a process, and are still cells of their own: a crash costs that cell, what one leaves behind
+ * is not held against another one, and each has its own words. */
+static void test_shared_process(void)
+{
+  static const char text[] = HEAD
+      "grid: { act: [compute, poison, fragile, abort, say], h: [1 s, 2 s, 3 s, 4 s, 5 s, 6 s, 7 s, "
+      "8 s, 9 s, 10 s, 11 s, 12 s] }\nmetrics: { record: [err, calls] }\n";
+  char *dir = perp_xprintf("%s/shared", root);
+  perp_run_options o = options(dir);
+  ok(run(text, &o) == PERP_EXIT_INFRA, "sixty short cells, twelve of them crash");
+  perp_results r;
+  if (perp_results_load(&ctx, dir, toy_kinds, &r) != PERP_OK) bail("%s", ctx.msg);
+  const int act = perp_kind_param(&toy_kind, "act"), h = perp_kind_param(&toy_kind, "h"),
+            time = perp_results_metric(&r, "time.step_us");
+  int crashed = 0, fine = 0, words = 0, processes = 0;
+  for (int i = 0; i < r.plan.n; i++) {
+    const perp_record *rec = &r.record[i];
+    const bool aborts = strcmp(r.plan.cells[i].value[act], "abort") == 0;
+    crashed += aborts && rec->status == PERP_CELL_CRASH;
+    fine += !aborts && rec->status == PERP_CELL_OK;
+    char *own = perp_xprintf("h is %s\n", r.plan.cells[i].value[h]);
+    words += strcmp(rec->stderr_tail, strcmp(r.plan.cells[i].value[act], "say") == 0 ? own : "") ==
+             0;
+    free(own);
+    bool new = !isnan(rec->value[time]); /* the number of its process is in it */
+    for (int k = 0; k < i && new; k++) new = r.record[k].value[time] != rec->value[time];
+    processes += new;
+  }
+  ok(crashed == 12, "those and no others crash (%d)", crashed);
+  ok(fine == 48, "what a cell leaves behind in the process costs no other one (%d)", fine);
+  ok(words == 60, "each has what it printed itself (%d)", words);
+  ok(processes < 40, "48 cells had %d processes", processes);
+  ok(journal_of(dir).cells == 60, "each ended once");
+  perp_results_free(&r);
+  free(dir);
+}
+
 /* Apart from the others, which may take their time on a busy machine. */
 static void test_timeout(void)
 {
@@ -416,6 +453,7 @@ int main(int argc, char **argv)
   perp_register(&ctx, toy_plugins);
   test_journal();
   test_misbehaviour();
+  test_shared_process();
   test_timeout();
   test_selection();
   test_budget();

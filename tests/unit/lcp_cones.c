@@ -3,7 +3,7 @@
  * one to the next, small (dense) and long (mostly zeros: compressed columns, sparse LU), rows with friction on normal rows of
  * every kind; against each other on generated walls and pushed stacks; and what their options and limits do. */
 #include "solvers/lcp/problem.h"
-#include "solvers/lcp/splitting/rows.h"
+#include "solvers/lcp/rows/rows.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"
@@ -116,7 +116,8 @@ static void check_ratios(perp_rng *g, const char *method)
 /* 80 bodies, dense storage, mostly zeros. */
 static void check_long(perp_rng *g)
 {
-  static const char *const all[] = { "prox", "admm", "cone-newton", "block-gs", "apgd", "pgs" };
+  static const char *const all[] = { "prox", "admm",          "cone-newton",  "block-gs", "apgd",
+                                     "pgs",  "extragradient", "pgs-subspace", "aclm" };
   const perp_lcp p = planted(g, MOST / 3, 1);
   static double x[MOST], y[MOST], z[MOST];
   perp_rows R;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Friction: the exact cone of one contact, blocks, staggering; boxes and cones on random contact systems
  * that slide, stick and open. */
-#include "solvers/lcp/splitting/cone.h"
+#include "solvers/lcp/rows/cone.h"
 #include "solvers/lcp/io/io.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
@@ -39,8 +39,8 @@ static double coulomb_violation(double mu, const double *K, const double *q, con
 
 static void check_cone(perp_rng *g)
 {
-  int count[3] = { 0 }, failed = 0;
-  double worst = 0;
+  int count[3] = { 0 }, failed = 0, lost = 0, moved = 0;
+  double worst = 0, halved = 0;
   for (int trial = 0; trial < 30000; trial++) {
     double B[9], K[9], q[3], x[3], mu = perp_rng_uniform(g, 0, 2);
     double scale = trial % 3 == 0 ? 1 : trial % 3 == 1 ? 1e-9 : 1e9;
@@ -65,7 +65,20 @@ static void check_cone(perp_rng *g)
     double v = coulomb_violation(mu, K, q, x);
     count[x[0] == 0 ? 0 : hypot(x[1], x[2]) < mu * x[0] * (1 - 1e-12) ? 1 : 2]++;
     if (!(v <= worst)) worst = v;
+    if (rank < 3) continue;
+    double z[3];
+    if (!perp_cone_bisect(mu, K, q, z)) {
+      lost++;
+      continue;
+    }
+    v = coulomb_violation(mu, K, q, z);
+    if (!(v <= halved)) halved = v;
+    moved += hypot(z[0] - x[0], hypot(z[1] - x[1], z[2] - x[2])) >
+             1e-4 * hypot(x[0], hypot(x[1], x[2]));
   }
+  ok(lost == 0, "bisection: a solution for every one of the contacts of rank 3 (%d without)", lost);
+  below(halved, 1e-6, "bisection: Coulomb's law holds");
+  ok(moved <= 3, "bisection: the same as the cone, but for %d contacts", moved);
   ok(failed == 0, "cone: a solution for every one of 30000 contacts");
   ok(count[0] > 1000 && count[1] > 1000 && count[2] > 1000, "cone: %d open, %d stick, %d slide",
      count[0], count[1], count[2]);
@@ -231,6 +244,7 @@ static void check_files(void)
     check_file(path, e->d_name, "block-gs:max_iter=20000", 1e-8);
     check_file(path, e->d_name, "cone-newton", 1e-10);
     check_file(path, e->d_name, "prox", 1e-8);
+    if (strstr(e->d_name, "i101-404") == NULL) check_file(path, e->d_name, "aclm", 1e-8);
   }
   closedir(dir);
 }
@@ -288,6 +302,11 @@ int main(void)
     { "cone-newton", true, 25 },
     { "prox", true, 25 },
     { "admm", true, 25 },
+    { "aclm", true, 25 },
+    { "extragradient", true, 25 },
+    { "pgs-subspace", true, 25 },
+    { "shock", true, 25 },
+    { "block-gs:block=bisection", true, 25 },
     { "fischer-newton", false, 25 },
     { "minmap-newton", false, 25 },
     { "interior-point", false, 20 },

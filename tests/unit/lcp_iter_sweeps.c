@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* jacobi, pgs, psor and the prepared rows that they stand on. */
-#include "solvers/lcp/splitting/rows.h"
+#include "solvers/lcp/rows/rows.h"
 #include "tests/lcp_random.h"
 #include "tests/tap.h"
 
@@ -200,6 +200,7 @@ static void check_solutions(perp_ctx *ctx, perp_rng *g)
                                        "psor",
                                        "pgs:order=symmetric",
                                        "pgs:order=random,seed=7",
+                                       "pgs:order=coloured",
                                        "psor:omega=1.7",
                                        "psor:omega=0.5,order=symmetric",
                                        "nncg",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Prepared rows of every kind in one problem, dense and factored: steps, units, their order, sweeps in any order, slacks,
  * projections and residuals against their definitions. */
-#include "solvers/lcp/splitting/rows_private.h"
+#include "solvers/lcp/rows/rows_private.h"
 #include "tests/lcp_random.h"
 #include "tests/lcp_rel.h"
 #include "tests/tap.h"

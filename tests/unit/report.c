@@ -2,9 +2,12 @@
 /* Parts of the report: observed order, CSV reading, escaping, figures on disk. */
 #include "experiments/pages/csv.h"
 #include "experiments/pages/html.h"
-#include "experiments/report/order.h"
+#include "experiments/results/order.h"
 #include "experiments/pages/plot.h"
 #include "experiments/pages/latex.h"
+#include "experiments/pages/styles.h"
+#include "experiments/report/words.h"
+#include "experiments/metrics/metrics.h"
 #include "experiments/base/util.h"
 #include "tests/tap.h"
 
@@ -34,23 +37,180 @@ static void orders(void)
     h[i] = ldexp(1e-4, i);
     e[i] = 3 * pow(h[i], 4);
   }
-  perp_order o = perp_observed_order(h, e, 10);
+  perp_order o = perp_observed_order(h, e, 10, 0);
   near(o.slope, 4, 1e-12, 0, "err = 3 h^4 has order 4");
   ok(o.first == 0 && o.last == 9, "on the whole range");
 
   /* a floor of rounding below, divergence above: the straight part in between counts */
   e[0] = e[1] = e[2] = 1e-15;
   e[9] = 1e3;
-  o = perp_observed_order(h, e, 10);
+  o = perp_observed_order(h, e, 10, 0);
   near(o.slope, 4, 1e-12, 0, "floor and divergence are left out");
   ok(o.first == 3 && o.last == 8, "window %d ... %d", o.first, o.last);
 
   e[4] = (double)NAN;
-  o = perp_observed_order(h, e, 10);
+  o = perp_observed_order(h, e, 10, 0);
   ok(o.first == 5 && o.last == 8, "a missing point breaks the window: %d ... %d", o.first, o.last);
-  ok(isnan(perp_observed_order(h, e, 2).slope), "two points have no order");
+  ok(isnan(perp_observed_order(h, e, 2, 0).slope), "two points have no order");
   const double jagged[4] = { 1, 100, 1, 100 };
-  ok(isnan(perp_observed_order(h, jagged, 4).slope), "a jagged curve has no order");
+  ok(isnan(perp_observed_order(h, jagged, 4, 0).slope), "a jagged curve has no order");
+}
+
+/* What is flat is a floor: of rounding, of the reference, or of an error that does not come from the step. */
+static void floors(void)
+{
+  double h[10], e[10];
+  for (int i = 0; i < 10; i++) {
+    h[i] = ldexp(1e-4, i);
+    e[i] = 3e-15 * (1 + 0.05 * (i % 3));
+  }
+  ok(isnan(perp_observed_order(h, e, 10, 0).slope), "a noise floor has no order");
+  for (int i = 0; i < 10; i++) e[i] = 1e-14 * pow(h[i], -0.5);
+  ok(isnan(perp_observed_order(h, e, 10, 0).slope),
+     "rounding that grows with the number of steps has none");
+  /* six points of floor, four of order 2: the shorter window counts, as the longer one is flat */
+  for (int i = 0; i < 10; i++) e[i] = i < 6 ? 1e-13 : 1e-13 * pow(4, i - 5);
+  perp_order o = perp_observed_order(h, e, 10, 0);
+  near(o.slope, 2, 1e-12, 0, "behind a floor the order is seen");
+  ok(o.first == 5 && o.last == 9, "window %d ... %d", o.first, o.last);
+  /* under the uncertainty of the truth nothing is fitted, however straight */
+  for (int i = 0; i < 10; i++) e[i] = 1e-12 * pow(2, i);
+  o = perp_observed_order(h, e, 10, 20e-12);
+  near(o.slope, 1, 1e-12, 0, "order 1 above the noise");
+  ok(o.first == 5, "and only there: from %d", o.first);
+  ok(isnan(perp_observed_order(h, e, 10, 1).slope), "all of it noise: none");
+}
+
+static void powers(void)
+{
+  const double x[5] = { 2, 4, 8, 16, 32 };
+  double y[5];
+  for (int i = 0; i < 5; i++) y[i] = 7 * pow(x[i], 1.5);
+  perp_power p = perp_power_law(x, y, 5, 0);
+  near(p.slope, 1.5, 1e-12, 0, "y = 7 x^1.5 grows with the power 1.5");
+  ok(p.lo <= p.slope && p.slope <= p.hi && p.hi - p.lo < 1e-12 && p.from == 2 && p.to == 32,
+     "over %g ... %g, without scatter", p.from, p.to);
+  y[4] = 1e9;
+  p = perp_power_law(x, y, 5, 0);
+  ok(fabs(p.slope - 1.5) < 0.5 || isnan(p.slope), "one outlier does not turn it: %g", p.slope);
+  for (int i = 0; i < 5; i++) y[i] = 3;
+  near(perp_power_law(x, y, 5, 0).slope, 0, 0, 1e-14, "what does not grow has the power 0");
+  ok(isnan(perp_power_law(x, y, 2, 0).slope), "two sizes have no power");
+  const double same[3] = { 2, 2, 4 };
+  ok(isnan(perp_power_law(same, y, 3, 0).slope), "nor do three points at two sizes");
+  const double scattered[5] = { 1, 1e4, 1e-3, 1e6, 1e-5 };
+  ok(isnan(perp_power_law(x, scattered, 5, 0).slope), "scattered points follow no power");
+  ok(isnan(perp_power_law(x, y, 5, 10).slope), "noise follows none");
+}
+
+/* ---- styles: formulas of WCAG 2.1 (contrast), CIE 1976 (difference), Machado et al. 2009 (colour blindness) ---- */
+
+static void linear_of(const char *colour, double rgb[3])
+{
+  for (int k = 0; k < 3; k++) {
+    unsigned v = 0;
+    sscanf(colour + 1 + 2 * k, "%2x", &v);
+    const double s = v / 255.0;
+    rgb[k] = s <= 0.04045 ? s / 12.92 : pow((s + 0.055) / 1.055, 2.4);
+  }
+}
+
+static double contrast(const char *a, const char *b)
+{
+  double x[3], y[3];
+  linear_of(a, x);
+  linear_of(b, y);
+  const double p = 0.2126 * x[0] + 0.7152 * x[1] + 0.0722 * x[2],
+               q = 0.2126 * y[0] + 0.7152 * y[1] + 0.0722 * y[2];
+  return (fmax(p, q) + 0.05) / (fmin(p, q) + 0.05);
+}
+
+/* CIELAB of a colour as seen with one kind of eyes. */
+static void lab_of(const char *colour, const double eyes[3][3], double lab[3])
+{
+  static const double xyz[3][3] = { { 0.4124564, 0.3575761, 0.1804375 },
+                                    { 0.2126729, 0.7151522, 0.0721750 },
+                                    { 0.0193339, 0.1191920, 0.9503041 } };
+  static const double white[3] = { 0.95047, 1, 1.08883 };
+  double rgb[3], seen[3], f[3];
+  linear_of(colour, rgb);
+  for (int i = 0; i < 3; i++)
+    seen[i] = eyes[i][0] * rgb[0] + eyes[i][1] * rgb[1] + eyes[i][2] * rgb[2];
+  for (int i = 0; i < 3; i++) {
+    const double t = fmax(0, (xyz[i][0] * seen[0] + xyz[i][1] * seen[1] + xyz[i][2] * seen[2]) /
+                                 white[i]);
+    f[i] = t > 216.0 / 24389 ? cbrt(t) : (24389.0 / 27 * t + 16) / 116;
+  }
+  lab[0] = 116 * f[1] - 16;
+  lab[1] = 500 * (f[0] - f[1]);
+  lab[2] = 200 * (f[1] - f[2]);
+}
+
+/* The least difference of two colours for any of the eyes. */
+static double difference(const char *a, const char *b)
+{
+  static const double eyes[4][3][3] = { { { 1, 0, 0 }, { 0, 1, 0 }, { 0, 0, 1 } },
+                                        { { 0.152286, 1.052583, -0.204868 },
+                                          { 0.114503, 0.786281, 0.099216 },
+                                          { -0.003882, -0.048116, 1.051998 } },
+                                        { { 0.367322, 0.860646, -0.227968 },
+                                          { 0.280085, 0.672501, 0.047413 },
+                                          { -0.011820, 0.042940, 0.968881 } },
+                                        { { 1.255528, -0.076749, -0.178779 },
+                                          { -0.078411, 0.930809, 0.147602 },
+                                          { 0.004733, 0.691367, 0.303900 } } };
+  double least = HUGE_VAL;
+  for (int k = 0; k < 4; k++) {
+    double p[3], q[3];
+    lab_of(a, eyes[k], p);
+    lab_of(b, eyes[k], q);
+    least = fmin(least, sqrt(pow(p[0] - q[0], 2) + pow(p[1] - q[1], 2) + pow(p[2] - q[2], 2)));
+  }
+  return least;
+}
+
+static void style_pairs(void)
+{
+  double light = HUGE_VAL, dark = HUGE_VAL, apart = HUGE_VAL;
+  int equal = 0, colours = 0;
+  for (int i = 0; i < PERP_STYLES; i++) {
+    const perp_style *a = &perp_styles[i];
+    bool fresh = true;
+    light = fmin(light, contrast(a->light, "#ffffff"));
+    dark = fmin(dark, contrast(a->dark, "#14171b"));
+    for (int k = 0; k < i; k++) {
+      const perp_style *b = &perp_styles[k];
+      const bool colour = strcmp(a->light, b->light) == 0;
+      fresh = fresh && !colour;
+      const bool marker = strcmp(a->marker, b->marker) == 0 && a->open == b->open;
+      equal += (colour && marker) || (colour && a->point == b->point) ||
+               (strcmp(a->dark, b->dark) == 0) != colour || marker != (a->point == b->point);
+      if (!colour)
+        apart = fmin(apart, fmin(difference(a->light, b->light), difference(a->dark, b->dark)));
+    }
+    colours += fresh;
+  }
+  ok(equal == 0, "sixteen styles, no two with one colour and one marker (%d colours)", colours);
+  ok(light >= 3 && dark >= 3, "contrast at least 3: %.2f on paper, %.2f on the dark page", light,
+     dark);
+  ok(apart >= 20, "colours differ by %.1f in CIELAB, whatever the eyes", apart);
+  near(contrast("#000000", "#ffffff"), 21, 1e-12, 0, "black on white");
+  ok(perp_style_of(PERP_STYLES + 3) == &perp_styles[3], "styles repeat");
+}
+
+/* Every metric has a name for people. */
+static void named(perp_ctx *ctx)
+{
+  int n = 0, raw = 0;
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_metric, i)) != NULL; i++) {
+    n++;
+    if (strchr(d->name, '.') == NULL || strcmp(perp_words(d->name), d->name) != 0) continue;
+    raw++;
+    printf("# %s has no words\n", d->name);
+  }
+  ok(n > 40 && raw == 0, "%d metrics, each in words", n);
+  ok(strcmp(perp_words("my.own"), "my.own") == 0, "a metric of a plug-in keeps its name");
 }
 
 static void csv(perp_ctx *ctx)
@@ -117,9 +277,10 @@ static void figures(perp_ctx *ctx)
 {
   const double x[4] = { 1e-3, 2e-3, 4e-3, 8e-3 }, y[4] = { 1e-6, 0, (double)NAN, 6.4e-5 },
                none[4] = { 0, -1, (double)NAN, HUGE_VAL };
-  perp_curve curves[] = { { "it's a_label, 100%", PERP_PLOT_POINTS_LINES, 0, 4, x, y, 0, false },
-                          { "empty", PERP_PLOT_LINES, 1, 4, x, none, 0, false } };
-  perp_figure f = { "fig", "A 'title'", "h [s]", "error", "alt", true, true, 2, curves };
+  perp_curve curves[] = { { "it's a_label, 100%", PERP_PLOT_POINTS_LINES, 0, 4, x, y, .rank = 0 },
+                          { "empty", PERP_PLOT_LINES, 1, 4, x, none, .rank = 0 } };
+  perp_figure f = { "fig",        "A 'title'",  "h [s]", "error",         "alt",
+                    .logx = true, .logy = true, .n = 2,  .curves = curves };
   ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_OK, "a figure is drawn");
   char *svg = perp_read_file(in_dir("fig.svg"), &(size_t){ 0 });
   ok(svg != NULL && strstr(svg, "</svg>") != NULL && strstr(svg, "a_label, 100%") != NULL,
@@ -129,6 +290,34 @@ static void figures(perp_ctx *ctx)
   ok(data != NULL && strstr(data, "nan") == NULL && strstr(data, "empty") == NULL,
      "points that cannot be drawn and empty curves are left out");
   free(data);
+  char *page = perp_read_file(in_dir("fig.gp"), &(size_t){ 0 });
+  f.width = PERP_PLOT_COLUMN;
+  ok(perp_figure_draw(ctx, &f, dir, "svg,pdf") == PERP_OK, "and in the width of a column");
+  char *column = perp_read_file(in_dir("fig.gp"), &(size_t){ 0 });
+  ok(page != NULL && strstr(page, "pdfcairo size 17.5cm,") != NULL &&
+         strstr(page, "tikz size 17.5cm,") != NULL,
+     "a page is 17.5 cm wide");
+  ok(column != NULL && strstr(column, "pdfcairo size 8.4cm,") != NULL &&
+         strstr(column, "tikz size 8.4cm,") != NULL,
+     "a column 8.4 cm");
+  char *pdf = perp_read_file(in_dir("fig.pdf"), &(size_t){ 0 });
+  double box = 0;
+  const char *at = pdf != NULL ? strstr(pdf, "/MediaBox [ 0 0 ") : NULL;
+  if (at != NULL) box = strtod(at + strlen("/MediaBox [ 0 0 "), NULL);
+  near(box, 8.4 / 2.54 * 72, 0, 1.5, "and so is the picture, in points");
+  free(page);
+  free(column);
+  free(pdf);
+
+  const double lo[4] = { 5e-7, 0, 0, 5e-5 }, hi[4] = { 2e-6, 1, (double)NAN, 9e-5 };
+  curves[0].lo = lo;
+  curves[0].hi = hi;
+  f.floor = 1e-6;
+  ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_OK, "with a band and a floor");
+  char *script = perp_read_file(in_dir("fig.gp"), &(size_t){ 0 });
+  ok(script != NULL && strstr(script, "using 2:4:5") != NULL && strstr(script, "rectangle") != NULL,
+     "both stand in the script");
+  free(script);
   f.curves = curves + 1;
   f.n = 1;
   ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_ERR_ARG, "nothing to draw is said: %s",
@@ -144,8 +333,13 @@ int main(void)
 {
   perp_ctx ctx;
   perp_ctx_init(&ctx);
+  perp_register_metrics(&ctx);
   if (mkdtemp(dir) == NULL) bail("no temporary folder");
   orders();
+  floors();
+  powers();
+  style_pairs();
+  named(&ctx);
   csv(&ctx);
   html();
   tex();

@@ -72,6 +72,11 @@ static void toy_run(perp_ctx *ctx, const perp_job *job, perp_outcome *out)
   snprintf(out->reason, sizeof out->reason, "exact");
   if (strcmp(act, "segv") == 0) *null = 1;
   if (strcmp(act, "abort") == 0) abort();
+  static bool
+      poisoned; /* what one cell leaves behind in its process, and another one stumbles over */
+  if (strcmp(act, "poison") == 0) poisoned = true;
+  if (strcmp(act, "fragile") == 0 && poisoned) abort();
+  if (strcmp(act, "say") == 0) fprintf(stderr, "h is %g\n", h);
   if (strcmp(act, "exit") == 0) _exit(3);
   if (strcmp(act, "print") == 0) {
     fprintf(stderr, "said on stderr\n");

@@ -19,16 +19,14 @@
  * stats.fallbacks counts the attempts that were refused; the trace names each attempt (what = "try"), with
  * its residual afterwards ("refused", "accepted").  Solvers are created when a problem first needs them, for
  * its size, and kept: a second solve of the same kind allocates nothing. */
-#include "solvers/lcp/splitting/rows.h"
+#include "solvers/lcp/rows/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, FEW = 24 };
+enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, FEW = 24, FEW_SPARSE = 60 };
 
-/* What the budget is for: up to so many dense rows, or numbers of J; more in proportion to n^3, or to J. */
-static const double BUDGET_ROWS = 800, BUDGET_NUMBERS = 1e6;
 /* limits of a round over those of the one before */
 static const double GROWTH = 4;
 
@@ -45,7 +43,7 @@ static const perp_opt options[] = {
   PERP_INT(struct opts, attempts, 0, 0, 1000, "most attempts; 0: everything that applies"),
   PERP_REAL(struct opts, budget, 4, 0, 1e9, 0, "",
             "work of all attempts together after which the best iterate is returned, in 1e9 "
-            "multiplications with additions (about a second) for up to 800 rows, or 1e6 numbers in "
+            "multiplications with additions (about a second) for up to 800 rows, or 5e4 numbers in "
             "J; more for "
             "larger problems, in proportion to n^3 or to J; 0: no limit"),
   PERP_BOOL(struct opts, peers, 0,
@@ -129,7 +127,10 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
       continue;
     PERP_TRY(auto_add(ctx, w, d->name));
   }
-  return w->n_chain > 0 ? PERP_OK : auto_add(ctx, w, "cone-newton:warm=0");
+  /* settings that only the lists ask for */
+  static const char *const settings[] = { "cone-newton:warm=0", "dantzig:start=bpp" };
+  for (int i = 0; i < 2 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
+  return PERP_OK;
 }
 
 static perp_status auto_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
@@ -152,29 +153,35 @@ struct structure {
   unsigned needs;
   bool factored, symmetric, bimatrix;
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
-  bool mostly_zeros;      /* dense, with cones: as rows.h has it */
+  bool mostly_zeros;      /* with cones: sparse, or dense as rows.h has it */
+  double numbers;         /* of a product with A */
 };
 
 static struct structure auto_look(const perp_lcp *p)
 {
   struct structure s = { .n = p->n, .needs = perp_lcp_needs(p), .factored = p->F != NULL };
+  s.numbers = p->F != NULL   ? 2.0 * p->F->joff[p->F->jptr[p->F->nc]]
+              : p->C != NULL ? p->C->start[p->n]
+                             : (double)p->n * p->n;
   s.symmetric = s.nonnegative = true;
   if (s.factored) return s;
   s.symmetric = perp_lcp_asymmetry(p) <= 1e-12;
   bool all_zero = p->n > 1, negative = true;
   for (int i = 0; i < p->n; i++) {
-    double a = p->A[(size_t)i * (size_t)(p->lda + 1)];
+    double a = perp_lcp_entry(p, i, i);
     if (a < 0) s.nonnegative = false;
     if (a == 0) s.zero = true;
     if (a != 0) all_zero = false;
     negative = negative && p->b[i] < 0;
   }
-  if (s.needs & PERP_LCP_CONE && s.n >= PERP_SPARSE_ROWS) {
+  s.mostly_zeros = p->C != NULL && s.needs & PERP_LCP_CONE;
+  if (p->A != NULL && s.needs & PERP_LCP_CONE && s.n >= PERP_SPARSE_ROWS) {
     const size_t n = (size_t)s.n;
     size_t numbers = 0;
     for (size_t j = 0; j < n; j++)
       for (size_t i = 0; i < n; i++) numbers += p->A[i + j * (size_t)p->lda] != 0;
-    s.mostly_zeros = numbers <= n * n / PERP_SPARSE_SHARE;
+    s.mostly_zeros = perp_lcp_mostly_zeros(s.n, (double)numbers);
+    if (s.mostly_zeros) s.numbers = (double)numbers;
   }
   s.bimatrix = all_zero && negative && s.needs == 0;
   return s;
@@ -187,7 +194,7 @@ struct stage {
   double products, per_row;
   double longer; /* goes on at once where that much more will do, by the rate so far */
 };
-enum { STAGES = 14 };
+enum { STAGES = 17 };
 
 /* Methods that are done at once where few rows pivot come first, within little more than the reading of A. */
 static const struct stage symmetric[STAGES] = {
@@ -224,17 +231,30 @@ static const struct stage boxes[STAGES] = {
 /* factored, without cones: the systems of Newton methods are sparse; dantzig only where A is worth forming */
 static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0 },
                                              { "dantzig", 12, 0, 0 },
+                                             { "pgs-subspace", 20, 0, 0 },
                                              { "minmap-newton", 20, 0, 0 },
-                                             { "psor", 30, 0, 0 },
+                                             { "psor", 30, 0, 5 },
                                              { "dantzig", 60, 0, 0 },
-                                             { "minmap-newton", 200, 0, 0 },
-                                             { "apgd", 300, 0, 0 },
-                                             { "interior-point", 500, 0, 0 },
-                                             { "fischer-newton", 600, 0, 0 },
-                                             { "block-gs", 600, 0, 0 },
+                                             { "interior-point", 1200, 0, 4 },
+                                             { "fischer-newton", 1200, 0, 2 },
+                                             { "cone-newton", 1500, 0, 0 },
+                                             { "apgd", 900, 0, 3 },
+                                             { "prox", 20000, 0, 0 },
+                                             { "psor", 900, 0, 3 },
+                                             { "minmap-newton", 1200, 0, 0 },
+                                             { "block-gs", 3000, 0, 0 },
                                              { "bpp", 600, 0, 0 },
                                              { "staggered", 600, 0, 0 },
                                              { NULL, 0, 0, 0 } };
+/* few of them: block rounds leave Dantzig's method little to do, and A is soon formed */
+static const struct stage few_sparse[STAGES] = {
+  { "dantzig:start=bpp", 12, 20, 0 }, { "apgd", 30, 0, 0 },
+  { "minmap-newton", 60, 0, 0 },      { "psor", 60, 0, 0 },
+  { "minmap-newton", 400, 0, 0 },     { "apgd", 600, 0, 0 },
+  { "interior-point", 800, 0, 0 },    { "fischer-newton", 800, 0, 0 },
+  { "block-gs", 800, 0, 0 },          { "bpp", 800, 0, 0 },
+  { "staggered", 800, 0, 0 },         { NULL, 0, 0, 0 }
+};
 /* few: a sweep over exact blocks costs next to nothing, a round of staggered as much as a solution */
 static const struct stage few_cones[STAGES] = {
   { "apgd", 4, 0, 0 },        { "block-gs", 50, 0, 0 },
@@ -243,27 +263,51 @@ static const struct stage few_cones[STAGES] = {
   { "staggered", 800, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0 },
   { NULL, 0, 0, 0 }
 };
-/* the first stage only for a large dense A that is mostly zeros: sparse factorizations cost few of its products */
-static const struct stage cones[STAGES] = { { "prox", 12, 0, 0 },
-                                            { "apgd", 15, 0, 5 },
-                                            { "staggered", 60, 0, 0 },
-                                            { "block-gs", 60, 0, 0 },
-                                            { "apgd", 400, 0, 0 },
-                                            { "block-gs", 700, 0, 0 },
-                                            { "apgd", 1500, 0, 0 },
-                                            { "prox", 3000, 0, 0 },
-                                            { "apgd", 6000, 0, 0 },
-                                            { "cone-newton", 2700, 0, 0 },
-                                            { "cone-newton:warm=0", 600, 3, 0 },
-                                            { "staggered", 800, 0, 0 },
-                                            { "nncg", 1000, 0, 0 },
-                                            { NULL, 0, 0, 0 } };
+/* sweeps and gradients where contacts slide alike; convex programmes where they push each other, of a symmetric A */
+static const struct stage cones[STAGES] = {
+  { "apgd", 15, 0, 5 },          { "staggered", 60, 0, 0 },
+  { "block-gs", 60, 0, 0 },      { "apgd", 400, 0, 0 },
+  { "block-gs", 480, 0, 0 },     { "aclm", 400, 7, 0 },
+  { "apgd", 1500, 0, 0 },        { "prox", 3000, 0, 0 },
+  { "cone-newton", 2700, 0, 0 }, { "cone-newton:warm=0", 600, 3, 0 },
+  { "staggered", 800, 0, 0 },    { "nncg", 1000, 0, 0 },
+  { "apgd", 6000, 0, 0 },        { NULL, 0, 0, 0 }
+};
+/* products and systems by J are sparse; aclm would form A */
+static const struct stage factored_cones[STAGES] = { { "apgd", 15, 0, 5 },
+                                                     { "staggered", 60, 0, 0 },
+                                                     { "block-gs", 60, 0, 0 },
+                                                     { "apgd", 400, 0, 0 },
+                                                     { "block-gs", 700, 0, 0 },
+                                                     { "apgd", 1500, 0, 0 },
+                                                     { "prox", 3000, 0, 0 },
+                                                     { "apgd", 6000, 0, 0 },
+                                                     { "cone-newton", 2700, 0, 0 },
+                                                     { "cone-newton:warm=0", 600, 3, 0 },
+                                                     { "staggered", 800, 0, 0 },
+                                                     { "nncg", 1000, 0, 0 },
+                                                     { NULL, 0, 0, 0 } };
+/* A mostly zeros: a sparse factorization costs few of its products */
+static const struct stage sparse_cones[STAGES] = { { "prox", 400, 0, 0 },
+                                                   { "apgd", 1200, 0, 0 },
+                                                   { "block-gs", 300, 0, 0 },
+                                                   { "admm", 1500, 0, 0 },
+                                                   { "prox", 6000, 0, 0 },
+                                                   { "apgd", 6000, 0, 0 },
+                                                   { "block-gs", 6000, 0, 0 },
+                                                   { "cone-newton", 6000, 0, 0 },
+                                                   { "staggered", 3000, 0, 0 },
+                                                   { "aclm", 9000, 0, 0 },
+                                                   { NULL, 0, 0, 0 } };
 
 static const struct stage *auto_choose(const struct structure *s)
 {
   if (s->needs & PERP_LCP_CONE)
-    return s->n <= FEW ? few_cones : s->mostly_zeros ? cones : cones + 1;
-  if (s->factored) return sparse;
+    return s->n <= FEW       ? few_cones
+           : s->mostly_zeros ? sparse_cones
+           : s->factored     ? factored_cones
+                             : cones;
+  if (s->factored) return s->n <= FEW_SPARSE ? few_sparse : sparse;
   if (s->needs & PERP_LCP_FRICTION) return boxes;
   if (s->bimatrix) return games;
   if (s->symmetric && s->nonnegative) return symmetric;
@@ -298,7 +342,7 @@ static bool auto_applies(const struct search *f, int k)
 {
   const struct slot *s = &f->w->slots[k];
   unsigned caps = s->spec.d->caps;
-  bool forms = s->scaled || !(caps & PERP_LCP_FACTORED);
+  bool forms = s->scaled || !(caps & (f->p->C != NULL ? PERP_LCP_SPARSE : PERP_LCP_FACTORED));
   if (perp_lcp_needs(f->p) & ~caps) return false;
   return !(forms && f->p->n > DENSE_LIMIT);
 }
@@ -498,7 +542,6 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   size_t bytes = (size_t)n * sizeof *lambda;
   if (n > w->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "auto: n = %d but the workspace holds %d", n, w->max_n);
-  double numbers = p->F != NULL ? p->F->joff[p->F->jptr[p->F->nc]] : 0;
   struct search f = { .ctx = ctx,
                       .w = w,
                       .p = p,
@@ -506,10 +549,8 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
                       .stats = stats,
                       .rel = HUGE_VAL,
                       .least = HUGE_VAL,
-                      .product = p->F != NULL ? 2 * numbers : (double)n * n,
                       .budget = HUGE_VAL };
-  double larger = p->F != NULL ? numbers / BUDGET_NUMBERS : pow(n / BUDGET_ROWS, 3);
-  if (w->o.budget > 0) f.budget = 1e9 * w->o.budget * fmax(1, larger);
+  if (w->o.budget > 0) f.budget = perp_lcp_afford(p, w->o.budget);
   if (p->work > 0) f.budget = fmin(f.budget, p->work);
   f.tol = w->o.tol > 0 ? w->o.tol : p->tol > 0 ? p->tol : 1e-8;
   perp_no_certificate(p, certificate);
@@ -520,7 +561,7 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   if (n == 0) return PERP_OK;
 
   const struct structure s = auto_look(p);
-  stats->work = f.product;
+  stats->work = f.product = s.numbers;
   perp_status status = search_all(&f, &s);
   memcpy(lambda, w->best, bytes);
   if (status != PERP_OK) return status;
@@ -542,8 +583,8 @@ const perp_lcp_desc perp_lcp_auto = {
          .equation = "solver after solver until both rules hold",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
-                 PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
-                 PERP_LCP_EXHAUSTIVE },
+                 PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED |
+                 PERP_LCP_SPARSE | PERP_LCP_WARM | PERP_LCP_EXHAUSTIVE },
   .create = auto_create,
   .solve = auto_solve,
   .destroy = auto_destroy,

@@ -14,7 +14,7 @@
 #ifndef PERP_LCP_STAGGERED_PARTS_H
 #define PERP_LCP_STAGGERED_PARTS_H
 
-#include "solvers/lcp/splitting/rows.h"
+#include "solvers/lcp/rows/rows.h"
 #include "solvers/lcp/stewart.h"
 
 /* a chosen solver, made again when a problem needs more columns */

@@ -5,10 +5,43 @@
 #include "solvers/lcp/io/io_scan.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- whole files ----------------------------------------------------------------------------- */
+
+/* What a device, which may have no end, gives at most. */
+enum { DEVICE_BYTES = 1 << 20 };
+
+/* How much of f may be read; refused at once where its length is known and too large. */
+static perp_status io_bound(perp_ctx *ctx, const char *path, FILE *f, bool *device, double *most)
+{
+  struct stat st;
+  *device = false;
+  *most = ctx != NULL && ctx->memory > 0 ? ctx->memory : PERP_MEMORY;
+  if (fstat(fileno(f), &st) != 0) return PERP_OK;
+  if (S_ISCHR(st.st_mode) && !isatty(fileno(f))) {
+    *device = true;
+    *most = fmin(*most, DEVICE_BYTES);
+  }
+  return S_ISREG(st.st_mode) ? perp_lcp_affords(ctx, (double)st.st_size, path) : PERP_OK;
+}
+
+/* Of an input whose length shows only when too much has come. */
+static perp_status io_endless(perp_ctx *ctx, const char *path, bool device, double most)
+{
+  if (device)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s is a device that gives more than %g MB, maybe without end; write what is "
+                     "to be read to a file",
+                     path, most / 1e6);
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                   "%s gives more than the bound of %.3g MB; --memory SIZE raises it", path,
+                   most / 1e6);
+}
 
 static perp_status io_load(perp_ctx *ctx, const char *path, char **data, size_t *size)
 {
@@ -18,8 +51,14 @@ static perp_status io_load(perp_ctx *ctx, const char *path, char **data, size_t 
   *size = 0;
   if (f == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", path, strerror(errno));
   size_t room = 0;
-  perp_status status = PERP_OK;
-  for (;;) {
+  bool device;
+  double most;
+  perp_status status = io_bound(ctx, path, f, &device, &most);
+  while (status == PERP_OK) {
+    if ((double)*size > most) {
+      status = io_endless(ctx, path, device, most);
+      break;
+    }
     if (*size == room) {
       room = room > 0 ? 2 * room : 1 << 16;
       char *more = realloc(*data, room);

@@ -10,7 +10,8 @@
  *
  * The kind is told from the content.  Every refusal is PERP_ERR_FORMAT with "file:line: what is wrong"
  * (PERP_ERR_IO when the file cannot be read at all); nothing is allocated that the content does not pay
- * for, so a small file cannot ask for much memory. */
+ * for, so a small file cannot ask for much memory.  Files of more bytes than ctx->memory, endless devices and matrices
+ * that would take more are PERP_ERR_UNSUPPORTED, with the bound in the message. */
 #ifndef PERP_LCP_IO_H
 #define PERP_LCP_IO_H
 
@@ -26,6 +27,11 @@ perp_status perp_lcp_read(perp_ctx *ctx, const char *path, perp_lcp_problem *out
  * file that leaves b to a second one. */
 perp_status perp_lcp_read_memory(perp_ctx *ctx, const char *name, const char *data, size_t size,
                                  perp_lcp_problem *out);
+/* The problems of a sequence, from the files PREFIX-000.lcp, PREFIX-001.lcp, ...: as many as the first one says.  *out [*n]
+ * is for perp_lcp_sequence_free, NULL on failure.  PERP_ERR_FORMAT also where they do not follow on one another. */
+perp_status perp_lcp_sequence_read(perp_ctx *ctx, const char *prefix, perp_lcp_problem **out,
+                                   int *n);
+void perp_lcp_sequence_free(perp_lcp_problem *p, int n); /* NULL is fine */
 /* A vector: n numbers separated by blanks, '#' comments; or the "lambda" array of a JSON object. */
 perp_status perp_lcp_read_vector(perp_ctx *ctx, const char *path, int n, double *x);
 perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const char *data,

@@ -15,40 +15,30 @@
  *   global  dimension, contacts, M, H, f, b, mu             M v = H r + f,  u = H'v + b
  *
  * Which one it is follows from the first numbers; where several fit, the first that reads to the end. */
-#include "solvers/lcp/lcp_private.h"
+#include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
 
-#include <lapacke.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct matrix {
-  int rows, columns;
-  double *a; /* column-major */
-};
-
-static perp_status io_dat_make(perp_scan *t, struct matrix *m)
-{
-  m->a = perp_lcp_zeroed((double)m->rows * m->columns, sizeof *m->a);
-  if (m->a == NULL)
-    return perp_scan_fail(t, t->word_line, "a matrix of %d x %d does not fit memory", m->rows,
-                          m->columns);
-  return PERP_OK;
-}
-
-static perp_status read_dense(perp_scan *t, struct matrix *m)
+static perp_status read_dense(perp_scan *t, perp_io_matrix *m)
 {
   int rows, columns;
+  double v;
   PERP_TRY(perp_scan_int(t, "the number of rows", 0, INT_MAX, &rows));
   PERP_TRY(perp_scan_int(t, "the number of columns", 0, INT_MAX, &columns));
   if (rows != m->rows || columns != m->columns)
     return perp_scan_fail(t, t->word_line, "a dense matrix of %d x %d in one of %d x %d", rows,
                           columns, m->rows, m->columns);
   PERP_TRY(perp_scan_afford(t, "the matrix", (double)rows * columns));
-  PERP_TRY(io_dat_make(t, m));
-  return perp_scan_reals(t, "an entry of the matrix", (size_t)rows * (size_t)columns, m->a);
+  for (int j = 0; j < columns; j++)
+    for (int i = 0; i < rows; i++) {
+      PERP_TRY(perp_scan_real(t, "an entry of the matrix", &v));
+      if (v != 0) PERP_TRY(perp_io_matrix_add(t->ctx, m, i, j, v, t->word_line));
+    }
+  return PERP_OK;
 }
 
 /* Cumulated sizes that end at `total`; start [count + 1] out. */
@@ -62,7 +52,7 @@ static perp_status read_starts(perp_scan *t, const char *what, int count, int to
 }
 
 /* start: room for the starts of block rows and columns, then for both indices. */
-static perp_status read_block_arrays(perp_scan *t, struct matrix *m, int blocks, int nr, int nc,
+static perp_status read_block_arrays(perp_scan *t, perp_io_matrix *m, int blocks, int nr, int nc,
                                      int *start)
 {
   int *rs = start, *cs = rs + nr + 1, *index2 = cs + nc + 1, *index1 = index2 + blocks;
@@ -78,19 +68,20 @@ static perp_status read_block_arrays(perp_scan *t, struct matrix *m, int blocks,
     return perp_scan_fail(t, t->word_line, "the block row pointers do not span all blocks");
   for (int k = 0; k < filled2; k++)
     PERP_TRY(perp_scan_int(t, "a block column", 0, nc - 1, &index2[k]));
-  PERP_TRY(io_dat_make(t, m));
+  double v;
   for (int r = 0; r + 1 < filled1; r++)
     for (int k = index1[r]; k < index1[r + 1]; k++) {
       PERP_TRY(perp_scan_int(t, "the number of a block", k, k, &number));
       for (int j = cs[index2[k]]; j < cs[index2[k] + 1]; j++)
-        for (int i = rs[r]; i < rs[r + 1]; i++)
-          PERP_TRY(perp_scan_real(t, "an entry of a block",
-                                  &m->a[(size_t)i + (size_t)j * (size_t)m->rows]));
+        for (int i = rs[r]; i < rs[r + 1]; i++) {
+          PERP_TRY(perp_scan_real(t, "an entry of a block", &v));
+          PERP_TRY(perp_io_matrix_add(t->ctx, m, i, j, v, t->word_line));
+        }
     }
   return PERP_OK;
 }
 
-static perp_status read_blocks(perp_scan *t, struct matrix *m)
+static perp_status read_blocks(perp_scan *t, perp_io_matrix *m)
 {
   int blocks, nr, nc;
   PERP_TRY(perp_scan_int(t, "the number of blocks", 0, INT_MAX, &blocks));
@@ -132,7 +123,7 @@ static perp_status io_dat_expect(perp_scan *t, const char *what)
   return PERP_OK;
 }
 
-static perp_status read_sparse(perp_scan *t, struct matrix *m)
+static perp_status read_sparse(perp_scan *t, perp_io_matrix *m)
 {
   int origin, entries = 0, i, j, first, last;
   double v;
@@ -144,15 +135,13 @@ static perp_status read_sparse(perp_scan *t, struct matrix *m)
   PERP_TRY(labelled_int(t, "nnz:", INT_MAX, &entries));
   perp_scan_skip_line(t); /* the 1-norm */
   PERP_TRY(perp_scan_afford(t, "the entries", 2.0 * entries));
-  PERP_TRY(io_dat_make(t, m));
-  size_t ld = (size_t)m->rows;
   if (origin == 1) {
     for (int k = 0; k < entries; k++) {
       PERP_TRY(perp_scan_int(t, "a row index", 0, m->rows - 1, &i));
       PERP_TRY(perp_scan_int(t, "a column index", 0, m->columns - 1, &j));
       PERP_TRY(io_dat_expect(t, ":"));
       PERP_TRY(perp_scan_real(t, "an entry", &v));
-      m->a[(size_t)i + (size_t)j * ld] += v; /* triplets of one place add up */
+      PERP_TRY(perp_io_matrix_add(t->ctx, m, i, j, v, t->word_line));
     }
     return PERP_OK;
   }
@@ -169,26 +158,28 @@ static perp_status read_sparse(perp_scan *t, struct matrix *m)
       PERP_TRY(perp_scan_int(t, "an index", 0, inner - 1, &i));
       PERP_TRY(io_dat_expect(t, ":"));
       PERP_TRY(perp_scan_real(t, "an entry", &v));
-      m->a[origin == 2 ? (size_t)i + (size_t)c * ld : (size_t)c + (size_t)i * ld] += v;
+      PERP_TRY(
+          perp_io_matrix_add(t->ctx, m, origin == 2 ? i : c, origin == 2 ? c : i, v, t->word_line));
     }
   }
   return PERP_OK;
 }
 
-static perp_status io_dat_read_matrix(perp_scan *t, struct matrix *m)
+static perp_status io_dat_read_matrix(perp_scan *t, perp_io_matrix *m)
 {
-  int storage;
-  *m = (struct matrix){ 0 };
+  int storage, rows, columns;
+  perp_io_matrix_open(0, 0, m);
   PERP_TRY(perp_scan_int(t, "the storage of a matrix", 0, 2, &storage));
-  PERP_TRY(perp_scan_int(t, "the number of rows", 0, INT_MAX, &m->rows));
-  PERP_TRY(perp_scan_int(t, "the number of columns", 0, INT_MAX, &m->columns));
+  PERP_TRY(perp_scan_int(t, "the number of rows", 0, INT_MAX, &rows));
+  PERP_TRY(perp_scan_int(t, "the number of columns", 0, INT_MAX, &columns));
+  PERP_TRY(perp_scan_afford(t, "the matrix", fmax(rows, columns) / 3));
+  perp_io_matrix_open(rows, columns, m);
   perp_status status = storage == 0   ? read_dense(t, m)
                        : storage == 1 ? read_blocks(t, m)
                                       : read_sparse(t, m);
-  if (status != PERP_OK) {
-    free(m->a);
-    m->a = NULL;
-  }
+  /* entries of one place add up */
+  if (status == PERP_OK) status = perp_io_matrix_close(t->ctx, m, PERP_TWICE_ADDS, NULL);
+  if (status != PERP_OK) perp_io_matrix_free(m);
   return status;
 }
 
@@ -197,17 +188,16 @@ static perp_status io_dat_read_matrix(perp_scan *t, struct matrix *m)
 /* A square matrix of n rows into a new problem. */
 static perp_status square_problem(perp_scan *t, int n, unsigned parts, perp_lcp_problem *out)
 {
-  struct matrix m;
+  perp_io_matrix m;
   PERP_TRY(io_dat_read_matrix(t, &m));
   perp_status status = PERP_OK;
   if (m.rows != n || m.columns != n)
     status = perp_scan_fail(t, t->word_line, "the matrix is %d x %d but n = %d", m.rows, m.columns,
                             n);
   if (status == PERP_OK) status = perp_scan_afford(t, "q", n);
-  if (status == PERP_OK) status = perp_lcp_problem_new(t->ctx, n, parts | PERP_PART_A, out);
-  if (status == PERP_OK && n > 0)
-    memcpy(perp_lcp_edit(out).A, m.a, (size_t)n * (size_t)n * sizeof *m.a);
-  free(m.a);
+  if (status == PERP_OK) status = perp_lcp_problem_new(t->ctx, n, parts, out);
+  if (status == PERP_OK) status = perp_io_matrix_into(t->ctx, &m, out);
+  perp_io_matrix_free(&m);
   return status;
 }
 
@@ -279,8 +269,8 @@ static perp_status read_mlcp(perp_scan *t, perp_lcp_problem *out)
 }
 
 /* The vectors behind M = W (local), or M and H (global), into x: f, then b and mu. */
-static perp_status read_friction_vectors(perp_scan *t, int dim, int nc, struct matrix *M,
-                                         struct matrix *H, double *x, perp_lcp_problem *out)
+static perp_status read_friction_vectors(perp_scan *t, int dim, int nc, perp_io_matrix *M,
+                                         perp_io_matrix *H, double *x, perp_lcp_problem *out)
 {
   const int dof = H != NULL ? M->rows : 0, m = dim * nc;
   double *f = x, *b = f + dof, *mu = b + m;
@@ -290,14 +280,14 @@ static perp_status read_friction_vectors(perp_scan *t, int dim, int nc, struct m
     PERP_TRY(perp_scan_real(t, "mu", &mu[c]));
     if (mu[c] < 0) return perp_scan_fail(t, t->word_line, "mu must be >= 0, got %g", mu[c]);
   }
-  if (H == NULL) return perp_lcp_friction_problem(t->ctx, dim, nc, M->a, b, mu, out);
-  perp_status status = perp_lcp_condense(t->ctx, dim, nc, dof, M->a, H->a, f, b, mu, out);
+  if (H == NULL) return perp_lcp_friction_problem(t->ctx, dim, nc, M, b, mu, out);
+  perp_status status = perp_lcp_condense(t->ctx, dim, nc, M, H, f, b, mu, out);
   return status == PERP_ERR_FORMAT ? perp_scan_fail(t, t->word_line, "M is singular") : status;
 }
 
 /* The same, with a look at the sizes.  H NULL: local. */
-static perp_status read_friction_data(perp_scan *t, int dim, int nc, struct matrix *M,
-                                      struct matrix *H, perp_lcp_problem *out)
+static perp_status read_friction_data(perp_scan *t, int dim, int nc, perp_io_matrix *M,
+                                      perp_io_matrix *H, perp_lcp_problem *out)
 {
   const int m = dim * nc, dof = H != NULL ? M->rows : 0;
   if (H == NULL && (M->rows != m || M->columns != m))
@@ -317,14 +307,14 @@ static perp_status read_friction_data(perp_scan *t, int dim, int nc, struct matr
 static perp_status io_dat_read_friction(perp_scan *t, bool global, perp_lcp_problem *out)
 {
   int dim, nc;
-  struct matrix M, H = { 0 };
+  perp_io_matrix M, H = { 0 };
   PERP_TRY(perp_scan_int(t, "the dimension", 2, 3, &dim));
   PERP_TRY(perp_scan_int(t, "the number of contacts", 0, INT_MAX / 3, &nc));
   PERP_TRY(io_dat_read_matrix(t, &M));
   perp_status status = global ? io_dat_read_matrix(t, &H) : PERP_OK;
   if (status == PERP_OK) status = read_friction_data(t, dim, nc, &M, global ? &H : NULL, out);
-  free(M.a);
-  free(H.a);
+  perp_io_matrix_free(&M);
+  perp_io_matrix_free(&H);
   if (status == PERP_OK)
     snprintf(out->family, sizeof out->family, "siconos-%sfc%dd", global ? "global-" : "", dim);
   return status;
@@ -409,63 +399,4 @@ perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out)
         "not a problem file: the first numbers fit no Siconos LCP, MLCP, relay or "
         "friction problem");
   return worst;
-}
-
-/* ---- friction problems, shared with fclib ---------------------------------------------------- */
-
-perp_status perp_lcp_friction_problem(perp_ctx *ctx, int dim, int nc, const double *W,
-                                      const double *q, const double *mu, perp_lcp_problem *out)
-{
-  int m = dim * nc;
-  unsigned parts = PERP_PART_A | PERP_PART_FRICTION | (dim == 3 ? PERP_PART_CONE : 0u);
-  PERP_TRY(perp_lcp_problem_new(ctx, m, parts, out));
-  perp_lcp_arrays x = perp_lcp_edit(out);
-  if (m > 0) memcpy(x.A, W, (size_t)m * (size_t)m * sizeof *x.A);
-  if (m > 0) memcpy(x.b, q, (size_t)m * sizeof *x.b);
-  for (int c = 0; c < nc; c++)
-    for (int k = 1; k < dim; k++) {
-      x.fric_of[dim * c + k] = dim * c;
-      x.mu[dim * c + k] = mu[c];
-      if (k == 1 && dim == 3) x.cone[dim * c + 1] = 1;
-    }
-  return PERP_OK;
-}
-
-perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, int dof, double *M, double *H,
-                              double *f, const double *b, const double *mu, perp_lcp_problem *out)
-{
-  int m = dim * nc;
-  size_t nd = (size_t)dof, nm = (size_t)m;
-  lapack_int *pivot = calloc(nd + 1, sizeof *pivot);
-  double *X = perp_lcp_zeroed((double)dof * m, sizeof *X);
-  double *W = perp_lcp_zeroed((double)m * m + m, sizeof *W), *q = NULL; /* q behind W */
-  perp_status status = PERP_OK;
-  if (pivot == NULL || X == NULL || W == NULL)
-    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", nc);
-  /* X = M^-1 H, f <- M^-1 f */
-  if (status == PERP_OK && dof > 0) {
-    memcpy(X, H, nd * nm * sizeof *X);
-    lapack_int info = LAPACKE_dgetrf(LAPACK_COL_MAJOR, dof, dof, M, dof, pivot);
-    for (size_t i = 0; i < nd && info == 0; i++) info = !isfinite(M[i + i * nd]);
-    if (info != 0) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "M is singular");
-    if (status == PERP_OK && m > 0)
-      LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', dof, m, M, dof, pivot, X, dof);
-    if (status == PERP_OK) LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', dof, 1, M, dof, pivot, f, dof);
-  }
-  if (status == PERP_OK) {
-    q = W + nm * nm;
-    for (size_t j = 0; j < nm; j++) {
-      for (size_t i = 0; i < nm; i++)
-        for (size_t k = 0; k < nd; k++) W[i + j * nm] += H[k + i * nd] * X[k + j * nd];
-      q[j] = b[j];
-      for (size_t k = 0; k < nd; k++) q[j] += H[k + j * nd] * f[k];
-    }
-    for (size_t k = 0; k < nm * nm + nm && status == PERP_OK; k++)
-      if (!isfinite(W[k])) status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "M is singular");
-  }
-  if (status == PERP_OK) status = perp_lcp_friction_problem(ctx, dim, nc, W, q, mu, out);
-  free(pivot);
-  free(X);
-  free(W);
-  return status;
 }

@@ -6,7 +6,7 @@
  * reading.  Rows of a contact: normal, then tangential.  HDF5 has no lines: messages say file:1 and the
  * name of the object. */
 #include "solvers/lcp/io/io.h"
-#include "solvers/lcp/lcp_private.h"
+#include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
 
 #include <hdf5.h>
@@ -85,34 +85,29 @@ static perp_status io_fclib_read_int(const struct file *f, const char *group, co
   return PERP_OK;
 }
 
-struct matrix {
-  int m, n;
-  double *a;
-};
-
 static perp_status io_fclib_fill(const struct file *f, const char *group, int nz, size_t entries,
-                                 int *p, int *i, double *x, struct matrix *out)
+                                 int *p, int *i, double *x, perp_io_matrix *out)
 {
   bool triplets = nz >= 0;
-  int outer = nz == -1 ? out->n : out->m, inner = nz == -1 ? out->m : out->n;
-  size_t pointers = triplets ? entries : (size_t)outer + 1, ld = (size_t)out->m;
+  const int m = out->rows, n = out->columns;
+  int outer = nz == -1 ? n : m, inner = nz == -1 ? m : n;
+  size_t pointers = triplets ? entries : (size_t)outer + 1;
   PERP_TRY(read_array(f, group, "p", H5T_NATIVE_INT, pointers, p));
   if (!triplets && (p[0] != 0 || p[outer] < 0 || (size_t)p[outer] > entries))
     return REFUSE(f, "%s/p does not span the entries", group);
   PERP_TRY(read_array(f, group, "i", H5T_NATIVE_INT, entries, i));
   PERP_TRY(read_array(f, group, "x", H5T_NATIVE_DOUBLE, entries, x));
   for (size_t k = 0; triplets && k < entries; k++) {
-    if (i[k] < 0 || i[k] >= out->m || p[k] < 0 || p[k] >= out->n)
-      return REFUSE(f, "%s: entry (%d, %d) of a %d x %d matrix", group, i[k], p[k], out->m, out->n);
-    out->a[(size_t)i[k] + (size_t)p[k] * ld] += x[k];
+    if (i[k] < 0 || i[k] >= m || p[k] < 0 || p[k] >= n)
+      return REFUSE(f, "%s: entry (%d, %d) of a %d x %d matrix", group, i[k], p[k], m, n);
+    PERP_TRY(perp_io_matrix_add(f->ctx, out, i[k], p[k], x[k], 1));
   }
   for (int c = 0; !triplets && c < outer; c++) {
     if (p[c + 1] < p[c] || (size_t)p[c + 1] > entries)
       return REFUSE(f, "%s/p is not ascending", group);
     for (int k = p[c]; k < p[c + 1]; k++) {
       if (i[k] < 0 || i[k] >= inner) return REFUSE(f, "%s: index %d of %d", group, i[k], inner);
-      size_t at = nz == -1 ? (size_t)i[k] + (size_t)c * ld : (size_t)c + (size_t)i[k] * ld;
-      out->a[at] += x[k];
+      PERP_TRY(perp_io_matrix_add(f->ctx, out, nz == -1 ? i[k] : c, nz == -1 ? c : i[k], x[k], 1));
     }
   }
   return PERP_OK;
@@ -139,65 +134,63 @@ static perp_status io_fclib_read_size(const struct file *f, const char *group, c
   hssize_t points = io_fclib_stored(f, group, name);
   if (points < 0 || points > INT_MAX - 1) return REFUSE(f, "no vector %s/%s", group, name);
   *size = (int)points;
-  return PERP_OK;
+  return perp_lcp_affords(f->ctx, 4.0 * (double)points * sizeof(double), f->path);
 }
 
 /* A matrix of m x n. */
 static perp_status io_fclib_read_matrix(const struct file *f, const char *group, int m, int n,
-                                        struct matrix *out)
+                                        perp_io_matrix *out)
 {
-  int nz, nzmax;
-  *out = (struct matrix){ 0 };
-  PERP_TRY(io_fclib_read_int(f, group, "m", 0, &out->m));
-  PERP_TRY(io_fclib_read_int(f, group, "n", 0, &out->n));
-  if (out->m != m || out->n != n)
-    return REFUSE(f, "%s is %d x %d, the vectors want %d x %d", group, out->m, out->n, m, n);
+  int nz, nzmax, rows, columns;
+  perp_io_matrix_open(m, n, out);
+  PERP_TRY(io_fclib_read_int(f, group, "m", 0, &rows));
+  PERP_TRY(io_fclib_read_int(f, group, "n", 0, &columns));
+  if (rows != m || columns != n)
+    return REFUSE(f, "%s is %d x %d, the vectors want %d x %d", group, rows, columns, m, n);
   PERP_TRY(io_fclib_read_int(f, group, "nz", -2, &nz));
   PERP_TRY(io_fclib_read_int(f, group, "nzmax", 0, &nzmax));
   /* how many entries there are is what is stored, up to nzmax */
   hssize_t points = io_fclib_stored(f, group, "x");
   if (points < 0 || points > INT_MAX || (nz >= 0 && points < nz))
     return REFUSE(f, "%s/x has %lld numbers", group, (long long)points);
+  PERP_TRY(perp_lcp_affords(f->ctx, (double)points * (2 * sizeof(int) + sizeof(double)), f->path));
   size_t entries = (size_t)points, outer = (size_t)(nz == -1 ? n : m) + 1;
   size_t pointers = entries > outer ? entries : outer;
   int *p = calloc(pointers + 1, sizeof *p), *i = calloc(entries + 1, sizeof *i);
   double *x = calloc(entries + 1, sizeof *x);
-  out->a = perp_lcp_zeroed((double)m * n, sizeof *out->a);
   perp_status status = PERP_OK;
-  if (p == NULL || i == NULL || x == NULL || out->a == NULL)
-    status = REFUSE(f, "%s: %d x %d does not fit memory", group, m, n);
+  if (p == NULL || i == NULL || x == NULL)
+    status = REFUSE(f, "%s: %zu entries do not fit memory", group, entries);
   else
     status = io_fclib_fill(f, group, nz, entries, p, i, x, out);
+  if (status == PERP_OK) status = perp_io_matrix_close(f->ctx, out, PERP_TWICE_ADDS, NULL);
   free(p);
   free(i);
   free(x);
-  if (status != PERP_OK) {
-    free(out->a);
-    out->a = NULL;
-  }
+  if (status != PERP_OK) perp_io_matrix_free(out);
   return status;
 }
 
 /* The vectors of a problem with M = W (local), or M and H (global).  x: room for f, b and mu. */
-static perp_status read_vectors(const struct file *f, bool global, int dim, const struct matrix *M,
-                                const struct matrix *H, double *x, perp_lcp_problem *out)
+static perp_status read_vectors(const struct file *f, bool global, int dim, const perp_io_matrix *M,
+                                const perp_io_matrix *H, double *x, perp_lcp_problem *out)
 {
   const char *group = global ? "/fclib_global/vectors" : "/fclib_local/vectors";
-  const int dof = global ? M->m : 0, m = global ? H->n : M->m, nc = m / dim;
+  const int dof = global ? M->rows : 0, m = global ? H->columns : M->rows, nc = m / dim;
   double *force = x, *b = x + dof, *mu = b + m;
   if (global) PERP_TRY(read_array(f, group, "f", H5T_NATIVE_DOUBLE, (size_t)dof, force));
   PERP_TRY(read_array(f, group, global ? "w" : "q", H5T_NATIVE_DOUBLE, (size_t)m, b));
   PERP_TRY(read_array(f, group, "mu", H5T_NATIVE_DOUBLE, (size_t)nc, mu));
   for (int c = 0; c < nc; c++)
     if (mu[c] < 0) return REFUSE(f, "%s/mu[%d] = %g", group, c, mu[c]);
-  if (!global) return perp_lcp_friction_problem(f->ctx, dim, nc, M->a, b, mu, out);
-  perp_status status = perp_lcp_condense(f->ctx, dim, nc, dof, M->a, H->a, force, b, mu, out);
+  if (!global) return perp_lcp_friction_problem(f->ctx, dim, nc, M, b, mu, out);
+  perp_status status = perp_lcp_condense(f->ctx, dim, nc, M, H, force, b, mu, out);
   return status == PERP_ERR_FORMAT ? REFUSE(f, "M is singular") : status;
 }
 
 static perp_status read_problem(const struct file *f, bool global, int dim, perp_lcp_problem *out)
 {
-  struct matrix M, H = { 0 };
+  perp_io_matrix M, H = { 0 };
   int dof = 0, m = 0, columns = 0;
   if (global && io_fclib_present(f, "/fclib_global/G"))
     PERP_TRY(io_fclib_read_int(f, "/fclib_global/G", "n", 0, &columns));
@@ -215,8 +208,8 @@ static perp_status read_problem(const struct file *f, bool global, int dim, perp
                        : read_vectors(f, global, dim, &M, &H, x, out);
     free(x);
   }
-  free(H.a);
-  free(M.a);
+  perp_io_matrix_free(&H);
+  perp_io_matrix_free(&M);
   return status;
 }
 
@@ -270,26 +263,28 @@ static bool write_int(hid_t at, const char *name, int value)
 }
 
 /* W by compressed columns. */
-static bool write_matrix(hid_t parent, const char *name, int n, const double *a)
+static bool write_matrix(hid_t parent, const char *name, const perp_lcp *w)
 {
-  size_t nn = (size_t)n, count = 0, k = 0;
-  for (size_t i = 0; i < nn * nn; i++) count += a[i] != 0;
+  size_t nn = (size_t)w->n, count = 0, k = 0;
+  for (size_t i = 0; w->C == NULL && i < nn * nn; i++) count += w->A[i] != 0;
   int *p = calloc(nn + 1, sizeof *p), *row = calloc(count + 1, sizeof *row);
   double *x = calloc(count + 1, sizeof *x);
   hid_t g = H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   bool ok = p != NULL && row != NULL && x != NULL && g >= 0;
-  for (size_t j = 0; ok && j < nn; j++) {
+  for (size_t j = 0; ok && w->C == NULL && j < nn; j++) {
     for (size_t i = 0; i < nn; i++)
-      if (a[i + j * nn] != 0) {
+      if (w->A[i + j * nn] != 0) {
         row[k] = (int)i;
-        x[k++] = a[i + j * nn];
+        x[k++] = w->A[i + j * nn];
       }
     p[j + 1] = (int)k;
   }
-  ok = ok && write_int(g, "m", n) && write_int(g, "n", n) && write_int(g, "nz", -1) &&
-       write_int(g, "nzmax", (int)count) && write_array(g, "p", H5T_NATIVE_INT, nn + 1, p) &&
-       write_array(g, "i", H5T_NATIVE_INT, count, row) &&
-       write_array(g, "x", H5T_NATIVE_DOUBLE, count, x);
+  if (w->C != NULL) count = (size_t)w->C->start[w->n];
+  ok = ok && write_int(g, "m", w->n) && write_int(g, "n", w->n) && write_int(g, "nz", -1) &&
+       write_int(g, "nzmax", (int)count) &&
+       write_array(g, "p", H5T_NATIVE_INT, nn + 1, w->C != NULL ? w->C->start : p) &&
+       write_array(g, "i", H5T_NATIVE_INT, count, w->C != NULL ? w->C->row : row) &&
+       write_array(g, "x", H5T_NATIVE_DOUBLE, count, w->C != NULL ? w->C->value : x);
   if (g >= 0) H5Gclose(g);
   free(p);
   free(row);
@@ -321,7 +316,7 @@ perp_status perp_lcp_write_fclib(perp_ctx *ctx, const perp_lcp_problem *q, const
         ctx, PERP_ERR_UNSUPPORTED,
         "fclib holds contacts of a normal row and one tangential row or one cone only");
   perp_lcp_problem d;
-  PERP_TRY(perp_lcp_problem_form(ctx, q, &d));
+  PERP_TRY(q->p.C != NULL ? perp_lcp_problem_copy(ctx, q, &d) : perp_lcp_problem_form(ctx, q, &d));
   int n = d.p.n;
   double *mu = calloc((size_t)n + 1, sizeof *mu);
   for (int c = 0; mu != NULL && c < n / dim; c++) mu[c] = d.p.mu[dim * c + 1];
@@ -330,7 +325,7 @@ perp_status perp_lcp_write_fclib(perp_ctx *ctx, const perp_lcp_problem *q, const
   if (ok) {
     hid_t g = H5Gcreate2(f, "/fclib_local", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t v = H5Gcreate2(g, "vectors", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    ok = write_int(g, "spacedim", dim) && write_matrix(g, "W", n, d.p.A) &&
+    ok = write_int(g, "spacedim", dim) && write_matrix(g, "W", &d.p) &&
          write_array(v, "q", H5T_NATIVE_DOUBLE, (size_t)n, d.p.b) &&
          write_array(v, "mu", H5T_NATIVE_DOUBLE, (size_t)(n / dim), mu);
     H5Gclose(v);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp's own text format of complementarity problems, read; described in docs/lcp-format.md. */
 #include "solvers/lcp/io/io.h"
+#include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
 
 #include <limits.h>
@@ -14,6 +15,7 @@ enum section {
   S_FAMILY,
   S_PROVENANCE,
   S_CLASSES,
+  S_SEQUENCE,
   S_N,
   S_A,
   S_FACTORED,
@@ -27,12 +29,14 @@ enum section {
   S_CONTACT,
   S_FROZEN,
   S_SOLUTION,
+  S_BEFORE,
   S_END,
   SECTIONS
 };
 static const char *const section_names[SECTIONS] = {
-  "family", "provenance", "classes", "n",    "A",       "factored", "softness", "b",  "lo",
-  "hi",     "friction",   "cone",    "unit", "contact", "frozen",   "solution", "end"
+  "family",   "provenance", "classes",  "sequence", "n",        "A",    "factored",
+  "softness", "b",          "lo",       "hi",       "friction", "cone", "unit",
+  "contact",  "frozen",     "solution", "before",   "end"
 };
 
 static int section_of(const char *word)
@@ -57,11 +61,9 @@ static unsigned io_lcp_scan(perp_scan t)
 
 /* ---- A --------------------------------------------------------------------------------------- */
 
-/* given [n n]: entries so far, to refuse a second one at the same place. */
-static perp_status read_entries_of(perp_scan *t, int n, int count, bool symmetric, bool *given,
-                                   double *A)
+static perp_status read_entries_of(perp_scan *t, int n, int count, bool symmetric,
+                                   perp_io_matrix *m)
 {
-  const size_t ld = (size_t)n;
   for (int k = 0; k < count; k++) {
     int i, j;
     double v;
@@ -69,39 +71,42 @@ static perp_status read_entries_of(perp_scan *t, int n, int count, bool symmetri
     const int line = t->word_line;
     PERP_TRY(perp_scan_int(t, "a column index", 0, n - 1, &j));
     PERP_TRY(perp_scan_real(t, "an entry of A", &v));
-    const size_t at = (size_t)i + (size_t)j * ld, mirror = (size_t)j + (size_t)i * ld;
-    if (given[at]) return perp_scan_fail(t, line, "A[%d, %d] is given twice", i, j);
-    A[at] = v;
-    given[at] = true;
-    if (!symmetric) continue;
-    A[mirror] = v;
-    given[mirror] = true;
+    PERP_TRY(perp_io_matrix_add(t->ctx, m, i, j, v, line));
+    if (symmetric && i != j) PERP_TRY(perp_io_matrix_add(t->ctx, m, j, i, v, line));
   }
   return PERP_OK;
 }
 
-static perp_status read_coordinate(perp_scan *t, int n, bool symmetric, double *A)
+static perp_status read_coordinate(perp_scan *t, int n, bool symmetric, perp_lcp_problem *out)
 {
   int count;
+  perp_io_matrix m;
+  perp_entry twice;
   PERP_TRY(perp_scan_int(t, "the number of entries", 0, INT_MAX, &count));
   PERP_TRY(perp_scan_afford(t, "A", 3.0 * count));
-  bool *given = calloc((size_t)n * (size_t)n + 1, sizeof *given);
-  if (given == NULL) return PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d rows", n);
-  perp_status status = read_entries_of(t, n, count, symmetric, given, A);
-  free(given);
+  perp_io_matrix_open(n, n, &m);
+  perp_status status = read_entries_of(t, n, count, symmetric, &m);
+  if (status == PERP_OK) status = perp_io_matrix_close(t->ctx, &m, PERP_TWICE_REFUSED, &twice);
+  if (status == PERP_OK && twice.line >= 0)
+    status = perp_scan_fail(t, twice.line, "A[%d, %d] is given twice", twice.i, twice.j);
+  if (status == PERP_OK && n > 0) status = perp_io_matrix_into(t->ctx, &m, out);
+  perp_io_matrix_free(&m);
   return status;
 }
 
-static perp_status read_A(perp_scan *t, int n, double *A)
+static perp_status read_A(perp_scan *t, perp_lcp_problem *out)
 {
   char word[16];
+  const int n = out->p.n;
   if (!perp_scan_word(t, word, sizeof word)) word[0] = '\0';
-  if (strcmp(word, "coordinate") == 0) return read_coordinate(t, n, false, A);
-  if (strcmp(word, "symmetric") == 0) return read_coordinate(t, n, true, A);
+  if (strcmp(word, "coordinate") == 0) return read_coordinate(t, n, false, out);
+  if (strcmp(word, "symmetric") == 0) return read_coordinate(t, n, true, out);
   if (strcmp(word, "dense") != 0)
     return perp_scan_fail(t, t->word_line, "A must be dense, coordinate or symmetric, got '%s'",
                           word);
   PERP_TRY(perp_scan_afford(t, "A", (double)n * n));
+  PERP_TRY(perp_lcp_problem_add_dense(t->ctx, out));
+  double *A = perp_lcp_edit(out).A;
   for (int i = 0; i < n; i++)
     for (int j = 0; j < n; j++)
       PERP_TRY(perp_scan_real(t, "an entry of A", &A[(size_t)i + (size_t)j * (size_t)n]));
@@ -338,6 +343,65 @@ static perp_status io_lcp_read_classes(perp_scan *t, unsigned *classes)
   return PERP_OK;
 }
 
+/* number of NAME, on one line */
+static perp_status io_lcp_read_sequence(perp_scan *t, perp_lcp_sequence *q)
+{
+  const int line = t->word_line;
+  PERP_TRY(perp_scan_int(t, "the number of a problem in its sequence", 0, INT_MAX - 1, &q->number));
+  PERP_TRY(perp_scan_int(t, "the number of problems of a sequence", 1, INT_MAX, &q->of));
+  if (q->number >= q->of)
+    return perp_scan_fail(t, t->word_line,
+                          "problem %d of a sequence of %d: they are counted from 0", q->number,
+                          q->of);
+  if (t->line == line) perp_scan_rest(t, q->name, sizeof q->name);
+  if (q->name[0] == '\0') return perp_scan_fail(t, line, "a sequence needs a name");
+  return PERP_OK;
+}
+
+static int io_lcp_by_place(const void *a, const void *b)
+{
+  const perp_entry *x = a, *y = b;
+  if (x->i != y->i) return x->i < y->i ? -1 : 1;
+  if (x->j != y->j) return x->j < y->j ? -1 : 1;
+  return x->line < y->line ? -1 : x->line > y->line;
+}
+
+static perp_status read_carries(perp_scan *t, int n, int rows, int count, perp_entry *e)
+{
+  for (int k = 0; k < count; k++) {
+    PERP_TRY(perp_scan_int(t, "a row", 0, n - 1, &e[k].i));
+    e[k].line = t->word_line;
+    PERP_TRY(perp_scan_int(t, "a row of the problem before", 0, rows - 1, &e[k].j));
+    PERP_TRY(perp_scan_real(t, "what is carried of it", &e[k].value));
+  }
+  qsort(e, (size_t)count, sizeof *e, io_lcp_by_place);
+  for (int k = 1; k < count; k++)
+    if (e[k].i == e[k - 1].i && e[k].j == e[k - 1].j)
+      return perp_scan_fail(t, e[k].line, "what row %d has of row %d is given twice", e[k].i,
+                            e[k].j);
+  return PERP_OK;
+}
+
+/* The guess as a matrix times the answer of the problem before. */
+static perp_status io_lcp_read_before(perp_scan *t, perp_lcp_problem *out)
+{
+  int rows, count;
+  PERP_TRY(perp_scan_int(t, "the rows of the problem before", 0, INT_MAX, &rows));
+  PERP_TRY(perp_scan_int(t, "the number of carries", 0, INT_MAX, &count));
+  PERP_TRY(perp_scan_afford(t, "before", 3.0 * count));
+  perp_entry *entry = calloc((size_t)count + 1, sizeof *entry);
+  perp_lcp_carry *carry = calloc((size_t)count + 1, sizeof *carry);
+  perp_status status = entry == NULL || carry == NULL
+                           ? PERP_FAIL(t->ctx, PERP_ERR_NOMEM, "no memory for %d carries", count)
+                           : read_carries(t, out->p.n, rows, count, entry);
+  for (int k = 0; k < count && status == PERP_OK; k++)
+    carry[k] = (perp_lcp_carry){ entry[k].i, entry[k].j, entry[k].value };
+  if (status == PERP_OK) status = perp_lcp_problem_carry(t->ctx, out, rows, count, carry);
+  free(entry);
+  free(carry);
+  return status;
+}
+
 /* One side of the bounds into x, checked against the other one where that is known. */
 static perp_status io_lcp_read_bounds(perp_scan *t, bool upper, bool known, int n,
                                       perp_lcp_arrays x)
@@ -366,10 +430,14 @@ static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned 
     return perp_lcp_problem_note(t->ctx, out, "%s", text);
   case S_CLASSES:
     return io_lcp_read_classes(t, &out->classes);
+  case S_SEQUENCE:
+    return io_lcp_read_sequence(t, &out->sequence);
+  case S_BEFORE:
+    return io_lcp_read_before(t, out);
   case S_A:
     if (present & 1u << S_FACTORED)
       return perp_scan_fail(t, t->word_line, "A is given both dense and factored");
-    return read_A(t, n, x.A);
+    return read_A(t, out);
   case S_FACTORED:
     return read_factored(t, out, *softness);
   case S_SOFTNESS:
@@ -413,7 +481,6 @@ static perp_status read_n(perp_scan *t, unsigned present, perp_lcp_problem *out)
   PERP_TRY(perp_scan_int(t, "n", 0, INT_MAX, &n));
   PERP_TRY(perp_scan_afford(t, "b", n));
   unsigned parts = 0;
-  if (present & 1u << S_A) parts |= PERP_PART_A;
   if (present & (1u << S_LO | 1u << S_HI)) parts |= PERP_PART_BOUNDS;
   if (present & 1u << S_FRICTION) parts |= PERP_PART_FRICTION;
   if (present & 1u << S_CONE) parts |= PERP_PART_CONE;
@@ -452,6 +519,7 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
       status = read_n(t, present, out);
       if (status == PERP_OK) {
         out->classes = head.classes;
+        out->sequence = head.sequence;
         memcpy(out->family, head.family, sizeof out->family);
         out->provenance = head.provenance;
         head.provenance = NULL;
@@ -471,5 +539,11 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
     return perp_scan_fail(t, t->line, "the file ends without 'end': it is truncated");
   if (done & 1u << S_CONE && !(done & 1u << S_FRICTION))
     return perp_scan_fail(t, t->line, "cones without friction rows");
+  if (out->sequence.number > 0 && !(done & 1u << S_BEFORE))
+    return perp_scan_fail(t, t->line, "no section before: what problem %d has of the one before it",
+                          out->sequence.number);
+  if (out->sequence.number == 0 && done & 1u << S_BEFORE)
+    return perp_scan_fail(t, t->line, "section before, but there is no problem before this one%s",
+                          done & 1u << S_SEQUENCE ? "" : " (no section sequence)");
   return PERP_OK;
 }

@@ -82,6 +82,23 @@ static void write_A(FILE *f, const perp_lcp *p)
     }
 }
 
+/* The same numbers that write_A would write, of a sparse A. */
+static void write_sparse(FILE *f, const perp_columns *C)
+{
+  const bool symmetric = perp_columns_skew(C) == 0;
+  int entries = 0;
+  for (int i = 0; i < C->n; i++)
+    for (int k = C->rstart[i]; k < C->rstart[i + 1]; k++) entries += !symmetric || C->col[k] <= i;
+  fprintf(f, "A %s %d\n", symmetric ? "symmetric" : "coordinate", entries);
+  for (int i = 0; i < C->n; i++)
+    for (int k = C->rstart[i]; k < C->rstart[i + 1]; k++) {
+      if (symmetric && C->col[k] > i) continue;
+      fprintf(f, "%d %d ", i, C->col[k]);
+      write_number(f, C->rvalue[k]);
+      fputc('\n', f);
+    }
+}
+
 static void write_factored(FILE *f, const perp_blocks *F)
 {
   if (F->s != NULL) write_vector(f, "softness", F->s, F->m);
@@ -115,8 +132,11 @@ perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
       if (q->classes & perp_lcp_class_names[k].bit) fprintf(f, " %s", perp_lcp_class_names[k].name);
     fputc('\n', f);
   }
+  const perp_lcp_sequence *s = &q->sequence;
+  if (s->name[0]) fprintf(f, "sequence %d %d %s\n", s->number, s->of, s->name);
   fprintf(f, "n %d\n", n);
   if (p->A != NULL) write_A(f, p);
+  if (p->C != NULL) write_sparse(f, p->C);
   if (p->F != NULL) write_factored(f, p->F);
   write_vector(f, "b", p->b, n);
   if (p->lo != NULL) write_vector(f, "lo", p->lo, n);
@@ -144,6 +164,14 @@ perp_status perp_lcp_write(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
   }
   if (p->frozen) fprintf(f, "frozen\n");
   if (q->solution != NULL) write_vector(f, "solution", q->solution, n);
+  if (s->number > 0) {
+    fprintf(f, "before %d %d\n", s->rows, s->n);
+    for (int k = 0; k < s->n; k++) {
+      fprintf(f, "%d %d ", s->carry[k].to, s->carry[k].from);
+      write_number(f, s->carry[k].c);
+      fputc('\n', f);
+    }
+  }
   fprintf(f, "end\n");
   if (ferror(f)) return PERP_FAIL(ctx, PERP_ERR_IO, "writing failed");
   return PERP_OK;

@@ -4,6 +4,7 @@
  * One matrix holds a problem as [A b] (n x (n + 1), pure LCP) or [A b lo hi] (n x (n + 3)); an n x n matrix
  * is A, with b (n x 1) in the second file NAME_b.mtx.  Infinite bounds are written inf and -inf. */
 #include "solvers/lcp/io/io.h"
+#include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
 
 #include <ctype.h>
@@ -63,9 +64,20 @@ static perp_status read_header(perp_scan *t, struct header *h)
   return perp_scan_afford(t, "the matrix", words);
 }
 
+/* Where entries go: those of A into m where it is there, else into x.A. */
+struct places {
+  perp_ctx *ctx;
+  perp_lcp_arrays x;
+  perp_io_matrix *m;
+  int n;
+};
+
 /* One entry to its place: columns n, n + 1, n + 2 are b, lo, hi. */
-static void io_mtx_place(perp_lcp_arrays x, int n, int i, int j, double v)
+static perp_status io_mtx_place(const struct places *to, int i, int j, double v)
 {
+  const perp_lcp_arrays x = to->x;
+  const int n = to->n;
+  if (j < n && to->m != NULL) return perp_io_matrix_add(to->ctx, to->m, i, j, v, 0);
   if (j < n)
     x.A[(size_t)i + (size_t)j * (size_t)n] = v;
   else if (j == n)
@@ -74,12 +86,14 @@ static void io_mtx_place(perp_lcp_arrays x, int n, int i, int j, double v)
     x.lo[i] = v;
   else
     x.hi[i] = v;
+  return PERP_OK;
 }
 
 /* what: the name of an entry of A or b in messages */
-static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_arrays x, int n,
+static perp_status read_entries(perp_scan *t, const struct header *h, const struct places *to,
                                 const char *what)
 {
+  const int n = to->n;
   int i, j;
   double v;
   if (h->coordinate) {
@@ -87,16 +101,16 @@ static perp_status read_entries(perp_scan *t, const struct header *h, perp_lcp_a
       PERP_TRY(perp_scan_int(t, "a row index", 1, h->rows, &i));
       PERP_TRY(perp_scan_int(t, "a column index", 1, h->columns, &j));
       PERP_TRY(j > n + 1 ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, what, &v));
-      io_mtx_place(x, n, i - 1, j - 1, v);
-      if (h->sign != 0 && i != j) io_mtx_place(x, n, j - 1, i - 1, h->sign * v);
+      PERP_TRY(io_mtx_place(to, i - 1, j - 1, v));
+      if (h->sign != 0 && i != j) PERP_TRY(io_mtx_place(to, j - 1, i - 1, h->sign * v));
     }
     return PERP_OK;
   }
   for (j = 0; j < h->columns; j++)
     for (i = h->sign == 0 ? 0 : h->sign > 0 ? j : j + 1; i < h->rows; i++) {
       PERP_TRY(j > n ? perp_scan_bound(t, "a bound", &v) : perp_scan_real(t, what, &v));
-      io_mtx_place(x, n, i, j, v);
-      if (h->sign != 0 && i != j) io_mtx_place(x, n, j, i, h->sign * v);
+      PERP_TRY(io_mtx_place(to, i, j, v));
+      if (h->sign != 0 && i != j) PERP_TRY(io_mtx_place(to, j, i, h->sign * v));
     }
   return PERP_OK;
 }
@@ -122,6 +136,22 @@ static int line_of_bound(perp_scan t, const struct header *h, int row, int n)
   return line;
 }
 
+/* All entries, of A as sparse as they come; the last one of those at one place stands. */
+static perp_status io_mtx_read_matrix(perp_scan *t, const struct header *h, perp_lcp_problem *out)
+{
+  perp_io_matrix m;
+  const int n = h->rows;
+  struct places to = { .ctx = t->ctx, .x = perp_lcp_edit(out), .n = n };
+  if (!h->coordinate) return read_entries(t, h, &to, "an entry");
+  perp_io_matrix_open(n, n, &m);
+  to.m = &m;
+  perp_status status = read_entries(t, h, &to, "an entry");
+  if (status == PERP_OK) status = perp_io_matrix_close(t->ctx, &m, PERP_TWICE_REPLACES, NULL);
+  if (status == PERP_OK) status = perp_io_matrix_into(t->ctx, &m, out);
+  perp_io_matrix_free(&m);
+  return status;
+}
+
 /* b from the second file, a matrix of n x 1 */
 static perp_status read_companion(perp_ctx *ctx, const char *name, const char *data, size_t size,
                                   int n, double *b)
@@ -136,7 +166,7 @@ static perp_status read_companion(perp_ctx *ctx, const char *name, const char *d
     status = perp_scan_fail(&t, t.word_line, "b is %d x %d but A has %d rows", h.rows, h.columns,
                             n);
   if (status == PERP_OK) /* its one column is that of an A of one column */
-    status = read_entries(&t, &h, (perp_lcp_arrays){ .A = b }, 1, "b");
+    status = read_entries(&t, &h, &(struct places){ .x.A = b, .n = 1 }, "b");
   perp_scan_close(&t);
   return status;
 }
@@ -154,13 +184,14 @@ perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t compan
     return perp_scan_fail(t, t->word_line, "no right-hand side: %s%s",
                           companion_name != NULL ? companion_name : "a second file with b",
                           " is missing");
-  PERP_TRY(
-      perp_lcp_problem_new(t->ctx, n, PERP_PART_A | (extra == 3 ? PERP_PART_BOUNDS : 0u), out));
+  PERP_TRY(perp_scan_afford(t, "the rows", n / 3.0));
+  PERP_TRY(perp_lcp_problem_new(t->ctx, n, extra == 3 ? PERP_PART_BOUNDS : 0u, out));
+  if (!h.coordinate) PERP_TRY(perp_lcp_problem_add_dense(t->ctx, out));
   perp_lcp_arrays x = perp_lcp_edit(out);
   if (extra == 3)
     for (int i = 0; i < n; i++) x.hi[i] = 0; /* what a coordinate file leaves out is zero */
   perp_scan entries = *t;
-  PERP_TRY(read_entries(t, &h, x, n, "an entry"));
+  PERP_TRY(io_mtx_read_matrix(t, &h, out));
   if (extra == 0)
     PERP_TRY(read_companion(t->ctx, companion_name, companion, companion_size, n, x.b));
   char word[8];
@@ -174,33 +205,43 @@ perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t compan
   return PERP_OK;
 }
 
+static void write_entry(FILE *f, int i, int j, double v)
+{
+  char text[40];
+  perp_format_real(v, text, sizeof text);
+  fprintf(f, "%d %d %s\n", i + 1, j + 1, text);
+}
+
 perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f)
 {
-  perp_lcp_problem dense;
   for (int i = 0; q->p.fric_of != NULL && i < q->p.n; i++)
     if (q->p.fric_of[i] >= 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "Matrix Market cannot say friction rows");
-  PERP_TRY(perp_lcp_problem_form(ctx, q, &dense));
-  const perp_lcp *p = &dense.p;
+  perp_lcp_problem formed = { 0 };
+  if (q->p.F != NULL) PERP_TRY(perp_lcp_problem_form(ctx, q, &formed));
+  const perp_lcp *p = q->p.F != NULL ? &formed.p : &q->p;
   int n = p->n;
   bool bounds = p->lo != NULL || p->hi != NULL;
   long long entries = bounds ? 3LL * n : n;
-  for (size_t k = 0; k < (size_t)n * (size_t)n; k++) entries += p->A[k] != 0;
+  for (size_t k = 0; p->A != NULL && k < (size_t)n * (size_t)n; k++) entries += p->A[k] != 0;
+  if (p->C != NULL) entries += p->C->start[n];
   fprintf(f, "%%%%MatrixMarket matrix coordinate real general\n%% [A b%s], w = A lambda + b%s%s\n",
           bounds ? " lo hi" : "", q->family[0] ? "; " : "", q->family);
   fprintf(f, "%d %d %lld\n", n, n + (bounds ? 3 : 1), entries);
-  char text[40];
-  for (int j = 0; j < n + (bounds ? 3 : 1); j++)
-    for (int i = 0; i < n; i++) {
-      double v = j < n        ? p->A[(size_t)i + (size_t)j * (size_t)n]
-                 : j == n     ? p->b[i]
-                 : j == n + 1 ? p->lo[i]
-                              : p->hi[i];
-      if (j < n && v == 0) continue;
-      perp_format_real(v, text, sizeof text);
-      fprintf(f, "%d %d %s\n", i + 1, j + 1, text);
-    }
-  perp_lcp_problem_free(&dense);
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; p->A != NULL && i < n; i++)
+      if (p->A[(size_t)i + (size_t)j * (size_t)p->lda] != 0)
+        write_entry(f, i, j, p->A[(size_t)i + (size_t)j * (size_t)p->lda]);
+    for (int k = p->C != NULL ? p->C->start[j] : 0; p->C != NULL && k < p->C->start[j + 1]; k++)
+      write_entry(f, p->C->row[k], j, p->C->value[k]);
+  }
+  for (int j = n; j < n + (bounds ? 3 : 1); j++)
+    for (int i = 0; i < n; i++)
+      write_entry(f, i, j,
+                  j == n       ? p->b[i]
+                  : j == n + 1 ? (p->lo != NULL ? p->lo[i] : 0)
+                               : (p->hi != NULL ? p->hi[i] : HUGE_VAL));
+  perp_lcp_problem_free(&formed);
   if (ferror(f)) return PERP_FAIL(ctx, PERP_ERR_IO, "writing failed");
   return PERP_OK;
 }

@@ -63,12 +63,4 @@ perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out);
 perp_status perp_lcp_read_json(perp_scan *t, perp_lcp_problem *out);
 perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_problem *out);
 
-/* Local friction problem u = W r + q in contacts of dim rows -> out.  W [m m] column-major, m = dim nc. */
-perp_status perp_lcp_friction_problem(perp_ctx *ctx, int dim, int nc, const double *W,
-                                      const double *q, const double *mu, perp_lcp_problem *out);
-/* Global one: M v = H r + f, u = H'v + b, condensed: W = H'M^-1 H, q = b + H'M^-1 f.  M [dof dof] is
- * overwritten, H [dof m] too.  PERP_ERR_FORMAT when M is singular (message without place). */
-perp_status perp_lcp_condense(perp_ctx *ctx, int dim, int nc, int dof, double *M, double *H,
-                              double *f, const double *b, const double *mu, perp_lcp_problem *out);
-
 #endif

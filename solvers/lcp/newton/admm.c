@@ -12,15 +12,10 @@
  * L by power iteration and m = eta, as redundant contacts make A singular.  Where the primal residual |lambda - y| is
  * larger than `ratio` times the dual one rho |y+ - y| rho grows by (L / m)^factor, in the other case it falls.
  *
- * Here D = diag(A_ii), the largest of a contact, where the paper has the identity: units and mass ratios between
- * contacts do not matter, and the projection stays the nearest point of each contact.  Residuals are measured in the
+ * Here D is that of desaxce.h, which has the projections and what boxes and bilateral rows are; the paper has the
+ * identity.  Residuals are measured in the
  * norm of D.  rho is looked at every EVERY iterations and changes at most `refactor` times, after which the method has
  * the theory of a constant rho.
- *
- * Rows without friction take part with P the clamp to their bounds and s = 0.  Friction boxes are the cones
- * |T_k| <= mu_k n, with Gamma_n = sum mu_k |z_k|.  Where the normal row may be negative (a bilateral row with friction)
- * the set is no cone: its friction rows are then projected on the limits of the new normal multiplier, with s = 0, and
- * the fixed point is that of the natural map.
  *
  * Convex problems (semidefinite A, no friction): converges from every start (Boyd et al. 2011), linearly where strict
  * complementarity holds.  Coulomb's law: s follows the iterate, no theorem.  An iteration: the two triangular solves,
@@ -28,6 +23,7 @@
  * the sparse LU, with every rho. */
 #include "solvers/lcp/newton/sparse_lu.h"
 #include "solvers/lcp/newton/system.h"
+#include "solvers/lcp/splitting/desaxce.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,18 +58,18 @@ struct ws {
   perp_system S;
   perp_sparse_lu L;
   struct opts o;
-  double *d, *shift; /* [max_n] D, (rho + eta) D */
+  perp_desaxce K;
+  double *shift; /* [max_n] (rho + eta) D */
   double *x, *y, *z, *s, *w, *rhs,
-      *before;        /* [max_n] w: A x + b; before: y of the last iteration */
-  int *first, *other; /* [max_n] friction rows of a normal row, a list; -1: the end */
+      *before; /* [max_n] w: A x + b; before: y of the last iteration */
 };
 
 static void admm_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
   const int n = w->R.max_n;
-  PERP_DOUBLES(a, n, &w->d, &w->shift, &w->x, &w->y, &w->z, &w->s, &w->w, &w->rhs, &w->before);
-  PERP_INTS(a, n, &w->first, &w->other);
+  perp_desaxce_layout(&w->K, n, a);
+  PERP_DOUBLES(a, n, &w->shift, &w->x, &w->y, &w->z, &w->s, &w->w, &w->rhs, &w->before);
 }
 
 static void admm_destroy(void *ws)
@@ -97,86 +93,6 @@ static perp_status admm_create(perp_ctx *ctx, int max_n, const void *opts, void 
   return status;
 }
 
-/* ---- cones ----------------------------------------------------------------------------------------------------- */
-
-/* D, and the friction rows of normal rows; a pair is in the list by its first row. */
-static void admm_contacts(struct ws *w)
-{
-  const perp_rows *R = &w->R;
-  for (int i = 0; i < R->n; i++) {
-    w->d[i] = R->diag[i] > 0 ? R->diag[i] : R->big[i];
-    w->first[i] = -1;
-  }
-  for (int i = R->n - 1; i >= 0; i--) {
-    if (R->type[i] == PERP_ROW_BOUNDED) continue;
-    const int j = R->p->fric_of[i];
-    w->d[j] = fmax(w->d[j], w->d[i]);
-    if (R->type[i] == PERP_ROW_CONE_TAIL) continue;
-    w->other[i] = w->first[j];
-    w->first[j] = i;
-  }
-  for (int i = 0; i < R->n; i++)
-    if (R->type[i] != PERP_ROW_BOUNDED) w->d[i] = w->d[R->p->fric_of[i]];
-}
-
-/* size of friction row i, or of the pair that begins there */
-static inline double admm_length(const struct ws *w, const double *v, int i)
-{
-  return w->R.type[i] == PERP_ROW_CONE ? hypot(v[i], v[i + 1]) : fabs(v[i]);
-}
-
-/* The normal multiplier of the point nearest to v: the root of the increasing, concave
- * n - v_n - sum mu_k max(|v_k| - mu_k n, 0), Newton's method from the left, which ends. */
-static double admm_normal(const struct ws *w, const double *v, int j)
-{
-  const perp_rows *R = &w->R;
-  double n = R->lo[j];
-  for (int k = 0; k <= R->n; k++) {
-    double g = n - v[j], slope = 1;
-    for (int i = w->first[j]; i >= 0; i = w->other[i]) {
-      const double mu = R->p->mu[i], beyond = admm_length(w, v, i) - mu * n;
-      if (beyond <= 0) continue;
-      g -= mu * beyond;
-      slope += mu * mu;
-    }
-    const double next = n - g / slope;
-    if (!(next > n * (1 + 1e-15))) break;
-    n = next;
-  }
-  return fmin(n, R->hi[j]);
-}
-
-/* y = P_K(v) */
-static void admm_project(const struct ws *w, const double *v, double *y)
-{
-  const perp_rows *R = &w->R;
-  for (int j = 0; j < R->n; j++) {
-    if (R->type[j] != PERP_ROW_BOUNDED) continue;
-    const bool cone = w->first[j] >= 0 && R->lo[j] >= 0;
-    y[j] = cone ? admm_normal(w, v, j) : fmin(fmax(v[j], R->lo[j]), R->hi[j]);
-    for (int i = w->first[j]; i >= 0; i = w->other[i]) {
-      const double r = R->p->mu[i] * fmax(y[j], 0);
-      y[i] = v[i];
-      if (R->type[i] == PERP_ROW_CONE) {
-        y[i + 1] = v[i + 1];
-        perp_disc(r, &y[i], &y[i + 1]);
-      } else
-        y[i] = fmin(fmax(y[i], -r), r);
-    }
-  }
-}
-
-/* s = Gamma(z) */
-static void admm_correct(const struct ws *w, const double *z, double *s)
-{
-  const perp_rows *R = &w->R;
-  for (int j = 0; j < R->n; j++) {
-    s[j] = 0;
-    if (w->first[j] < 0 || R->type[j] != PERP_ROW_BOUNDED || !(R->lo[j] >= 0)) continue;
-    for (int i = w->first[j]; i >= 0; i = w->other[i]) s[j] += R->p->mu[i] * admm_length(w, z, i);
-  }
-}
-
 /* ---- systems --------------------------------------------------------------------------------------------------- */
 
 /* The largest eigenvalue of D^-1/2 A D^-1/2, not too small; rhs and before are scratch. */
@@ -189,11 +105,11 @@ static double admm_largest(struct ws *w, perp_stats *stats)
     double size = 0, dot = 0;
     for (int i = 0; i < n; i++) size += v[i] * v[i];
     size = sqrt(size);
-    for (int i = 0; i < n; i++) u[i] = v[i] / (size * sqrt(w->d[i]));
+    for (int i = 0; i < n; i++) u[i] = v[i] / (size * sqrt(w->K.d[i]));
     perp_rows_A(&w->R, u, w->s);
     stats->matvecs++;
     for (int i = 0; i < n; i++) {
-      const double next = w->s[i] / sqrt(w->d[i]);
+      const double next = w->s[i] / sqrt(w->K.d[i]);
       dot += next * v[i] / size;
       v[i] = next;
     }
@@ -209,7 +125,7 @@ static bool admm_factor(struct ws *w, double rho, perp_stats *stats)
 {
   perp_rows *R = &w->R;
   const int n = R->n;
-  for (int i = 0; i < n; i++) w->shift[i] = (rho + w->o.eta) * w->d[i];
+  for (int i = 0; i < n; i++) w->shift[i] = (rho + w->o.eta) * w->K.d[i];
   stats->factorizations++;
   if (!R->sparse) return perp_system_factor(&w->S, w->shift, NULL);
   perp_sparse_lu_begin(&w->L, n);
@@ -243,24 +159,24 @@ static bool admm_iterate(struct ws *w, double rho, double *primal, double *dual)
 {
   const int n = w->R.n;
   const double *b = w->R.p->b, eta = w->o.eta;
-  admm_correct(w, w->z, w->s);
+  perp_desaxce_correct(&w->K, w->z, w->s);
   for (int i = 0; i < n; i++) {
-    w->w[i] = w->d[i] * (eta * w->x[i] + rho * w->y[i]) + w->z[i] - w->s[i];
+    w->w[i] = w->K.d[i] * (eta * w->x[i] + rho * w->y[i]) + w->z[i] - w->s[i];
     w->rhs[i] = w->w[i] - b[i];
     w->before[i] = w->y[i];
   }
   if (!admm_solve_system(w, w->x)) return false;
   for (int i = 0; i < n; i++) {
     w->w[i] -= w->shift[i] * w->x[i];
-    w->rhs[i] = w->x[i] - w->z[i] / (rho * w->d[i]);
+    w->rhs[i] = w->x[i] - w->z[i] / (rho * w->K.d[i]);
   }
-  admm_project(w, w->rhs, w->y);
+  perp_desaxce_project(&w->K, w->rhs, w->y);
   *primal = *dual = 0;
   for (int i = 0; i < n; i++) {
     const double gap = w->x[i] - w->y[i], change = rho * (w->y[i] - w->before[i]);
-    w->z[i] -= rho * w->d[i] * gap;
-    *primal += w->d[i] * gap * gap;
-    *dual += w->d[i] * change * change;
+    w->z[i] -= rho * w->K.d[i] * gap;
+    *primal += w->K.d[i] * gap * gap;
+    *dual += w->K.d[i] * change * change;
   }
   *primal = sqrt(*primal);
   *dual = sqrt(*dual);
@@ -281,8 +197,8 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   else
     PERP_TRY(perp_system_prepare(ctx, &w->S, R, false));
   const double tol = perp_rows_target(w->o.tol, p);
-  admm_contacts(w);
-  admm_project(w, lambda, w->y);
+  perp_desaxce_open(&w->K, R);
+  perp_desaxce_project(&w->K, lambda, w->y);
   perp_rows_w(R, w->y, w->w);
   stats->matvecs++;
   memcpy(lambda, w->y, bytes);
@@ -295,7 +211,7 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   const double growth = fmax(pow(condition, w->o.factor), 1.01);
   double rho = w->o.rho > 0 ? w->o.rho : sqrt(largest * w->o.eta) * pow(condition, w->o.power);
   memcpy(w->x, w->y, bytes);
-  admm_correct(w, w->w, w->s);
+  perp_desaxce_correct(&w->K, w->w, w->s);
   for (int i = 0; i < n; i++) w->z[i] = w->w[i] + w->s[i];
   double least = HUGE_VAL;
   if (!admm_factor(w, rho, stats)) stats->reason = PERP_SINGULAR;
@@ -315,9 +231,7 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
                .entering = -1, .leaving = -1, .step = rho, .residual = rel, .n = n, .x = w->x,
                .w = w->w);
     if (rel <= tol) { /* by the system; now by the problem */
-      perp_rows_w(R, w->x, w->w);
-      stats->matvecs++;
-      rel = perp_rows_residual(R, w->x, w->w);
+      rel = perp_rows_rate(R, w->x, w->w, stats);
       if (rel <= tol) stats->reason = PERP_CONVERGED;
     }
     if (rel < least) {
@@ -346,7 +260,7 @@ const perp_lcp_desc perp_lcp_admm = {
          .equation = "(A + (rho + eta) D) lambda = -(b + Gamma(z)) + eta D lambda + rho D y + z,  "
                      "y = P(lambda - z / (rho D)),  z -= rho D (lambda - y)",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_ROWS_CAPS },
+         .caps = PERP_ROWS_CAPS | PERP_CAP_ALLOCATES },
   .create = admm_create,
   .solve = admm_solve,
   .destroy = admm_destroy,

@@ -126,7 +126,7 @@ const perp_lcp_desc perp_lcp_cone_newton = {
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED |
-                 PERP_LCP_ITERATIVE | PERP_LCP_WARM },
+                 PERP_LCP_SPARSE | PERP_LCP_ITERATIVE | PERP_LCP_WARM | PERP_CAP_ALLOCATES },
   .create = cone_newton_create,
   .solve = cone_newton_solve,
   .destroy = perp_cones_destroy,

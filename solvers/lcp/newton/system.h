@@ -19,7 +19,7 @@
 #define PERP_LCP_SYSTEM_H
 
 #include "solvers/lcp/newton/bodylu.h"
-#include "solvers/lcp/splitting/rows.h"
+#include "solvers/lcp/rows/rows.h"
 
 typedef struct perp_system {
   perp_rows *R;

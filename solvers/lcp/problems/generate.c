@@ -197,6 +197,23 @@ static perp_status generate_permute(perp_ctx *ctx, perp_lcp_problem *q, perp_rng
   return status;
 }
 
+double perp_lcp_recipe_memory(const perp_lcp_recipe *r)
+{
+  const perp_lcp_family *f = perp_lcp_family_find(r->family);
+  if (f == NULL) return 0;
+  int rows = r->n > 0 ? r->n : f->least;
+  if (r->n <= 0 && r->boxes > 0) rows = perp_lcp_family_rows_of_boxes(f, r->boxes);
+  const double n = rows, real = sizeof(double);
+  /* of contacts: two sub-matrices of J of 6 columns a row, M and its inverse of a cube to four contacts of at
+   * least one row, and their copy; vectors */
+  const double factored = n * real * (2 * (2 * 6 + 2 * 36 / 4.0 + 6) + 8);
+  if (r->factored) return factored;
+  /* numbers of the size of A, of which there is one more while it is made; of pyramids half of the rows, then all */
+  double squares = !f->contact ? 2 : f->least % 24 == 0 ? 1.25 : 1;
+  if (r->permute) squares = fmax(squares, 2);
+  return squares * n * n * real + (f->contact ? factored : 0);
+}
+
 perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *r, perp_lcp_problem *out)
 {
   *out = (perp_lcp_problem){ 0 };
@@ -214,6 +231,12 @@ perp_status perp_lcp_generate(perp_ctx *ctx, const perp_lcp_recipe *r, perp_lcp_
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no factored form", f->name);
   if (r->scale < 0 || !isfinite(r->scale))
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "scale = %g, must be finite and > 0", r->scale);
+  perp_lcp_recipe sized = *r;
+  sized.n = n;
+  char what[160];
+  snprintf(what, sizeof what, "%s of %d rows%s", f->name, n,
+           f->factored && !r->factored ? " (less with --factored)" : "");
+  PERP_TRY(perp_lcp_affords(ctx, perp_lcp_recipe_memory(&sized), what));
   perp_rng *rng = perp_rng_create(r->seed);
   if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a generator");
   perp_status status;

@@ -11,7 +11,7 @@
  *
  * Symmetric positive semidefinite A: the objective converges like 1/k^2.  One product with A per iteration
  * and backtracking step; all rows at once, so it suits problems where sweeps propagate slowly. */
-#include "solvers/lcp/splitting/rows.h"
+#include "solvers/lcp/rows/rows.h"
 
 #include <float.h>
 #include <math.h>
@@ -122,7 +122,8 @@ const perp_lcp_desc perp_lcp_apgd = {
   .create = apgd_create,
   .solve = apgd_solve,
   .destroy = perp_rows_destroy,
-  .serves = "symmetric semidefinite A with a solution: a convex quadratic programme; Nesterov's "
+  .serves = "semidefinite A with a solution, symmetric but for the rounding of files (1e-3 of its "
+            "largest number), which it takes as it is: a convex quadratic programme; Nesterov's "
             "rate 1/k^2 is a theorem without restarts and with steps that never grow, here it is "
             "what is seen; friction and cones: no theorem",
   .ties = "none to break: all rows move at once, no pivots",

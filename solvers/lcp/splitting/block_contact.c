@@ -273,8 +273,7 @@ double perp_block_contact_step(perp_block_contact *b, perp_rows *R, const int *r
   b->r = r;
   perp_lcp_bounds(R->p, lambda, row[0], &b->lo, &b->hi);
   for (int j = 0; j < r; j++) {
-    const double *column = R->p->A + (size_t)row[j] * (size_t)R->p->lda;
-    for (int i = 0; i < r; i++) b->K[i + j * r] = column[row[i]];
+    for (int i = 0; i < r; i++) b->K[i + j * r] = perp_rows_entry(R, row[i], row[j]);
     old[j] = lambda[row[j]];
     b->state[j] = state[row[j]];
   }

@@ -3,7 +3,7 @@
 #ifndef PERP_LCP_BLOCK_CONTACT_H
 #define PERP_LCP_BLOCK_CONTACT_H
 
-#include "solvers/lcp/splitting/rows.h"
+#include "solvers/lcp/rows/rows.h"
 
 enum { PERP_BLOCK_DIRECTIONS = 64, PERP_BLOCK_ROWS = PERP_BLOCK_DIRECTIONS + 2 };
 

@@ -10,6 +10,7 @@
  *   enumeration  all index sets of at most 4 boxed rows, friction bounds following the normal row; the
  *                set of the last sweep first, so that a settled contact costs one small elimination
  *   cone         a normal row and one circular cone: exactly, see cone.c
+ *   bisection    the same by bisection of the direction of sliding, see cone_bisect.c
  *   auto         cone where there is one, else enumeration up to 4 rows, else projection
  * Where a block solver does not apply or finds nothing, projections step in.  Contacts of Stewart and Trinkle, whose
  * slack has A_ss = 0 and cannot be projected, always have their own solver, block_contact.c; one without a solution
@@ -32,7 +33,7 @@
  * rate of Gauss-Seidel (known as NSGS in contact dynamics).  Serves cones exactly, which pgs does only in
  * the limit.  A sweep costs as pgs does plus the block solves.  No allocation beyond pgs. */
 #include "solvers/lcp/splitting/block_contact.h"
-#include "solvers/lcp/splitting/cone.h"
+#include "solvers/lcp/rows/cone.h"
 #include "solvers/lcp/splitting/splitting.h"
 #include "solvers/lcp/stewart.h"
 
@@ -42,9 +43,10 @@
 #include <string.h>
 
 enum { MOST = 8, ENUMERABLE = 4 }; /* rows of a block, and of one to enumerate */
-enum { BLOCK_AUTO, BLOCK_PROJECTION, BLOCK_ENUMERATION, BLOCK_CONE };
+enum { BLOCK_AUTO, BLOCK_PROJECTION, BLOCK_ENUMERATION, BLOCK_CONE, BLOCK_BISECTION };
 enum { BY_CONTACT, BY_GROUP };
-static const char *const block_names[] = { "auto", "projection", "enumeration", "cone", NULL };
+static const char *const block_names[] = { "auto", "projection", "enumeration",
+                                           "cone", "bisection",  NULL };
 static const char *const by_names[] = { "contact", "group", NULL };
 
 struct opts {
@@ -57,7 +59,7 @@ static const perp_opt options[] = {
   PERP_ENUM(
       struct opts, block, BLOCK_AUTO, block_names,
       "block solver: cone where there is one and enumeration else; 1-D projections; all index "
-      "sets; exact circular cone"),
+      "sets; exact circular cone; the same by bisection"),
   PERP_ENUM(struct opts, by, BY_CONTACT, by_names,
             "blocks: a normal row with its friction rows, or a group of the factored form"),
   PERP_REAL(struct perp_splitting_opts, omega, 1, 0, 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
@@ -381,6 +383,8 @@ static double block_step(struct ws *w, struct block *c, double *lambda)
   for (int i = 0; i < r; i++) cones = cones || R->type[row[i]] == PERP_ROW_CONE;
   if (c->cone && (w->block == BLOCK_AUTO || w->block == BLOCK_CONE))
     solved = perp_cone_solve(R->p->mu[row[1]], K, q, x);
+  else if (c->cone && w->block == BLOCK_BISECTION)
+    solved = perp_cone_bisect(R->p->mu[row[1]], K, q, x);
   else if (!cones && r <= ENUMERABLE && (w->block == BLOCK_AUTO || w->block == BLOCK_ENUMERATION))
     solved = block_gs_enumerate(w, c, K, q, lambda, x);
   if (!solved) block_gs_project(w, c, K, q, lambda, x);

@@ -10,7 +10,8 @@
 static const perp_opt options[] = { PERP_REAL(struct perp_splitting_opts, omega, 1.3, 0, 2,
                                               PERP_OPEN_MIN | PERP_OPEN_MAX, "",
                                               "relaxation; 1 is Gauss-Seidel"),
-                                    PERP_SPLITTING_STOP, PERP_SPLITTING_ORDER, PERP_OPTIONS_END };
+                                    PERP_SPLITTING_STOP, PERP_SPLITTING_ROW_ORDER,
+                                    PERP_OPTIONS_END };
 
 static perp_status psor_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                               double *certificate, perp_stats *stats)
@@ -35,6 +36,6 @@ const perp_lcp_desc perp_lcp_psor = {
             "omega up to 1; friction and cones: no theorem",
   .ties = "none to break: rows in the order of the option, no pivots",
   .cost = "n for each row that changes, at most n^2 a sweep, or 2 nnz(J) matrix-free; O(n) numbers "
-          "beside A",
+          "beside A; order=coloured as in pgs",
   .counts = "sweeps",
 };

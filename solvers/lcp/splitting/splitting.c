@@ -6,6 +6,7 @@
 #include <string.h>
 
 const char *const perp_sweep_orders[] = { "forward", "symmetric", "random", NULL };
+const char *const perp_row_orders[] = { "forward", "symmetric", "random", "coloured", NULL };
 
 void perp_splitting_layout(void *ws, perp_arena *a)
 {
@@ -68,6 +69,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
   int n = p->n, limit = w->o.sweeps > 0 ? w->o.sweeps : w->o.max_iter;
   double tol = perp_rows_target(w->o.tol, p);
   perp_no_certificate(p, certificate);
+  R->coloured = w->o.order == PERP_ORDER_COLOURED;
   PERP_TRY(perp_rows_prepare(ctx, R, p, w->o.omega));
   perp_rows_project(R, lambda, lambda);
   memcpy(w->keep, lambda, (size_t)n * sizeof *lambda);
@@ -78,9 +80,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
   bool trace = ctx != NULL && ctx->trace != NULL;
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_RUNNING;
   if (n > 0 && w->o.sweeps == 0) { /* the guess may be the answer */
-    perp_rows_w(R, lambda, w->slack);
-    stats->matvecs++;
-    if (perp_rows_residual(R, lambda, w->slack) <= tol) stats->reason = PERP_CONVERGED;
+    if (perp_rows_rate(R, lambda, w->slack, stats) <= tol) stats->reason = PERP_CONVERGED;
   }
   while (stats->reason == PERP_RUNNING) {
     double change = step(w, lambda, ++stats->iterations);
@@ -98,9 +98,7 @@ perp_status perp_splitting_solve(perp_ctx *ctx, perp_splitting *w, const perp_lc
     }
     bool look = w->o.sweeps == 0 && (change <= sign * tol * size || last);
     if (look || trace) {
-      perp_rows_w(R, lambda, w->slack);
-      double rel = perp_rows_residual(R, lambda, w->slack);
-      stats->matvecs++;
+      const double rel = perp_rows_rate(R, lambda, w->slack, stats);
       PERP_TRACE(ctx, .method = name, .what = "sweep", .iteration = stats->iterations,
                  .entering = -1, .leaving = -1, .step = change, .residual = rel, .n = n,
                  .x = lambda, .w = w->slack);

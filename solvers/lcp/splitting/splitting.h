@@ -3,7 +3,7 @@
 #ifndef PERP_LCP_SPLITTING_H
 #define PERP_LCP_SPLITTING_H
 
-#include "solvers/lcp/splitting/rows.h"
+#include "solvers/lcp/rows/rows.h"
 
 struct perp_splitting_opts {
   int max_iter, sweeps, order, seed;
@@ -11,8 +11,9 @@ struct perp_splitting_opts {
   bool plain; /* jacobi: the bare diagonal */
 };
 
-enum { PERP_ORDER_FORWARD, PERP_ORDER_SYMMETRIC, PERP_ORDER_RANDOM };
-extern const char *const perp_sweep_orders[];
+enum { PERP_ORDER_FORWARD, PERP_ORDER_SYMMETRIC, PERP_ORDER_RANDOM, PERP_ORDER_COLOURED };
+extern const char *const perp_sweep_orders[]; /* all but the last, */
+extern const char *const perp_row_orders[];   /* and all */
 
 #define PERP_SPLITTING_STOP                                                                        \
   PERP_INT(struct perp_splitting_opts, max_iter, 10000, 1, 1e9, "sweeps before giving up"),        \
@@ -23,6 +24,12 @@ extern const char *const perp_sweep_orders[];
 #define PERP_SPLITTING_ORDER                                                                       \
   PERP_ENUM(struct perp_splitting_opts, order, PERP_ORDER_FORWARD, perp_sweep_orders,              \
             "order of the rows: forward, symmetric (forward and back in turn), random"),           \
+      PERP_INT(struct perp_splitting_opts, seed, 1, 0, 2147483647, "seed of the random order")
+#define PERP_SPLITTING_ROW_ORDER                                                                   \
+  PERP_ENUM(                                                                                       \
+      struct perp_splitting_opts, order, PERP_ORDER_FORWARD, perp_row_orders,                      \
+      "order of the rows: forward, symmetric (forward and back in turn), random, coloured "        \
+      "(contacts that share no body together: by fours in vectors, and on several threads)"),      \
       PERP_INT(struct perp_splitting_opts, seed, 1, 0, 2147483647, "seed of the random order")
 
 /* One iteration: update lambda, return the largest change divided by the relaxation. */

@@ -1,50 +1,52 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Every cell: filter, sort, and the command line that repeats it alone.
 import { brief } from './data.js';
-import { h } from './dom.js';
+import { copyText, h } from './dom.js';
+import { compile } from './expr.js';
+import { link } from './link.js';
+import { csvText, saveAs } from './save.js';
 
 const PAGE = 50;
 
-// "post h<=1e-3 status==ok": words are looked for in the texts, comparisons in the numbers.
-function parse(text) {
-  return text.trim().split(/\s+/).filter((t) => t).map((token) => {
-    const m = /^([\w.]+)(<=|>=|==|!=|<|>|=)(.+)$/.exec(token);
-    return m ? { column: m[1], op: m[2] === '=' ? '==' : m[2], value: m[3] } : { word: token.toLowerCase() };
-  });
+// The cells as the expression language sees them.
+function scopeOf(data) {
+  const columns = new Map();
+  const plain = { status: data.cells.status, reason: data.cells.reason, cell: data.cells.id };
+  for (const [name, list] of Object.entries(plain)) columns.set(name, { type: 'text', value: (c) => list[c] });
+  for (const a of data.axes) {
+    const option = (key, c) => data.options[`${a.key}.${key}`]?.[c] ?? undefined;
+    columns.set(a.key, data.quantity[a.key] ? { type: 'number', unit: a.unit ?? '', value: data.quantity[a.key].value } : { type: a.plugin ? 'plugin' : 'text', value: (c) => data.text(c, a.key), option });
+  }
+  for (const [name, q] of Object.entries(data.quantity)) if (!columns.has(name)) columns.set(name, { type: 'number', unit: q.unit, value: q.value });
+  for (const m of data.metrics) columns.set(m.name, { type: 'number', unit: m.unit, value: (c) => data.value(c, m.name) });
+  const texts = new Map();
+  return {
+    column: (name) => columns.get(name) ?? null,
+    names: [...columns.keys()],
+    haystack(c) {
+      if (!texts.has(c)) texts.set(c, [data.cells.id[c], data.cells.status[c], data.cells.reason[c], data.cells.cause[c], ...data.axes.map((a) => data.text(c, a.key))].join(' ').toLowerCase());
+      return texts.get(c);
+    },
+  };
 }
-
-const compare = { '<': (a, b) => a < b, '<=': (a, b) => a <= b, '>': (a, b) => a > b, '>=': (a, b) => a >= b, '==': (a, b) => a === b, '!=': (a, b) => a !== b };
 
 export function cellBrowser(data) {
   const axes = data.axes.map((a) => a.key).filter((k) => k !== data.xKey);
   const metrics = [...new Set([data.study.primary, ...data.study.record, 'time.step_us', 'time.cpu'])].filter((m) => m && data.metric[m]).slice(0, 8);
   const columns = [
     { key: 'status', text: (c) => data.cells.status[c] },
-    ...axes.map((k) => ({ key: k, text: (c) => data.text(c, k), number: data.axis[k].plugin ? null : (c) => Number.parseFloat(data.text(c, k)) })),
+    ...axes.map((k) => (data.quantity[k] ? { key: k, title: data.axis[k].unit ? `${k} [${data.axis[k].unit}]` : k, number: data.quantity[k].value } : { key: k, text: (c) => data.text(c, k) })),
     ...(data.xKey ? [{ key: data.xKey, title: data.view.x_name, number: (c) => data.x(c) }] : []),
-    ...metrics.map((m) => ({ key: m, title: data.title(m), number: (c) => data.value(c, m) })),
+    ...metrics.map((m) => ({ key: m, title: data.metric[m].unit ? `${m} [${data.metric[m].unit}]` : m, number: (c) => data.value(c, m) })),
   ];
   const byKey = Object.fromEntries(columns.map((c) => [c.key, c]));
-  const haystack = Array.from({ length: data.n }, (_, c) =>
-    [data.cells.id[c], data.cells.status[c], data.cells.reason[c], data.cells.cause[c], ...axes.map((k) => data.text(c, k))].join(' ').toLowerCase());
+  const scope = scopeOf(data);
 
-  let sort = data.study.primary && byKey[data.study.primary] ? { key: data.study.primary, down: false } : { key: 'status', down: false };
-  let limit = PAGE, query = [], opened = new Set();
-
-  function matches(c) {
-    return query.every((t) => {
-      if (t.word !== undefined) return haystack[c].includes(t.word);
-      const column = byKey[t.column];
-      const v = Number(t.value);
-      const metric = data.metric[t.column];
-      if (column?.number || metric) {
-        const x = column?.number ? column.number(c) : data.value(c, t.column);
-        return !Number.isNaN(v) && !Number.isNaN(x) && compare[t.op](x, v);
-      }
-      const text = column ? column.text(c) : t.column === 'reason' ? data.cells.reason[c] : null;
-      return text !== null && compare[t.op](text === t.value || text.startsWith(`${t.value}:`), true);
-    });
-  }
+  const usual = `${data.study.primary && byKey[data.study.primary] ? data.study.primary : 'status'} up`;
+  const [key0, way] = (link.get('cells.sort') ?? usual).split(' ');
+  let sort = { key: byKey[key0] ? key0 : usual.split(' ')[0], down: way === 'down' };
+  let limit = PAGE, wanted = () => true, rows = [];
+  const opened = new Set();
 
   function order(a, b) {
     const column = byKey[sort.key];
@@ -54,76 +56,105 @@ export function cellBrowser(data) {
       // what has no number comes last, whichever way
       if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y) || a - b;
       d = x - y;
-    } else d = column.text(a).localeCompare(column.text(b));
+    } else {
+      const x = column.text(a), y = column.text(b);
+      d = x < y ? -1 : x > y ? 1 : 0;
+    }
     return (sort.down ? -d : d) || a - b;
   }
 
-  const head = h('thead', {}), bodyElement = h('tbody', {}), count = h('p', { class: 'note', 'aria-live': 'polite' });
+  const head = h('thead', {}), body = h('tbody', {}), count = h('p', { class: 'note cells-count', 'aria-live': 'polite' });
+  const fault = h('p', { class: 'cells-fault bad', id: 'cells-fault', role: 'alert', hidden: true });
   const more = h('button', { class: 'tool', type: 'button', onclick: () => { limit *= 4; show(); } });
   const filter = h('input', {
-    class: 'cells-filter', type: 'search', 'aria-label': 'filter the cells',
-    placeholder: `filter: words, or comparisons such as ${data.xKey ? `${data.xKey}<=${brief(data.x(0))}` : 'status==ok'}`,
-    oninput: () => { query = parse(filter.value); limit = PAGE; show(); },
+    class: 'cells-filter', type: 'search', 'aria-label': 'filter the cells', 'aria-describedby': 'cells-fault', spellcheck: 'false', autocomplete: 'off',
+    placeholder: `a word, or ${example(data)}`, oninput: () => apply(filter.value),
   });
 
+  // An expression that cannot be read is said, and the cells stay as they were.
+  function apply(text) {
+    link.set('cells.filter', text.trim(), '');
+    try {
+      wanted = compile(text, scope);
+      fault.hidden = true;
+    } catch (e) {
+      if (e.at === undefined) throw e;
+      fault.replaceChildren(h('code', {}, text.slice(0, e.at), h('mark', {}, text.slice(e.at, e.at + 12) || ' ')), ` ${e.message}`);
+      fault.hidden = false;
+      filter.setAttribute('aria-invalid', 'true');
+      return;
+    }
+    filter.removeAttribute('aria-invalid');
+    limit = PAGE;
+    select();
+  }
+
   function detail(c) {
-    const command = data.cells.command[c];
-    const copy = h('button', {
-      class: 'tool copy', type: 'button',
-      onclick: async () => {
-        try {
-          await navigator.clipboard.writeText(command);
-          copy.textContent = 'copied';
-        } catch {
-          const range = document.createRange();
-          range.selectNodeContents(code);
-          getSelection().removeAllRanges();
-          getSelection().addRange(range);
-          copy.textContent = 'selected';
-        }
-      },
-    }, 'copy');
-    const code = h('code', {}, command);
+    const command = data.cells.command(c);
+    const copy = h('button', { class: 'tool copy', type: 'button', onclick: () => copyText(command, copy) }, 'copy');
     const values = data.metrics.filter((m) => !Number.isNaN(data.value(c, m.name)))
       .map((m) => `${m.name} = ${brief(data.value(c, m.name))}${m.unit ? ` ${m.unit}` : ''}`);
-    return h('td', { class: 'detail', colspan: columns.length },
+    return h('td', { class: 'detail', colspan: columns.length }, h('div', { class: 'detail-box' },
       h('div', {}, h('strong', {}, 'cell '), h('code', {}, data.cells.id[c]), data.mark(c) ? ` – ${data.cells.status[c]}: ${data.why(c)}` : '', data.cells.partial[c] === null ? '' : ` (figures up to t = ${brief(data.cells.partial[c])} s)`),
-      h('div', {}, h('strong', {}, 'rerun '), code, copy),
+      h('div', {}, h('strong', {}, 'rerun '), h('code', {}, command), copy),
       h('div', {}, h('strong', {}, 'all about it '), h('code', {}, `perp show ${data.cells.dir[c]} ${data.cells.id[c].slice(0, 8)}`)),
-      h('div', { class: 'note' }, values.join(' · ')));
+      h('div', { class: 'note' }, values.join(' · '))));
+  }
+
+  function select() {
+    rows = [];
+    for (let c = 0; c < data.n; c++) if (wanted(c)) rows.push(c);
+    rows.sort(order);
+    show();
   }
 
   function show() {
-    const rows = [];
-    for (let c = 0; c < data.n; c++) if (matches(c)) rows.push(c);
-    rows.sort(order);
     head.replaceChildren(h('tr', {}, columns.map((k) => h('th', { class: k.number ? 'n' : '', 'aria-sort': sort.key === k.key ? (sort.down ? 'descending' : 'ascending') : null },
-      h('button', { type: 'button', onclick: () => { sort = { key: k.key, down: sort.key === k.key && !sort.down }; show(); } },
-        `${k.title ?? k.key}${sort.key === k.key ? (sort.down ? ' ▼' : ' ▲') : ''}`)))));
-    bodyElement.replaceChildren(...rows.slice(0, limit).flatMap((c) => {
+      h('button', { type: 'button', onclick: () => {
+        sort = { key: k.key, down: sort.key === k.key && !sort.down };
+        link.set('cells.sort', `${sort.key} ${sort.down ? 'down' : 'up'}`, usual);
+        select();
+      } }, `${k.title ?? k.key}${sort.key === k.key ? (sort.down ? ' ▼' : ' ▲') : ''}`)))));
+    body.replaceChildren(...rows.slice(0, limit).flatMap((c) => {
       const toggle = () => { opened.has(c) ? opened.delete(c) : opened.add(c); show(); };
-      const row = h('tr', { class: 'row', tabindex: 0, onclick: toggle, onkeydown: (e) => e.key === 'Enter' && toggle() },
+      const row = h('tr', { class: 'row', tabindex: 0, 'aria-expanded': String(opened.has(c)), onclick: toggle, onkeydown: (e) => e.key === 'Enter' && toggle() },
         columns.map((k) => k.number
           ? h('td', { class: 'n' }, brief(k.number(c)))
-          : h('td', { class: k.key !== 'status' || !data.mark(c) ? '' : data.stands(c) ? 'mark' : 'bad' }, k.text(c))));
+          : h('td', { class: k.key !== 'status' || !data.mark(c) ? '' : data.unsuited(c) ? 'unsuited' : data.stands(c) ? 'mark' : 'bad' }, k.text(c))));
       return opened.has(c) ? [row, h('tr', {}, detail(c))] : [row];
     }));
     count.textContent = rows.length === data.n ? `${data.n} cells` : `${rows.length} of ${data.n} cells`;
     more.hidden = rows.length <= limit;
     more.textContent = `show more (${Math.max(0, rows.length - limit)} left)`;
   }
-  show();
-  const element = h('div', { class: 'cells', id: 'live-cells', 'data-state': 'drawn' }, filter, count,
-    h('div', { class: 'scroll' }, h('table', {}, head, bodyElement)), more);
+  const save = h('button', { class: 'tool', type: 'button', 'data-tool': 'csv', title: 'the cells of the filter, with all figures', onclick: () => {
+    const texts = data.axes.map((a) => a.key), options = Object.keys(data.options);
+    saveAs('cells.csv', 'text/csv', csvText([
+      ['cell', 'status', 'reason', ...texts, ...options, ...data.metrics.map((m) => m.name)],
+      ...rows.map((c) => [data.cells.id[c], data.cells.status[c], data.cells.reason[c], ...texts.map((k) => data.text(c, k)), ...options.map((k) => data.options[k][c]), ...data.metrics.map((m) => m.values[c])]),
+    ]));
+  } }, 'CSV');
+  const help = h('details', { class: 'note' }, h('summary', {}, 'what the filter understands'),
+    h('p', {}, 'The language of ', h('code', {}, '--only'), ' and of claims: ', h('code', {}, 'and or not'), ', ', h('code', {}, '== != < <= > >='), ', ', h('code', {}, 'in (...)'), ', arithmetic, powers and units (', h('code', {}, '2^-8'), ', ', h('code', {}, '1 ms'),
+      '). A name of a part matches it with any options; a word alone is looked for in the texts of the cell. Columns: ', ...scope.names.flatMap((n, k) => [k ? ' ' : '', h('code', {}, n)])));
+  filter.value = link.get('cells.filter') ?? '';
+  select();
+  if (filter.value) apply(filter.value);
+  const element = h('div', { class: 'cells', id: 'live-cells', 'data-state': 'drawn' }, filter, fault, help, count,
+    h('div', { class: 'scroll' }, h('table', {}, head, body)), h('div', { class: 'tools' }, more, save));
   return {
     element,
     // from other figures: show these cells
     find(text) {
       filter.value = text;
-      query = parse(text);
-      limit = PAGE;
-      show();
+      apply(text);
       element.scrollIntoView({ behavior: 'smooth' });
     },
   };
+}
+
+function example(data) {
+  const part = data.axes.find((a) => a.plugin);
+  const first = part ? `${part.key} == "${part.values.find((v) => v)}"` : 'status == ok';
+  return data.xKey === 'h' ? `${first} and h <= 1 ms` : `${first} and status != ok`;
 }

@@ -1,211 +1,226 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Work-precision, convergence and time against size: curves over the abscissa of the study.
+// Curves over what the study varies: work and precision, convergence, and any figure against any number (scaling).
 import { brief } from './data.js';
-import { chart, logAxis, logDomain } from './chart.js';
 import { frame, h, select } from './dom.js';
+import { chart } from './plot.js';
+import { specRows } from './save.js';
 import { Selection } from './selection.js';
-import { logSlope, observedOrder } from './stats.js';
-import { colour, dash, ink, onTheme, shape } from './theme.js';
+import { observedOrder, powerLaw } from './stats.js';
 
-const positive = (v) => v > 0 && Number.isFinite(v);
+export const positive = (v) => v > 0 && Number.isFinite(v);
 
-// A star, for figures that somebody has published.
-const star = 'M0,-1L.22,-.31L.95,-.31L.36,.12L.59,.81L0,.38L-.59,.81L-.36,.12L-.95,-.31L-.22,-.31Z';
-
-// Marks of all curve figures.  points: { x, y, name, group, order, tip, failed, weak }; published: { x, y, name, tip }
-export function curveSpec(points, groups, { x, y, height = 340, floor = 0, published = [] }) {
-  const names = [...new Set(groups.map((g) => g.name))];
-  const index = (n) => groups.find((g) => g.name === n).index;
-  const drawn = points.filter((p) => !p.failed);
-  const failed = points.filter((p) => p.failed);
-  const xs = [...points, ...published].map((p) => p.x), ys = [...drawn, ...published].map((p) => p.y);
-  const scale = (f) => ({ domain: names, range: names.map((n) => f(index(n))) });
-  const xEncoding = { field: 'x', type: 'quantitative', scale: { type: 'log', domain: logDomain(xs), nice: false }, axis: logAxis(xs, x) };
-  const yEncoding = { field: 'y', type: 'quantitative', scale: { type: 'log', domain: logDomain(ys, 1.6, failed.length ? 12 : 1.6), nice: false }, axis: logAxis(ys, y) };
-  const color = { field: 'name', type: 'nominal', scale: scale(colour), legend: null };
-  const shapes = { field: 'name', type: 'nominal', scale: scale(shape), legend: null };
-  const layer = [
-    ...(floor > yEncoding.scale.domain[0]
-      ? [{
-        data: { values: [{ x: xEncoding.scale.domain[0], x2: xEncoding.scale.domain[1], y: yEncoding.scale.domain[0], y2: Math.min(floor, yEncoding.scale.domain[1]), tip: `under ten times the uncertainty of the reference, ${brief(floor / 10)}` }] },
-        mark: { type: 'rect', color: ink('soft'), opacity: 0.18 },
-        encoding: { x: xEncoding, x2: { field: 'x2' }, y: yEncoding, y2: { field: 'y2' }, tooltip: { field: 'tip' } },
-      }]
-      : []),
-    {
-      data: { values: drawn },
-      mark: { type: 'line', strokeWidth: 1.6, opacity: 0.85 },
-      encoding: {
-        x: xEncoding, y: yEncoding, color, detail: { field: 'group' }, order: { field: 'order', type: 'quantitative' },
-        strokeDash: { field: 'name', type: 'nominal', scale: { domain: names, range: names.map((n) => { const d = dash(index(n)); return d.length ? d : [1, 0]; }) }, legend: null },
-      },
-    },
-    {
-      data: { values: drawn },
-      mark: { type: 'point', filled: true, size: 46, opacity: 1 },
-      encoding: { x: xEncoding, y: yEncoding, color, shape: shapes, tooltip: { field: 'tip' } },
-    },
-  ];
-  const marked = drawn.filter((p) => p.mark);
-  if (marked.length)
-    layer.push({
-      data: { values: marked },
-      mark: { type: 'point', filled: false, size: 170, strokeWidth: 1.4, opacity: 1, color: ink('ink') },
-      encoding: { x: xEncoding, y: yEncoding, tooltip: { field: 'tip' } },
-    });
-  if (failed.length)
-    layer.push({
-      data: { values: failed },
-      mark: { type: 'point', shape: 'M-.5,-.5L.5,.5M-.5,.5L.5,-.5', size: 90, strokeWidth: 2.2, opacity: 1 },
-      encoding: { x: xEncoding, y: { value: 9 }, color, tooltip: { field: 'tip' } },
-    });
-  if (published.length)
-    layer.push({
-      data: { values: published },
-      mark: { type: 'point', shape: star, size: 130, filled: true, stroke: ink('ink'), strokeWidth: 0.9, opacity: 1 },
-      encoding: { x: xEncoding, y: yEncoding, color, tooltip: { field: 'tip' } },
-    });
-  return { height, layer };
+// What a pointer is told about a cell.
+function tipOf(data, c, lines) {
+  const list = [data.label(c), ...lines];
+  if (data.mark(c)) list.push(`${data.cells.status[c]}: ${data.why(c)}`);
+  return list.filter((l) => l).join('\n');
 }
+
+const valueLine = (data, c, m) => `${data.words(m)} = ${brief(data.value(c, m))}${data.metric[m]?.unit ? ` ${data.metric[m].unit}` : ''}${data.low(c, m) < data.high(c, m) ? ` (quartiles ${brief(data.low(c, m))} … ${brief(data.high(c, m))})` : ''}`;
 
 // Published figures beside the curves that they stand for, at the abscissa of their cells.
 function publishedPoints(data, groups, y) {
   const points = [];
   for (const p of data.published.filter((q) => q.metric === y && positive(q.value))) {
-    const seen = new Set();
+    const seen = new Set(), cells = new Set(p.cells);
     for (const g of groups)
       for (const c of g.cells) {
         const key = `${g.name} ${data.x(c)}`;
-        if (!p.cells.includes(c) || seen.has(key) || !positive(data.x(c))) continue;
+        if (!cells.has(c) || seen.has(key) || !positive(data.x(c))) continue;
         seen.add(key);
-        points.push({ x: data.x(c), y: p.value, name: g.name, tip: `${p.source}\n${y} = ${brief(p.value)}, published` });
+        points.push({ x: data.x(c), y: p.value, index: g.index, name: g.name, source: p.source, tip: `${p.source}\n${data.words(y)} = ${brief(p.value)}, published` });
       }
   }
   return points;
-}
-
-// y in [0, 1]; x positive
-function tipOf(data, c, x, y) {
-  const lines = [data.label(c), `${x} = ${brief(data.value(c, x))}`, `${y} = ${brief(data.value(c, y))}`];
-  if (data.mark(c)) lines.push(`${data.cells.status[c]}: ${data.why(c)}`);
-  return lines.filter((l) => !l.startsWith('null')).join('\n');
 }
 
 function metricsThat(data, test) {
   return data.metrics.filter((m) => test(m) && m.values.some((v, c) => positive(v) && data.stands(c))).map((m) => m.name);
 }
 
-// Errors first by the primary metric, then as the study records them.
-function precisionMetrics(data) {
+const rank = (list, name) => (list.indexOf(name) + 1 || 99);
+
+// What a run is judged by: the primary metric first, then as the study records them, then the others.
+export function judged(data) {
   const wanted = [data.study.primary, ...data.study.record];
-  return metricsThat(data, (m) => m.better < 0 && !m.timing && /^(err|drift|energy|momentum|lambda|rel|gap|contact|pen)/.test(m.name))
-    .sort((a, b) => (wanted.indexOf(a) + 1 || 99) - (wanted.indexOf(b) + 1 || 99));
+  return metricsThat(data, (m) => wanted.includes(m.name) || (m.better < 0 && !m.timing && !isWork(m.name)))
+    .sort((a, b) => rank(wanted, a) - rank(wanted, b));
 }
 
-function workMetrics(data, first) {
+const isWork = (name) => /^(rhs|steps|kkt\.|lcp\.(iters|solves|work)|iterations|factorizations|matvecs|work)/.test(name);
+
+export function works(data, first) {
   const order = [first, 'time.cpu', 'time.step_us', 'rhs.calls', 'steps'];
-  return metricsThat(data, (m) => m.timing || /^(rhs|steps|kkt|lcp|iterations|factorizations|work)/.test(m.name))
-    .sort((a, b) => (order.indexOf(a) + 1 || 99) - (order.indexOf(b) + 1 || 99));
+  return metricsThat(data, (m) => m.timing || isWork(m.name)).sort((a, b) => rank(order, a) - rank(order, b));
 }
 
-// Common part: controls, drawing, a note about what cannot be drawn.
-function figure(data, { id, title, caption, xs, ys, after }) {
-  const f = frame(id, title, caption);
-  const draw = chart(f.plot);
-  let x = xs ? xs[0] : null, y = ys[0];
-  const selection = new Selection(data, () => y, () => redraw());
+// The curves of the chosen groups.  abscissa(c), and of a metric on x its name.
+function curvesOf(data, groups, { abscissa, xMetric, y, skip }) {
+  const curves = [], rail = [], count = { failed: 0, unplaced: 0, beyond: 0, zeros: 0, rings: new Set() };
+  for (const g of groups) {
+    const several = groups.some((o) => o !== g && o.name === g.name);
+    const name = several && g.combo ? `${g.name}, ${g.combo}` : g.name || 'all';
+    const points = [];
+    for (const c of g.cells) {
+      if (skip?.(c) || data.unsuited(c)) continue;
+      const x = abscissa(c), v = data.value(c, y), bad = !data.stands(c);
+      const tip = tipOf(data, c, bad ? [] : [xMetric ? valueLine(data, c, xMetric) : '', valueLine(data, c, y)]);
+      if (bad) {
+        count.failed++;
+        if (positive(x)) rail.push({ x, index: g.index, tip });
+        else count.unplaced++;
+        continue;
+      }
+      if (!positive(x)) continue;
+      if (!positive(v)) {
+        if (v === 0) count.zeros++;
+        continue;
+      }
+      if (data.mark(c)) count.rings.add(data.cells.status[c]);
+      points.push({ x, y: v, cell: c, lo: data.low(c, y), hi: data.high(c, y), xlo: xMetric && data.low(c, xMetric), xhi: xMetric && data.high(c, xMetric), ring: data.mark(c) ? data.cells.status[c] : '', tip });
+    }
+    if (points.length) curves.push({ name, index: g.index, points });
+  }
+  return { curves, rail, count };
+}
+
+function notesOf(data, { count, floor, stars, curves, what }) {
+  const notes = [];
+  if (floor > 0) notes.push(`Grey: under ten times the uncertainty of the reference (${brief(floor / 10)}).`);
+  if (curves.some((c) => c.points.some((p) => p.hi > p.lo))) notes.push(curves.some((c) => c.spots) ? 'Lines: medians of the cells at one size; bands: their quartiles.' : 'Bands: quartiles over the timing rounds.');
+  if (curves.some((c) => c.points.some((p) => p.xhi > p.xlo))) notes.push('Thin lines: quartiles over the timing rounds.');
+  if (count.rings.size) notes.push(`Ringed: ${[...count.rings].join(', ')}; such a point wins nothing.`);
+  if (count.failed) notes.push(`× above the field: ${count.failed} failed ${count.failed === 1 ? 'cell' : 'cells'}, the cause when you point at it${count.unplaced ? `; ${count.unplaced} of them have no ${what} and are not drawn` : ''}${count.beyond ? `; ${count.beyond} at an edge belong beyond it` : ''}.`);
+  if (count.zeros) notes.push(`${count.zeros} exact ${count.zeros === 1 ? 'zero' : 'zeros'} cannot be drawn on a logarithmic axis.`);
+  if (stars.length) notes.push(`★ published: ${[...new Set(stars.map((p) => p.source))].join('; ')}; in the colour of the curve to compare with.`);
+  return notes.join(' ');
+}
+
+// What an error cannot be told from: the rounding of a figure without a unit, ten times the uncertainty of the reference.
+const noise = (data, y) => Math.max(floorOf(data, y), data.metric[y]?.unit === '' && !data.metric[y].timing && !isWork(y) ? 1e-13 : 0);
+
+// errors of coordinates are compared with a reference that is uncertain itself
+const floorOf = (data, y) => (/^err\.q/.test(y) ? 10 * data.reference : 0);
+
+// Where several cells stand at one abscissa, the line goes through their medians, with their quartiles as a band.
+function gathered(curve) {
+  const at = new Map();
+  for (const p of curve.points) {
+    if (!at.has(p.x)) at.set(p.x, []);
+    at.get(p.x).push(p);
+  }
+  curve.cells = curve.points;
+  curve.points.sort((p, q) => p.x - q.x);
+  if (at.size === curve.points.length) return;
+  curve.spots = curve.points;
+  const quantile = (list, q) => {
+    const k = q * (list.length - 1), i = Math.floor(k);
+    return list[i] + (k - i) * ((list[i + 1] ?? list[i]) - list[i]);
+  };
+  curve.points = [...at].map(([x, list]) => {
+    const v = list.map((p) => p.y).sort((p, q) => p - q);
+    return { x, y: quantile(v, 0.5), lo: quantile(v, 0.25), hi: quantile(v, 0.75), several: list.length };
+  }).sort((p, q) => p.x - q.x);
+}
+
+// Common part.  xs: what may stand on x, [{ key, words }]; at(key): { value(c), title, metric?, skip? }.
+function figure(data, { id, title, caption, xs, at, ys, y0 = ys[0], x0 = xs[0]?.key, after }) {
+  let drawing;
+  const f = frame(id, title, caption, { svg: () => drawing.svg, rows: () => (drawing.spec ? specRows(drawing.spec) : []) });
+  drawing = chart(f.plot);
+  const ySelect = select('y', ys.map((m) => [m, data.words(m)]), y0, (v) => { y = v; redraw(); }, `${id}.y`);
+  const xSelect = select('x', xs.map((o) => [o.key, o.words]), x0, (v) => { x = v; redraw(); }, `${id}.x`);
+  let y = ySelect.value, x = xSelect.value;
+  const selection = new Selection(data.families ?? data, () => y, () => redraw(), id, (c) => at(x).value(c));
   const extra = h('div', {});
   f.plot.before(selection.chipBox);
   f.note.before(extra);
-  f.controls.append(
-    ...selection.controls,
-    select('y', ys.map((m) => [m, m]), y, (v) => { y = v; redraw(); }),
-    ...(xs ? [select('x', xs.map((m) => [m, m]), x, (v) => { x = v; redraw(); })] : []),
-  );
+  f.controls.append(...selection.controls, ySelect, xSelect);
 
-  async function redraw() {
-    const groups = selection.groups();
-    const points = [];
-    let failed = 0, unplaced = 0, zeros = 0;
-    for (const g of groups)
-      for (const c of g.cells) {
-        if (!xs && data.adaptive(c)) continue; // its step is not what is varied
-        const px = xs ? data.value(c, x) : data.x(c), py = data.value(c, y);
-        const bad = !data.stands(c);
-        if (bad) failed++;
-        if (!positive(px)) { if (bad) unplaced++; continue; }
-        if (!bad && !positive(py)) { if (py === 0) zeros++; continue; }
-        points.push({ x: px, y: bad ? null : py, name: g.name, group: `${g.name} ${g.combo}`, order: data.order(c), failed: bad, mark: !bad && data.mark(c) ? data.cells.status[c] : '', tip: tipOf(data, c, x, y) });
-      }
-    const notes = [];
-    // errors are compared with a reference that is uncertain itself (relative, of the coordinates)
-    const floor = /^err\.q/.test(y) ? 10 * Math.max(0, ...data.references.map((r) => r.worst).filter((v) => v > 0)) : 0;
-    if (floor > 0) notes.push(`Grey: under ten times the uncertainty of the reference (${brief(floor / 10)}).`);
-    const marks = [...new Set(points.map((p) => p.mark).filter((m) => m))];
-    if (marks.length) notes.push(`Ringed: ${marks.join(', ')}; such a point wins nothing.`);
-    if (failed) notes.push(`× on the rail at the top: ${failed} failed ${failed === 1 ? 'cell' : 'cells'}, the cause when you point at it${unplaced ? `; ${unplaced} of them have no ${x} and are not drawn` : ''}.`);
-    if (zeros) notes.push(`${zeros} exact zeros cannot be drawn on a logarithmic axis.`);
-    const published = xs ? [] : publishedPoints(data, groups, y);
-    if (published.length) notes.push(`★ published: ${[...new Set(published.map((p) => p.tip.split('\n')[0]))].join('; ')}; in the colour of the curve to compare with.`);
-    if (points.some((p) => !p.failed)) {
-      await draw(curveSpec(points, groups, { x: xs ? data.title(x) : data.view.x_name, y: data.title(y), floor, published }),
-        `${title}: ${y} against ${x ?? data.view.x_name}, ${groups.length} curves`);
-      f.state('drawn');
-    } else {
-      f.plot.replaceChildren(h('p', { class: 'note' }, 'Nothing to draw: no cell of this choice has both values.'));
-      f.state('drawn');
+  function redraw() {
+    const abscissa = at(x), groups = selection.groups();
+    const { curves, rail, count } = curvesOf(data, groups, { abscissa: abscissa.value, xMetric: abscissa.metric, y, skip: abscissa.skip });
+    if (!abscissa.metric) curves.forEach(gathered);
+    // a figure of a run that was cut short must not stretch the axis
+    const shown = curves.flatMap((c) => c.points.map((p) => p.x)), [left, right] = [Math.min(...shown), Math.max(...shown)];
+    if (abscissa.metric && curves.length) for (const p of rail) {
+      count.beyond += p.x < left || p.x > right;
+      p.x = Math.min(Math.max(p.x, left), right);
     }
-    f.note.textContent = notes.join(' ');
-    extra.replaceChildren(...(after ? [after(data, groups, y, selection.at)] : []));
+    const floor = floorOf(data, y), stars = x === data.xKey ? publishedPoints(data, groups, y) : [];
+    const table = after ? after(data, curves, { title: abscissa.title, floor: noise(data, y) }) : null;
+    if (curves.length)
+      drawing.draw({ alt: `${title}: ${data.words(y)} against ${abscissa.title}, ${curves.length} ${curves.length === 1 ? 'curve' : 'curves'}`, x: { title: abscissa.title, log: true }, y: { title: data.title(y), log: true }, curves: curves.length === 1 && curves[0].name === 'all' ? [{ ...curves[0], name: '' }] : curves, rail, stars, floor });
+    else drawing.clear('Nothing to draw: no cell of this choice has both values.');
+    f.note.textContent = notesOf(data, { count, floor, stars, curves, what: abscissa.title });
+    extra.replaceChildren(...(table ? [table] : []));
+    f.state('drawn');
   }
-  onTheme(() => { selection.redraw(true); redraw(); });
   f.redraw = redraw;
   return f;
 }
 
-// Table of the observed orders (over h) or exponents (over a size) of the curves shown.
-function slopes(data, groups, y, at) {
-  const overStep = data.xKey === 'h';
+function fitTable(summary, head, rows) {
+  if (rows.length === 0) return null;
+  return h('details', { open: rows.length <= 16 }, h('summary', {}, summary),
+    h('div', { class: 'scroll' }, h('table', { class: 'fits' }, h('tr', {}, head.map((t, k) => h('th', { class: k === 1 ? 'n' : '' }, t))),
+      rows.map((r) => h('tr', {}, h('td', {}, h('code', {}, r[0])), h('td', { class: 'n' }, r[1]), ...r.slice(2).map((t) => h('td', {}, t)))))));
+}
+
+// Observed orders of the curves shown, with the steps that they are taken from; the names of the curves get them.
+function orders(data, curves, { floor, title }) {
   const rows = [];
-  for (const g of groups) {
-    const points = g.cells.filter((c) => data.ok(c) && !data.adaptive(c)).map((c) => ({ x: data.x(c), y: data.value(c, y) }));
-    if (points.length === 0) continue;
-    const label = at.startsWith('*') && g.combo ? `${g.name}, ${g.combo}` : g.name || 'all';
-    if (overStep) {
-      const o = observedOrder(points);
-      rows.push([label, o ? o.slope.toFixed(2) : '–', o ? `${brief(o.from)} … ${brief(o.to)}` : 'no straight window']);
-    } else {
-      const s = logSlope(points);
-      rows.push([label, Number.isNaN(s) ? '–' : s.toFixed(2), points.length ? `${brief(points[0].x)} … ${brief(points[points.length - 1].x)}` : '']);
-    }
+  for (const c of curves) {
+    const o = observedOrder(c.cells.filter((p) => data.ok(p.cell)), floor);
+    rows.push([c.name, o ? o.slope.toFixed(2) : 'none', o ? `${brief(o.from)} … ${brief(o.to)}` : 'no straight part that falls']);
+    if (o) c.label = `${c.name}: order ${o.slope.toFixed(2)}`;
   }
-  if (rows.length === 0) return h('p', {});
-  return h('details', { open: rows.length <= 8 },
-    h('summary', {}, overStep ? 'Observed orders' : 'Fitted exponents'),
-    h('div', { class: 'scroll' }, h('table', {},
-      h('tr', {}, h('th', {}, 'curve'), h('th', { class: 'n' }, overStep ? 'order' : 'exponent'), h('th', {}, data.view.x_name)),
-      rows.map((r) => h('tr', {}, h('td', {}, h('code', {}, r[0])), h('td', { class: 'n' }, r[1]), h('td', {}, r[2]))))));
+  return fitTable('Observed orders', ['curve', 'order', title], rows);
+}
+
+function exponents(data, curves, { title, floor }) {
+  const rows = [];
+  for (const c of curves) {
+    const e = powerLaw(c.cells.filter((p) => data.ok(p.cell) && p.y > floor));
+    rows.push([c.name, e ? e.slope.toFixed(2) : 'none', e ? `${e.lo.toFixed(2)} … ${e.hi.toFixed(2)}` : '', e ? `${brief(e.from)} … ${brief(e.to)}` : 'fewer than three sizes, or no power']);
+    if (e) c.label = `${c.name}: exponent ${e.slope.toFixed(2)}`;
+  }
+  return fitTable('Fitted exponents', ['curve', 'exponent', 'quartiles', title], rows);
 }
 
 export function curves(data) {
-  if (!data.view.x_name) return [];
   const wanted = (name) => data.study.plots.length === 0 || data.study.plots.some((p) => p.startsWith(name));
-  const errors = precisionMetrics(data), work = workMetrics(data, 'time.cpu');
-  const list = [];
-  if (wanted('work-precision') && errors.length && work.length)
+  const problems = data.study.kind === 'lcp';
+  const errors = judged(data), work = works(data, 'time.cpu'), list = [];
+  const overMetric = (m) => ({ value: (c) => data.value(c, m), title: data.title(m), metric: m });
+  if (!problems && data.view.x_name && wanted('work-precision') && errors.length && work.length)
     list.push(figure(data, {
-      id: 'work-precision', title: 'Work and precision', xs: work, ys: errors,
-      caption: `Points are joined in the order of ${data.view.x_name}, under error control of the tolerance; left and below is better.`,
+      id: 'work-precision', title: 'Work and precision', xs: work.map((m) => ({ key: m, words: data.words(m) })), at: overMetric, ys: errors,
+      caption: `Points are joined in the order of ${data.words(data.xKey)}, under error control of the tolerance; left and below is better.`,
     }));
-  if (wanted('convergence') && data.xKey === 'h' && errors.length)
+  if (!problems && data.view.x_name && wanted('convergence') && data.xKey === 'h' && errors.length)
     list.push(figure(data, {
-      id: 'convergence', title: 'Convergence', ys: errors, after: slopes,
-      caption: 'Observed order: Theil–Sen slope of log error over log h on the longest window in which neighbouring slopes differ by less than 0.2; none where there is no such window of three points.',
+      id: 'convergence', title: 'Convergence', xs: [{ key: 'h', words: data.words('h') }], at: () => ({ value: data.x, title: data.xTitle, skip: data.adaptive }), ys: errors, after: orders,
+      caption: 'Observed order: Theil–Sen slope of log error over log h on the longest part in which neighbouring slopes differ by less than 0.2. A part flatter than 0.25 is no order (a floor of rounding or of the reference, or an error that does not come from the step), and under ten times the uncertainty of the reference nothing is fitted.',
     }));
-  if (wanted('time-vs-n') && data.xKey !== 'h' && work.length)
+  const numbers = Object.keys(data.quantity).filter((k) => new Set(Array.from({ length: data.n }, (_, c) => data.quantity[k].value(c)).filter(positive)).size > 1);
+  const sizes = metricsThat(data, (m) => m.better === 0 && !m.timing);
+  const all = [...new Set([...errors, ...work, ...metricsThat(data, () => true)])];
+  const over = (k) => (data.quantity[k] ? { value: data.quantity[k].value, title: data.title(k) } : { value: (c) => data.value(c, k), title: data.title(k), sort: true });
+  const xs = [...numbers, ...sizes].map((k) => ({ key: k, words: data.words(k) }));
+  // sizes of the problem before options of a method
+  const first = numbers.find((k) => /^scene\./.test(k)) ?? (problems && sizes.includes('rows') ? 'rows' : numbers.find((k) => k !== 'h' && k !== 'tol') ?? numbers[0] ?? sizes[0]);
+  if (xs.length && all.length && (data.xKey !== 'h' || wanted('time-vs-n') || wanted('scaling')) && first) {
+    const shown = problems ? 'time.cpu' : data.study.primary;
+    const y0 = all.includes(shown) ? shown : all[0];
     list.push(figure(data, {
-      id: 'time', title: 'Time against size', ys: workMetrics(data, data.study.primary), after: slopes,
-      caption: 'Thread-CPU time of one step: the median of the rounds. Exponent: Theil–Sen slope of log time over log size.',
+      id: 'scaling', title: 'Scaling', xs, x0: data.xKey && data.xKey !== 'tol' && xs.some((o) => o.key === data.xKey) ? data.xKey : first, at: over, ys: all, y0, after: exponents,
+      caption: 'Any figure against any number that the study varies. Exponent: Theil–Sen slope of log y over log x over all sizes, with the quartiles of the slopes between pairs; none where these are more than 1 apart, or with fewer than three sizes. Relative errors under 1e-13 are rounding and not fitted. Ringed points are not fitted.',
     }));
+    if (!problems && data.xKey !== 'h' && work.length && errors.length && !all[0].startsWith('time')) {
+      const t = works(data, 'time.step_us');
+      list.push(figure(data, { id: 'time', title: 'Time against size', xs, x0: data.xKey && xs.some((o) => o.key === data.xKey) ? data.xKey : first, at: over, ys: t, after: exponents, caption: 'Thread-CPU time; bands are the quartiles of the timing rounds. Exponents as above.' }));
+    }
+  }
   return list;
 }

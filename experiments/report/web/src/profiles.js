@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Problems x solvers: performance profile, data profile, ECDF, time against size, residual histories.  All are
+// Problems x solvers: ECDF by budget, performance and data profile.  All are
 // computed here from the cells, so that they follow the choice of solvers.
 import { brief } from './data.js';
-import { chart, logDomain, plain } from './chart.js';
 import { checkbox, frame, h, select } from './dom.js';
-import { chips } from './selection.js';
-import { curveSpec } from './curves.js';
-import { logSlope, random } from './stats.js';
-import { colour, dash, onTheme, shape } from './theme.js';
+import { chart } from './plot.js';
+import { specRows } from './save.js';
+import { chips, hiddenBy, usualOf } from './selection.js';
+import { random } from './stats.js';
 
 const RESAMPLES = 300, GRID = 80, LEVEL = 0.9;
 const BANDS = 8; // more of them hide each other
@@ -28,11 +27,21 @@ export function box(data) {
   return { solvers, problems, targets, cell, family, families: [...new Set(problems.map(family))], missing };
 }
 
-// Cost of a solved cell, infinite when it was not solved.
+// The same data with the family of a problem as one more part that varies.
+export function withFamilies(data) {
+  const b = box(data);
+  if (!b || b.families.length < 2) return data;
+  const of = data.axis.problem.of.map((k) => (k < 0 ? -1 : b.families.indexOf(b.family(data.axis.problem.values[k]))));
+  const family = { key: 'family', values: b.families, names: b.families, of };
+  const axis = { ...data.axis, family };
+  return { ...data, axis, view: { ...data.view, axes: ['family', ...data.view.axes] }, text: (c, k) => (k === 'family' ? b.families[of[c]] ?? '' : data.text(c, k)), name: (c, k) => (k === 'family' ? b.families[of[c]] ?? '' : data.name(c, k)) };
+}
+
+// Cost of a solved cell, infinite when it was not solved.  What is counted is at least 1.
 function cost(data, c, metric) {
   if (c < 0 || !data.ok(c)) return Infinity;
   const v = data.value(c, metric);
-  return v > 0 ? v : Infinity;
+  return v >= 0 && !data.metric[metric].timing ? Math.max(v, 1) : v > 0 ? v : Infinity;
 }
 
 // One distribution a solver.  items: [{ problem, costs: [per solver] }].  Bands: percentile bootstrap over
@@ -83,129 +92,96 @@ function distributions(items, solvers, withBands) {
   });
 }
 
-function distributionSpec(list, index, { x, total }) {
-  const names = list.map((d) => d.name);
-  const color = { field: 'name', type: 'nominal', legend: null, scale: { domain: names, range: names.map((n) => colour(index(n))) } };
-  const line = list.flatMap((d) => d.steps.map((s) => ({ ...s, name: d.name, tip: `${d.name}\nsolves ${d.solved} of ${total}\nwithin ${brief(s.x)}: ${brief(100 * s.y)} %` })));
-  const band = list.flatMap((d) => d.band.map((b) => ({ ...b, name: d.name })));
-  // a few markers on each step line
-  const MARKS = 6;
-  const marks = list.flatMap((d, k) => {
+function distributionSpec(list, index, { x, y, total, best, alt }) {
+  const MARKS = 5; // a few on each step line
+  const curves = list.map((d, k) => {
     const lo = d.steps[0].x, hi = d.steps[d.steps.length - 1].x;
-    return Array.from({ length: MARKS }, (_, m) => {
-      const x = lo * (hi / lo) ** ((m + (k + 0.5) / list.length) / MARKS);
-      return { x, y: d.steps.filter((s) => s.x <= x).pop().y, name: d.name };
+    const spots = d.plain ? [] : Array.from({ length: MARKS }, (_, m) => {
+      const at = lo * (hi / lo) ** ((m + (k + 0.5) / list.length) / MARKS);
+      return { x: at, y: d.steps.filter((s) => s.x <= at).pop().y };
     });
+    const points = d.steps.map((s) => ({ ...s, tip: `${d.name}\n${d.plain ? '' : `solves ${d.solved} of ${total}\n`}within ${brief(s.x)}: ${brief(100 * s.y)} %` }));
+    return { name: d.name, index: index(d.name), points, spots, step: true, plain: d.plain, band: d.band, end: d.end };
   });
-  const xs = line.map((p) => p.x);
-  const xEncoding = { field: 'x', type: 'quantitative', scale: { type: 'log', domain: logDomain(xs, 1, 1), nice: false }, axis: { title: x, labelExpr: plain, labelOverlap: true, tickCount: 6 } };
-  const yAxis = { title: 'share solved', format: '%' };
-  return {
-    height: 330,
-    layer: [
-      { data: { values: band }, mark: { type: 'area', opacity: 0.13, interpolate: 'step-after' }, encoding: { x: xEncoding, y: { field: 'lo', type: 'quantitative', scale: { domain: [0, 1] }, axis: yAxis }, y2: { field: 'hi' }, color } },
-      {
-        data: { values: line },
-        mark: { type: 'line', interpolate: 'step-after', strokeWidth: 1.7 },
-        encoding: { x: xEncoding, y: { field: 'y', type: 'quantitative', scale: { domain: [0, 1] }, axis: yAxis }, color, strokeDash: { field: 'name', type: 'nominal', legend: null, scale: { domain: names, range: names.map((n) => { const d = dash(index(n)); return d.length ? d : [1, 0]; }) } } },
-      },
-      { data: { values: marks }, mark: { type: 'point', filled: true, size: 42, opacity: 1 }, encoding: { x: xEncoding, y: { field: 'y', type: 'quantitative' }, color, shape: { field: 'name', type: 'nominal', legend: null, scale: { domain: names, range: names.map((n) => shape(index(n))) } } } },
-      { data: { values: line.filter((_, k) => k % 3 === 0) }, mark: { type: 'point', opacity: 0, size: 120 }, encoding: { x: xEncoding, y: { field: 'y', type: 'quantitative' }, tooltip: { field: 'tip' } } },
-    ],
-  };
+  return { height: 330, alt, x: { title: x, log: true, domain: best.domain }, y: { title: y, domain: [0, 1], format: (v) => `${Math.round(100 * v)} %` }, curves };
 }
 
+// the titles and captions are those of the pictures (profiles.c)
 const kinds = {
-  performance: {
-    title: 'Performance profile',
-    axis: (metric) => `${metric} / that of the best solver shown`,
-    caption: 'Dolan and Moré: share of problems solved within a factor τ of the best solver shown. A failure never counts as solved, and a problem that all fail stays in the denominator. The curves move when a solver is switched off.',
-  },
-  data: {
-    title: 'Data profile',
-    axis: () => 'work, in products with A (the cost of a sweep)',
-    caption: 'Moré and Wild: share of problems solved within a budget of work; the unit is the time of one product Aλ of the same problem.',
-  },
-  ecdf: {
-    title: 'ECDF',
-    axis: (metric, data) => data.title(metric),
-    caption: 'Share of (problem, target) pairs solved within a cost. It does not depend on which other solvers are shown.',
-  },
+  performance: (metric, data) => `${data.words(metric)}, as a multiple of the best solver shown`,
+  data: () => 'work [products with A, the cost of a sweep]',
+  ecdf: (metric, data) => `budget: ${data.title(metric)}`,
 };
 
+// Budgets that can be told of every solved cell; work first, which is the same on every machine.
+function budgets(data, first) {
+  const list = [first, 'work.counted', 'time.cpu', 'work.products', 'iterations', 'matvecs'].filter((m, k, l) => data.metric[m] && l.indexOf(m) === k);
+  const solved = Array.from({ length: data.n }, (_, c) => c).filter((c) => data.ok(c));
+  return list.filter((m) => m === 'time.cpu' || solved.every((c) => data.value(c, m) >= 0));
+}
+
 function profileFigure(data, b, kind, shared) {
-  const what = kinds[kind];
-  const f = frame(kind === 'ecdf' ? kind : `${kind}-profile`, what.title, `${what.caption} Bands: 90 % bootstrap over the problems.`);
-  const draw = chart(f.plot);
-  const metrics = kind === 'data' ? ['work.products'] : ['time.cpu', 'work.products', 'iterations'].filter((m) => data.metric[m]);
-  let metric = metrics[0], target = kind === 'ecdf' ? '*' : b.targets[b.targets.length - 1], family = '*', bands = true;
-  f.controls.append(
-    ...(kind === 'ecdf' ? [] : [select('rel ≤', b.targets, target, (v) => { target = v; redraw(); })]),
-    select('family', [['*', 'all problems'], ...b.families], family, (v) => { family = v; redraw(); }),
-    select('cost', metrics, metric, (v) => { metric = v; redraw(); }),
-    checkbox('bands', bands, (v) => { bands = v; redraw(); }),
-  );
-  async function redraw() {
+  const what = data.profiles[kind], id = kind === 'ecdf' ? kind : `${kind}-profile`;
+  let drawing;
+  const f = frame(id, what.title, `${what.caption} Bands: 90 % bootstrap over the problems.`, { svg: () => drawing.svg, rows: () => (drawing.spec ? specRows(drawing.spec) : []) });
+  drawing = chart(f.plot);
+  const metrics = kind === 'data' ? ['work.products'] : budgets(data, kind === 'performance' ? 'time.cpu' : 'work.counted'), usual = metrics[0];
+  const targetSelect = select('rel ≤', [...(kind === 'ecdf' ? [['*', 'all targets']] : []), ...b.targets], kind === 'ecdf' ? '*' : b.targets[b.targets.length - 1], (v) => { target = v; redraw(); }, `${id}.target`);
+  const familySelect = select('family', [['*', 'all problems'], ...b.families], '*', (v) => { family = v; redraw(); }, `${id}.family`);
+  const metricSelect = select('budget', metrics.map((m) => [m, data.words(m)]), usual, (v) => { metric = v; redraw(); }, `${id}.budget`);
+  const bandBox = checkbox('bands', true, (v) => { bands = v; redraw(); }, `${id}.bands`);
+  let metric = metricSelect.value, target = targetSelect.value, family = familySelect.value, bands = bandBox.value;
+  f.controls.append(targetSelect, familySelect, metricSelect, bandBox);
+  function redraw() {
     const solvers = b.solvers.filter((s) => !shared.hidden.has(s));
     const targets = target === '*' ? b.targets : [target];
-    const items = [];
+    const items = [], spent = solvers.map(() => 0);
+    let unknown = 0;
     for (const p of b.problems) {
       if (family !== '*' && b.family(p) !== family) continue;
       for (const t of targets) {
-        const costs = solvers.map((s) => cost(data, b.cell(p, t, s), metric));
+        const cells = solvers.map((s) => b.cell(p, t, s)), costs = cells.map((c) => cost(data, c, metric));
         const best = Math.min(...costs);
-        items.push({ problem: p, costs: kind === 'performance' ? costs.map((c) => (Number.isFinite(c) ? c / best : c)) : costs });
+        // solved, and nobody has this figure: it is not measured of such problems
+        const all = b.solvers.map((s) => b.cell(p, t, s)).filter((c) => c >= 0 && data.ok(c));
+        if (all.length && !all.some((c) => Number.isFinite(cost(data, c, metric)))) {
+          unknown++;
+          continue;
+        }
+        cells.forEach((c, k) => { const v = c < 0 ? NaN : data.value(c, metric); if (v > spent[k]) spent[k] = v; });
+        items.push({ problem: p, best, costs: kind === 'performance' ? costs.map((c) => (Number.isFinite(c) ? c / best : c)) : costs });
       }
     }
     const shown = bands && solvers.length <= BANDS;
     const list = distributions(items, solvers, shown)?.filter((d) => d.steps.length);
-    if (!list || list.length === 0) f.plot.replaceChildren(h('p', { class: 'note' }, 'Nothing to draw: nothing of this choice was solved.'));
-    else
-      await draw(distributionSpec(list, (n) => b.solvers.indexOf(n), { x: what.axis(metric, data), total: items.length }),
-        `${what.title}: share of ${items.length} items solved against ${metric}, ${list.length} solvers`);
+    if (!list || list.length === 0) drawing.clear('Nothing to draw: nothing of this choice was solved.');
+    else {
+      const finite = list.flatMap((d) => d.steps.map((s) => s.x));
+      let domain = [Math.min(...finite), Math.max(...finite)];
+      if (kind === 'ecdf') {
+        domain[1] = 1.1 * Math.max(...items.flatMap((i) => i.costs.filter(Number.isFinite)), ...spent.filter((_, k) => list.some((d) => d.name === solvers[k])));
+        for (const d of list) {
+          const x = spent[solvers.indexOf(d.name)], last = d.steps[d.steps.length - 1];
+          last.x = domain[1];
+          if (x > 0) d.end = { x, y: d.steps.filter((s) => s.x <= x).pop()?.y ?? 0, tip: `${d.name}\nlargest budget spent: ${brief(x)}` };
+        }
+        const sorted = items.map((i) => i.best).filter(Number.isFinite).sort((p, q) => p - q);
+        if (list.length > 1) {
+          const steps = sorted.map((x, k) => ({ x, y: (k + 1) / items.length }));
+          list.push({ name: 'virtual best', plain: true, steps: [{ x: sorted[0], y: 0 }, ...steps, { x: domain[1], y: steps[steps.length - 1].y }], band: [], solved: sorted.length });
+        }
+      }
+      if (domain[0] === domain[1]) domain = [domain[0] / 2, domain[1] * 2];
+      drawing.draw(distributionSpec(list, (n) => b.solvers.indexOf(n), { x: kinds[kind](metric, data), y: kind === 'ecdf' ? 'share of pairs solved' : 'share of problems solved', total: items.length, best: { domain }, alt: `${what.title}: share of ${items.length} items solved against ${data.words(metric)}, ${list.length} curves` }));
+    }
     const none = solvers.filter((s) => !list?.some((d) => d.name === s));
     f.note.textContent = [
+      unknown ? `${unknown} without such a figure are left out.` : '',
       none.length ? `Solve none of these: ${none.join(', ')}.` : '',
       bands && !shown ? `Bands are drawn for up to ${BANDS} solvers: switch some off.` : '',
     ].join(' ');
     f.state('drawn');
   }
-  onTheme(redraw);
-  f.redraw = redraw;
-  shared.figures.push(redraw);
-  return f;
-}
-
-function timeFigure(data, b, shared) {
-  const f = frame('time-vs-n', 'Time against size', 'Solved problems only. Exponent: Theil–Sen slope of log time over log n.');
-  const draw = chart(f.plot);
-  const several = b.families.filter((fam) => new Set(b.problems.filter((p) => b.family(p) === fam).map((p) => b.solvers.map((s) => data.value(b.cell(p, b.targets[b.targets.length - 1], s), 'rows')).find((v) => v > 0))).size > 1);
-  if (several.length === 0) return null;
-  let family = several[0], metric = 'time.cpu';
-  f.controls.append(select('family', several, family, (v) => { family = v; redraw(); }),
-    select('y', ['time.cpu', 'work.products', 'iterations'].filter((m) => data.metric[m]), metric, (v) => { metric = v; redraw(); }));
-  async function redraw() {
-    const t = b.targets[b.targets.length - 1];
-    const points = [], groups = [], slopes = [];
-    b.solvers.forEach((s, index) => {
-      if (shared.hidden.has(s)) return;
-      const own = b.problems.filter((p) => b.family(p) === family).map((p) => b.cell(p, t, s)).filter((c) => c >= 0 && Number.isFinite(cost(data, c, metric)))
-        .map((c) => ({ x: data.value(c, 'rows'), y: cost(data, c, metric), name: s, group: s, failed: false, tip: `${s}\n${data.text(c, 'problem')}\nn = ${data.value(c, 'rows')}\n${metric} = ${brief(data.value(c, metric))}` }))
-        .sort((p, q) => p.x - q.x);
-      // one line through the medians of each size
-      if (own.length === 0) return;
-      own.forEach((p) => { p.order = p.x; });
-      groups.push({ name: s, index });
-      points.push(...own);
-      const e = logSlope(own);
-      if (!Number.isNaN(e)) slopes.push(`${s} n^${e.toFixed(2)}`);
-    });
-    if (points.length) await draw(curveSpec(points, groups, { x: 'rows n', y: data.title(metric) }), `${family}: ${metric} against n, ${groups.length} solvers`);
-    else f.plot.replaceChildren(h('p', { class: 'note' }, 'Nothing of this family was solved.'));
-    f.note.textContent = slopes.length ? `Fitted exponents: ${slopes.join(', ')}.` : '';
-    f.state('drawn');
-  }
-  onTheme(redraw);
   f.redraw = redraw;
   shared.figures.push(redraw);
   return f;
@@ -225,16 +201,19 @@ export function profiles(data) {
     score.sort((p, q) => q.n - p.n || p.time - q.time);
     for (const { s } of score.slice(FIRST)) shared.hidden.add(s);
   }
+  usualOf('solvers.hide', shared.hidden);
+  const given = hiddenBy('solvers.hide');
+  if (given) shared.hidden = new Set(given.filter((s) => b.solvers.includes(s)));
   const list = [
     profileFigure(data, b, 'ecdf', shared),
     profileFigure(data, b, 'performance', shared),
     ...(data.metric['work.products'] ? [profileFigure(data, b, 'data', shared)] : []),
-    timeFigure(data, b, shared),
-  ].filter((f) => f);
+  ];
   const bar = h('div', { class: 'sticky' }, h('p', { class: 'note' }, shared.hidden.size ? `Solvers shown in the figures below (at the start the ${FIRST} that solve most):` : 'Solvers shown in the figures below:',
     b.missing > 0 ? ` (${b.missing} combinations were not run; they count as not solved)` : ''));
-  const fill = () => bar.replaceChildren(bar.firstChild, chips(b.solvers, shared.hidden, () => shared.figures.forEach((f) => f())));
+  const fill = () => bar.replaceChildren(bar.firstChild, chips(b.solvers, shared.hidden, () => shared.figures.forEach((f) => f()), 'solvers.hide'));
   fill();
-  onTheme(fill);
-  return [{ element: bar }, ...list];
+  // the choice stays in sight as far as it reaches
+  const element = h('div', { class: 'shared' }, bar, ...list.map((f) => f.element));
+  return [{ element, redraw: () => shared.figures.forEach((f) => f()) }];
 }

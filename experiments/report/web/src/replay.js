@@ -11,8 +11,9 @@ import { ConvexGeometry } from 'three/addons/geometries/ConvexGeometry.js';
 import { brief, floats } from './data.js';
 import { frame, h, select } from './dom.js';
 import { Selection } from './selection.js';
-import { linePlot } from './series.js';
-import { colour, ink, markerPath, onTheme } from './theme.js';
+import { chart } from './plot.js';
+import { lineSpec } from './series.js';
+import { ink, markerShape, onTheme, paint } from './theme.js';
 
 const SHOWN = 3; // cells at the start
 const axisX = new Vector3(1, 0, 0), axisY = new Vector3(0, 1, 0), axisZ = new Vector3(0, 0, 1);
@@ -132,11 +133,12 @@ function markerSprite(index, size) {
   canvas.width = canvas.height = 64;
   const ctx = canvas.getContext('2d');
   ctx.scale(4, 4);
-  ctx.fillStyle = colour(index);
+  ctx.fillStyle = paint(index);
   ctx.strokeStyle = ink('page');
-  const glyph = new Path2D(markerPath(index));
-  ctx.fill(glyph);
-  ctx.lineWidth = 0.8;
+  const shape = markerShape(index), glyph = new Path2D(shape.path);
+  if (!shape.stroked) ctx.fill(glyph);
+  else ctx.strokeStyle = paint(index);
+  ctx.lineWidth = shape.stroked ? 2.5 : 0.8;
   ctx.stroke(glyph);
   const texture = new CanvasTexture(canvas);
   texture.colorSpace = SRGBColorSpace;
@@ -150,7 +152,7 @@ class Ghost {
   constructor(scene, d, index, size, opacity) {
     Object.assign(this, { d, size });
     this.group = new Group();
-    const material = new MeshLambertMaterial({ color: new Color(colour(index)), transparent: opacity < 1, opacity });
+    const material = new MeshLambertMaterial({ color: new Color(paint(index)), transparent: opacity < 1, opacity });
     this.bodies = d.bodies.map((_, b) => {
       const g = new Group(), own = d.shapes.filter((s) => s.body === b).map((s) => shapeMesh(s, d.dim, size, material)).filter((m) => m);
       g.add(...(own.length ? own : [skeleton(d, b, size, material)]));
@@ -267,12 +269,14 @@ export function replay(data) {
     if (!decoded.has(c)) decoded.set(c, decode(data.replays.find((r) => r.cell === c).replay));
     return decoded.get(c);
   };
-  let scene3 = scenes[0], t = 0, playing = false, ghosts = [], list = [], plot = null, enlarge = 1, perNs = 0, speed = 1, end = 1;
+  let t = 0, playing = false, ghosts = [], list = [], enlarge = 1, perNs = 0, speed = 1, end = 1;
 
+  const sceneSelect = select('scene', scenes, scenes[0], (v) => { scene3 = v; selection.refresh(true); rebuild(true); }, 'replay.scene');
+  let scene3 = sceneSelect.value;
   // only cells that can be replayed take part
   const cellScene = new Map(data.replays.map((r) => [r.cell, r.scene]));
   const view = { ...data, include: (c) => cellScene.get(c) === scene3 };
-  const selection = new Selection(view, () => data.study.primary, () => rebuild());
+  const selection = new Selection(view, () => data.study.primary, () => rebuild(), 'replay');
 
   let renderer;
   try {
@@ -308,10 +312,14 @@ export function replay(data) {
   const clock = h('span', { class: 'replay-time' });
   const enlargeLabel = h('span', { class: 'replay-time' });
   const enlargeRange = h('input', { type: 'range', min: 0, max: 12, step: 0.5, value: 0, 'aria-label': 'factor of the constraint error', oninput: () => { enlarge = 10 ** enlargeRange.value; show(t); } });
-  const drift = h('div', { class: 'plot' });
+  const drift = h('div', { class: 'plot' }), plot = chart(drift);
+  drift.addEventListener('click', (e) => {
+    const svg = plot.svg, box = svg?.getBoundingClientRect();
+    if (svg) show(plot.field.back(((e.clientX - box.left) * svg.viewBox.baseVal.width) / box.width));
+  });
   f.plot.before(selection.chipBox);
   f.controls.append(
-    select('scene', scenes, scene3, (v) => { scene3 = v; selection.refresh(true); rebuild(true); }),
+    sceneSelect,
     ...selection.controls,
     select('speed', [['0.05', '1/20'], ['0.2', '1/5'], ['1', 'as it was'], ['5', '5 x']], '1', (v) => { speed = Number(v); }),
   );
@@ -339,15 +347,23 @@ export function replay(data) {
     scrub.value = String(Math.round((1000 * t) / (end || 1)));
     clock.textContent = `t = ${t.toFixed(3)} s`;
     enlargeLabel.textContent = `× ${brief(enlarge)}`;
-    if (plot) cursorLine();
+    cursorLine();
     render();
   }
 
-  const line = h('div', { class: 'replay-line' });
+  // the time that is shown, in the plot of the error
   function cursorLine() {
-    const x = plot.valToPos(t, 'x');
-    line.style.left = `${x}px`;
-    if (!line.isConnected) plot.over.append(line);
+    const { field, svg } = plot;
+    if (!field || !svg) return;
+    let line = svg.querySelector('.replay-line');
+    if (!line) {
+      line = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+      line.setAttribute('class', 'replay-line');
+      line.setAttribute('stroke', 'var(--ink)');
+      line.setAttribute('stroke-width', '1.5');
+      svg.append(line);
+    }
+    line.setAttribute('d', `M${field.x(t).toFixed(1)} ${field.top}v${field.height}`);
   }
 
   function rebuild(first = false) {
@@ -372,10 +388,8 @@ export function replay(data) {
     const nothing = list.length === 0;
     canvas.hidden = nothing;
     if (nothing) {
-      plot?.destroy();
-      plot = null;
       ghosts = [];
-      drift.replaceChildren(h('p', { class: 'note' }, 'None of the chosen cells has a replay.'));
+      plot.clear('None of the chosen cells has a replay.');
       f.state('drawn');
       return;
     }
@@ -423,15 +437,11 @@ export function replay(data) {
       t = 0;
     }
     canvas.setAttribute('aria-label', `replay of ${list.length} ${list.length === 1 ? 'cell' : 'cells'} of ${scene3}: ${list.map((e) => e.label).join('; ')}`);
-    plot?.destroy();
-    line.remove();
-    plot = jointed || touching
-      ? linePlot(drift, list.map((e) => ({ label: e.label, index: e.index, x: e.d.t, y: jointed ? e.d.worst : e.d.push })), {
-        xTitle: 't [s]', yTitle: jointed ? 'joint error [m]' : 'contact impulses [N s]', logY: jointed, alt: jointed ? 'largest joint error over time' : 'sum of the contact impulses of a step over time', height: 170,
-      })
-      : null;
-    if (!plot) drift.replaceChildren();
-    plot?.over.addEventListener('click', (e) => show(plot.posToVal(e.offsetX, 'x')));
+    const spec = (jointed || touching) && lineSpec(list.map((e) => ({ label: e.label, index: e.index, x: e.d.t, y: jointed ? e.d.worst : e.d.push })), {
+      xTitle: 'time t [s]', yTitle: jointed ? 'largest error of a joint [m]' : 'sum of the contact impulses of a step [N s]', logY: jointed, alt: jointed ? 'largest joint error over time' : 'sum of the contact impulses of a step over time', height: 170,
+    });
+    if (spec) plot.draw(spec);
+    else plot.clear('');
     show(Math.min(t, end));
     f.state('drawn');
   }

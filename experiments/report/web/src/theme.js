@@ -1,49 +1,58 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Colours and markers.  Okabe & Ito's palette: distinguishable with all common forms of colour blindness;
-// a marker tells what a colour tells.
-
-const light = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#000000', '#8C6D1F'];
-const dark = ['#56B4E9', '#E8743B', '#2FBF95', '#CC79A7', '#E69F00', '#8FA9FF', '#E6E6E6', '#C2A04A'];
-const shapes = ['circle', 'square', 'triangle-up', 'diamond', 'triangle-down', 'cross', 'triangle-right', 'triangle-left'];
-const dashes = [[], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3]];
+// Sixteen styles of curves, a colour and a marker each: those of the static figures (experiments/pages/styles.c), which the
+// data of the page carry.  Colours are variables of a sheet.
+let styles = [];
 
 const media = window.matchMedia('(prefers-color-scheme: dark)');
-export const isDark = () => media.matches;
 export const onTheme = (f) => media.addEventListener('change', f);
 
-export const colour = (i) => (isDark() ? dark : light)[i % light.length];
-export const shape = (i) => shapes[(i + Math.floor(i / light.length)) % shapes.length];
-export const dash = (i) => dashes[Math.floor(i / light.length) % dashes.length];
+// The sheet that goes with the styles.
+export function styleSheet(list) {
+  styles = list;
+  const set = (scheme) => list.map((s, i) => `--c${i}:${s[scheme]}`).join(';');
+  return `:root{${set('light')}}@media screen and (prefers-color-scheme:dark){:root{${set('dark')}}}`;
+}
+
+const style = (i) => styles[((i % styles.length) + styles.length) % styles.length];
+export const colour = (i) => `var(--c${i % styles.length})`;
+export const dash = (i) => (style(i).dashed ? [6, 3] : []);
 export const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+// for a canvas, which knows no variables
+export const paint = (i) => ink(`c${i % styles.length}`);
+export const variables = () => ['page', 'ink', 'soft', 'line', 'panel', 'accent', 'bad', 'mark', 'good'];
+// the colours of a picture that leaves the page: those of paper
+export const paper = (name) => (/^c\d+$/.test(name) ? styles[Number(name.slice(1))].light : { page: '#ffffff', ink: '#1b1f24', soft: '#59636e', line: '#d8dee4', accent: '#0072b2', bad: '#b3261e' }[name] ?? '#000000');
 
 // The markers in a field of 16 x 16 around (8, 8).
 const paths = {
-  circle: 'M12 8a4 4 0 1 0-8 0a4 4 0 1 0 8 0',
+  circle: 'M12 8a4 4 0 1 0-8 0a4 4 0 1 0 8 0z',
   square: 'M4.5 4.5h7v7h-7z',
-  'triangle-up': 'M8 3.5l4.5 8h-9z',
-  diamond: 'M8 3l4 5l-4 5l-4-5z',
-  'triangle-down': 'M8 12.5l4.5-8h-9z',
-  cross: 'M6.5 3.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z',
-  'triangle-right': 'M12.5 8l-8 4.5v-9z',
-  'triangle-left': 'M3.5 8l8 4.5v-9z',
+  up: 'M8 3.2l4.6 8.2h-9.2z',
+  diamond: 'M8 2.8l4.2 5.2l-4.2 5.2l-4.2-5.2z',
+  down: 'M8 12.8l4.6-8.2h-9.2z',
+  pentagon: 'M8 3.4l4.6 3.3l-1.8 5.4h-5.6l-1.8-5.4z',
+  plus: 'M8 3.5v9M3.5 8h9',
+  cross: 'M4.5 4.5l7 7M11.5 4.5l-7 7',
+  star: 'M8 3.5v9M3.5 8h9M4.8 4.8l6.4 6.4M11.2 4.8l-6.4 6.4',
 };
-export const markerPath = (i) => paths[shape(i)];
+export function markerShape(i) {
+  const s = style(i);
+  return { path: paths[s.marker], open: s.open, stroked: ['plus', 'cross', 'star'].includes(s.marker) };
+}
 
 // The marker of a curve as a small picture.
 export function marker(i) {
-  const ns = 'http://www.w3.org/2000/svg';
-  const svg = document.createElementNS(ns, 'svg');
-  svg.setAttribute('viewBox', '-5 0 26 16');
-  svg.setAttribute('class', 'marker');
-  svg.setAttribute('aria-hidden', 'true');
-  const line = document.createElementNS(ns, 'path');
-  line.setAttribute('d', 'M-5 8h26');
-  line.setAttribute('stroke', colour(i));
-  line.setAttribute('stroke-width', '1.6');
-  line.setAttribute('stroke-dasharray', dash(i).join(' '));
-  const glyph = document.createElementNS(ns, 'path');
-  glyph.setAttribute('d', markerPath(i));
-  glyph.setAttribute('fill', colour(i));
-  svg.append(line, glyph);
-  return svg;
+  const ns = 'http://www.w3.org/2000/svg', m = markerShape(i);
+  const picture = document.createElementNS(ns, 'svg');
+  picture.setAttribute('viewBox', '-5 0 26 16');
+  picture.setAttribute('class', 'marker');
+  picture.setAttribute('aria-hidden', 'true');
+  const part = (attributes) => {
+    const e = document.createElementNS(ns, 'path');
+    for (const [k, v] of Object.entries(attributes)) e.setAttribute(k, v);
+    picture.append(e);
+  };
+  part({ d: 'M-5 8h26', stroke: colour(i), 'stroke-width': 1.6, 'stroke-dasharray': dash(i).join(' ') });
+  part({ d: m.path, fill: m.stroked ? 'none' : m.open ? 'var(--page)' : colour(i), stroke: colour(i), 'stroke-width': m.stroked ? 2 : 1.5 });
+  return picture;
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What computing an answer and putting it into words share.  Private to experiments/results. */
+#ifndef PERP_ANSWERS_PARTS_H
+#define PERP_ANSWERS_PARTS_H
+
+#include "experiments/answers/answers.h"
+
+struct answering {
+  const perp_ctx *ctx;
+  perp_results *r;
+  perp_question q; /* with what was left open */
+  perp_answer *a;
+  int metric, at, proxy;  /* in the table of the kind; -1 */
+  bool *in;               /* [cells] asked about */
+  int *who, *facet;       /* [cells] competitor, comparison; -1 */
+  int n_facets, *example; /* [n_facets] one of its cells */
+  int *facet_of;          /* [lines]; -1: all */
+  int left_out;           /* comparisons with one competitor only */
+  double least_floor, most_floor;
+  bool references_used; /* it is of two references that differ */
+  struct json_t *references;
+  const char *references_of; /* the folder that these are of */
+};
+
+/* A value of the metric that does not count as different from 0, for this cell. */
+double answers_floor(struct answering *w, int m, int cell);
+/* Is the parameter that of one of the keys? */
+bool answers_named(const perp_study_key *keys, int n, int param);
+/* The values of keys of a cell as the key of a table. */
+const char *answers_joined_keys(struct answering *w, const perp_study_key *keys, int n, int cell);
+/* Complete the question w->q, in this order: who competes, where the study does not say; tolerances as steps; and what is
+ * held apart though nobody said so.  O(parameters cells). */
+void answers_default_by(struct answering *w);
+void answers_join_tolerances(struct answering *w);
+void answers_hold_apart(struct answering *w);
+/* "rk4, post": the values of keys of a cell, for people. */
+const char *answers_label(struct answering *w, const perp_study_key *keys, int n, int cell);
+/* "12.3 us", "1.50e-08 m" */
+const char *answers_quantity(perp_pool *pool, double v, const char *unit);
+/* The value of one key: "15.625 ms", "rk4", "dopri5 (tol)" */
+const char *answers_value(struct answering *w, const perp_study_key *key, int cell);
+/* "time.cpu up to 1 ms", "err.tip.max down to 1e-3 m" */
+const char *answers_condition(struct answering *w, int m, double v, bool down);
+/* "in 1 ms", "to 0.001 m" */
+const char *answers_limit(struct answering *w, int m, double v, bool down);
+/* Words for what has been compared. */
+void answers_say(struct answering *w);
+void answers_say_claims(struct answering *w);
+
+#endif

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Answers in words and as JSON. */
+#include "experiments/answers/answers_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 6, LINES = 3, NAMES = 3 };
+
+/* ---- labels of comparisons ------------------------------------------------------------------------- */
+
+/* Is the key the same in all comparisons? */
+static bool constant(struct answering *w, const perp_study_key *key)
+{
+  const char *first = w->n_facets > 0 ? answers_value(w, key, w->example[0]) : "";
+  for (int f = 1; f < w->n_facets; f++)
+    if (strcmp(first, answers_value(w, key, w->example[f])) != 0) return false;
+  return true;
+}
+
+/* all: the keys that are the same in all comparisons, too */
+static const char *apart_label(struct answering *w, int cell, bool all)
+{
+  const char *label = "";
+  for (int k = 0; k < w->q.n_apart; k++) {
+    const char *text = answers_value(w, &w->q.apart[k], cell);
+    if (text[0] == '\0' || (!all && constant(w, &w->q.apart[k]))) continue;
+    label = perp_pool_printf(&w->r->pool, "%s%s%s %s", label, label[0] ? ", " : "",
+                             w->q.apart[k].text, text);
+  }
+  return label;
+}
+
+/* The one option in which plug-ins of one name differ: "boxes=10" of stack and stack:boxes=20, in place of their texts. */
+static const char *differing_options(struct answering *w, const perp_study_key *key, int cell)
+{
+  const perp_param *p = &w->r->study->kind->params[key->param];
+  const perp_study_key name = { .param = key->param, .name = true };
+  const char *own = w->r->plan.cells[cell].value[key->param], *label = "";
+  perp_ctx quiet = *w->ctx;
+  perp_spec spec;
+  int n = 0;
+  if (p->type != PERP_PARAM_PLUGIN || key->option != NULL) return NULL;
+  for (int f = 0; f < w->n_facets; f++)
+    if (strcmp(perp_study_key_text(w->ctx, w->r->study, &w->r->pool, &name, own),
+               perp_study_key_text(w->ctx, w->r->study, &w->r->pool, &name,
+                                   w->r->plan.cells[w->example[f]].value[key->param])) != 0)
+      return NULL;
+  if (perp_spec_parse(&quiet, p->plugin, own, &spec) != PERP_OK) return NULL;
+  for (const perp_opt *o = spec.d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    char text[64], other[64];
+    bool differs = false;
+    perp_option_text(w->ctx, p->plugin, own, o->key, text, sizeof text);
+    for (int f = 0; f < w->n_facets && !differs; f++) {
+      perp_option_text(w->ctx, p->plugin, w->r->plan.cells[w->example[f]].value[key->param], o->key,
+                       other, sizeof other);
+      differs = strcmp(text, other) != 0;
+    }
+    n += differs;
+    if (differs) label = perp_pool_printf(&w->r->pool, "%s=%s", o->key, text);
+  }
+  perp_spec_free(&spec);
+  return n == 1 ? label : NULL;
+}
+
+/* Without the keys that are the same everywhere. */
+static const char *brief_label(struct answering *w, int cell)
+{
+  const char *label = "";
+  for (int k = 0; k < w->q.n_apart; k++) {
+    const perp_study_key *key = &w->q.apart[k];
+    const char *text = answers_value(w, key, cell), *options = differing_options(w, key, cell);
+    if (text[0] == '\0' || constant(w, key)) continue;
+    if (options != NULL) text = options;
+    label = perp_pool_printf(&w->r->pool, "%s%s%s", label, label[0] ? ", " : "", text);
+  }
+  return label;
+}
+
+/* The names of the best of a line: "post and split"; of many the first. */
+static const char *names_of(struct answering *w, const perp_answer_line *line)
+{
+  const char *text = "";
+  int k = 0;
+  for (int i = 0; i < w->a->n_who; i++) {
+    if (!line->entry[i].best || k++ >= NAMES) continue;
+    const bool last = k == line->n_best;
+    text = perp_pool_printf(&w->r->pool, "%s%s%s", text,
+                            k == 1 ? ""
+                            : last ? " and "
+                                   : ", ",
+                            w->a->who[i]);
+  }
+  if (line->n_best > NAMES)
+    text = perp_pool_printf(&w->r->pool, "%s and %d others", text, line->n_best - NAMES);
+  return text;
+}
+
+/* "3.1e-05 m" of the best, or what bounds it. */
+static const char *value_text(struct answering *w, const perp_answer_line *line)
+{
+  const char *unit = line->cost ? w->a->cost_unit : w->a->unit;
+  for (int i = 0; i < w->a->n_who; i++) {
+    const perp_answer_entry *e = &line->entry[i];
+    if (!e->best || !e->floor) continue;
+    return perp_pool_printf(
+        &w->r->pool, "below %s",
+        answers_quantity(&w->r->pool, answers_floor(w, w->metric, e->cell), unit));
+  }
+  return answers_quantity(&w->r->pool, line->value, unit);
+}
+
+static const char *keys_text(struct answering *w, const perp_study_key *keys, int n)
+{
+  const char *text = "";
+  for (int k = 0; k < n; k++)
+    text = perp_pool_printf(&w->r->pool, "%s%s%s", text, k == 0 ? "" : ", ", keys[k].text);
+  return text;
+}
+
+/* ---- sentences ------------------------------------------------------------------------------------- */
+
+static void add(struct answering *w, const char **text, const char *more)
+{
+  *text = perp_pool_printf(&w->r->pool, "%s%s%s", *text, (*text)[0] ? " " : "", more);
+}
+
+static const char *where_text(struct answering *w, int i)
+{
+  const perp_answer_line *line = &w->a->line[i];
+  const int facet = w->facet_of[i];
+  const char *apart = facet < 0 ? "" : apart_label(w, w->example[facet], false);
+  return line->condition[0] == '\0' ? apart
+         : apart[0] == '\0'         ? line->condition
+                            : perp_pool_printf(&w->r->pool, "%s, %s", apart, line->condition);
+}
+
+static const char *say_line(struct answering *w, const perp_answer_line *line)
+{
+  const char *text = perp_pool_printf(&w->r->pool, "%s (%s", line->who, value_text(w, line));
+  if (line->second[0] == '\0') return perp_pool_printf(&w->r->pool, "%s)", text);
+  const double factor = line->cost || w->r->study->metric[w->metric].better < 0
+                            ? line->next / line->value
+                            : line->value / line->next;
+  const bool tells = isfinite(factor) && factor > 1 &&
+                     strncmp(value_text(w, line), "below", 5) != 0;
+  char number[32];
+  return tells ? perp_pool_printf(&w->r->pool, "%s; next %s, %s times)", text, line->second,
+                                  perp_number(factor, number))
+               : perp_pool_printf(&w->r->pool, "%s; next %s)", text, line->second);
+}
+
+/* How often each competitor is among the best, the most frequent first. */
+struct tally {
+  int who, n;
+};
+static int say_more(const void *a, const void *b)
+{
+  const struct tally *x = a, *y = b;
+  return x->n != y->n ? y->n - x->n : x->who - y->who;
+}
+
+static void say_many(struct answering *w)
+{
+  perp_answer *a = w->a;
+  struct tally *t = perp_pool_alloc(&w->r->pool, (size_t)a->n_who, sizeof *t);
+  int n = 0, ties = 0;
+  for (int k = 0; k < a->n_who; k++) t[k].who = k;
+  for (int i = 0; i < a->n_lines; i++) {
+    n += a->line[i].n_best > 0;
+    ties += a->line[i].n_best > 1;
+    for (int k = 0; k < a->n_who; k++) t[k].n += a->line[i].entry[k].best;
+  }
+  qsort(t, (size_t)a->n_who, sizeof *t, say_more);
+  int all = 0;
+  while (all < a->n_who && t[all].n == n) all++;
+  const char *text = "";
+  for (int k = 0; k < a->n_who && t[k].n > 0 && k < (all > 0 ? all : 4) && k < FEW; k++)
+    text = all > 0
+               ? perp_pool_printf(&w->r->pool, "%s%s%s", text,
+                                  k == 0         ? ""
+                                  : k == all - 1 ? " and "
+                                                 : ", ",
+                                  a->who[t[k].who])
+               : perp_pool_printf(
+                     &w->r->pool, "%s%s%s in %d%s", text, k == 0 ? "" : ", ", a->who[t[k].who],
+                     t[k].n, k > 0 ? "" : perp_pool_printf(&w->r->pool, " of %d comparisons", n));
+  if (all > FEW) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, all - FEW);
+  if (all > 0)
+    text = perp_pool_printf(
+        &w->r->pool, "%s %s in all %d comparisons", text,
+        all > 1 ? "are the best, without a difference that counts," : "is the best", n);
+  else
+    text = perp_pool_printf(&w->r->pool, "%s; no one is the best in all", text);
+  if (ties > 0 && all <= 1)
+    text = perp_pool_printf(&w->r->pool, "%s (ties, in %d, count for each)", text, ties);
+  add(w, &a->text, perp_pool_printf(&w->r->pool, "%s.", text));
+  for (int i = 0; i < a->n_lines && a->n_lines <= LINES; i++)
+    add(w, &a->text,
+        perp_pool_printf(&w->r->pool, "%s: %s.", where_text(w, i), say_line(w, &a->line[i])));
+}
+
+/* Who would be chosen by another figure, and what that costs. */
+static void say_proxy(struct answering *w)
+{
+  perp_results *r = w->r;
+  int facets = 0, wrong = 0;
+  double most = 0;
+  int worst = -1;
+  for (int f = 0; f < w->n_facets; f++) {
+    int by = -1, best = -1;
+    for (int i = 0; i < r->plan.n; i++) {
+      if (!w->in[i] || w->facet[i] != f || !perp_results_wins(r, i)) continue;
+      const double p = perp_results_value(r, i, w->proxy), v = perp_results_value(r, i, w->metric);
+      if (isnan(p) || isnan(v)) continue;
+      if (by < 0 || p < perp_results_value(r, by, w->proxy)) by = i;
+      if (best < 0 || v < perp_results_value(r, best, w->metric)) best = i;
+    }
+    if (best < 0) continue;
+    facets++;
+    /* of several that share the least, within what can be told, the one that is best by the metric */
+    const double least = perp_results_value(r, by, w->proxy) + answers_floor(w, w->proxy, by);
+    for (int i = 0; i < r->plan.n; i++)
+      if (w->in[i] && w->facet[i] == f && perp_results_wins(r, i) &&
+          perp_results_value(r, i, w->proxy) <= least &&
+          perp_results_value(r, i, w->metric) < perp_results_value(r, by, w->metric))
+        by = i;
+    const double factor = perp_results_value(r, by, w->metric) /
+                          fmax(perp_results_value(r, best, w->metric),
+                               answers_floor(w, w->metric, best));
+    wrong += factor > 1.01;
+    if (factor > most) {
+      most = factor;
+      worst = by;
+    }
+  }
+  char number[32];
+  if (facets == 0) return;
+  if (wrong == 0)
+    add(w, &w->a->text,
+        perp_pool_printf(&r->pool, "The least %s chooses the same in all %d.", w->q.proxy, facets));
+  else
+    add(w, &w->a->text,
+        perp_pool_printf(&r->pool,
+                         "Chosen by the least %s it is another one in %d of %d, whose %s is up to "
+                         "%s times the smallest (%s, %s).",
+                         w->q.proxy, wrong, facets, w->q.metric, perp_number(most, number),
+                         answers_label(w, w->q.by, w->q.n_by, worst),
+                         apart_label(w, worst, false)));
+}
+
+static const char *share_text(struct answering *w, const perp_answer_entry *e)
+{
+  const int suited = e->asked - e->unsuited;
+  const char *text = perp_pool_printf(&w->r->pool, "%.0f of %d", e->value, suited);
+  if (e->unsuited > 0)
+    text = perp_pool_printf(&w->r->pool, "%s that suit it, %d do not", text, e->unsuited);
+  if (e->proved > 0)
+    text = perp_pool_printf(&w->r->pool, "%s; %d of them proved to have no solution", text,
+                            e->proved);
+  return text;
+}
+
+static void say_most(struct answering *w)
+{
+  const perp_answer_line *all = &w->a->line[0];
+  const char *text = "", *whole = "";
+  struct tally *t = perp_pool_alloc(&w->r->pool, (size_t)w->a->n_who + 1, sizeof *t);
+  int k = 0, n = 0, first = -1;
+  for (int i = 0; i < w->a->n_who; i++) {
+    const perp_answer_entry *e = &all->entry[i];
+    if (e->best && first < 0) first = i;
+    if (e->cell < 0 || e->best || e->value == 0 || e->value < e->asked - e->unsuited) continue;
+    t[n++] = (struct tally){ i, (int)e->value };
+  }
+  if (n > 0) qsort(t, (size_t)n, sizeof *t, say_more);
+  for (int i = 0; i < n && i < NAMES; i++)
+    whole = perp_pool_printf(&w->r->pool, "%s%s%s (%d)", whole, i == 0 ? "" : ", ",
+                             w->a->who[t[i].who], t[i].n);
+  if (first < 0) {
+    w->a->text = "nobody solves any.";
+    return;
+  }
+  for (int i = 0; i < w->a->n_who; i++)
+    if (all->entry[i].best && k++ < NAMES)
+      text = perp_pool_printf(&w->r->pool, "%s%s%s", text,
+                              k == 1             ? ""
+                              : k == all->n_best ? " and "
+                                                 : ", ",
+                              w->a->who[i]);
+  if (k > NAMES) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, k - NAMES);
+  text = perp_pool_printf(&w->r->pool, "%s %s %s (%s%s).", text,
+                          k == 1 ? "answers" : "answer the same number,",
+                          k == 1 ? "the most" : "the most of all", k > 1 ? "each " : "",
+                          k > 1 ? perp_pool_printf(&w->r->pool, "%.0f", all->value)
+                                : share_text(w, &all->entry[first]));
+  if (all->second[0] != '\0')
+    text = perp_pool_printf(&w->r->pool, "%s Next: %s, %.0f.", text, all->second, all->next);
+  if (n > 0)
+    text = perp_pool_printf(
+        &w->r->pool, "%s Others are asked less than that, and answer all that suits them: %s%s.",
+        text, whole, n > NAMES ? perp_pool_printf(&w->r->pool, " and %d others", n - NAMES) : "");
+  w->a->text = text;
+}
+
+/* Of each competitor the exponent, or its range over the comparisons. */
+static void say_slopes(struct answering *w)
+{
+  enum { MOST = 24 };
+  const perp_answer *a = w->a;
+  const char *text = "";
+  int said = 0;
+  for (int k = 0; k < a->n_who; k++) {
+    double lo = HUGE_VAL, hi = -HUGE_VAL;
+    for (int i = 0; i < a->n_lines; i++) {
+      if (a->line[i].entry[k].cell < 0) continue;
+      lo = fmin(lo, a->line[i].entry[k].value);
+      hi = fmax(hi, a->line[i].entry[k].value);
+    }
+    if (hi < lo || said++ >= MOST) continue;
+    const bool one = hi - lo < 0.05;
+    text = one ? perp_pool_printf(&w->r->pool, "%s%s%s %.2f", text, said == 1 ? "" : ", ",
+                                  a->who[k], (lo + hi) / 2)
+               : perp_pool_printf(&w->r->pool, "%s%s%s %.2f to %.2f", text, said == 1 ? "" : ", ",
+                                  a->who[k], lo, hi);
+  }
+  if (said > MOST) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, said - MOST);
+  w->a->text = said == 0 ? "no three points make a line above what can be told."
+                         : perp_pool_printf(&w->r->pool, "%s.", text);
+}
+
+/* ---- notes ----------------------------------------------------------------------------------------- */
+
+/* The parameters that vary and are neither compared nor held apart: each competitor takes its best. */
+static const char *free_ones(struct answering *w)
+{
+  const char *text = "";
+  const perp_study *s = w->r->study;
+  for (int p = 0; p < s->n_params; p++) {
+    bool used = strcmp(s->kind->params[p].key, "seed") == 0, varies = false;
+    const char *first = NULL;
+    for (int k = 0; k < w->q.n_by; k++) used = used || w->q.by[k].param == p;
+    for (int k = 0; k < w->q.n_apart; k++) used = used || w->q.apart[k].param == p;
+    for (int i = 0; i < w->r->plan.n && !varies; i++) {
+      const char *v = w->r->plan.cells[i].value[p];
+      if (!w->in[i] || v[0] == '\0') continue;
+      varies = first != NULL && strcmp(first, v) != 0;
+      first = v;
+    }
+    if (!used && varies)
+      text = perp_pool_printf(&w->r->pool, "%s%s%s", text, text[0] ? ", " : "",
+                              s->kind->params[p].key);
+  }
+  return text;
+}
+
+static void say_notes(struct answering *w)
+{
+  perp_answer *a = w->a;
+  const perp_metric *table = w->r->study->metric;
+  if (w->q.assumed) add(w, &a->note, "The study names no answer, so this is assumed.");
+  const char *open = free_ones(w);
+  if (w->q.kind == PERP_ASK_BEST && open[0] != '\0')
+    add(w, &a->note, perp_pool_printf(&w->r->pool, "Each takes the %s that serves it best.", open));
+  bool floor = false, timing = w->metric >= 0 && table[w->metric].timing;
+  timing = w->q.kind == PERP_ASK_BEST && (timing || (w->at >= 0 && table[w->at].timing));
+  for (int i = 0; i < a->n_lines; i++)
+    for (int k = 0; k < a->n_who; k++)
+      floor = floor || (a->line[i].entry[k].best && a->line[i].entry[k].floor);
+  char lo[32], hi[32];
+  if (floor && w->references_used)
+    add(w, &a->note,
+        perp_pool_printf(
+            &w->r->pool, "Differences below %s%s%s, to which two references agree, are none.",
+            perp_number(w->least_floor, lo), w->most_floor > w->least_floor ? " to " : "",
+            w->most_floor > w->least_floor ? perp_number(w->most_floor, hi) : ""));
+  else if (floor)
+    add(w, &a->note,
+        perp_pool_printf(&w->r->pool, "Differences below %s are none: %s.",
+                         perp_number(w->most_floor, hi),
+                         w->q.floor > 0 ? "the study says so" : "rounding"));
+  if (timing)
+    add(w, &a->note,
+        "Times that differ by less than 5 % (20 % when measured once or twice), or by less than "
+        "they "
+        "scatter, are equal.");
+  if (w->left_out > 0)
+    add(w, &a->note,
+        perp_pool_printf(&w->r->pool, "%d comparison(s) with one competitor only are left out.",
+                         w->left_out));
+}
+
+/* ---- all ------------------------------------------------------------------------------------------- */
+
+static const char *asked_text(struct answering *w)
+{
+  const perp_study *s = w->r->study;
+  perp_answer *a = w->a;
+  const char *text = "";
+  if (w->q.kind == PERP_ASK_BEST) {
+    text = perp_pool_printf(&w->r->pool, "%s %s",
+                            s->metric[w->metric].better > 0 ? "Largest" : "Smallest", w->q.metric);
+    if (w->at >= 0) text = perp_pool_printf(&w->r->pool, "%s at equal %s", text, w->q.at);
+  } else if (w->q.kind == PERP_ASK_MOST) {
+    text = s->kind->runs ? "Most runs whose problems are all solved"
+                         : "Most problems solved, or proved to have no solution";
+  } else {
+    text = perp_pool_printf(&w->r->pool, "Exponent of %s over %s", w->q.metric,
+                            w->q.over_metric != NULL ? w->q.over_metric : w->q.over.text);
+  }
+  if (a->by[0] != '\0') text = perp_pool_printf(&w->r->pool, "%s, by %s", text, a->by);
+  if (a->apart_by[0] != '\0')
+    text = perp_pool_printf(&w->r->pool, "%s, for each %s", text, a->apart_by);
+  if (w->q.where_text != NULL)
+    text = perp_pool_printf(&w->r->pool, "%s, where %s", text, w->q.where_text);
+  return text;
+}
+
+void answers_say(struct answering *w)
+{
+  perp_answer *a = w->a;
+  if (w->metric >= 0) a->unit = w->r->study->metric[w->metric].unit;
+  if (w->q.kind != PERP_ASK_BEST) a->unit = "";
+  if (w->at >= 0) a->cost_unit = w->r->study->metric[w->at].unit;
+  a->by = keys_text(w, w->q.by, w->q.n_by);
+  a->apart_by = keys_text(w, w->q.apart, w->q.n_apart);
+  a->asked = asked_text(w);
+  for (int i = 0; i < a->n_lines; i++) {
+    perp_answer_line *line = &a->line[i];
+    if (w->facet_of[i] >= 0) {
+      line->apart = apart_label(w, w->example[w->facet_of[i]], true);
+      line->brief = brief_label(w, w->example[w->facet_of[i]]);
+    } else {
+      line->brief = "all";
+    }
+    line->who = names_of(w, line);
+  }
+  if (a->n_lines == 0)
+    a->text = w->q.kind == PERP_ASK_BEST ? "no two can be compared: none that may win has figures."
+                                         : "there is nothing to count.";
+  else if (w->q.kind == PERP_ASK_MOST)
+    say_most(w);
+  else if (w->q.kind == PERP_ASK_SLOPE)
+    say_slopes(w);
+  else if (a->n_lines == 1)
+    a->text = perp_pool_printf(&w->r->pool, "%s.", say_line(w, &a->line[0]));
+  else
+    say_many(w);
+  if (w->proxy >= 0) say_proxy(w);
+  say_notes(w);
+}
+
+void answers_say_claims(struct answering *w)
+{
+  const int n = w->r->study->n_claims;
+  const perp_claim_result *c = perp_results_claims(w->ctx, w->r);
+  int count[3] = { 0 };
+  for (int i = 0; i < n; i++) count[c[i].verdict]++;
+  w->a->asked = "Claims of the study";
+  w->a->text = count[PERP_CLAIM_PROVED] == n
+                   ? perp_pool_printf(&w->r->pool,
+                                      n == 1 ? "the one claim is proved." : "all %d are proved.", n)
+                   : perp_pool_printf(&w->r->pool, "%d of %d are proved, %d refuted, %d undecided.",
+                                      count[PERP_CLAIM_PROVED], n, count[PERP_CLAIM_REFUTED],
+                                      count[PERP_CLAIM_UNDECIDED]);
+  for (int i = 0; i < n; i++)
+    if (c[i].verdict != PERP_CLAIM_PROVED)
+      add(w, &w->a->text,
+          perp_pool_printf(&w->r->pool, "%s: %s.",
+                           c[i].verdict == PERP_CLAIM_REFUTED ? "Refuted" : "Undecided",
+                           c[i].claim->text));
+}
+
+const char *perp_results_left_out(perp_results *r)
+{
+  const perp_study *s = r->study;
+  const int m = perp_results_metric(r, s->metrics.primary);
+  int whole = 0, without = 0;
+  perp_names scenes = { 0 };
+  const int scene = perp_kind_param(s->kind, "scene");
+  const char *names = "";
+  for (int i = 0; i < r->plan.n; i++) {
+    if (!perp_cell_whole(r->record[i].status)) continue;
+    whole++;
+    if (!isnan(perp_results_value(r, i, m))) continue;
+    without++;
+    const int known = scenes.n;
+    if (scene >= 0 &&
+        perp_names_index(&r->pool, &scenes, r->plan.cells[i].value[scene], -1) == known &&
+        known < NAMES)
+      names = perp_pool_printf(&r->pool, "%s%s%s", names, known == 0 ? ": " : ", ",
+                               scenes.text[known]);
+  }
+  if (without == 0) return "";
+  if (!s->kind->runs && scene < 0) names = ""; /* proofs have no residual */
+  if (scenes.n > NAMES)
+    names = perp_pool_printf(&r->pool, "%s and %d other scenes", names, scenes.n - NAMES);
+  return perp_pool_printf(&r->pool, "%d of the %d cells that reached their end have no %s%s.",
+                          without, whole, s->metrics.primary, names);
+}
+
+const char *perp_answer_entry_text(perp_pool *pool, const perp_answer *a,
+                                   const perp_answer_entry *e)
+{
+  char number[32];
+  if (e->cell < 0 && !isnan(e->stands))
+    return perp_pool_printf(pool, "(%s)", perp_number(e->stands, number));
+  if (e->cell < 0 || isnan(e->value)) return e->why[0] != '\0' ? e->why : "-";
+  if (a->question->kind == PERP_ASK_MOST)
+    return e->asked == e->unsuited
+               ? "unsuited"
+               : perp_pool_printf(pool, "%.0f/%d", e->value, e->asked - e->unsuited);
+  if (a->question->kind == PERP_ASK_SLOPE) return perp_pool_printf(pool, "%.2f", e->value);
+  return perp_pool_strdup(pool, perp_number(e->value, number));
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* derived/: answers (answers.h) and tidy tables for other programs, regenerated from the journal, never edited.
+ *
+ * One row a planned cell, sorted by id; numbers as %.17g, not measured = empty field, infinities inf and
+ * -inf.  cells.csv holds results only, so that the same results give the same bytes; what differs from
+ * run to run is in timing.csv under the same key. */
+#include "experiments/answers/answers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One more field of a row. */
+static void csv_text(FILE *f, const char *s)
+{
+  bool quoted = strpbrk(s, ",\"\r\n") != NULL;
+  fputs(quoted ? ",\"" : ",", f);
+  for (; *s != '\0'; s++) {
+    if (*s == '"') putc('"', f);
+    putc(*s, f);
+  }
+  if (quoted) putc('"', f);
+}
+
+static void csv_real(FILE *f, double v)
+{
+  if (isnan(v))
+    putc(',', f);
+  else if (isinf(v))
+    fputs(v > 0 ? ",inf" : ",-inf", f);
+  else
+    fprintf(f, ",%.17g", v);
+}
+
+static void derive_schema(perp_json *j, const char *name, const char *type, const char *unit,
+                          const char *meaning, int better)
+{
+  perp_json_members(j, "{ name %s, type %s, unit %s, meaning %s", name, type, unit, meaning);
+  if (better != 0) perp_json_text(j, "better", better < 0 ? "less" : "more");
+  perp_json_close(j, '}');
+}
+
+struct tables {
+  const perp_ctx *ctx;
+  perp_results *r;
+  const int *order;       /* cells by id */
+  perp_names parts;       /* names and options of plug-ins */
+  int n_metrics, *metric; /* those of cells.csv */
+};
+
+static int *sorted_cells(perp_results *r)
+{
+  int n = r->plan.n, *order = perp_pool_alloc(&r->pool, (size_t)n, sizeof *order);
+  /* the ids are fixed-width hexadecimal: sort (id, index) pairs as texts */
+  char(*key)[28] = perp_pool_alloc(&r->pool, (size_t)n, sizeof *key);
+  for (int i = 0; i < n; i++) snprintf(key[i], sizeof key[i], "%s%011d", r->plan.cells[i].id, i);
+  qsort(key, (size_t)n, sizeof *key, (int (*)(const void *, const void *))strcmp);
+  for (int i = 0; i < n; i++) order[i] = atoi(key[i] + 16);
+  return order;
+}
+
+/* The recorded metrics, or all that some cell has. */
+static int *chosen_metrics(perp_results *r, int *n)
+{
+  const perp_study *s = r->study;
+  int *list = perp_pool_alloc(&r->pool, (size_t)s->n_metrics, sizeof *list);
+  *n = 0;
+  for (int k = 0; k < s->metrics.n_record; k++) {
+    int m = perp_results_metric(r, s->metrics.record[k]);
+    if (!s->metric[m].timing) list[(*n)++] = m;
+  }
+  if (s->metrics.n_record > 0) return list;
+  for (int m = 0; m < s->n_metrics; m++) {
+    bool any = false;
+    for (int i = 0; i < r->plan.n && !any; i++) any = !isnan(r->record[i].value[m]);
+    if (any && !s->metric[m].timing) list[(*n)++] = m;
+  }
+  return list;
+}
+
+static void derive_write_cells(const struct tables *t, FILE *f)
+{
+  const perp_results *r = t->r;
+  const perp_study *s = r->study;
+  fputs("cell,status,cause,reason,problems,unsolved,share,swept,partial,reached", f);
+  for (int p = 0; p < s->n_params; p++) fprintf(f, ",%s", s->kind->params[p].key);
+  for (int o = 0; o < t->parts.n; o++) fprintf(f, ",%s", t->parts.text[o]);
+  for (int k = 0; k < t->n_metrics; k++) fprintf(f, ",%s", s->metric[t->metric[k]].name);
+  putc('\n', f);
+  for (int row = 0; row < r->plan.n; row++) {
+    int i = t->order[row];
+    const perp_record *rec = &r->record[i];
+    fprintf(f, "%s,%s", r->plan.cells[i].id, perp_cell_status_names[rec->status]);
+    csv_text(f, rec->cause);
+    csv_text(f, rec->reason);
+    csv_real(f, rec->problems);
+    csv_real(f, rec->unsolved);
+    csv_real(f, perp_record_share(rec));
+    csv_real(f, rec->swept);
+    fprintf(f, ",%d", rec->partial);
+    csv_real(f, rec->reached);
+    for (int p = 0; p < s->n_params; p++) csv_text(f, r->plan.cells[i].value[p]);
+    for (int o = 0; o < t->parts.n; o++) {
+      char buf[PERP_TEXT_MAX + 2];
+      perp_results_part(t->ctx, r, i, t->parts.text[o], buf, sizeof buf);
+      csv_text(f, buf);
+    }
+    for (int k = 0; k < t->n_metrics; k++) csv_real(f, rec->value[t->metric[k]]);
+    putc('\n', f);
+  }
+}
+
+static void write_cells_schema(const struct tables *t, FILE *f)
+{
+  const perp_study *s = t->r->study;
+  perp_json j = { .out = f, .indent = true };
+  perp_json_open(&j, NULL, '[');
+  derive_schema(&j, "cell", "text", "",
+                "id of the cell: hash of its parameters; key of every table", 0);
+  derive_schema(
+      &j, "status", "text", "",
+      s->kind->runs
+          ? "ok: the end was reached and every problem solved by the solver that was named; "
+            "unsolved: the end was reached without that; fixed-work: with the sweeps asked for; "
+            "unsuited: outside of what the method serves; diverged, maxiter, timeout, oom, crash, "
+            "setup-failed, skipped; planned = not run yet"
+          : "ok: solved, or proved to have no solution (reason infeasible); fixed-work: the "
+            "sweeps asked for; unsuited: outside of what the solver serves; unsolved, maxiter, "
+            "timeout, oom, crash, setup-failed, skipped; "
+            "planned = not run yet",
+      0);
+  derive_schema(&j, "cause", "text", "", "why it failed or was skipped", 0);
+  derive_schema(&j, "reason", "text", "", "why the cell ended", 0);
+  derive_schema(&j, "problems", "number", "",
+                "problems that the run met; empty: none, or not recorded", 0);
+  derive_schema(&j, "unsolved", "number", "", "of these, left unsolved", -1);
+  derive_schema(&j, "share", "number", "", "unsolved / problems", -1);
+  derive_schema(&j, "swept", "number", "",
+                "of these, left above the tolerance by the number of sweeps that was asked for", 0);
+  derive_schema(&j, "partial", "number", "",
+                "1: the run was cut short, the figures are those up to `reached`", 0);
+  derive_schema(&j, "reached", "number", "s", "simulated time that the run reached", 0);
+  for (int p = 0; p < s->n_params; p++) {
+    const perp_param *q = &s->kind->params[p];
+    bool number = q->type == PERP_PARAM_REAL || q->type == PERP_PARAM_INT;
+    derive_schema(&j, q->key, number ? "number" : "text", number && q->unit != NULL ? q->unit : "",
+                  q->help, 0);
+  }
+  for (int o = 0; o < t->parts.n; o++)
+    derive_schema(&j, t->parts.text[o], "text", "",
+                  strstr(t->parts.text[o], ".name") != NULL
+                      ? "the same without options"
+                      : "an option that a value of the grid names, empty where there is none",
+                  0);
+  for (int k = 0; k < t->n_metrics; k++) {
+    const perp_metric *m = &s->metric[t->metric[k]];
+    derive_schema(&j, m->name, "number", m->unit, m->meaning, m->better);
+  }
+  perp_json_close(&j, ']');
+}
+
+static const char *const statistics[] = { "min", "q1", "median", "q3", "max", "sd" };
+
+static void write_timing(const struct tables *t, FILE *f)
+{
+  const perp_results *r = t->r;
+  const perp_metric *metrics = r->study->metric;
+  fputs("cell,rounds,noisy,cpu_s,wall_s", f);
+  for (int m = 0; m < r->study->n_metrics; m++)
+    for (int k = 0; metrics[m].timing && k < 6; k++)
+      fprintf(f, ",%s.%s", metrics[m].name, statistics[k]);
+  putc('\n', f);
+  for (int row = 0; row < r->plan.n; row++) {
+    int i = t->order[row];
+    const perp_record *rec = &r->record[i];
+    fprintf(f, "%s,%d,%d", r->plan.cells[i].id, rec->rounds, rec->noisy);
+    csv_real(f, rec->attempt > 0 ? rec->cpu_s : (double)NAN);
+    csv_real(f, rec->attempt > 0 ? rec->wall_s : (double)NAN);
+    for (int m = 0; m < r->study->n_metrics; m++) {
+      if (!metrics[m].timing) continue;
+      perp_quartiles q = perp_results_timing(r, i, m);
+      const double v[] = { q.min, q.q1, q.median, q.q3, q.max, q.sd };
+      for (int k = 0; k < 6; k++) csv_real(f, v[k]);
+    }
+    putc('\n', f);
+  }
+}
+
+static void write_timing_schema(const struct tables *t, FILE *f)
+{
+  const perp_metric *metrics = t->r->study->metric;
+  perp_json j = { .out = f, .indent = true };
+  perp_json_open(&j, NULL, '[');
+  derive_schema(&j, "cell", "text", "", "id of the cell, as in cells.csv", 0);
+  derive_schema(&j, "rounds", "number", "", "timing rounds; 0: the times are of the first run", 0);
+  derive_schema(&j, "noisy", "number", "", "rounds with wall time / CPU time > 1.05", -1);
+  derive_schema(&j, "cpu_s", "number", "s", "thread-CPU time of the run that made the results", 0);
+  derive_schema(&j, "wall_s", "number", "s", "wall time of that run", 0);
+  for (int m = 0; m < t->r->study->n_metrics; m++)
+    for (int k = 0; metrics[m].timing && k < 6; k++) {
+      char name[80], meaning[200];
+      snprintf(name, sizeof name, "%s.%s", metrics[m].name, statistics[k]);
+      snprintf(meaning, sizeof meaning, "%s: %s over the rounds", metrics[m].meaning,
+               statistics[k]);
+      derive_schema(&j, name, "number", metrics[m].unit, meaning, k < 5 ? metrics[m].better : 0);
+    }
+  perp_json_close(&j, ']');
+}
+
+/* The answers, as the terminal and the page have them. */
+static void derive_write_answers(const struct tables *t, FILE *f)
+{
+  perp_json j = { .out = f, .indent = true };
+  perp_answers_json(t->ctx, t->r, &j);
+}
+
+perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
+{
+  static const struct {
+    const char *name;
+    void (*write)(const struct tables *t, FILE *f);
+  } files[] = { { "cells.csv", derive_write_cells },
+                { "cells.schema.json", write_cells_schema },
+                { "answers.json", derive_write_answers },
+                { "timing.csv", write_timing },
+                { "timing.schema.json", write_timing_schema } };
+  perp_status status = perp_make_part(ctx, r->dir, "derived");
+  struct tables t = { .ctx = ctx, .r = r, .order = sorted_cells(r) };
+  t.parts = perp_results_part_columns(r);
+  t.metric = chosen_metrics(r, &t.n_metrics);
+  for (size_t i = 0; i < sizeof files / sizeof *files && status == PERP_OK; i++) {
+    perp_out o;
+    status = perp_out_open(ctx, perp_pool_printf(&r->pool, "%s/derived/%s", r->dir, files[i].name),
+                           &o);
+    if (status == PERP_OK) {
+      files[i].write(&t, o.f);
+      status = perp_out_close(ctx, &o, true);
+    }
+  }
+  return status;
+}

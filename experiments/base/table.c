@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables and running text for a terminal. */
+#include "experiments/base/util.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static char *printed(const char *fmt, va_list ap)
+{
+  perp_text t = { 0 };
+  perp_text_vadd(&t, fmt, ap);
+  return t.s != NULL ? t.s : perp_xstrdup("");
+}
+
+void perp_table_init(perp_table *t, const char *align)
+{
+  *t = (perp_table){ .columns = (int)strlen(align) };
+  if (t->columns > PERP_TABLE_COLUMNS) t->columns = PERP_TABLE_COLUMNS;
+  for (int c = 0; c < t->columns; c++) t->right[c] = align[c] == 'r';
+}
+
+void perp_table_put(perp_table *t, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  t->cell = perp_xrealloc(t->cell, (size_t)t->n + 1, sizeof *t->cell);
+  t->cell[t->n++] = printed(fmt, ap);
+  va_end(ap);
+}
+
+void perp_table_row(perp_table *t, const char *const *text)
+{
+  for (int c = 0; c < t->columns; c++) perp_table_put(t, "%s", text[c] != NULL ? text[c] : "");
+}
+
+/* Columns of a terminal that a UTF-8 text takes (one each; no combining marks in our texts). */
+static int width_of(const char *s)
+{
+  int n = 0;
+  for (; *s != '\0'; s++) n += ((unsigned char)*s & 0xc0) != 0x80;
+  return n;
+}
+
+/* The same text as far as both go. */
+static int common_start(const char *a, const char *b)
+{
+  int n = 0;
+  while (a[n] != '\0' && a[n] == b[n]) n++;
+  while (n > 0 && ((unsigned char)a[n] & 0xc0) == 0x80) n--; /* whole characters */
+  return n;
+}
+
+/* The first `columns` columns of a text, in bytes. */
+static int bytes_of(const char *s, int columns)
+{
+  int i = 0;
+  for (int n = 0; s[i] != '\0'; i++) {
+    n += ((unsigned char)s[i] & 0xc0) != 0x80;
+    if (n > columns) break;
+  }
+  return i;
+}
+
+/* What of a long text stays behind its beginning. */
+enum keep { KEEP_END, KEEP_DIFFERENCE };
+
+/* A text in `width` columns: what it shares with others of its column is left out behind its beginning.  shared: bytes that
+ * it has in common with another one at its start.  What differs is kept from the word on in which it does. */
+static char *shortened(const char *s, int shared, int width, enum keep keep)
+{
+  const int dots = 2, room = width - dots, least = room / 2 < 5 ? room / 2 : 5;
+  if (width_of(s) <= width) return perp_xstrdup(s);
+  int from = shared;
+  while (from > 0 && strchr(":,= ", s[from - 1]) == NULL) from--;
+  if (shared < least) from = 0;
+  int tail = from == 0 ? 0 : width_of(s + from);
+  if (tail > room - least) {
+    tail = room - least;
+    if (keep == KEEP_END) /* its last letters */
+      from = bytes_of(s, width_of(s) - tail);
+  }
+  return perp_xprintf("%.*s..%.*s", bytes_of(s, room - tail), s, bytes_of(s + from, tail),
+                      s + from);
+}
+
+/* Bytes that the text in a cell shares with the nearest other one of its column. */
+static int shared_start(const perp_table *t, int cell)
+{
+  int most = 0;
+  for (int i = cell % t->columns + t->columns; i < t->n; i += t->columns) {
+    const int n = strcmp(t->cell[i], t->cell[cell]) != 0 ? common_start(t->cell[i], t->cell[cell])
+                                                         : 0;
+    if (n > most) most = n;
+  }
+  return most;
+}
+
+/* Are all different texts of a column still different in this width? */
+static bool told_apart(const perp_table *t, int column, int width, enum keep keep)
+{
+  const int rows = t->n / t->columns;
+  char **text = perp_xalloc((size_t)rows + 1, sizeof *text);
+  bool apart = true;
+  for (int k = 1; k < rows; k++) {
+    const int cell = k * t->columns + column;
+    text[k] = shortened(t->cell[cell], shared_start(t, cell), width, keep);
+    for (int i = 1; i < k && apart; i++)
+      apart = strcmp(text[i], text[k]) != 0 ||
+              strcmp(t->cell[i * t->columns + column], t->cell[cell]) == 0;
+  }
+  for (int k = 1; k < rows; k++) free(text[k]);
+  free(text);
+  return apart;
+}
+
+int perp_width(FILE *out)
+{
+  enum { LEAST = 40, MOST = 400 };
+  struct winsize size;
+  int width = 0;
+  const int before = errno; /* to ask is no error of whoever prints */
+  const int fd = fileno(out);
+  if (fd >= 0 && isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0) width = size.ws_col;
+  errno = before;
+  const char *columns = getenv("COLUMNS");
+  if (width == 0 && columns != NULL) width = atoi(columns);
+  if (width == 0) width = PERP_TABLE_WIDTH;
+  return width < LEAST ? LEAST : width > MOST ? MOST : width;
+}
+
+/* ---- shorter words --------------------------------------------------------------------------- */
+
+enum { LEAST_WORD = 5 };
+
+/* The text with no word, a run of letters, of more than `limit` letters: what is longer keeps its beginning and gets a
+ * point. */
+static char *abbreviated(const char *s, int limit)
+{
+  perp_text t = { 0 };
+  perp_text_put(&t, "", 0);
+  while (*s != '\0') {
+    int n = 0;
+    while (isalpha((unsigned char)s[n])) n++;
+    if (n > limit)
+      perp_text_add(&t, "%.*s.", limit - 1, s);
+    else
+      perp_text_put(&t, s, (size_t)(n > 0 ? n : 1));
+    s += n > 0 ? n : 1;
+  }
+  return t.s;
+}
+
+/* Its column with such words; false, and nothing changed: they could not be told apart. */
+static bool table_abbreviate(perp_table *t, const perp_table *whole, int column, int limit)
+{
+  const int rows = t->n / t->columns;
+  perp_table tried = { .columns = 1, .n = rows };
+  tried.cell = perp_xalloc((size_t)rows, sizeof *tried.cell);
+  for (int k = 0; k < rows; k++)
+    tried.cell[k] = abbreviated(whole->cell[k * t->columns + column], limit);
+  bool apart = true;
+  for (int k = 1; k < rows; k++)
+    for (int i = 1; i < k && apart; i++)
+      apart = strcmp(tried.cell[i], tried.cell[k]) != 0 ||
+              strcmp(whole->cell[i * t->columns + column], whole->cell[k * t->columns + column]) ==
+                  0;
+  for (int k = 0; k < rows; k++) {
+    char **cell = &t->cell[k * t->columns + column], *other = *cell;
+    if (apart) *cell = tried.cell[k];
+    free(apart ? other : tried.cell[k]);
+  }
+  free(tried.cell);
+  return apart;
+}
+
+static int column_width(const perp_table *t, int column)
+{
+  int width = 0;
+  for (int i = column; i < t->n; i += t->columns) {
+    const int w = width_of(t->cell[i]);
+    width = w > width ? w : width;
+  }
+  return width;
+}
+
+static int table_width(const perp_table *t)
+{
+  int total = 2 * (t->columns - 1);
+  for (int c = 0; c < t->columns; c++) total += column_width(t, c);
+  return total;
+}
+
+/* Shorter words, the widest column first, until the table fits or no column can do with shorter ones. */
+static void table_words(perp_table *t, const perp_table *whole, int most)
+{
+  int limit[PERP_TABLE_COLUMNS];
+  for (int c = 0; c < t->columns; c++) limit[c] = t->right[c] ? 0 : column_width(t, c);
+  while (table_width(t) > most) {
+    int widest = -1;
+    for (int c = 0; c < t->columns; c++)
+      if (limit[c] >= LEAST_WORD && (widest < 0 || column_width(t, c) > column_width(t, widest)))
+        widest = c;
+    if (widest < 0) return;
+    if (!table_abbreviate(t, whole, widest, limit[widest]--)) limit[widest] = 0;
+  }
+}
+
+/* ---- rows that share their first columns ----------------------------------------------------- */
+
+static bool table_same(const perp_table *t, int a, int b, int columns)
+{
+  for (int c = 0; c < columns; c++)
+    if (strcmp(t->cell[a * t->columns + c], t->cell[b * t->columns + c]) != 0) return false;
+  return true;
+}
+
+/* The rows below the head so that those with the same first columns stand together, in the order in which such groups begin;
+ * their number. */
+static int table_groups(const perp_table *t, int fold, int *order)
+{
+  const int rows = t->n / t->columns;
+  bool *taken = perp_xalloc((size_t)rows + 1, sizeof *taken);
+  int groups = 0, n = 0;
+  for (int a = 1; a < rows; a++) {
+    if (taken[a]) continue;
+    groups++;
+    for (int b = a; b < rows; b++)
+      if (!taken[b] && table_same(t, a, b, fold)) {
+        order[n++] = b;
+        taken[b] = true;
+      }
+  }
+  free(taken);
+  return groups;
+}
+
+static void print_shared(const perp_table *t, int row, int fold, FILE *out)
+{
+  perp_text line = { 0 };
+  for (int c = 0; c < fold; c++)
+    perp_text_add(&line, "%s%s", c > 0 ? ", " : "", t->cell[row * t->columns + c]);
+  perp_wrap(out, 0, line.s);
+  perp_text_free(&line);
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+/* The widths of the columns, shortened until the table fits where texts allow it. */
+static void table_widths(const perp_table *t, int most, int *width, enum keep *keep)
+{
+  int total = 2 * (t->columns - 1);
+  bool fixed[PERP_TABLE_COLUMNS] = { false };
+  for (int c = 0; c < t->columns; c++) total += width[c] = column_width(t, c);
+  while (total > most) {
+    int widest = -1;
+    for (int c = 0; c < t->columns; c++)
+      if (!fixed[c] && !t->right[c] && width[c] > 6 && (widest < 0 || width[c] > width[widest]))
+        widest = c;
+    if (widest < 0) break;
+    keep[widest] = KEEP_END;
+    if (!told_apart(t, widest, width[widest] - 1, KEEP_END)) keep[widest] = KEEP_DIFFERENCE;
+    if (keep[widest] == KEEP_DIFFERENCE &&
+        !told_apart(t, widest, width[widest] - 1, KEEP_DIFFERENCE)) {
+      fixed[widest] = true;
+      keep[widest] = told_apart(t, widest, width[widest], KEEP_END) ? KEEP_END : KEEP_DIFFERENCE;
+      continue;
+    }
+    width[widest]--;
+    total--;
+  }
+}
+
+/* A line without the blanks at its end. */
+static void print_line(perp_text *line, FILE *out)
+{
+  while (line->n > 0 && line->s[line->n - 1] == ' ') line->s[--line->n] = '\0';
+  fprintf(out, "%s\n", line->s);
+  line->n = 0;
+}
+
+/* Row by row; before row k come the lines that it shares with others.  whole: with the columns that became lines. */
+static void table_rows(const perp_table *t, const perp_table *whole, const int *order, int fold,
+                       int most, FILE *out)
+{
+  int width[PERP_TABLE_COLUMNS] = { 0 };
+  enum keep keep[PERP_TABLE_COLUMNS] = { KEEP_END };
+  const int indent = fold > 0 ? 2 : 0;
+  table_widths(t, most, width, keep);
+  perp_text line = { 0 };
+  for (int row = 0; row < t->n / t->columns; row++) {
+    if (fold > 0 && (row < 2 || !table_same(whole, order[row], order[row - 1], fold)))
+      print_shared(whole, order[row], fold, out);
+    perp_text_add(&line, "%*s", indent, "");
+    for (int c = 0; c < t->columns; c++) {
+      const int i = row * t->columns + c;
+      char *s = shortened(t->cell[i], row == 0 ? 0 : shared_start(t, i), width[c], keep[c]);
+      const int w = width_of(s), pad = width[c] > w ? width[c] - w : 0;
+      perp_text_add(&line, "%*s%s%*s", t->right[c] ? pad : 0, "", s,
+                    (t->right[c] ? 0 : pad) + (c + 1 < t->columns ? 2 : 0), "");
+      free(s);
+    }
+    print_line(&line, out);
+    if (row > 0) continue;
+    perp_text_add(&line, "%*s", indent, ""); /* a line below the head */
+    for (int c = 0; c < t->columns; c++) {
+      for (int dash = 0; dash < width[c]; dash++) perp_text_put(&line, "-", 1);
+      if (c + 1 < t->columns) perp_text_put(&line, "  ", 2);
+    }
+    print_line(&line, out);
+  }
+  perp_text_free(&line);
+}
+
+/* The columns from `fold` to before `columns`, rows in another order. */
+static perp_table table_part(const perp_table *t, const int *order, int fold, int columns)
+{
+  perp_table part = { .columns = columns - fold };
+  const int rows = t->n / t->columns;
+  memcpy(part.right, t->right + fold, (size_t)part.columns * sizeof *part.right);
+  part.cell = perp_xalloc((size_t)(rows * part.columns) + 1, sizeof *part.cell);
+  for (int row = 0; row < rows; row++)
+    for (int c = fold; c < columns; c++)
+      part.cell[part.n++] = perp_xstrdup(t->cell[order[row] * t->columns + c]);
+  return part;
+}
+
+/* How hard it is tried to make a table fit, from the best to read on. */
+enum effort { WORDS = 1, ALONE = 2, DROP = 4, CUT = 8 };
+
+/* With so many of the first columns as lines (ALONE: also where few rows share one), with shorter WORDS, without the last
+ * columns (DROP), with texts CUT.
+ * False, and nothing printed: it does not fit. */
+static bool table_try(const perp_table *t, int fold, unsigned effort, FILE *out)
+{
+  const int rows = t->n / t->columns, most = perp_width(out) - (fold > 0 ? 2 : 0);
+  int *order = perp_xalloc((size_t)rows, sizeof *order); /* order[0]: the head */
+  for (int row = 1; row < rows; row++) order[row] = row;
+  bool good = fold == 0 || 3 * table_groups(t, fold, order + 1) <= 2 * (rows - 1) ||
+              (effort & ALONE) != 0;
+  if (good) {
+    const int columns = t->columns - ((effort & DROP) != 0 ? t->spare : 0);
+    perp_table whole = table_part(t, order, fold, columns),
+               part = table_part(t, order, fold, columns);
+    if ((effort & WORDS) != 0) table_words(&part, &whole, most);
+    good = (effort & CUT) != 0 || table_width(&part) <= most;
+    if (good) table_rows(&part, t, order, fold, most, out);
+    perp_table_free(&part);
+    perp_table_free(&whole);
+  }
+  free(order);
+  return good;
+}
+
+bool perp_table_print(const perp_table *t, FILE *out)
+{
+  static const unsigned efforts[] = {
+    0, WORDS, ALONE, ALONE | WORDS, DROP | ALONE, DROP | ALONE | WORDS
+  };
+  if (t->n == 0) return true;
+  for (size_t e = 0; e < sizeof efforts / sizeof *efforts; e++)
+    for (int fold = 0; fold <= t->fold; fold++)
+      if (table_try(t, fold, efforts[e], out)) return t->spare == 0 || (efforts[e] & DROP) == 0;
+  for (int fold = t->fold; fold >= 0; fold--)
+    if (table_try(t, fold, WORDS | DROP | CUT, out)) break;
+  return t->spare == 0;
+}
+
+void perp_table_free(perp_table *t)
+{
+  for (int i = 0; i < t->n; i++) free(t->cell[i]);
+  free(t->cell);
+  *t = (perp_table){ 0 };
+}
+
+/* column: where the line stands, 0: it is empty; up to the indent there is no word yet */
+static void wrap_from(FILE *out, int column, int indent, const char *text)
+{
+  const int width = perp_width(out);
+  while (*text != '\0') {
+    while (*text == ' ') text++;
+    size_t n = strcspn(text, " \n");
+    if (n > 0) {
+      char word[512];
+      snprintf(word, sizeof word, "%.*s", (int)n, text);
+      int w = width_of(word);
+      if (column > indent && column + 1 + w > width) {
+        putc('\n', out);
+        column = 0;
+      }
+      if (column == 0)
+        column = fprintf(out, "%*s", indent, "");
+      else if (column > indent)
+        column += fprintf(out, " ");
+      fputs(word, out);
+      column += w;
+      text += n;
+    }
+    if (*text == '\n') {
+      putc('\n', out);
+      column = 0;
+      text++;
+    }
+  }
+  if (column > 0) putc('\n', out);
+}
+
+void perp_wrap(FILE *out, int indent, const char *text)
+{
+  wrap_from(out, 0, indent, text);
+}
+
+void perp_wrapf(FILE *out, int indent, const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  char *text = printed(fmt, ap);
+  va_end(ap);
+  wrap_from(out, 0, indent, text);
+  free(text);
+}
+
+void perp_wrap_after(FILE *out, const char *label, int indent, const char *text)
+{
+  wrap_from(out, fprintf(out, "%-*s", indent, label), indent, text);
+}

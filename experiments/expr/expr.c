@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Expressions over the cells of a study, evaluated. */
+#include "experiments/expr/expr_tree.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics_double.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const perp_value missing = { PERP_VALUE_MISSING, 0, NULL };
+
+static perp_value expr_number(double v)
+{
+  return (perp_value){ isnan(v) ? PERP_VALUE_MISSING : PERP_VALUE_NUMBER, v, NULL };
+}
+
+static perp_value expr_truth(bool v)
+{
+  return (perp_value){ PERP_VALUE_BOOL, v, NULL };
+}
+
+static perp_value expr_option_value(const perp_expr *e, const perp_scope *s, const char *text)
+{
+  char buf[PERP_TEXT_MAX + 2];
+  const perp_opt *o = perp_option_text(s->ctx, s->columns[e->column].kind, text, e->key, buf,
+                                       sizeof buf);
+  if (o == NULL) return missing;
+  if (e->type == T_NUMBER) return expr_number(strtod(buf, NULL));
+  if (o->type == PERP_OPT_BOOL)
+    return (perp_value){ PERP_VALUE_TEXT, 0, strcmp(buf, "true") == 0 ? "true" : "false" };
+  for (int i = 0; o->type == PERP_OPT_ENUM && o->choices[i] != NULL; i++)
+    if (strcmp(o->choices[i], buf) == 0) return (perp_value){ PERP_VALUE_TEXT, 0, o->choices[i] };
+  return missing;
+}
+
+/* Same name, and every option written in the pattern has the same value. */
+static bool plugin_matches(const perp_scope *s, perp_kind kind, const char *text,
+                           const char *pattern)
+{
+  perp_ctx ctx = *s->ctx;
+  perp_spec have, want;
+  if (text[0] == '\0' || perp_spec_parse(&ctx, kind, text, &have) != PERP_OK) return false;
+  bool same = false;
+  if (perp_spec_parse(&ctx, kind, pattern, &want) == PERP_OK) {
+    const char *written = pattern + strlen(want.d->name); /* ":key=value,..." */
+    same = have.d == want.d;
+    for (const perp_opt *o = have.d->opts; same && o != NULL && o->type != PERP_OPT_END; o++) {
+      char key[80], a[PERP_TEXT_MAX + 2], b[PERP_TEXT_MAX + 2];
+      snprintf(key, sizeof key, ":%s=", o->key);
+      bool named = strncmp(written, key, strlen(key)) == 0;
+      key[0] = ',';
+      named = named || strstr(written, key) != NULL;
+      if (!named) continue;
+      perp_opt_format(o, have.opts, a, sizeof a);
+      perp_opt_format(o, want.opts, b, sizeof b);
+      same = strcmp(a, b) == 0;
+    }
+    perp_spec_free(&want);
+  }
+  perp_spec_free(&have);
+  return same;
+}
+
+static bool expr_equal(const perp_expr *a, const perp_expr *b, const perp_scope *s, int row)
+{
+  perp_value x = perp_expr_eval(a, s, row), y = perp_expr_eval(b, s, row);
+  if (x.type == PERP_VALUE_MISSING || y.type == PERP_VALUE_MISSING) return false;
+  if (a->type == T_NUMBER)
+    return x.number == y.number ||
+           fabs(x.number - y.number) <= 1e-12 * fmax(fabs(x.number), fabs(y.number));
+  if (a->type == T_PLUGIN && b->op == OP_TEXT)
+    return plugin_matches(s, s->columns[a->column].kind, x.text, y.text);
+  return strcmp(x.text, y.text) == 0;
+}
+
+static double expr_median(double *v, int n)
+{
+  gsl_sort(v, 1, (size_t)n);
+  return gsl_stats_median_from_sorted_data(v, 1, (size_t)n);
+}
+
+double perp_log_slope(const double *x, const double *y, int n)
+{
+  double *slope = perp_xalloc((size_t)n * (size_t)n / 2 + 1, sizeof *slope);
+  int k = 0;
+  for (int i = 0; i < n; i++)
+    for (int j = 0; j < i; j++)
+      if (x[i] > 0 && x[j] > 0 && y[i] > 0 && y[j] > 0 && isfinite(y[i]) && isfinite(y[j]) &&
+          x[i] != x[j])
+        slope[k++] = log(y[i] / y[j]) / log(x[i] / x[j]);
+  double s = k > 0 ? expr_median(slope, k) : (double)NAN;
+  free(slope);
+  return s;
+}
+
+static perp_value expr_aggregate(const perp_expr *e, const perp_scope *s)
+{
+  double *y = perp_xalloc((size_t)s->rows, sizeof *y), *x = perp_xalloc((size_t)s->rows, sizeof *x);
+  int n = 0;
+  for (int r = 0; r < s->rows; r++) {
+    if (s->counts != NULL && !s->counts(s->user, r) && e->op != OP_COUNT) continue;
+    if (e->arg[2] != NULL && !perp_expr_true(e->arg[2], s, r)) continue;
+    if (e->op == OP_COUNT) {
+      n++;
+      continue;
+    }
+    perp_value v = perp_expr_eval(e->arg[0], s, r);
+    if (v.type != PERP_VALUE_NUMBER) continue;
+    if (e->op == OP_SLOPE) {
+      perp_value u = perp_expr_eval(e->arg[1], s, r);
+      if (u.type != PERP_VALUE_NUMBER) continue;
+      x[n] = u.number;
+    }
+    y[n++] = v.number;
+  }
+  perp_value result = missing;
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += y[i];
+  if (e->op == OP_COUNT)
+    result = expr_number(n);
+  else if (e->op == OP_SLOPE)
+    result = expr_number(perp_log_slope(x, y, n));
+  else if (n > 0 && e->op == OP_SUM)
+    result = expr_number(sum);
+  else if (n > 0 && e->op == OP_MEAN)
+    result = expr_number(sum / n);
+  else if (n > 0) {
+    double m = expr_median(y, n); /* sorts */
+    result = expr_number(e->op == OP_MAX ? y[n - 1] : e->op == OP_MIN ? y[0] : m);
+  }
+  free(x);
+  free(y);
+  return result;
+}
+
+static perp_value expr_of_numbers(enum op op, double a, double b)
+{
+  switch (op) {
+  case OP_NEGATE:
+    return expr_number(-a);
+  case OP_ADD:
+    return expr_number(a + b);
+  case OP_SUB:
+    return expr_number(a - b);
+  case OP_MUL:
+    return expr_number(a * b);
+  case OP_DIV:
+    return expr_number(a / b);
+  case OP_POW:
+    return expr_number(pow(a, b));
+  case OP_LT:
+    return expr_truth(a < b);
+  case OP_LE:
+    return expr_truth(a <= b);
+  case OP_GT:
+    return expr_truth(a > b);
+  default:
+    return expr_truth(a >= b);
+  }
+}
+
+static perp_value expr_call(const perp_expr *e, const perp_scope *s, int row)
+{
+  double x[CALL_ARGUMENTS];
+  if (e->call->of == NULL)
+    return perp_expr_eval(e->item[perp_expr_true(e->item[0], s, row) ? 1 : 2], s, row);
+  for (int i = 0; i < e->n_items; i++) {
+    perp_value v = perp_expr_eval(e->item[i], s, row);
+    if (v.type != PERP_VALUE_NUMBER) return missing;
+    x[i] = v.number;
+  }
+  return expr_number(e->call->of(x, e->n_items));
+}
+
+perp_value perp_expr_eval(const perp_expr *e, const perp_scope *s, int row)
+{
+  perp_expr *const *arg = e->arg;
+  if (e->op >= OP_MAX) return expr_aggregate(e, s);
+  switch (e->op) {
+  case OP_CALL:
+    return expr_call(e, s, row);
+  case OP_NUMBER:
+    return expr_number(e->number);
+  case OP_TEXT:
+    return (perp_value){ PERP_VALUE_TEXT, 0, e->text };
+  case OP_COLUMN: {
+    perp_value v = missing;
+    if (row >= 0) s->value(s->user, row, e->column, &v);
+    if (v.type == PERP_VALUE_NUMBER) return expr_number(v.number);
+    return e->key != NULL && v.type == PERP_VALUE_TEXT ? expr_option_value(e, s, v.text) : v;
+  }
+  case OP_EQ:
+    return expr_truth(expr_equal(arg[0], arg[1], s, row));
+  case OP_NE:
+    return expr_truth(!expr_equal(arg[0], arg[1], s, row));
+  case OP_IN:
+    for (int i = 0; i < e->n_items; i++)
+      if (expr_equal(arg[0], e->item[i], s, row)) return expr_truth(true);
+    return expr_truth(false);
+  case OP_AND:
+    return expr_truth(perp_expr_true(arg[0], s, row) && perp_expr_true(arg[1], s, row));
+  case OP_OR:
+    return expr_truth(perp_expr_true(arg[0], s, row) || perp_expr_true(arg[1], s, row));
+  case OP_NOT:
+    return expr_truth(!perp_expr_true(arg[0], s, row));
+  default:
+    break;
+  }
+  perp_value a = perp_expr_eval(arg[0], s, row);
+  perp_value b = arg[1] != NULL ? perp_expr_eval(arg[1], s, row) : a;
+  if (a.type == PERP_VALUE_NUMBER && b.type == PERP_VALUE_NUMBER)
+    return expr_of_numbers(e->op, a.number, b.number);
+  return e->type == T_BOOL ? expr_truth(false) : missing;
+}
+
+bool perp_expr_true(const perp_expr *e, const perp_scope *scope, int row)
+{
+  perp_value v = perp_expr_eval(e, scope, row);
+  return v.type == PERP_VALUE_BOOL && v.number != 0;
+}
+
+void perp_expr_sides(const perp_expr *e, const perp_scope *scope, double *left, double *right)
+{
+  *left = *right = (double)NAN;
+  if (e->op < OP_EQ || e->op > OP_GE) return;
+  perp_value a = perp_expr_eval(e->arg[0], scope, -1), b = perp_expr_eval(e->arg[1], scope, -1);
+  if (a.type == PERP_VALUE_NUMBER) *left = a.number;
+  if (b.type == PERP_VALUE_NUMBER) *right = b.number;
+}
+
+bool perp_expr_undecided(const perp_expr *e, const perp_scope *scope)
+{
+  if (e == NULL) return false;
+  if (e->op >= OP_MAX) return perp_expr_eval(e, scope, -1).type == PERP_VALUE_MISSING;
+  for (int i = 0; i < 3; i++)
+    if (perp_expr_undecided(e->arg[i], scope)) return true;
+  return false;
+}
+
+bool perp_expr_mentions(const perp_expr *e, int column)
+{
+  if (e == NULL) return false;
+  if (e->op == OP_COLUMN) return e->column == column;
+  for (int i = 0; i < 3; i++)
+    if (perp_expr_mentions(e->arg[i], column)) return true;
+  for (int i = 0; i < e->n_items; i++)
+    if (perp_expr_mentions(e->item[i], column)) return true;
+  return false;
+}

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Precedence climbing into a tree whose nodes carry their type: everything that can be wrong with
+ * an expression is found when it is read, with its place, and evaluation cannot fail. */
+#include "experiments/expr/expr_tree.h"
+#include "experiments/base/messages.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEEPEST = 60, MOST_ITEMS = 64 };
+
+/* What binds more loosely comes first. */
+enum level { LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_SUM, LEVEL_TERM, LEVEL_MINUS };
+
+static const struct binary {
+  const char *sign;
+  enum level level;
+  enum op op;
+} binaries[] = { { "or", LEVEL_OR, OP_OR },   { "and", LEVEL_AND, OP_AND },
+                 { "+", LEVEL_SUM, OP_ADD },  { "-", LEVEL_SUM, OP_SUB },
+                 { "*", LEVEL_TERM, OP_MUL }, { "/", LEVEL_TERM, OP_DIV } };
+
+/* In the order of their operations, from OP_EQ and from OP_MAX. */
+static const char *const comparisons[] = { "==", "!=", "<", "<=", ">", ">=" };
+static const char *const functions[] = { "max", "min", "median", "mean", "sum", "count", "slope" };
+enum { N_FUNCTIONS = sizeof functions / sizeof *functions };
+
+/* ---- words ---------------------------------------------------------------------------------------------- */
+
+enum token { END, NUMBER, TEXT, WORD, SIGN, BAD };
+
+struct parser {
+  perp_pool *pool;
+  const perp_scope *scope;
+  const char *text;
+  perp_expr_error *error;
+  bool failed, inside; /* inside an aggregate */
+  int depth;
+  /* current token */
+  enum token token;
+  int at, end;
+};
+
+static perp_expr *expr_parse_complain(struct parser *p, int offset, const char *hint,
+                                      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+static perp_expr *expr_parse_complain(struct parser *p, int offset, const char *hint,
+                                      const char *fmt, ...)
+{
+  if (p->failed) return NULL; /* the first error counts */
+  p->failed = true;
+  p->error->offset = offset;
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(p->error->message, sizeof p->error->message, fmt, ap);
+  va_end(ap);
+  snprintf(p->error->hint, sizeof p->error->hint, "%s", hint != NULL ? hint : "");
+  return NULL;
+}
+
+static bool word_part(const char *s, int i, bool arithmetic)
+{
+  unsigned char c = (unsigned char)s[i];
+  if (isalnum(c) || c == '_') return true;
+  if (arithmetic) return false;
+  return c == '.' || c == ':' ||
+         (c == '-' && isalnum((unsigned char)s[i - 1]) && isalpha((unsigned char)s[i + 1]));
+}
+
+static void expr_parse_advance(struct parser *p)
+{
+  const char *s = p->text;
+  int i = p->end;
+  while (isspace((unsigned char)s[i])) i++;
+  p->at = i;
+  unsigned char c = (unsigned char)s[i];
+  if (c == '\0') {
+    p->token = END;
+  } else if (isdigit(c) || (c == '.' && isdigit((unsigned char)s[i + 1]))) {
+    char *end;
+    strtod(s + i, &end);
+    i = (int)(end - s);
+    p->token = NUMBER;
+  } else if (c == '"' || c == '\'') {
+    p->token = TEXT;
+    for (i++; s[i] != '\0' && (unsigned char)s[i] != c; i++) {}
+    if (s[i] == '\0') {
+      p->token = BAD;
+      expr_parse_complain(p, p->at, NULL, "a quote is not closed");
+    } else
+      i++;
+  } else if (isalpha(c) || c == '_') {
+    p->token = WORD;
+    while (i == p->at || word_part(s, i, p->scope->arithmetic)) i++;
+  } else if (strchr("()<>=!,+-*/^", c) != NULL) {
+    p->token = SIGN;
+    i += strchr("<>=!", c) != NULL && s[i + 1] == '=' ? 2 : 1;
+  } else {
+    p->token = BAD;
+    expr_parse_complain(p, i, NULL, "unexpected character '%c'", c);
+  }
+  p->end = i;
+}
+
+/* Is this the current token?  (a word or a sign: texts have quotes) */
+static bool expr_parse_is(const struct parser *p, const char *token)
+{
+  size_t n = strlen(token);
+  return n == (size_t)(p->end - p->at) && strncmp(p->text + p->at, token, n) == 0;
+}
+
+static bool expr_parse_accept(struct parser *p, const char *token)
+{
+  bool is = expr_parse_is(p, token);
+  if (is) expr_parse_advance(p);
+  return is;
+}
+
+static bool expr_parse_keyword(const char *s, size_t n)
+{
+  static const char *const words[] = { "and", "or", "not", "in" };
+  for (int i = 0; i < 4; i++)
+    if (strlen(words[i]) == n && strncmp(words[i], s, n) == 0) return true;
+  return false;
+}
+
+static perp_expr *expr_parse_node(struct parser *p, enum op op, enum type type, int offset,
+                                  perp_expr *left, perp_expr *right)
+{
+  perp_expr *e = perp_pool_alloc(p->pool, 1, sizeof *e);
+  *e = (perp_expr){ .op = op, .type = type, .offset = offset, .arg = { left, right } };
+  return e;
+}
+
+static perp_expr *expr_parse_need(struct parser *p, enum type type, perp_expr *e)
+{
+  if (e == NULL || e->type == type) return e;
+  return expr_parse_complain(p, e->offset, NULL,
+                             type == T_NUMBER ? "a number is needed here"
+                                              : "a condition is needed here, like h <= 1 ms");
+}
+
+static const char *did_you_mean(struct parser *p, const char *word, const char *const *names, int n)
+{
+  const char *close = perp_closest(word, names, n);
+  return close != NULL ? perp_pool_printf(p->pool, "did you mean '%s'?", close) : NULL;
+}
+
+/* Behind an item in parentheses: does another one follow?  false also after an error. */
+static bool list_goes_on(struct parser *p)
+{
+  if (expr_parse_accept(p, ",")) return true;
+  if (!expr_parse_accept(p, ")")) expr_parse_complain(p, p->at, NULL, "expected ',' or ')'");
+  return false;
+}
+
+/* ---- atoms ----------------------------------------------------------------------------------------------- */
+
+static perp_expr *read_level(struct parser *p, enum level level, const perp_expr *left);
+
+/* The unit behind a number belongs to it: 1 ms, 50 deg. */
+static perp_expr *expr_parse_read_number(struct parser *p)
+{
+  static const char *const dimensions[] = { "s",   "m", "kg", "rad", "rad/s", "m/s",    "m/s^2",
+                                            "1/s", "N", "Nm", "N/m", "Ns/m",  "kg/m^3", "J" };
+  perp_expr *e = expr_parse_node(p, OP_NUMBER, T_NUMBER, p->at, NULL, NULL);
+  e->number = strtod(p->text + p->at, NULL);
+  const char *s = p->text + p->end;
+  int skip = (int)strspn(s, " \t"), n = 0;
+  if (isalpha((unsigned char)s[skip]))
+    while (isalnum((unsigned char)s[skip + n]) ||
+           (n > 0 && (s[skip + n] == '/' || s[skip + n] == '^') &&
+            isalnum((unsigned char)s[skip + n + 1])))
+      n++;
+  if (n > 0 && !expr_parse_keyword(s + skip, (size_t)n)) {
+    char text[64];
+    bool known = false;
+    snprintf(text, sizeof text, "%.*s%.*s", p->end - p->at, p->text + p->at, n, s + skip);
+    for (size_t i = 0; i < sizeof dimensions / sizeof *dimensions && !known; i++)
+      if (perp_parse_real(NULL, text, dimensions[i], &e->number) == PERP_OK) {
+        e->unit = dimensions[i];
+        known = true;
+      }
+    if (!known)
+      return expr_parse_complain(p, p->end + skip, NULL, "unknown unit '%.*s'", n, s + skip);
+    p->end += skip + n;
+  }
+  expr_parse_advance(p);
+  return e;
+}
+
+static int find_column(const perp_scope *scope, const char *name, size_t n)
+{
+  for (int i = 0; i < scope->n_columns; i++)
+    if (strlen(scope->columns[i].name) == n && strncmp(scope->columns[i].name, name, n) == 0)
+      return i;
+  return -1;
+}
+
+/* An option of any plug-in of the kind; NULL when none has it. */
+static const perp_opt *find_option(const perp_ctx *ctx, perp_kind kind, const char *key)
+{
+  const perp_desc *d;
+  const perp_opt *o = NULL;
+  for (int i = 0; o == NULL && (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
+    o = perp_option(d, key);
+  return o;
+}
+
+static perp_expr *unknown_column(struct parser *p, const char *word)
+{
+  enum { LONG = 120 };
+  int n = p->scope->n_columns;
+  const char **names = perp_pool_alloc(p->pool, (size_t)n + 1, sizeof *names);
+  for (int i = 0; i < n; i++) names[i] = p->scope->columns[i].name;
+  const char *hint = did_you_mean(p, word, names, n);
+  perp_text known = { 0 };
+  perp_text_add(&known, "known: ");
+  for (int i = 0; i < n && known.n < LONG; i++)
+    perp_text_add(&known, "%s%.40s", i ? ", " : "", names[i]);
+  if (known.n >= LONG) perp_text_add(&known, ", ...");
+  expr_parse_complain(p, p->at, hint != NULL ? hint : known.s, "unknown %s '%s'",
+                      p->scope->arithmetic ? "name" : "column", word);
+  perp_text_free(&known);
+  return NULL;
+}
+
+/* A function of numbers. */
+static perp_expr *read_function(struct parser *p, const char *name, int offset)
+{
+  const char *names[64];
+  int f = 0, end;
+  for (; perp_expr_calls[f].name != NULL && strcmp(perp_expr_calls[f].name, name) != 0; f++)
+    names[f] = perp_expr_calls[f].name;
+  const struct call *c = &perp_expr_calls[f];
+  if (c->name == NULL)
+    return expr_parse_complain(p, offset, did_you_mean(p, name, names, f), "unknown function '%s'",
+                               name);
+  perp_expr *e = expr_parse_node(p, OP_CALL, T_NUMBER, offset, NULL, NULL);
+  e->call = c;
+  e->item = perp_pool_alloc(p->pool, CALL_ARGUMENTS, sizeof *e->item);
+  expr_parse_advance(p); /* the parenthesis */
+  do {
+    if (e->n_items == c->most)
+      return expr_parse_complain(p, p->at, NULL, "%s: one argument too many", name);
+    const enum type type = c->unit == CALL_IF && e->n_items == 0 ? T_BOOL : T_NUMBER;
+    perp_expr *a = expr_parse_need(p, type, read_level(p, LEVEL_OR, NULL));
+    if (a == NULL) return NULL;
+    e->item[e->n_items++] = a;
+    end = p->at;
+  } while (list_goes_on(p));
+  if (e->n_items < c->least)
+    return expr_parse_complain(p, end, NULL, "%s: an argument is missing", name);
+  return p->failed ? NULL : e;
+}
+
+static perp_expr *read_call(struct parser *p, const char *name, int offset)
+{
+  if (p->scope->arithmetic) return read_function(p, name, offset);
+  int f = 0;
+  while (f < N_FUNCTIONS && strcmp(functions[f], name) != 0) f++;
+  if (f == N_FUNCTIONS) {
+    const char *hint = did_you_mean(p, name, functions, N_FUNCTIONS);
+    return expr_parse_complain(
+        p, offset, hint != NULL ? hint : "known: max, min, median, mean, sum, count, slope",
+        "unknown function '%s'", name);
+  }
+  if (!p->scope->aggregates)
+    return expr_parse_complain(
+        p, offset, NULL, "%s(...) works in claims only: here each cell is looked at alone", name);
+  if (p->inside) return expr_parse_complain(p, offset, NULL, "%s(...) inside of another one", name);
+  p->inside = true;
+  perp_expr *e = expr_parse_node(p, OP_MAX + (enum op)f, T_NUMBER, offset, NULL, NULL);
+  /* values first (none for count, two for slope), then the condition */
+  int values = e->op == OP_COUNT ? 0 : e->op == OP_SLOPE ? 2 : 1, n = 0, end;
+  expr_parse_advance(p); /* the parenthesis */
+  do {
+    int at = p->at;
+    if (n > values) return expr_parse_complain(p, at, NULL, "%s: one argument too many", name);
+    perp_expr *a = read_level(p, LEVEL_OR, NULL);
+    if (a == NULL) return NULL;
+    if (n < values && a->type != T_NUMBER)
+      return expr_parse_complain(p, at, NULL, "%s: argument %d must be a number", name, n + 1);
+    if (n == values && a->type != T_BOOL)
+      return expr_parse_complain(p, at, NULL, "%s: the last argument must be a condition", name);
+    e->arg[n == values ? 2 : n] = a;
+    if (n < values && values == 1) e->unit = a->unit;
+    n++;
+    end = p->at;
+  } while (list_goes_on(p));
+  if (n < values) return expr_parse_complain(p, end, NULL, "%s: an argument is missing", name);
+  p->inside = false;
+  return e;
+}
+
+/* left: the column that a text on this side would be compared with; NULL on the left. */
+static perp_expr *read_word(struct parser *p, const perp_expr *left)
+{
+  int offset = p->at;
+  size_t n = (size_t)(p->end - p->at);
+  if (expr_parse_keyword(p->text + p->at, n))
+    return expr_parse_complain(p, offset, NULL, "'%.*s' is out of place", (int)n, p->text + offset);
+  char *word = perp_pool_strndup(p->pool, p->text + p->at, n);
+  const char *rest = p->text + p->end + strspn(p->text + p->end, " \t");
+  if (*rest == '(') {
+    expr_parse_advance(p);
+    return read_call(p, word, offset);
+  }
+  const perp_scope *s = p->scope;
+  const char *key = NULL, *dot = strchr(word, '.');
+  int c = find_column(s, word, n);
+  if (c < 0 && dot != NULL) {
+    c = find_column(s, word, (size_t)(dot - word));
+    if (c >= 0 && s->columns[c].type != PERP_COLUMN_PLUGIN) c = -1;
+    key = dot + 1;
+  }
+  if (c >= 0) {
+    const perp_column *column = &s->columns[c];
+    const perp_opt *o = key != NULL ? find_option(s->ctx, column->kind, key) : NULL;
+    if (key != NULL && o == NULL)
+      return expr_parse_complain(p, offset, NULL, "no %s has an option '%s'",
+                                 perp_kind_name(column->kind), key);
+    if (s->aggregates && !p->inside)
+      return expr_parse_complain(p, offset, NULL,
+                                 "'%s' has one value for each cell: use max(%s, ...)", word, word);
+    bool is_number = o != NULL ? o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT
+                               : column->type == PERP_COLUMN_NUMBER;
+    enum type type = is_number                                         ? T_NUMBER
+                     : o == NULL && column->type == PERP_COLUMN_PLUGIN ? T_PLUGIN
+                                                                       : T_TEXT;
+    perp_expr *e = expr_parse_node(p, OP_COLUMN, type, offset, NULL, NULL);
+    e->column = c;
+    e->key = key;
+    if (is_number) e->unit = o != NULL ? o->unit : column->unit;
+    expr_parse_advance(p);
+    return e;
+  }
+  bool infinite = strcmp(word, "inf") == 0;
+  /* a bare text, where one is compared with */
+  if (!infinite && (left == NULL || left->type == T_NUMBER)) return unknown_column(p, word);
+  perp_expr *e = expr_parse_node(p, infinite ? OP_NUMBER : OP_TEXT, infinite ? T_NUMBER : T_TEXT,
+                                 offset, NULL, NULL);
+  e->number = HUGE_VAL;
+  e->text = word;
+  expr_parse_advance(p);
+  return e;
+}
+
+static perp_expr *read_atom(struct parser *p, const perp_expr *left)
+{
+  perp_expr *e = NULL;
+  switch (p->token) {
+  case NUMBER:
+    return expr_parse_read_number(p);
+  case TEXT:
+    e = expr_parse_node(p, OP_TEXT, T_TEXT, p->at, NULL, NULL);
+    e->text = perp_pool_strndup(p->pool, p->text + p->at + 1, (size_t)(p->end - p->at - 2));
+    expr_parse_advance(p);
+    return e;
+  case WORD:
+    return read_word(p, left);
+  case SIGN:
+    if (!expr_parse_is(p, "("))
+      return expr_parse_complain(p, p->at, NULL, "'%.*s' is out of place", p->end - p->at,
+                                 p->text + p->at);
+    expr_parse_advance(p);
+    e = read_level(p, LEVEL_OR, NULL);
+    if (e != NULL && !expr_parse_accept(p, ")"))
+      return expr_parse_complain(p, p->at, NULL, "expected ')'");
+    return e;
+  case END:
+    return expr_parse_complain(p, p->at, NULL, "the expression ends too early");
+  case BAD:
+    break;
+  }
+  return NULL;
+}
+
+/* ---- comparisons --------------------------------------------------------------------------------------------- */
+
+static perp_expr *from_ctx(struct parser *p, int offset, const perp_ctx *ctx)
+{
+  char message[sizeof ctx->msg];
+  snprintf(message, sizeof message, "%s", ctx->msg);
+  const char *hint = perp_cut_hint(message);
+  return expr_parse_complain(p, offset, hint, "%.200s", message);
+}
+
+/* Can these two be compared?  Texts that stand for plug-ins and choices must exist. */
+static perp_expr *check_pair(struct parser *p, const perp_expr *a, perp_expr *b, bool order)
+{
+  if (a->type == T_BOOL || b->type == T_BOOL)
+    return expr_parse_complain(p, b->offset, NULL, "a condition cannot be compared");
+  if ((a->type == T_NUMBER) != (b->type == T_NUMBER))
+    return expr_parse_complain(p, b->offset, NULL, "a number cannot be compared with a text");
+  if (a->type == T_NUMBER) {
+    if (a->unit != NULL && b->unit != NULL && !perp_unit_is(a->unit, b->unit) &&
+        !perp_unit_is(b->unit, a->unit) && (a->op == OP_NUMBER || b->op == OP_NUMBER))
+      return expr_parse_complain(p, b->offset, NULL, "wrong unit: %s cannot be compared with %s",
+                                 a->unit[0] ? a->unit : "a pure number",
+                                 b->unit[0] ? b->unit : "a pure number");
+    return b;
+  }
+  if (order) return expr_parse_complain(p, b->offset, NULL, "texts have no order: use == or !=");
+  if (b->op != OP_TEXT) return b;
+  perp_ctx ctx = *p->scope->ctx;
+  if (a->type == T_PLUGIN) {
+    perp_spec spec;
+    if (perp_spec_parse(&ctx, p->scope->columns[a->column].kind, b->text, &spec) != PERP_OK)
+      return from_ctx(p, b->offset, &ctx);
+    perp_spec_free(&spec);
+  } else if (a->op == OP_COLUMN && a->key == NULL) {
+    const char *const *choices = p->scope->columns[a->column].choices;
+    int n = 0;
+    while (choices != NULL && choices[n] != NULL && strcmp(choices[n], b->text) != 0) n++;
+    if (choices != NULL && choices[n] == NULL)
+      return expr_parse_complain(p, b->offset, did_you_mean(p, b->text, choices, n),
+                                 "%s is never '%s'", p->scope->columns[a->column].name, b->text);
+  }
+  return b;
+}
+
+static perp_expr *read_in(struct parser *p, perp_expr *a, int offset)
+{
+  if (!expr_parse_accept(p, "("))
+    return expr_parse_complain(p, p->at, NULL, "expected '(' after in");
+  perp_expr *e = expr_parse_node(p, OP_IN, T_BOOL, offset, a, NULL);
+  e->item = perp_pool_alloc(p->pool, MOST_ITEMS, sizeof *e->item);
+  do {
+    perp_expr *b = read_level(p, LEVEL_SUM, a);
+    if (b == NULL || check_pair(p, a, b, false) == NULL) return NULL;
+    if (e->n_items == MOST_ITEMS) return expr_parse_complain(p, b->offset, NULL, "too many items");
+    e->item[e->n_items++] = b;
+  } while (list_goes_on(p));
+  return e;
+}
+
+static perp_expr *read_comparison(struct parser *p)
+{
+  perp_expr *a = read_level(p, LEVEL_SUM, NULL);
+  if (a == NULL) return NULL;
+  int offset = p->at;
+  if (expr_parse_accept(p, "not")) {
+    if (!expr_parse_accept(p, "in"))
+      return expr_parse_complain(p, p->at, NULL, "expected 'in' after not");
+    perp_expr *in = read_in(p, a, offset);
+    return in != NULL ? expr_parse_node(p, OP_NOT, T_BOOL, offset, in, NULL) : NULL;
+  }
+  if (expr_parse_accept(p, "in")) return read_in(p, a, offset);
+  if (expr_parse_is(p, "="))
+    return expr_parse_complain(p, offset, "did you mean '=='?", "'=' compares nothing");
+  for (int i = 0; i < (int)(sizeof comparisons / sizeof *comparisons); i++) {
+    if (!expr_parse_accept(p, comparisons[i])) continue;
+    enum op op = OP_EQ + (enum op)i;
+    perp_expr *b = read_level(p, LEVEL_SUM, a);
+    if (b == NULL || check_pair(p, a, b, op > OP_NE) == NULL) return NULL;
+    return expr_parse_node(p, op, T_BOOL, a->offset, a, b);
+  }
+  return a;
+}
+
+/* ---- levels ----------------------------------------------------------------------------------- */
+
+/* "not" before a comparison, "-" before an atom and its power. */
+static perp_expr *read_prefixed(struct parser *p, bool logic, const perp_expr *left)
+{
+  enum type type = logic ? T_BOOL : T_NUMBER;
+  int offset = p->at;
+  perp_expr *e;
+  if (++p->depth > DEEPEST) return expr_parse_complain(p, p->at, NULL, "nested too deeply");
+  if (expr_parse_accept(p, logic ? "not" : "-")) {
+    perp_expr *a = expr_parse_need(p, type, read_prefixed(p, logic, NULL));
+    if (a == NULL) return NULL;
+    e = expr_parse_node(p, logic ? OP_NOT : OP_NEGATE, type, offset, a, NULL);
+    e->unit = a->unit;
+  } else if (logic) {
+    e = read_comparison(p);
+  } else {
+    e = read_atom(p, left);
+    if (e != NULL && expr_parse_accept(p, "^")) {
+      perp_expr *power = expr_parse_need(p, T_NUMBER, read_prefixed(p, false, NULL));
+      e = expr_parse_need(p, T_NUMBER, e);
+      if (e == NULL || power == NULL) return NULL;
+      e = expr_parse_node(p, OP_POW, T_NUMBER, e->offset, e, power);
+    }
+  }
+  p->depth--;
+  return e;
+}
+
+static const struct binary *binary_at(const struct parser *p, enum level level)
+{
+  for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++)
+    if (binaries[i].level == level && expr_parse_is(p, binaries[i].sign)) return &binaries[i];
+  return NULL;
+}
+
+static perp_expr *read_level(struct parser *p, enum level level, const perp_expr *left)
+{
+  if (level == LEVEL_NOT || level == LEVEL_MINUS) return read_prefixed(p, level == LEVEL_NOT, left);
+  enum type type = level < LEVEL_NOT ? T_BOOL : T_NUMBER;
+  perp_expr *e = read_level(p, level + 1, left);
+  for (const struct binary *b; e != NULL && (b = binary_at(p, level)) != NULL;) {
+    expr_parse_advance(p);
+    perp_expr *right = expr_parse_need(p, type, read_level(p, level + 1, NULL));
+    e = expr_parse_need(p, type, e);
+    if (e == NULL || right == NULL) return NULL;
+    e = expr_parse_node(p, b->op, type, e->offset, e, right);
+  }
+  return e;
+}
+
+perp_expr *perp_expr_parse(perp_pool *pool, const perp_scope *scope, const char *text,
+                           perp_expr_error *error)
+{
+  *error = (perp_expr_error){ 0 };
+  struct parser p = { .pool = pool, .scope = scope, .text = text, .error = error };
+  expr_parse_advance(&p);
+  perp_expr *e = read_level(&p, LEVEL_OR, NULL);
+  if (!scope->arithmetic || (e != NULL && e->type != T_NUMBER)) e = expr_parse_need(&p, T_BOOL, e);
+  if (e != NULL && p.token != END)
+    e = expr_parse_complain(&p, p.at, NULL, "'%.*s' is out of place", p.end - p.at, text + p.at);
+  return p.failed ? NULL : e;
+}

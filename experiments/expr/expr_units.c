@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Dimensions of expressions over numbers: exponents of m, kg and s. */
+#include "experiments/expr/expr_tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dim {
+  bool any; /* a bare number: whatever its place needs */
+  double of[3];
+};
+
+static const struct si {
+  const char *name;
+  double of[3];
+} known[] = {
+  { "", { 0, 0, 0 } },        { "rad", { 0, 0, 0 } },    { "m", { 1, 0, 0 } },
+  { "kg", { 0, 1, 0 } },      { "s", { 0, 0, 1 } },      { "m/s", { 1, 0, -1 } },
+  { "1/s", { 0, 0, -1 } },    { "rad/s", { 0, 0, -1 } }, { "m/s^2", { 1, 0, -2 } },
+  { "N", { 1, 1, -2 } },      { "Nm", { 2, 1, -2 } },    { "J", { 2, 1, -2 } },
+  { "N/m", { 0, 1, -2 } },    { "Ns/m", { 0, 1, -1 } },  { "kg m^2", { 2, 1, 0 } },
+  { "kg/m^3", { -3, 1, 0 } }, { "kg/m", { -1, 1, 0 } },  { "Nms/rad", { 2, 1, -1 } },
+  { "m^2", { 2, 0, 0 } },     { "m^3", { 3, 0, 0 } },    { "N m^2/kg^2", { 3, -1, -2 } },
+};
+enum { N_KNOWN = sizeof known / sizeof *known };
+
+/* Of a name, or of a product as units_name writes it: "m^2 kg^-1".  false: neither. */
+static bool units_find(const char *unit, struct dim *d)
+{
+  *d = (struct dim){ 0 };
+  if (unit == NULL) return false;
+  for (int i = 0; i < N_KNOWN; i++)
+    if (strcmp(known[i].name, unit) == 0) {
+      memcpy(d->of, known[i].of, sizeof d->of);
+      return true;
+    }
+  for (const char *s = unit; *s != '\0';) {
+    const int k = s[0] == 'm' ? 0 : strncmp(s, "kg", 2) == 0 ? 1 : s[0] == 's' ? 2 : -1;
+    if (k < 0) return false;
+    s += k == 1 ? 2 : 1;
+    char *end = (char *)(uintptr_t)s;
+    d->of[k] += *s == '^' ? strtod(s + 1, &end) : 1;
+    s = end + (*end == ' ');
+  }
+  return true;
+}
+
+static bool units_same(const struct dim *a, const struct dim *b)
+{
+  for (int i = 0; i < 3; i++)
+    if (fabs(a->of[i] - b->of[i]) > 1e-9) return false;
+  return true;
+}
+
+static const char *units_name(const struct dim *d, char *buf, size_t size)
+{
+  static const char *const base[] = { "m", "kg", "s" };
+  size_t n = 0;
+  for (int i = 0; i < N_KNOWN; i++) {
+    const struct dim k = { .of = { known[i].of[0], known[i].of[1], known[i].of[2] } };
+    if (units_same(&k, d)) return i == 0 ? "a pure number" : known[i].name;
+  }
+  buf[0] = '\0';
+  for (int i = 0; i < 3; i++)
+    if (d->of[i] != 0 && n < size)
+      n += (size_t)snprintf(buf + n, size - n, d->of[i] == 1 ? "%s%s" : "%s%s^%g", n ? " " : "",
+                            base[i], d->of[i]);
+  return buf;
+}
+
+static bool units_wrong(perp_expr_error *error, const perp_expr *at, const struct dim *is,
+                        const struct dim *needed, const char *how)
+{
+  char a[64], b[64];
+  error->offset = at->offset;
+  snprintf(error->message, sizeof error->message, "this is %s%s, and %s is %s",
+           units_name(is, a, sizeof a)[0] == 'a' ? "" : "in ", units_name(is, a, sizeof a),
+           units_name(needed, b, sizeof b), how);
+  snprintf(error->hint, sizeof error->hint, "numbers have units: 9.81 m/s^2");
+  return false;
+}
+
+static bool units_dimension(const perp_expr *e, const perp_scope *s, perp_expr_error *error,
+                            struct dim *d);
+
+/* Both in one unit, which becomes *a. */
+static bool units_join(const perp_expr *right, struct dim *a, const struct dim *b,
+                       perp_expr_error *error)
+{
+  if (!a->any && !b->any && !units_same(a, b))
+    return units_wrong(error, right, b, a, "what it stands beside");
+  if (a->any) *a = *b;
+  return true;
+}
+
+static bool units_power(const perp_expr *e, const perp_scope *s, perp_expr_error *error,
+                        struct dim *d)
+{
+  struct dim power;
+  const perp_expr *exponent = e->arg[1];
+  if (!units_dimension(e->arg[0], s, error, d) || !units_dimension(exponent, s, error, &power))
+    return false;
+  const struct dim pure = { 0 };
+  if (!power.any && !units_same(&power, &pure))
+    return units_wrong(error, exponent, &power, &pure, "what an exponent must be");
+  if (d->any) return true;
+  const perp_scope none = { .ctx = s->ctx };
+  for (int c = 0; c < s->n_columns; c++)
+    if (perp_expr_mentions(exponent, c)) {
+      if (units_same(d, &pure)) return true;
+      error->offset = exponent->offset;
+      snprintf(error->message, sizeof error->message,
+               "a power of a quantity with a unit needs a number as exponent");
+      return false;
+    }
+  const perp_value v = perp_expr_eval(exponent, &none, -1);
+  for (int i = 0; i < 3; i++) d->of[i] *= v.type == PERP_VALUE_NUMBER ? v.number : 1;
+  return true;
+}
+
+static bool units_call(const perp_expr *e, const perp_scope *s, perp_expr_error *error,
+                       struct dim *d)
+{
+  const enum call_unit how = e->call->unit;
+  const struct dim pure = { 0 };
+  struct dim x;
+  const int first = how == CALL_IF ? 1 : 0;
+  if (first == 1 && !units_dimension(e->item[0], s, error, &x)) return false;
+  *d = (struct dim){ .any = true };
+  for (int i = first; i < e->n_items; i++) {
+    if (!units_dimension(e->item[i], s, error, &x)) return false;
+    if (how == CALL_PURE && !x.any && !units_same(&x, &pure))
+      return units_wrong(error, e->item[i], &x, &pure, "what is needed here");
+    if (how != CALL_PURE && !units_join(e->item[i], d, &x, error)) return false;
+  }
+  if (how == CALL_ROOT)
+    for (int i = 0; i < 3; i++) d->of[i] /= 2;
+  if (how == CALL_RATIO) *d = (struct dim){ .any = true };
+  return true;
+}
+
+static bool units_dimension(const perp_expr *e, const perp_scope *s, perp_expr_error *error,
+                            struct dim *d)
+{
+  *d = (struct dim){ .any = true };
+  struct dim right;
+  switch (e->op) {
+  case OP_NUMBER:
+  case OP_COLUMN:
+    d->any = (e->op == OP_COLUMN && e->unit != NULL && e->unit[0] == '\0') ||
+             !units_find(e->unit, d);
+    return true;
+  case OP_NEGATE:
+  case OP_NOT:
+    return units_dimension(e->arg[0], s, error, d);
+  case OP_POW:
+    return units_power(e, s, error, d);
+  case OP_CALL:
+    return units_call(e, s, error, d);
+  case OP_MUL:
+  case OP_DIV:
+    if (!units_dimension(e->arg[0], s, error, d) || !units_dimension(e->arg[1], s, error, &right))
+      return false;
+    for (int i = 0; i < 3 && !right.any; i++)
+      d->of[i] += e->op == OP_MUL ? right.of[i] : -right.of[i];
+    d->any = d->any && right.any;
+    return true;
+  case OP_ADD:
+  case OP_SUB:
+  case OP_EQ:
+  case OP_NE:
+  case OP_LT:
+  case OP_LE:
+  case OP_GT:
+  case OP_GE:
+    return units_dimension(e->arg[0], s, error, d) &&
+           units_dimension(e->arg[1], s, error, &right) && units_join(e->arg[1], d, &right, error);
+  case OP_AND:
+  case OP_OR:
+    return units_dimension(e->arg[0], s, error, d) && units_dimension(e->arg[1], s, error, &right);
+  default:
+    return true;
+  }
+}
+
+bool perp_expr_fits(const perp_expr *e, const perp_scope *scope, const char *unit,
+                    perp_expr_error *error)
+{
+  struct dim d;
+  *error = (perp_expr_error){ 0 };
+  if (e->type != T_NUMBER) {
+    error->offset = e->offset;
+    snprintf(error->message, sizeof error->message, "a number is needed here");
+    return false;
+  }
+  if (!units_dimension(e, scope, error, &d)) return false;
+  struct dim needed;
+  if (!units_find(unit, &needed) || d.any) return true;
+  return units_same(&d, &needed) || units_wrong(error, e, &d, &needed, "needed here");
+}
+
+void perp_expr_unit(const perp_expr *e, const perp_scope *scope, char *buf, size_t size)
+{
+  struct dim d;
+  perp_expr_error error;
+  const struct dim pure = { 0 };
+  char composed[64];
+  const bool known_unit = units_dimension(e, scope, &error, &d) && !d.any && !units_same(&d, &pure);
+  snprintf(buf, size, "%s", known_unit ? units_name(&d, composed, sizeof composed) : "");
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp lcp sequence */
+#include "experiments/lcp/lcp_cmd.h"
+#include "experiments/lcp/sequence_run.h"
+
+#include "experiments/base/guard.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wanted {
+  const perp_spec *spec;
+  double tol;
+  bool json;
+};
+
+static void cmd_lcp_sequence_json(const struct wanted *t, const perp_sequence *s,
+                                  const perp_sequence_answer *cold,
+                                  const perp_sequence_answer *warm, const char *name, int solved,
+                                  int problems)
+{
+  const perp_sequence_sums a = perp_sequence_sum(s, cold);
+  perp_json j = { .out = stdout, .indent = true };
+  perp_json_members(&j, "{ status %s, sequence %s, lcp %s, tol %g, problems %d, solved %d",
+                    solved == problems ? "solved" : "failed", s->problem->sequence.name, name,
+                    t->tol, problems, solved);
+  perp_json_members(&j, "rows_born %d, rows_gone %d, cold_work %g, cold_iterations %g", s->born,
+                    s->gone, a.work, a.iterations);
+  if (warm != NULL) {
+    const perp_sequence_sums b = perp_sequence_sum(s, warm);
+    perp_json_members(&j, "warm_work %g, warm_iterations %g", b.work, b.iterations);
+  }
+  perp_json_open(&j, "each", '[');
+  for (int k = 0; k < s->n; k++) {
+    perp_json_open(&j, NULL, '{');
+    perp_json_object(&j, "cold", "reason %s, residual %g, iterations %d, work %g",
+                     perp_reason_name(cold[k].stats.reason), cold[k].stats.residual,
+                     cold[k].stats.iterations, cold[k].stats.work);
+    if (warm != NULL && k > 0)
+      perp_json_object(&j, "warm", "reason %s, residual %g, iterations %d, work %g",
+                       perp_reason_name(warm[k].stats.reason), warm[k].stats.residual,
+                       warm[k].stats.iterations, warm[k].stats.work);
+    perp_json_close(&j, '}');
+  }
+  perp_json_close(&j, ']');
+  perp_json_close(&j, '}');
+  printf("\n");
+}
+
+/* Three columns of the table. */
+static void cmd_lcp_sequence_put(const perp_sequence_answer *a, char text[3][32])
+{
+  snprintf(text[0], 32, "%s", perp_reason_name(a->stats.reason));
+  snprintf(text[1], 32, "%d", a->stats.iterations);
+  snprintf(text[2], 32, "%.4g", a->stats.work);
+}
+
+static void cmd_lcp_sequence_print(perp_ctx *ctx, const perp_sequence *s,
+                                   const perp_sequence_answer *cold,
+                                   const perp_sequence_answer *warm, const char *name, int solved,
+                                   int problems)
+{
+  perp_table table;
+  perp_table_init(&table, "rrrrlrrlrr");
+  perp_table_row(&table,
+                 (const char *const[]){ "problem", "rows", "born", "gone", "cold", "iterations",
+                                        "work", "warm", "iterations", "work" });
+  for (int k = 0; k < s->n; k++) {
+    char number[4][16], c[3][32], w[3][32] = { "", "", "" };
+    int born = 0, gone = 0;
+    if (k > 0) perp_lcp_carry_count(ctx, &s->problem[k], &born, &gone);
+    const int value[] = { k, s->problem[k].p.n, born, gone };
+    for (int i = 0; i < 4; i++) snprintf(number[i], sizeof number[i], "%d", value[i]);
+    cmd_lcp_sequence_put(&cold[k], c);
+    if (warm != NULL && k > 0) cmd_lcp_sequence_put(&warm[k], w);
+    perp_table_row(&table, (const char *const[]){ number[0], number[1], number[2], number[3], c[0],
+                                                  c[1], c[2], w[0], w[1], w[2] });
+  }
+  perp_table_print(&table, stdout);
+  perp_table_free(&table);
+  printf("# %s by %s: %d of %d solved\n", s->problem->sequence.name, name, solved, problems);
+  const perp_sequence_sums a = perp_sequence_sum(s, cold);
+  if (warm == NULL) {
+    printf("# no warm start: %s does not profit from a guess\n", name);
+    return;
+  }
+  const perp_sequence_sums b = perp_sequence_sum(s, warm);
+  printf("# problems 1 ... %d: work cold %.4g, warm %.4g", s->n - 1, a.work, b.work);
+  if (a.work > 0) printf(", %.3g of it", b.work / a.work);
+  printf("; iterations cold %g, warm %g\n", a.iterations, b.iterations);
+}
+
+static int cmd_lcp_sequence_solve(perp_ctx *ctx, const struct wanted *t, perp_sequence *s)
+{
+  const bool warms = perp_sequence_warms(t->spec->d);
+  char name[512];
+  perp_lcp_solver *solver = NULL;
+  perp_sequence_answer *cold = perp_xalloc((size_t)s->n, sizeof *cold);
+  perp_sequence_answer *warm = perp_xalloc((size_t)s->n, sizeof *warm);
+  perp_spec_format(t->spec, name, sizeof name);
+  perp_status status = perp_lcp_create(ctx, t->spec, s->rows, s->columns, &solver);
+  if (status == PERP_OK) status = perp_sequence_begin(ctx, solver, t->tol, s, cold);
+  if (status == PERP_OK) status = perp_sequence_march(ctx, solver, t->tol, false, s, cold);
+  if (status == PERP_OK && warms) status = perp_sequence_march(ctx, solver, t->tol, true, s, warm);
+  perp_lcp_destroy(solver);
+  int solved = 0, exit_status;
+  const int problems = warms ? 2 * s->n - 1 : s->n;
+  if (status == PERP_OK) {
+    for (int k = 0; k < s->n; k++)
+      solved += perp_sequence_solved(&cold[k]) + (warms && k > 0 && perp_sequence_solved(&warm[k]));
+    if (t->json)
+      cmd_lcp_sequence_json(t, s, cold, warms ? warm : NULL, name, solved, problems);
+    else
+      cmd_lcp_sequence_print(ctx, s, cold, warms ? warm : NULL, name, solved, problems);
+    exit_status = solved == problems ? PERP_EXIT_OK : PERP_EXIT_FAILED;
+  } else {
+    exit_status = perp_lcp_refuse(ctx, status);
+  }
+  free(cold);
+  free(warm);
+  return exit_status;
+}
+
+/* In a process of its own: outside code may do anything to it. */
+static int cmd_lcp_sequence_apart(perp_ctx *ctx, const struct wanted *t, perp_sequence *s)
+{
+  perp_guard g;
+  if (perp_guard_begin(ctx, 0, 0, &g) != PERP_OK) return perp_lcp_refuse(ctx, PERP_ERR_INTERNAL);
+  if (g.child) return perp_guard_leave(&g, cmd_lcp_sequence_solve(ctx, t, s));
+  int status = g.code;
+  if (g.cut != PERP_CUT_NONE) {
+    perp_say("not solved: %s: %s", g.cut == PERP_CUT_CRASH ? "crash" : "interrupted", g.cause);
+    status = g.cut == PERP_CUT_CRASH ? PERP_EXIT_INFRA : PERP_EXIT_FAILED;
+  }
+  perp_guard_free(&g);
+  return status;
+}
+
+static int cmd_lcp_sequence(perp_ctx *ctx, const perp_args *args)
+{
+  struct wanted t = { .tol = 1e-10, .json = perp_option_given(args, "json") };
+  perp_spec spec;
+  perp_sequence s;
+  int status = perp_lcp_memory(ctx, args);
+  if (status < 0) status = perp_option_real(ctx, args, "tol", "", false, &t.tol);
+  if (status >= 0) return status;
+  const char *name = perp_args_get(args, "lcp");
+  if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "dantzig", &spec) != PERP_OK)
+    return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
+  t.spec = &spec;
+  const perp_status opened = perp_sequence_open(ctx, args->arg[0], &s);
+  status = opened == PERP_OK ? cmd_lcp_sequence_apart(ctx, &t, &s) : perp_lcp_refuse(ctx, opened);
+  perp_sequence_close(&s);
+  perp_spec_free(&spec);
+  return status;
+}
+
+static const perp_flag lcp_sequence_flags[] = {
+  { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default dantzig" },
+  { "tol", 0, "TOL", "largest rel of a solution; default 1e-10" },
+  { "json", 0, NULL, "one JSON object" },
+  PERP_LCP_MEMORY_FLAG,
+  { 0 }
+};
+
+const perp_command perp_lcp_sequence_command = {
+  .cli.name = "lcp sequence",
+  .cli.usage = "PREFIX",
+  .cli.summary =
+      "Solves the problems PREFIX-000.lcp, PREFIX-001.lcp, ... of a sequence (perp lcp harvest "
+      "--sequence) in order, each from zero and from what is carried over of the answer before.",
+  .cli.more =
+      "Exit status: 0 all solved, cold and warm; 10 not all; 5 the solver crashed; 2 usage; "
+      "3 invalid file, or files that do not follow on one another.",
+  .cli.example = "perp lcp sequence problems/stack --lcp bpp",
+  .cli.flags = lcp_sequence_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "solve a sequence of problems, cold and warm",
+  .run = cmd_lcp_sequence
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A cell whose problem is a sequence: all problems in order, each from zero (cold) and from what is carried over of the
+ * answer before (warm).
+ *
+ * What is counted and timed are problems 1 ... n - 1, cold; problem 0 is where the warm ones begin.  Figures of the judge are the worst
+ * of all answers.  Warm over cold is there where everything was solved, by a method that profits from a guess: others
+ * start from zero always, and a ratio of 1 would say nothing. */
+#include "experiments/lcp/kind_lcp_private.h"
+#include "experiments/lcp/sequence_run.h"
+
+#include "experiments/study/study.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct marches {
+  perp_ctx *ctx;
+  perp_lcp_solver *solver;
+  double tol;
+  bool warms; /* the method profits from a guess */
+  perp_sequence s;
+  perp_sequence_answer *cold, *warm; /* [n] */
+  perp_status status;
+};
+
+static void kind_lcp_sequence_cold(void *user)
+{
+  struct marches *m = user;
+  m->status = perp_sequence_march(m->ctx, m->solver, m->tol, false, &m->s, NULL);
+}
+
+static void kind_lcp_sequence_warm(void *user)
+{
+  struct marches *m = user;
+  m->status = perp_sequence_march(m->ctx, m->solver, m->tol, true, &m->s, NULL);
+}
+
+static perp_status kind_lcp_sequence_solve(struct marches *m)
+{
+  PERP_TRY(perp_sequence_begin(m->ctx, m->solver, m->tol, &m->s, m->cold));
+  PERP_TRY(perp_sequence_march(m->ctx, m->solver, m->tol, false, &m->s, m->cold));
+  if (!m->warms) return PERP_OK;
+  return perp_sequence_march(m->ctx, m->solver, m->tol, true, &m->s, m->warm);
+}
+
+/* One answer into the verdict of the cell: the first that is none is its cause. */
+static void kind_lcp_sequence_count(const perp_sequence_answer *a, int k, const char *how,
+                                    perp_outcome *out)
+{
+  const perp_reason reason = a->stats.reason;
+  out->problems++;
+  if (perp_sequence_solved(a)) return;
+  if (reason == PERP_SWEEPS_DONE)
+    out->swept++;
+  else
+    out->unsolved++;
+  const perp_cell_status now = reason == PERP_SWEEPS_DONE ? PERP_CELL_FIXED_WORK
+                               : reason == PERP_MAX_ITER  ? PERP_CELL_MAXITER
+                                                          : PERP_CELL_UNSOLVED;
+  if (out->unsolved + out->swept == 1) {
+    out->status = now;
+    snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(reason));
+    snprintf(out->cause, sizeof out->cause, "problem %d, %s: %s after %d iterations, rel %.3g", k,
+             how, out->reason, a->stats.iterations, a->stats.residual);
+  } else if (out->status != now) { /* what is worse: unsolved, maxiter, fixed-work */
+    if (now == PERP_CELL_UNSOLVED || out->status == PERP_CELL_FIXED_WORK) out->status = now;
+  }
+}
+
+static void kind_lcp_sequence_verdict(const struct marches *m, perp_outcome *out)
+{
+  out->status = PERP_CELL_OK;
+  snprintf(out->reason, sizeof out->reason, "%s", perp_reason_name(m->cold->stats.reason));
+  for (int k = 0; k < m->s.n; k++) kind_lcp_sequence_count(&m->cold[k], k, "cold", out);
+  bool lame = false; /* a warm start from what is no answer */
+  for (int k = 1; k < m->s.n && m->warms; k++) {
+    kind_lcp_sequence_count(&m->warm[k], k, "warm", out);
+    lame |= k + 1 < m->s.n && !perp_sequence_solved(&m->warm[k]);
+  }
+  lame |= m->warms && !perp_sequence_solved(m->cold);
+  const double none = out->unsolved + out->swept;
+  if (none == 0) return;
+  char first[sizeof out->cause];
+  snprintf(first, sizeof first, "%s", out->cause);
+  snprintf(out->cause, sizeof out->cause, "%g of %g solved; %.300s%s", out->problems - none,
+           out->problems, first, lame ? "; warm starts after it from its last iterate" : "");
+}
+
+/* The worst of all answers, as far as there is anything to judge. */
+static void kind_lcp_sequence_figures(const struct marches *m, perp_outcome *out)
+{
+  static const char *const names[] = { "rel",           "data",        "abs",      "componentwise",
+                                       "merit.siconos", "merit.fclib", "merit.abh" };
+  enum { FIGURES = sizeof names / sizeof *names };
+  double worst[FIGURES];
+  bool judged = false;
+  for (int i = 0; i < FIGURES; i++) worst[i] = 0;
+  for (int k = 0; k < 2 * m->s.n; k++) {
+    const perp_sequence_answer *a = k < m->s.n ? &m->cold[k] : &m->warm[k - m->s.n];
+    if (k == m->s.n || (k > m->s.n && !m->warms) || a->stats.reason == PERP_INFEASIBLE) continue;
+    const perp_lcp_judgement *g = &a->judgement;
+    const double value[] = {
+      g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh
+    };
+    for (int i = 0; i < FIGURES; i++)
+      if (!(value[i] <= worst[i])) worst[i] = value[i]; /* NaN is worse than all */
+    judged = true;
+  }
+  for (int i = 0; i < FIGURES && judged; i++) perp_outcome_add(out, names[i], worst[i]);
+}
+
+static void kind_lcp_sequence_sums(const struct marches *m, perp_outcome *out)
+{
+  const perp_sequence_sums cold = perp_sequence_sum(&m->s, m->cold);
+  perp_outcome_add(out, "rows", m->s.rows);
+  perp_outcome_add(out, "iterations", cold.iterations);
+  perp_outcome_add(out, "factorizations", cold.factorizations);
+  perp_outcome_add(out, "matvecs", cold.matvecs);
+  perp_outcome_add(out, "fallbacks", cold.fallbacks);
+  perp_outcome_add(out, "work.counted", cold.work);
+  perp_outcome_add(out, "rows.born", m->s.born);
+  perp_outcome_add(out, "rows.gone", m->s.gone);
+  if (!m->warms || out->status != PERP_CELL_OK) return;
+  const perp_sequence_sums warm = perp_sequence_sum(&m->s, m->warm);
+  if (cold.work > 0) perp_outcome_add(out, "warm.work.rel", warm.work / cold.work);
+  if (cold.iterations > 0)
+    perp_outcome_add(out, "warm.iterations.rel", warm.iterations / cold.iterations);
+}
+
+/* The clock: the same marches again, which find the same answers. */
+static perp_status kind_lcp_sequence_clock(const perp_spec *spec, struct marches *m,
+                                           perp_outcome *out)
+{
+  PERP_TRY(perp_kind_lcp_in_place(m->ctx, spec, m->s.rows, m->s.columns, &m->solver));
+  perp_clock_reference pace;
+  perp_clock_reference_begin(&pace);
+  const double cold = perp_kind_lcp_timed(kind_lcp_sequence_cold, m, 20e-3, &pace);
+  const double warm = m->warms && m->status == PERP_OK
+                          ? perp_kind_lcp_timed(kind_lcp_sequence_warm, m, 20e-3, &pace)
+                          : 0;
+  out->pace = perp_clock_reference_end(&pace);
+  PERP_TRY(m->status);
+  perp_outcome_add(out, "time.cpu", cold);
+  if (m->warms) perp_outcome_add(out, "warm.time.rel", warm / cold);
+  return PERP_OK;
+}
+
+static perp_status kind_lcp_sequence_run(const perp_job *job, const perp_spec *spec,
+                                         struct marches *m, perp_outcome *out)
+{
+  if (job->what == PERP_JOB_SETUP) {
+    const char *what = perp_sequence_unsuited(&m->s, spec->d);
+    out->status = what == NULL ? PERP_CELL_OK : PERP_CELL_SETUP_FAILED;
+    if (what == NULL) return PERP_OK;
+    snprintf(out->reason, sizeof out->reason, "unsuited");
+    snprintf(out->cause, sizeof out->cause, "%s does not serve %s", spec->d->name, what);
+    return PERP_OK;
+  }
+  PERP_TRY(kind_lcp_sequence_solve(m));
+  kind_lcp_sequence_verdict(m, out);
+  const char *what = perp_sequence_unsuited(&m->s, spec->d);
+  if (what != NULL)
+    snprintf(out->cause, sizeof out->cause, "%s does not serve %s", spec->d->name, what);
+  kind_lcp_sequence_figures(m, out);
+  kind_lcp_sequence_sums(m, out);
+  if (out->status != PERP_CELL_OK)
+    return PERP_OK; /* how long a failure took is no time to solution */
+  if (!job->timing && job->study->measure.repeats > 0) return PERP_OK; /* timing rounds follow */
+  return kind_lcp_sequence_clock(spec, m, out);
+}
+
+void perp_kind_lcp_sequence(perp_ctx *ctx, const perp_job *job, const perp_spec *spec,
+                            const char *prefix, double tol, perp_outcome *out)
+{
+  struct marches m = { .ctx = ctx, .tol = tol, .warms = perp_sequence_warms(spec->d) };
+  perp_status status = perp_sequence_open(ctx, prefix, &m.s);
+  if (status == PERP_OK) {
+    m.cold = perp_xalloc((size_t)m.s.n, sizeof *m.cold);
+    m.warm = perp_xalloc((size_t)m.s.n, sizeof *m.warm);
+    status = perp_lcp_create(ctx, spec, m.s.rows, m.s.columns, &m.solver);
+  }
+  if (status == PERP_OK) status = kind_lcp_sequence_run(job, spec, &m, out);
+  if (status != PERP_OK) perp_kind_lcp_failed(ctx, status, out);
+  perp_lcp_destroy(m.solver);
+  perp_sequence_close(&m.s);
+  free(m.cold);
+  free(m.warm);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp export-scene, and scene files on the command line */
+#include "experiments/plugins/cmd_scene.h"
+
+#include "experiments/scenes/scene_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int perp_command_scene(perp_ctx *ctx, const char *text)
+{
+  perp_diag diag = { 0 };
+  const bool good = !perp_scene_file_named(text) || perp_scene_file_check(ctx, text, &diag, NULL);
+  if (!good) fputs(diag.text.s, stderr);
+  perp_diag_free(&diag);
+  return good ? -1 : PERP_EXIT_INPUT;
+}
+
+/* The scene that a text names, built; -1, or an exit status after a message. */
+static int scene_of(perp_ctx *ctx, const perp_args *args, perp_spec *spec, perp_scene *scene)
+{
+  const int status = perp_command_scene(ctx, args->arg[0]);
+  if (status >= 0) return status;
+  if (perp_spec_parse(ctx, PERP_KIND_scene, args->arg[0], spec) != PERP_OK)
+    return perp_usage_error(args, "%s", ctx->msg);
+  const perp_status built = perp_scene_create(ctx, spec, scene);
+  if (built == PERP_OK) return -1;
+  perp_spec_free(spec);
+  return perp_refuse(ctx, perp_exit_of(built));
+}
+
+int perp_command_check_scene(perp_ctx *ctx, const perp_args *args)
+{
+  perp_spec spec;
+  perp_scene s;
+  const int status = scene_of(ctx, args, &spec, &s);
+  if (status >= 0) return status;
+  const perp_model *m = s.model;
+  printf("%s: a valid scene in %s\n", spec.d->name, perp_model_dim(m) == 3 ? "space" : "the plane");
+  printf("  bodies %d, joints %d (%d rows), drives %d, forces %d, shapes %d\n",
+         perp_model_bodies(m), perp_model_joints(m), perp_model_m(m), perp_model_drives(m),
+         perp_model_force_elements(m), perp_model_shapes(m));
+  char t_end[40], h[40];
+  perp_format_real(s.t_end, t_end, sizeof t_end);
+  perp_format_real(s.h, h, sizeof h);
+  printf("  t_end %s s, h %s%s\n", t_end, s.h > 0 ? h : "left to the run", s.h > 0 ? " s" : "");
+  for (int i = 0; i < s.n_truths; i++) printf("  truth %s\n", s.truth[i].what);
+  for (int i = 0; i < s.n_gauges; i++) printf("  gauge %s\n", s.gauge[i].metric);
+  if (s.n_truths + s.n_gauges == 0)
+    printf("  no truth and no gauge: errors of its motion are not known\n");
+  perp_scene_destroy(&s);
+  perp_spec_free(&spec);
+  return PERP_EXIT_OK;
+}
+
+/* ---- export-scene ------------------------------------------------------------------------------- */
+
+static int cmd_export_scene(perp_ctx *ctx, const perp_args *args)
+{
+  perp_spec spec;
+  perp_scene scene;
+  int code = scene_of(ctx, args, &spec, &scene);
+  if (code >= 0) return code;
+  const char *path = perp_args_get(args, "output");
+  const bool here = path == NULL || strcmp(path, "-") == 0;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *f = open_memstream(&text, &size);
+  perp_status status = f != NULL ? perp_scene_export(ctx, spec.d, &scene, args->arg[0], f)
+                                 : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the scene");
+  if (f != NULL) fclose(f);
+  if (status == PERP_OK && here) fwrite(text, 1, size, stdout);
+  if (status == PERP_OK && !here) status = perp_write_file(ctx, path, text, size);
+  free(text);
+  perp_scene_destroy(&scene);
+  perp_spec_free(&spec);
+  if (status != PERP_OK)
+    return perp_refuse(ctx, status == PERP_ERR_UNSUPPORTED ? PERP_EXIT_USAGE : PERP_EXIT_INTERNAL);
+  if (!here) perp_say("next: perp simulate %s", path);
+  return PERP_EXIT_OK;
+}
+
+static const perp_flag export_scene_flags[] = {
+  { "output", 'o', "FILE", "where to write (default: standard output)" }, { 0 }
+};
+
+const perp_command perp_export_scene_command = {
+  .cli.name = "export-scene",
+  .cli.usage = "SCENE [-o FILE]",
+  .cli.summary = "Writes the model of a scene, with the parameters that are given, as a scene "
+                 "file: bodies, joints, "
+                 "drives, forces and shapes as numbers with all their digits. Read back it "
+                 "simulates to the same "
+                 "bits. Truths and gauges are not in the file.",
+  .cli.more = "docs/scene-files.md has the format.",
+  .cli.example = "perp export-scene stack:boxes=3 -o my-stack.yaml",
+  .cli.flags = export_scene_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "write a scene as a file",
+  .run = cmd_export_scene
+};

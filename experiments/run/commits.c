@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/run/commits.h"
+
+#include "experiments/base/build.h"
+#include "experiments/base/messages.h"
+#include "experiments/base/shell.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { PARTS = 4, MOST_WORDS = 64 };
+static const char *const sides[] = { "base", "new" };
+
+/* One command, what it prints goes to a file of the temporary folder; its exit status, -1 after a message. */
+static int commits_do(perp_ctx *ctx, const perp_commits *c, const char *const *words)
+{
+  char *log = perp_xprintf("%s/log", c->folder);
+  const char *argv[MOST_WORDS + 5] = { "sh", "-c", "exec \"$@\" >\"$0\" 2>&1 </dev/null", log };
+  int n = 4, status = 0;
+  for (; *words != NULL && n < MOST_WORDS + 4; words++) argv[n++] = *words;
+  const perp_status started = perp_process_run(ctx, &(perp_process){ .argv = argv }, &status);
+  free(log);
+  if (started != PERP_OK) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+}
+
+/* The last lines of what the command printed become the message. */
+static perp_status commits_failed(perp_ctx *ctx, const perp_commits *c, const char *what)
+{
+  char *log = perp_xprintf("%s/log", c->folder), *text = perp_read_file(log, NULL);
+  const char *from = text != NULL ? text : "";
+  while (strlen(from) > 360) from += strcspn(from, "\n") + 1;
+  PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s failed: %.*s", what,
+            (int)(strlen(from) > 0 ? strlen(from) - 1 : 0), from);
+  free(text);
+  free(log);
+  return PERP_ERR_EXTERNAL;
+}
+
+static perp_status commits_must(perp_ctx *ctx, const perp_commits *c, const char *what,
+                                const char *const *words)
+{
+  const int status = commits_do(ctx, c, words);
+  return status < 0 ? PERP_ERR_EXTERNAL : status == 0 ? PERP_OK : commits_failed(ctx, c, what);
+}
+
+static perp_status commits_build(perp_ctx *ctx, perp_commits *c, int side, const char *commit)
+{
+  char *tree = perp_xprintf("%s/%s", c->folder, sides[side]),
+       *build = perp_xprintf("%s/build", tree), *named = perp_xprintf("%s^{commit}", commit),
+       *what = perp_xprintf("building %s", commit);
+  perp_say("building %s", commit);
+  const char *const known[] = { "git", "-C", c->root, "rev-parse", "--verify", "--end-of-options",
+                                named, NULL };
+  const char *const add[] = { "git",      "-C", c->root, "worktree", "add",
+                              "--detach", tree, commit,  NULL };
+  const char *const setup[] = { "meson", "setup", build, tree, NULL };
+  const char *const ninja[] = { "ninja", "-C", build, "experiments/perp", NULL };
+  perp_status status = PERP_OK;
+  if (commits_do(ctx, c, known) != 0)
+    status = PERP_FAIL(ctx, PERP_ERR_ARG, "'%s' is neither a results folder nor a commit of %s",
+                       commit, c->root);
+  if (status == PERP_OK) status = commits_must(ctx, c, "git worktree add", add);
+  if (status == PERP_OK) status = commits_must(ctx, c, what, setup);
+  if (status == PERP_OK) status = commits_must(ctx, c, what, ninja);
+  c->program[side] = perp_xprintf("%s/experiments/perp", build);
+  free(tree);
+  free(build);
+  free(named);
+  free(what);
+  return status;
+}
+
+/* Part k of the study by one of them. */
+static perp_status commits_part(perp_ctx *ctx, const perp_args *args, const perp_commits *c,
+                                int side, int part, const char *study)
+{
+  char *home = perp_xprintf("PERP_HOME=%s/%s", c->folder, sides[side]),
+       *shard = perp_xprintf("%d/%d", part, PARTS);
+  const char *words[MOST_WORDS] = { "env",     home,          c->program[side],
+                                    "run",     study,         "--shard",
+                                    shard,     "-o",          c->result[side],
+                                    "--quiet", "--no-report", "--keep-program" };
+  int n = 12;
+  for (int i = 0; i < args->n_flags && n + 2 < MOST_WORDS; i++)
+    if (strcmp(args->flag[i].flag->name, "set") == 0) {
+      words[n++] = "--set";
+      words[n++] = args->flag[i].value;
+    }
+  const int status = commits_do(ctx, c, words);
+  free(home);
+  free(shard);
+  if (status < 0) return PERP_ERR_EXTERNAL;
+  const bool ran = status == PERP_EXIT_OK || status == PERP_EXIT_INFRA ||
+                   status == PERP_EXIT_FAILED ||
+                   status == PERP_EXIT_NOTHING; /* no cell in this part */
+  return ran ? PERP_OK : commits_failed(ctx, c, args->arg[side]);
+}
+
+perp_status perp_commits_run(perp_ctx *ctx, const perp_args *args, const char *study,
+                             const char *out, perp_commits *c)
+{
+  const char *home = getenv("PERP_HOME");
+  *c = (perp_commits){ .folder = perp_temp_folder(ctx) };
+  if (c->folder == NULL) return PERP_ERR_IO;
+  c->root = perp_xstrdup(home != NULL && home[0] != '\0' ? home : PERP_HEADERS_SOURCE);
+  char *file = realpath(study, NULL);
+  if (file == NULL) return PERP_FAIL(ctx, PERP_ERR_IO, "%s: %s", study, strerror(errno));
+  perp_status status = perp_make_dirs(ctx, out);
+  for (int side = 0; side < 2 && status == PERP_OK; side++) {
+    c->result[side] = perp_xprintf("%s/%s", out, sides[side]);
+    char *plan = perp_xprintf("%s/plan.jsonl", c->result[side]);
+    if (perp_exists(plan))
+      status = PERP_FAIL(ctx, PERP_ERR_IO, "%s holds results already: take another folder (-o)",
+                         c->result[side]);
+    free(plan);
+  }
+  for (int side = 0; side < 2 && status == PERP_OK; side++)
+    status = commits_build(ctx, c, side, args->arg[side]);
+  /* one goes first in every other part: a slow minute of the machine meets both */
+  for (int k = 0; k < 2 * PARTS && status == PERP_OK; k++) {
+    const int part = k / 2 + 1, side = (k + part + 1) % 2;
+    if (k % 2 == 0) perp_say("running part %d of %d with both", part, PARTS);
+    status = commits_part(ctx, args, c, side, part, file);
+  }
+  free(file);
+  return status;
+}
+
+void perp_commits_free(perp_commits *c)
+{
+  perp_ctx quiet;
+  perp_ctx_init(&quiet);
+  for (int side = 0; side < 2; side++) {
+    if (c->root != NULL && c->folder != NULL) {
+      char *tree = perp_xprintf("%s/%s", c->folder, sides[side]);
+      const char *const words[] = { "git",    "-C",      c->root, "worktree",
+                                    "remove", "--force", tree,    NULL };
+      if (perp_exists(tree)) commits_do(&quiet, c, words);
+      free(tree);
+    }
+    free(c->program[side]);
+    free(c->result[side]);
+  }
+  perp_temp_remove(c->folder);
+  free(c->root);
+  *c = (perp_commits){ 0 };
+}

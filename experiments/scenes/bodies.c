@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bodies of a scene file: mass properties, given or of a shape, and the initial state. */
+#include "experiments/scenes/parts.h"
+
+#include "models/kinematics/kinematics.h"
+
+#include <math.h>
+#include <string.h>
+
+/* These may stand with the body or in `initial`. */
+#define BODIES_STATE                                                                               \
+  PERP_KEY_REALS(perp_scene_body, def.x, "x", "m", 3),                                             \
+      PERP_KEY_REALS(perp_scene_body, def.quat, "quat", "", 4),                                    \
+      PERP_KEY_REAL(perp_scene_body, def.angle, "angle", "rad"), PERP_KEY_SPECIAL("turn"),         \
+      PERP_KEY_REALS(perp_scene_body, def.v, "v", "m/s", 3), PERP_KEY_SPECIAL("w")
+
+const perp_key perp_scene_body_keys[] = {
+  PERP_KEY_OF(perp_scene_body, def.name, "name", PERP_KEY_TEXT),
+  PERP_KEY_REAL(perp_scene_body, def.mass.mass, "mass", "kg"),
+  PERP_KEY_SPECIAL("inertia"),
+  PERP_KEY_REAL(perp_scene_body, density, "density", "kg/m^3"),
+  PERP_KEY_SPECIAL("solid"),
+  PERP_KEY_SPECIAL("shape"),
+  BODIES_STATE,
+  PERP_KEY_OF(perp_scene_body, def.particle, "particle", PERP_KEY_BOOL),
+  PERP_KEYS_ENTRY,
+  PERP_KEYS_END
+};
+
+struct turn {
+  double axis[3], angle;
+};
+static const perp_key turn_keys[] = { PERP_KEY_REALS(struct turn, axis, "axis", "", 3),
+                                      PERP_KEY_REAL(struct turn, angle, "angle", "rad"),
+                                      PERP_KEYS_END };
+
+/* The rotation by an angle about an axis. */
+static bool bodies_turn(perp_scene_reader *r, const perp_node *node, double quat[4])
+{
+  struct turn t = { 0 };
+  if (!perp_keys_read(r, node, "turn", turn_keys, &t)) return false;
+  const double length = sqrt(perp_dot(3, t.axis, t.axis));
+  if (!(length > 0)) {
+    PERP_SCENE_WRONG(r, node, "turn needs an axis that is not zero");
+    return false;
+  }
+  quat[0] = cos(t.angle / 2);
+  for (int i = 0; i < 3; i++) quat[1 + i] = sin(t.angle / 2) * t.axis[i] / length;
+  return true;
+}
+
+/* What belongs together: said twice is a contradiction. */
+static const struct state {
+  const char *key;
+  int part;
+  bool plane, space; /* where it has a meaning */
+} states[] = { { "x", 0, true, true },     { "quat", 1, false, true }, { "angle", 1, true, false },
+               { "turn", 1, false, true }, { "v", 2, true, true },     { "w", 3, true, true } };
+static const char *const state_names[] = { "place", "orientation", "velocity", "angular velocity" };
+
+static bool bodies_state(perp_scene_reader *r, const perp_node *entry, perp_scene_body *b)
+{
+  for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+    const perp_node *node = perp_tree_get(entry, states[i].key);
+    const struct state *s = &states[i];
+    if (node == NULL) continue;
+    if (r->dim == 2 ? !s->plane : !s->space) {
+      perp_diag_error(r->diag, node, 0,
+                      r->dim == 2 ? "the plane has an angle"
+                                  : "space has quat, or turn: { axis, angle }",
+                      "%s has no meaning with dim: %d", s->key, r->dim);
+      return false;
+    }
+    if (b->set[s->part] != NULL) {
+      perp_diag_error(r->diag, node, 0, "one of the two must go",
+                      "the %s of this body is given twice (first in line %d)", state_names[s->part],
+                      b->set[s->part]->line + 1);
+      return false;
+    }
+    b->set[s->part] = node;
+    if (strcmp(s->key, "turn") == 0 && !bodies_turn(r, node, b->def.quat)) return false;
+    if (strcmp(s->key, "w") != 0) continue;
+    if (r->dim == 3 ? !perp_keys_vector(r, node, "rad/s", 3, 0, b->def.w)
+                    : !perp_values_number(&r->values, node, "rad/s", &b->def.w[2]))
+      return false;
+  }
+  return true;
+}
+
+/* A number (the plane), three principal moments, or nine numbers. */
+static bool bodies_inertia(perp_scene_reader *r, const perp_node *node, double I[9])
+{
+  double x[9];
+  if (r->dim == 2 && node->type == PERP_NODE_SCALAR) {
+    if (!perp_values_number(&r->values, node, "kg m^2", &x[0])) return false;
+    I[0] = I[4] = I[8] = x[0];
+    return true;
+  }
+  if (node->type == PERP_NODE_LIST && node->n == 9)
+    return perp_keys_vector(r, node, "kg m^2", 9, 0, I);
+  if (!perp_keys_vector(r, node, "kg m^2", 3, 0, x)) return false;
+  for (int i = 0; i < 3; i++) I[4 * i] = x[i];
+  return true;
+}
+
+static bool bodies_mass(perp_scene_reader *r, const perp_node *entry, perp_scene_body *b)
+{
+  const perp_node *inertia = perp_tree_get(entry, "inertia"),
+                  *solid = perp_tree_get(entry, "solid");
+  const bool mass = perp_tree_get(entry, "mass") != NULL,
+             density = perp_tree_get(entry, "density") != NULL;
+  if (!mass && !density) {
+    perp_diag_error(r->diag, entry, 0, "give mass, or density with a shape", "a body needs a mass");
+    return false;
+  }
+  if (mass ? !(b->def.mass.mass > 0) : !(b->density > 0)) {
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, mass ? "mass" : "density"),
+                     "%s must be positive: got %g", mass ? "mass" : "density",
+                     mass ? b->def.mass.mass : b->density);
+    return false;
+  }
+  if (mass && density) {
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, "density"),
+                     "a body has a mass or a density, not both");
+    return false;
+  }
+  if (inertia != NULL) {
+    if (solid != NULL || density) {
+      PERP_SCENE_WRONG(r, inertia, "the inertia is given, and follows from %s too",
+                       solid != NULL ? "solid" : "density");
+      return false;
+    }
+    return bodies_inertia(r, inertia, b->def.mass.inertia);
+  }
+  if (b->def.particle && mass) return true;
+  if (solid == NULL && b->n_shapes != 1) {
+    perp_diag_error(r->diag, entry, 0,
+                    "give inertia, or solid: { kind: box, size: [...] }, or one shape",
+                    "the inertia of this body is not known");
+    return false;
+  }
+  return perp_scene_solid(r, solid != NULL ? solid : b->shape_at[0], solid != NULL, b->shape,
+                          mass ? b->def.mass.mass : 0, b->density, &b->def.mass);
+}
+
+static void bodies_shape(perp_scene_reader *r, const perp_node *node, void *user)
+{
+  perp_scene_body *b = user;
+  perp_shape_def def = { 0 };
+  if (!perp_scene_read_shape(r, node, &def)) return;
+  b->shape = perp_pool_grown(r->pool, b->shape, b->n_shapes, sizeof *b->shape);
+  b->shape_at = perp_pool_grown(r->pool, b->shape_at, b->n_shapes, sizeof *b->shape_at);
+  b->shape[b->n_shapes] = def;
+  b->shape_at[b->n_shapes++] = node;
+}
+
+static void bodies_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  (void)user;
+  perp_scene_body b = { .at = entry };
+  const int errors = r->diag->errors;
+  if (!perp_keys_read(r, entry, "bodies", perp_scene_body_keys, &b)) return;
+  const perp_node *shape = perp_tree_get(entry, "shape");
+  if (shape != NULL && shape->type == PERP_NODE_LIST)
+    perp_entries(r, shape, "shape", bodies_shape, &b);
+  else if (shape != NULL && shape->type == PERP_NODE_MAP)
+    perp_entry(r, shape, bodies_shape, &b);
+  else if (shape != NULL)
+    PERP_SCENE_WRONG(r, shape, "a shape is a map of key: value");
+  if (r->diag->errors > errors || !bodies_state(r, entry, &b) || !bodies_mass(r, entry, &b)) return;
+  const int i = perp_named_add(r, &r->bodies, "body", b.def.name, entry);
+  if (i < 0) return;
+  r->body = perp_pool_grown(r->pool, r->body, i, sizeof *r->body);
+  r->body[i] = b;
+}
+
+/* ---- initial ------------------------------------------------------------------------------------ */
+
+static const perp_key initial_keys[] = { PERP_KEY_SPECIAL("body"), BODIES_STATE, PERP_KEYS_ENTRY,
+                                         PERP_KEYS_END };
+
+static void initial_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  (void)user;
+  const perp_node *who = perp_tree_get(entry, "body");
+  if (who == NULL) {
+    PERP_SCENE_WRONG(r, entry, "'body' is missing here");
+    return;
+  }
+  const int i = perp_named_find(r, &r->bodies, "body", false, who);
+  if (i < 0 || !bodies_state(r, entry, &r->body[i])) return;
+  perp_keys_read(r, entry, "initial", initial_keys, &r->body[i]);
+}
+
+void perp_scene_read_bodies(perp_scene_reader *r)
+{
+  perp_entries(r, perp_tree_get(r->root, "bodies"), "bodies", bodies_entry, NULL);
+  perp_entries(r, perp_tree_get(r->root, "initial"), "initial", initial_entry, NULL);
+  if (r->bodies.n == 0 && r->diag->errors == 0)
+    PERP_SCENE_WRONG(r, r->root, "a scene needs bodies: with these parameters there is none");
+}
+
+void perp_scene_add_bodies(perp_scene_reader *r, perp_model *model)
+{
+  for (int i = 0; i < r->bodies.n; i++)
+    if (perp_model_add_body(r->ctx, model, &r->body[i].def, NULL) != PERP_OK) {
+      perp_scene_refused(r, r->body[i].at);
+      return;
+    }
+}
+
+void perp_scene_local(const perp_scene_reader *r, int body, bool place, const double p[3],
+                      double s[3])
+{
+  memcpy(s, p, 3 * sizeof *s);
+  if (body == PERP_WORLD) return;
+  const perp_body_def *def = perp_model_body(r->scene->model, body);
+  double q[7] = { 0 }, d[3] = { 0 };
+  perp_pose pose;
+  memcpy(q, def->x, (size_t)r->dim * sizeof *q);
+  if (r->dim == 3)
+    memcpy(q + 3, def->quat, sizeof def->quat);
+  else
+    q[2] = def->angle;
+  for (int i = 0; i < r->dim; i++) d[i] = p[i] - (place ? def->x[i] : 0);
+  perp_pose_of(r->dim, q, &pose);
+  s[2] = 0;
+  perp_turn_back(r->dim, pose.R, d, s);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a scene file and its parameters to a scene: sections in the order in which they need each other. */
+#include "experiments/scenes/build.h"
+
+#include "experiments/scenes/claims.h"
+#include "experiments/scenes/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct head {
+  int dim;
+  double gravity, t_end, h, size;
+  bool dissipative, driven, isolated;
+};
+static const perp_key head_keys[] = { PERP_KEY_SPECIAL("name"), /* texts as they stand */
+                                      PERP_KEY_SPECIAL("summary"),
+                                      PERP_KEY_SPECIAL("reference"),
+                                      PERP_KEY_SPECIAL("equation"),
+                                      PERP_KEY_OF(struct head, dim, "dim", PERP_KEY_WHOLE),
+                                      PERP_KEY_REAL(struct head, gravity, "gravity", "m/s^2"),
+                                      PERP_KEY_REAL(struct head, t_end, "t_end", "s"),
+                                      PERP_KEY_REAL(struct head, h, "h", "s"),
+                                      PERP_KEY_REAL(struct head, size, "size", "m"),
+                                      PERP_KEY_OF(struct head, dissipative, "dissipative",
+                                                  PERP_KEY_BOOL),
+                                      PERP_KEY_OF(struct head, driven, "driven", PERP_KEY_BOOL),
+                                      PERP_KEY_OF(struct head, isolated, "isolated", PERP_KEY_BOOL),
+                                      PERP_KEY_SPECIAL("tip"),
+                                      PERP_KEYS_END };
+
+struct tip {
+  int body;
+  double at[3];
+};
+static const perp_key tip_keys[] = { PERP_KEY_OF(struct tip, body, "body", PERP_KEY_BODY),
+                                     PERP_KEY_REALS(struct tip, at, "at", "m", 3), PERP_KEYS_END };
+
+static bool build_values(perp_scene_reader *r, const perp_scene_file *file, const void *opts)
+{
+  static const char *const truths[] = { "false", "true", NULL };
+  for (int i = 0; i < file->n_options; i++) {
+    const perp_opt *o = &file->options[i];
+    const char *at = (const char *)opts + o->offset;
+    const char *const *choices = o->type == PERP_OPT_BOOL ? truths : o->choices;
+    perp_value value = { PERP_VALUE_NUMBER, 0, NULL };
+    if (o->type == PERP_OPT_REAL) value.number = *(const double *)(const void *)at;
+    if (o->type == PERP_OPT_INT) value.number = *(const int *)(const void *)at;
+    if (choices != NULL)
+      value = (perp_value){
+        PERP_VALUE_TEXT, 0,
+        choices[o->type == PERP_OPT_BOOL ? *(const bool *)at : *(const int *)(const void *)at]
+      };
+    if (!perp_values_add(&r->values, file->at[i], o->key, o->unit, value, choices)) return false;
+  }
+  const perp_node *let = perp_tree_get(r->root, "let");
+  return let == NULL || perp_scene_let(r, let);
+}
+
+static bool build_head(perp_scene_reader *r)
+{
+  struct head h = { .dim = 3, .gravity = 9.81, .t_end = 1 };
+  const perp_node *node = perp_tree_get(r->root, "scene");
+  if (node != NULL && !perp_keys_read(r, node, "scene", head_keys, &h)) return false;
+  if (h.dim != 2 && h.dim != 3) {
+    PERP_SCENE_WRONG(r, perp_tree_get(node, "dim"), "dim is 2 (the plane) or 3 (space): got %d",
+                     h.dim);
+    return false;
+  }
+  const struct {
+    const char *key;
+    double value;
+    bool zero;
+  } checks[] = { { "t_end", h.t_end, false }, { "h", h.h, true }, { "size", h.size, true } };
+  for (int i = 0; i < 3; i++)
+    if (!(checks[i].value > 0 || (checks[i].zero && checks[i].value == 0)) ||
+        isinf(checks[i].value)) {
+      PERP_SCENE_WRONG(r, perp_tree_get(node, checks[i].key), "%s must be positive: got %g",
+                       checks[i].key, checks[i].value);
+      return false;
+    }
+  perp_scene *s = r->scene;
+  r->dim = h.dim;
+  s->gravity = h.gravity;
+  s->t_end = h.t_end;
+  s->h = h.h;
+  s->size = h.size;
+  s->dissipative = h.dissipative;
+  s->driven = h.driven;
+  s->isolated = h.isolated;
+  return true;
+}
+
+/* The part that a message about a finished model begins with ("joint 3 'x': ..."): where it stands. */
+static const perp_node *build_culprit(const perp_scene_reader *r)
+{
+  int i;
+  if (sscanf(r->ctx->msg, "joint %d", &i) == 1 && i >= 0 && i < r->joints.n) return r->joints.at[i];
+  if (sscanf(r->ctx->msg, "shape %d", &i) == 1 && i >= 0 && i < r->n_shapes) return r->shape_at[i];
+  return r->root;
+}
+
+static void build_tip(perp_scene_reader *r)
+{
+  const perp_node *scene = perp_tree_get(r->root, "scene");
+  const perp_node *node = scene != NULL ? perp_tree_get(scene, "tip") : NULL;
+  struct tip t = { .body = r->bodies.n - 1 };
+  if (node != NULL && node->type == PERP_NODE_SCALAR)
+    t.body = perp_named_find(r, &r->bodies, "body", true, node);
+  else if (node != NULL && !perp_keys_read(r, node, "tip", tip_keys, &t))
+    return;
+  r->scene->tip_body = t.body < PERP_WORLD ? PERP_WORLD : t.body;
+  memcpy(r->scene->tip, t.at, sizeof t.at);
+}
+
+static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, const void *opts)
+{
+  perp_scene *s = r->scene;
+  const int errors = r->diag->errors;
+  if (!build_values(r, file, opts) || !build_head(r)) return false;
+  perp_scene_read_bodies(r);
+  if (r->diag->errors > errors) return false;
+  if (perp_model_create(r->ctx, r->dim, &s->model) != PERP_OK) {
+    perp_scene_refused(r, r->root);
+    return false;
+  }
+  perp_model_gravity(s->model, s->gravity);
+  static void (*const sections[])(perp_scene_reader *,
+                                  perp_model *) = { perp_scene_add_bodies, perp_scene_add_shapes,
+                                                    perp_scene_add_joints, perp_scene_add_drives,
+                                                    perp_scene_add_forces };
+  for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+    sections[i](r, s->model);
+    if (r->diag->errors > errors) return false;
+  }
+  if (perp_model_finish(r->ctx, s->model) != PERP_OK) {
+    perp_scene_refused(r, build_culprit(r));
+    return false;
+  }
+  build_tip(r);
+  perp_scene_add_gauges(r);
+  perp_scene_add_truths(r);
+  return r->diag->errors == errors;
+}
+
+bool perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_scene_file *file,
+                           const void *opts, perp_scene *scene)
+{
+  perp_pool pool = { 0 };
+  *scene = (perp_scene){ .tip_body = PERP_WORLD };
+  perp_scene_reader r = { .ctx = ctx,
+                          .diag = diag,
+                          .pool = &pool,
+                          .root = file->root,
+                          .scene = scene,
+                          .materials = perp_tree_get(file->root, "materials"),
+                          .folder = file->folder };
+  perp_values_init(&r.values, ctx, diag, &pool);
+  const bool good = build_sections(&r, file, opts);
+  if (!good) perp_scene_destroy(scene);
+  perp_pool_free(&pool);
+  return good;
+}

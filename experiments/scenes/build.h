@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A scene file in memory, and the scene that it makes.  Private to experiments/scenes. */
+#ifndef PERP_SCENES_BUILD_H
+#define PERP_SCENES_BUILD_H
+
+#include "experiments/base/tree.h"
+#include "models/scenes/scene.h"
+
+typedef struct perp_scene_file {
+  perp_pool pool;     /* everything below lives here */
+  const char *name;   /* as it was typed: that of the scene */
+  const char *path;   /* where it was found, absolute */
+  const char *folder; /* the working folder of then */
+  perp_node *root;    /* with all that it includes */
+  perp_scene_desc desc;
+  perp_opt *options;    /* [n_options + 1], those of the descriptor */
+  const perp_node **at; /* [n_options] where they stand */
+  int n_options;
+  uint64_t hash;
+  int n_parts;
+  const char **part; /* absolute paths of all files that it is made of */
+} perp_scene_file;
+
+/* Read YAML (text NULL: from the file) with includes and parameters.  false after an error. */
+bool perp_scene_file_read(perp_ctx *ctx, perp_diag *diag, const char *shown, const char *text,
+                          size_t size, perp_scene_file *file);
+/* `parameters` as the options of the descriptor. */
+bool perp_scene_file_options(perp_ctx *ctx, perp_diag *diag, perp_scene_file *file);
+/* The scene with these options; *scene is empty after an error. */
+bool perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_scene_file *file,
+                           const void *opts, perp_scene *scene);
+
+#endif

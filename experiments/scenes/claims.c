@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/scenes/claims.h"
+
+#include "experiments/metrics/metrics.h"
+#include "models/scenes/gauges.h"
+#include "models/scenes/truths.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *perp_scene_path(perp_scene_reader *r, const perp_node *node)
+{
+  const char *name = perp_values_text(&r->values, node);
+  if (name == NULL || name[0] == '/') return name;
+  const char *slash = strrchr(node->src->name, '/');
+  const bool absolute = node->src->name[0] == '/';
+  return perp_pool_printf(r->pool, "%s%s%.*s%s", absolute ? "" : r->folder, absolute ? "" : "/",
+                          slash != NULL ? (int)(slash + 1 - node->src->name) : 0, node->src->name,
+                          name);
+}
+
+/* ---- gauges ------------------------------------------------------------------------------------- */
+
+enum gauge_kind {
+  GAUGE_REST,
+  GAUGE_STANDS,
+  GAUGE_FORCE,
+  GAUGE_ACCELERATION,
+  GAUGE_VELOCITY,
+  GAUGE_PERIOD,
+  GAUGE_PLACES,
+  GAUGE_TABLE,
+  GAUGE_EVENTS
+};
+static const char *const gauge_kinds[] = { "rest",   "stands", "force", "acceleration", "velocity",
+                                           "period", "places", "table", "events",       NULL };
+
+struct gauge {
+  enum gauge_kind kind;
+  int body, first, last;
+  double from, to, radius, limit, scale, time, slack, period, exact[6], weight[6];
+  bool stands;
+  const char *coordinate, *metric;
+};
+static const perp_key gauge_keys[] = { PERP_KEY_ONE_OF(struct gauge, kind, "kind", gauge_kinds),
+                                       PERP_KEY_OF(struct gauge, body, "body", PERP_KEY_BODY),
+                                       PERP_KEY_OF(struct gauge, first, "first", PERP_KEY_BODY),
+                                       PERP_KEY_OF(struct gauge, last, "last", PERP_KEY_BODY),
+                                       PERP_KEY_REAL(struct gauge, from, "from", "s"),
+                                       PERP_KEY_REAL(struct gauge, to, "to", "s"),
+                                       PERP_KEY_REAL(struct gauge, radius, "radius", "m"),
+                                       PERP_KEY_REAL(struct gauge, limit, "limit", "m"),
+                                       PERP_KEY_REAL(struct gauge, scale, "scale", NULL),
+                                       PERP_KEY_REAL(struct gauge, time, "time", "s"),
+                                       PERP_KEY_REAL(struct gauge, slack, "slack", "s"),
+                                       PERP_KEY_REAL(struct gauge, period, "period", "s"),
+                                       PERP_KEY_OF(struct gauge, stands, "stands", PERP_KEY_BOOL),
+                                       PERP_KEY_OF(struct gauge, coordinate, "of", PERP_KEY_TEXT),
+                                       PERP_KEY_OF(struct gauge, metric, "metric", PERP_KEY_TEXT),
+                                       PERP_KEY_SPECIAL("exact"),
+                                       PERP_KEY_SPECIAL("weight"),
+                                       PERP_KEY_SPECIAL("forces"),
+                                       PERP_KEY_SPECIAL("places"),
+                                       PERP_KEY_SPECIAL("file"),
+                                       PERP_KEYS_ENTRY,
+                                       PERP_KEYS_END };
+
+/* What each kind must have, and may have; keys are separated by a blank, `?` stands before those that may be missing. */
+static const char *const gauge_wants[] = {
+  "?first ?last radius ?from",
+  "?first ?last radius limit ?stands",
+  "forces scale ?from",
+  "body exact ?scale ?from to",
+  "metric time exact ?weight scale",
+  "of period",
+  "places",
+  "metric file",
+  "file ?slack",
+};
+
+static bool claims_word(const char *list, const char *word, bool *may)
+{
+  const size_t n = strlen(word);
+  for (const char *s = list; *s != '\0'; s += strcspn(s, " "), s += *s == ' ') {
+    *may = *s == '?';
+    s += *may;
+    if (strncmp(s, word, n) == 0 && (s[n] == ' ' || s[n] == '\0')) return true;
+  }
+  return false;
+}
+
+/* Has an entry of a kind what it needs, and nothing without a meaning? */
+static bool claims_fit(perp_scene_reader *r, const perp_node *entry, const perp_key *keys,
+                       const char *kind, const char *wants)
+{
+  bool may = false;
+  for (const perp_key *k = keys; k->type != PERP_KEY_END; k++) {
+    const bool there = perp_tree_get(entry, k->name) != NULL,
+               known = claims_word(wants, k->name, &may);
+    if (strcmp(k->name, "repeat") == 0 || strcmp(k->name, "let") == 0 ||
+        strcmp(k->name, "when") == 0)
+      continue;
+    if (strcmp(k->name, "kind") == 0) {
+      if (there) continue;
+      PERP_SCENE_WRONG(r, entry, "'kind' is missing here");
+      return false;
+    }
+    if (there && !known) {
+      PERP_SCENE_WRONG(r, perp_tree_get(entry, k->name), "%s has no meaning with kind: %s", k->name,
+                       kind);
+      return false;
+    }
+    if (!there && known && !may) {
+      PERP_SCENE_WRONG(r, entry, "kind: %s needs %s", kind, k->name);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* The name of a metric that gauges fill, as it is in the table of metrics; NULL after an error. */
+static const char *claims_metric(perp_scene_reader *r, const perp_node *at, const char *name)
+{
+  const perp_desc *d = perp_find(r->ctx, PERP_KIND_metric, name);
+  if (d != NULL && (d->caps & PERP_METRIC_GAUGE)) return d->name;
+  const char *names[128];
+  int n = 0;
+  const perp_desc *other;
+  for (int i = 0; (other = perp_plugin_at(r->ctx, PERP_KIND_metric, i)) != NULL && n < 128; i++)
+    if (other->caps & PERP_METRIC_GAUGE) names[n++] = other->name;
+  if (d != NULL)
+    perp_diag_error(r->diag, at, 0, "take another one: perp list metrics",
+                    "%s is measured by perp itself, not by a gauge", name);
+  else
+    perp_scene_unknown(r->diag, at, "metric", name, names, n);
+  return NULL;
+}
+
+struct force_list {
+  int n;
+  perp_force_truth *truth;
+};
+
+struct force_entry {
+  perp_force_truth truth;
+};
+static const perp_key force_keys[] = { PERP_KEY_OF(struct force_entry, truth.a, "a", PERP_KEY_BODY),
+                                       PERP_KEY_SPECIAL("b"),
+                                       PERP_KEY_REAL(struct force_entry, truth.exact, "exact", "N"),
+                                       PERP_KEYS_ENTRY, PERP_KEYS_END };
+
+static void claims_force(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  struct force_list *list = user;
+  struct force_entry e = { { PERP_WORLD, PERP_ANY_BODY, 0 } };
+  const perp_node *b = perp_tree_get(entry, "b");
+  if (perp_tree_get(entry, "exact") == NULL || b == NULL) {
+    PERP_SCENE_WRONG(r, entry, "a force is { a, b, exact }, b: any for all bodies");
+    return;
+  }
+  if (!perp_keys_read(r, entry, "forces of a gauge", force_keys, &e)) return;
+  const bool any = b->type == PERP_NODE_SCALAR && strcmp(b->text, "any") == 0;
+  if (!any) e.truth.b = perp_named_find(r, &r->bodies, "body", true, b);
+  if (!any && e.truth.b < PERP_WORLD) return;
+  list->truth = perp_pool_grown(r->pool, list->truth, list->n, sizeof *list->truth);
+  list->truth[list->n++] = e.truth;
+}
+
+struct place_list {
+  int n;
+  double *x;
+};
+
+/* (x, y, height) of a vector of the scene. */
+static void claims_height(const perp_scene_reader *r, const double x[3], double p[3])
+{
+  p[0] = x[0];
+  p[1] = r->dim == 3 ? x[1] : 0;
+  p[2] = r->dim == 3 ? x[2] : x[1];
+}
+
+static void claims_place(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  static const perp_key keys[] = { PERP_KEY_SPECIAL("x"), PERP_KEYS_ENTRY, PERP_KEYS_END };
+  struct place_list *list = user;
+  if (!perp_keys_read(r, entry, "places", keys, NULL)) return;
+  const perp_node *x = perp_tree_get(entry, "x");
+  double p[3] = { 0 };
+  if (x == NULL)
+    PERP_SCENE_WRONG(r, entry, "'x' is missing here: the place of the next body");
+  else if (perp_keys_vector(r, x, "m", r->dim, 0, p)) {
+    list->x = perp_pool_grown(r->pool, list->x, list->n, 3 * sizeof *list->x);
+    claims_height(r, p, list->x + 3 * list->n++);
+  }
+}
+
+/* ---- events ------------------------------------------------------------------------------------- */
+
+static const char *const directions[] = { "falls", "both", "rises", NULL };
+struct event {
+  const char *name, *of;
+  double value;
+  int direction;
+};
+static const perp_key event_keys[] = { PERP_KEY_OF(struct event, name, "name", PERP_KEY_TEXT),
+                                       PERP_KEY_OF(struct event, of, "of", PERP_KEY_TEXT),
+                                       PERP_KEY_REAL(struct event, value, "value", NULL),
+                                       PERP_KEY_ONE_OF(struct event, direction, "direction",
+                                                       directions),
+                                       PERP_KEYS_ENTRY,
+                                       PERP_KEYS_END };
+struct event_list {
+  int n;
+  perp_event *event;
+};
+
+static void claims_event(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  struct event_list *list = user;
+  struct event e = { .direction = 1 };
+  if (!claims_fit(r, entry, event_keys, "event", "name of ?value ?direction")) return;
+  if (!perp_keys_read(r, entry, "events", event_keys, &e)) return;
+  perp_event event = { .name = e.name, .value = e.value, .direction = e.direction - 1 };
+  if (perp_coordinate_find(r->ctx, r->scene->model, e.of, &event.body, &event.k) != PERP_OK) {
+    perp_scene_refused(r, perp_tree_get(entry, "of"));
+    return;
+  }
+  list->event = perp_pool_grown(r->pool, list->event, list->n, sizeof *list->event);
+  list->event[list->n++] = event;
+}
+
+/* ---- a gauge ------------------------------------------------------------------------------------ */
+
+static bool claims_numbers(perp_scene_reader *r, const perp_node *entry, struct gauge *g)
+{
+  const perp_node *exact = perp_tree_get(entry, "exact"), *weight = perp_tree_get(entry, "weight");
+  const int nvb = r->dim == 3 ? 6 : 3;
+  for (int i = 0; i < 6; i++) g->weight[i] = 1;
+  if (exact != NULL && !perp_keys_vector(r, exact, g->kind == GAUGE_ACCELERATION ? "m/s^2" : NULL,
+                                         g->kind == GAUGE_ACCELERATION ? r->dim : nvb, 0, g->exact))
+    return false;
+  return weight == NULL || perp_keys_vector(r, weight, NULL, nvb, 0, g->weight);
+}
+
+/* Which of the coordinates q a text names; -1 after an error. */
+static int claims_q(perp_scene_reader *r, const perp_node *at, const char *text)
+{
+  int body, k;
+  const int nqb = r->dim == 3 ? 7 : 3;
+  if (perp_coordinate_find(r->ctx, r->scene->model, text, &body, &k) != PERP_OK)
+    perp_scene_refused(r, at);
+  else if (k >= nqb)
+    PERP_SCENE_WRONG(r, at, "a place or an angle is needed here, no rate");
+  else
+    return nqb * body + k;
+  return -1;
+}
+
+static perp_status claims_make(perp_scene_reader *r, const perp_node *entry, struct gauge *g)
+{
+  perp_ctx *ctx = r->ctx;
+  perp_scene *s = r->scene;
+  struct force_list forces = { 0 };
+  struct place_list places = { 0 };
+  struct event_list events = { 0 };
+  const perp_node *file = perp_tree_get(entry, "file");
+  const char *path = file != NULL ? perp_scene_path(r, file) : NULL;
+  const int errors = r->diag->errors, n = g->last - g->first + 1;
+  double p[3];
+  if (g->metric != NULL) g->metric = claims_metric(r, perp_tree_get(entry, "metric"), g->metric);
+  perp_entries(r, perp_tree_get(entry, "forces"), "forces", claims_force, &forces);
+  perp_entries(r, perp_tree_get(entry, "places"), "places", claims_place, &places);
+  if (g->kind == GAUGE_EVENTS)
+    perp_entries(r, perp_tree_get(r->root, "events"), "events", claims_event, &events);
+  const int q = g->kind == GAUGE_PERIOD ? claims_q(r, perp_tree_get(entry, "of"), g->coordinate)
+                                        : 0;
+  if (places.n > r->bodies.n)
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, "places"), "%d places of %d bodies", places.n,
+                     r->bodies.n);
+  if (n < 1 || g->first < 0) PERP_SCENE_WRONG(r, entry, "first and last are bodies in their order");
+  if (r->diag->errors > errors) return PERP_OK; /* said already */
+  switch (g->kind) {
+  case GAUGE_REST:
+    return perp_gauge_rest(ctx, s, g->first, n, g->radius, g->from);
+  case GAUGE_STANDS:
+    return perp_gauge_stands(ctx, s, g->first, n, g->radius, g->limit, g->stands);
+  case GAUGE_FORCE:
+    return perp_gauge_force(ctx, s, forces.n, forces.truth, g->scale, g->from);
+  case GAUGE_ACCELERATION:
+    claims_height(r, g->exact, p);
+    return perp_gauge_accel(ctx, s, g->body, p, g->scale, g->from, g->to);
+  case GAUGE_VELOCITY:
+    return perp_gauge_velocities(ctx, s, g->metric, g->time, g->weight, g->exact, g->scale);
+  case GAUGE_PERIOD:
+    return perp_gauge_period(ctx, s, q, g->period);
+  case GAUGE_PLACES:
+    return perp_gauge_places(ctx, s, places.n, places.x);
+  case GAUGE_TABLE:
+    return perp_gauge_columns(ctx, s, g->metric, path);
+  case GAUGE_EVENTS:
+    return perp_gauge_event_columns(ctx, s, path, events.n, events.event, g->slack);
+  }
+  return PERP_OK;
+}
+
+static void claims_gauge(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  struct gauge g = { .last = r->bodies.n - 1, .scale = 1, .stands = true };
+  (void)user;
+  if (!perp_keys_read(r, entry, "gauges", gauge_keys, &g) ||
+      !claims_fit(r, entry, gauge_keys, gauge_kinds[g.kind], gauge_wants[g.kind]) ||
+      !claims_numbers(r, entry, &g))
+    return;
+  if (claims_make(r, entry, &g) != PERP_OK) perp_scene_refused(r, entry);
+}
+
+void perp_scene_add_gauges(perp_scene_reader *r)
+{
+  struct event_list events = { 0 };
+  perp_entries(r, perp_tree_get(r->root, "gauges"), "gauges", claims_gauge, NULL);
+  /* they are looked at where no gauge has done so, too */
+  if (r->diag->errors == 0)
+    perp_entries(r, perp_tree_get(r->root, "events"), "events", claims_event, &events);
+}
+
+/* ---- truths ------------------------------------------------------------------------------------- */
+
+enum truth_kind { TRUTH_REST, TRUTH_REDUCED, TRUTH_STATES, TRUTH_MOTION };
+static const char *const truth_kinds[] = { "rest", "reduced", "states", "motion", NULL };
+static const char *const truth_wants[] = { "?what", "?t_end ?uncertainty", "file ?uncertainty",
+                                           "motion ?what ?uncertainty" };
+struct truth {
+  enum truth_kind kind;
+  const char *what;
+  double t_end, uncertainty;
+};
+static const perp_key truth_keys[] = { PERP_KEY_ONE_OF(struct truth, kind, "kind", truth_kinds),
+                                       PERP_KEY_OF(struct truth, what, "what", PERP_KEY_TEXT),
+                                       PERP_KEY_REAL(struct truth, t_end, "t_end", "s"),
+                                       PERP_KEY_REAL(struct truth, uncertainty, "uncertainty", ""),
+                                       PERP_KEY_SPECIAL("file"),
+                                       PERP_KEY_SPECIAL("motion"),
+                                       PERP_KEYS_ENTRY,
+                                       PERP_KEYS_END };
+
+static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  struct truth t = { .t_end = r->scene->t_end, .uncertainty = (double)NAN };
+  const perp_node *file = perp_tree_get(entry, "file");
+  (void)user;
+  if (!perp_keys_read(r, entry, "truth", truth_keys, &t) ||
+      !claims_fit(r, entry, truth_keys, truth_kinds[t.kind], truth_wants[t.kind]))
+    return;
+  if (t.uncertainty < 0) {
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, "uncertainty"), "uncertainty must not be negative");
+    return;
+  }
+  perp_status status = PERP_OK;
+  const char *path = file != NULL ? perp_scene_path(r, file) : NULL;
+  if (file != NULL && path == NULL) return;
+  switch (t.kind) {
+  case TRUTH_REST:
+    status = perp_truth_rest(r->ctx, r->scene, t.what != NULL ? t.what : "rest");
+    break;
+  case TRUTH_REDUCED:
+    status = perp_truth_reduced(r->ctx, r->scene, t.t_end,
+                                isnan(t.uncertainty) ? 1e-8 : t.uncertainty);
+    break;
+  case TRUTH_STATES:
+    status = perp_truth_columns(r->ctx, r->scene, path, t.uncertainty);
+    break;
+  case TRUTH_MOTION:
+    perp_scene_add_motion(r, entry, t.what != NULL ? t.what : "closed form",
+                          isnan(t.uncertainty) ? 0 : t.uncertainty);
+    break;
+  }
+  if (status != PERP_OK) perp_scene_refused(r, file != NULL ? file : entry);
+}
+
+void perp_scene_add_truths(perp_scene_reader *r)
+{
+  perp_entries(r, perp_tree_get(r->root, "truth"), "truth", claims_truth, NULL);
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A model as a scene file, by the tables that files are read by. */
+#include "experiments/scenes/scene_file.h"
+
+#include "experiments/scenes/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void export_number(FILE *out, double x)
+{
+  char text[40];
+  perp_format_real(x, text, sizeof text);
+  fputs(text, out);
+}
+
+static void export_vector(FILE *out, const char *key, int n, const double *x)
+{
+  fprintf(out, ", %s: [", key);
+  for (int i = 0; i < n; i++) {
+    if (i > 0) fputs(", ", out);
+    export_number(out, x[i]);
+  }
+  fputs("]", out);
+}
+
+static void export_key(FILE *out, const perp_key *k, const void *def)
+{
+  const char *at = (const char *)def + k->at, *text;
+  int which;
+  memcpy(&which, at, sizeof which);
+  if (k->type == PERP_KEY_VECTOR) {
+    export_vector(out, k->name, k->n, (const double *)(const void *)at);
+    return;
+  }
+  fprintf(out, ", %s: ", k->name);
+  switch (k->type) {
+  case PERP_KEY_NUMBER:
+    export_number(out, *(const double *)(const void *)at);
+    break;
+  case PERP_KEY_BOOL:
+    fputs(*(const bool *)at ? "true" : "false", out);
+    break;
+  case PERP_KEY_TEXT:
+    memcpy(&text, at, sizeof text);
+    perp_write_quoted(out, text);
+    break;
+  case PERP_KEY_CHOICE:
+    fputs(k->names[which], out);
+    break;
+  default: /* a part by its number */
+    if (which == PERP_WORLD)
+      fputs("world", out);
+    else
+      fprintf(out, "%d", which);
+  }
+}
+
+static size_t export_size(const perp_key *k)
+{
+  switch (k->type) {
+  case PERP_KEY_NUMBER:
+  case PERP_KEY_VECTOR:
+    return (size_t)k->n * sizeof(double);
+  case PERP_KEY_BOOL:
+    return sizeof(bool);
+  case PERP_KEY_TEXT:
+    return sizeof(char *);
+  case PERP_KEY_OTHER:
+  case PERP_KEY_END:
+    return 0;
+  default:
+    return sizeof(int);
+  }
+}
+
+/* All members that are not as they are where nothing is said, and those named in `always`. */
+static void export_keys(FILE *out, const perp_key *keys, const void *def, const void *dflt,
+                        const char *const *always)
+{
+  for (const perp_key *k = keys; k->type != PERP_KEY_END; k++) {
+    const size_t size = export_size(k);
+    bool wanted = size > 0 &&
+                  memcmp((const char *)def + k->at, (const char *)dflt + k->at, size) != 0;
+    for (int i = 0; always[i] != NULL; i++) wanted = wanted || strcmp(always[i], k->name) == 0;
+    if (wanted && size > 0) export_key(out, k, def);
+  }
+}
+
+/* Maps begin with a key of their own, so that all others stand behind a comma. */
+static void export_begin(FILE *out, const char *key, const char *word)
+{
+  fprintf(out, "  - { %s: %s", key, word);
+}
+
+/* ---- quaternions ---------------------------------------------------------------------------------
+ * A quaternion is normalized when it is read, which may change its last digits again.  Of the multiples of it there is one
+ * that becomes the same to the last bit. */
+
+typedef perp_status export_reads(perp_ctx *ctx, int dim, const void *def, const double quat[4],
+                                 double back[4]);
+
+static perp_status export_body_quat(perp_ctx *ctx, int dim, const void *def, const double quat[4],
+                                    double back[4])
+{
+  perp_model *model;
+  perp_body_def copy = *(const perp_body_def *)def;
+  memcpy(copy.quat, quat, sizeof copy.quat);
+  PERP_TRY(perp_model_create(ctx, dim, &model));
+  const perp_status status = perp_model_add_body(ctx, model, &copy, NULL);
+  if (status == PERP_OK) memcpy(back, perp_model_body(model, 0)->quat, sizeof copy.quat);
+  perp_model_destroy(model);
+  return status;
+}
+
+static perp_status export_shape_quat(perp_ctx *ctx, int dim, const void *def, const double quat[4],
+                                     double back[4])
+{
+  perp_model *model;
+  perp_shape_def copy = *(const perp_shape_def *)def;
+  memcpy(copy.quat, quat, sizeof copy.quat);
+  copy.body = PERP_WORLD;
+  PERP_TRY(perp_model_create(ctx, dim, &model));
+  const perp_status status = perp_model_add_shape(ctx, model, &copy, NULL);
+  if (status == PERP_OK) memcpy(back, perp_model_shape(model, 0)->quat, sizeof copy.quat);
+  perp_model_destroy(model);
+  return status;
+}
+
+static perp_status export_quat(perp_ctx *ctx, FILE *out, int dim, const void *def,
+                               const double q[4], export_reads *reads)
+{
+  enum { TRIES = 20000 };
+  static const double identity[4] = { 1, 0, 0, 0 };
+  if (dim == 2 || memcmp(q, identity, sizeof identity) == 0) return PERP_OK;
+  for (int k = 0; k < TRIES; k++) {
+    double x[4], back[4];
+    for (int i = 0; i < 4; i++) x[i] = q[i] * (1 + k / 1024.0);
+    PERP_TRY(reads(ctx, dim, def, x, back));
+    if (memcmp(back, q, sizeof back) != 0) continue;
+    export_vector(out, "quat", 4, x);
+    return PERP_OK;
+  }
+  return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "no multiple of a quaternion reads back as it is");
+}
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+/* A name that can be read back: no other body before has it. */
+static bool export_name(const perp_model *model, int body)
+{
+  const char *name = perp_model_body(model, body)->name;
+  if (name == NULL || name[0] == '\0' || strpbrk(name, "{}\n") != NULL ||
+      strspn(name, "0123456789") == strlen(name) || strcmp(name, "world") == 0)
+    return false;
+  for (int i = 0; i < body; i++) {
+    const char *other = perp_model_body(model, i)->name;
+    if (other != NULL && strcmp(other, name) == 0) return false;
+  }
+  return true;
+}
+
+static perp_status export_bodies(perp_ctx *ctx, const perp_model *model, FILE *out)
+{
+  const int dim = perp_model_dim(model);
+  static const double zero[3] = { 0 };
+  fputs("bodies:\n", out);
+  for (int i = 0; i < perp_model_bodies(model); i++) {
+    const perp_body_def *def = perp_model_body(model, i);
+    fputs("  - { mass: ", out);
+    export_number(out, def->mass.mass);
+    if (export_name(model, i)) {
+      fputs(", name: ", out);
+      perp_write_quoted(out, def->name);
+    }
+    if (def->particle)
+      fputs(", particle: true", out);
+    else
+      export_vector(out, "inertia", 9, def->mass.inertia);
+    export_vector(out, "x", dim, def->x);
+    PERP_TRY(export_quat(ctx, out, dim, def, def->quat, export_body_quat));
+    if (dim == 2 && memcmp(&def->angle, zero, sizeof *zero) != 0) {
+      fputs(", angle: ", out);
+      export_number(out, def->angle);
+    }
+    if (memcmp(def->v, zero, sizeof zero) != 0) export_vector(out, "v", dim, def->v);
+    if (dim == 3 && memcmp(def->w, zero, sizeof zero) != 0) export_vector(out, "w", 3, def->w);
+    if (dim == 2 && memcmp(&def->w[2], zero, sizeof *zero) != 0) {
+      fputs(", w: ", out);
+      export_number(out, def->w[2]);
+    }
+    fputs(" }\n", out);
+  }
+  return PERP_OK;
+}
+
+static void export_points(FILE *out, const char *key, int n, int width, int stride, const double *x)
+{
+  fprintf(out, ", %s: [", key);
+  for (int i = 0; i < n; i++) {
+    fputs(i > 0 ? ", [" : "[", out);
+    for (int k = 0; k < width; k++) {
+      if (k > 0) fputs(", ", out);
+      export_number(out, x[stride * i + k]);
+    }
+    fputs("]", out);
+  }
+  fputs("]", out);
+}
+
+static const char *export_body(int body, char buf[16])
+{
+  if (body == PERP_WORLD) return "world";
+  snprintf(buf, 16, "%d", body);
+  return buf;
+}
+
+static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *out)
+{
+  const int dim = perp_model_dim(model), n = perp_model_shapes(model);
+  static const char *const always[] = { "mu_dynamic", NULL };
+  if (n > 0) fputs("shapes:\n", out);
+  for (int i = 0; i < n; i++) {
+    char buf[16];
+    perp_shape_def def = *perp_model_shape(model, i);
+    perp_shape_def dflt = { .body = def.body, .kind = def.kind, .name = def.name };
+    memcpy(dflt.quat, def.quat, sizeof def.quat); /* below */
+    if (dim == 3) dflt.angle = def.angle;
+    export_begin(out, "body", export_body(def.body, buf));
+    fprintf(out, ", kind: %s", perp_scene_shape_kinds[def.kind]);
+    export_keys(out, perp_scene_shape_keys, &def, &dflt, always);
+    PERP_TRY(export_quat(ctx, out, dim, &def, def.quat, export_shape_quat));
+    if (def.kind == PERP_SHAPE_POLYTOPE)
+      export_points(out, "vertices", def.n_vertices, dim, dim, def.vertices);
+    fputs(" }\n", out);
+  }
+  return PERP_OK;
+}
+
+static void export_curve(FILE *out, int dim, const perp_curve_def *curve)
+{
+  static const char *const none[] = { NULL };
+  const perp_curve_def dflt = { .kind = curve->kind };
+  fprintf(out, ", curve: { kind: %s", perp_scene_curve_kinds[curve->kind]);
+  export_keys(out, perp_scene_curve_keys, curve, &dflt, none);
+  if (curve->data != NULL && curve->n > 0)
+    export_points(out, "points", curve->n, dim, 3, curve->data);
+  fputs(" }", out);
+}
+
+static void export_rows(FILE *out, const perp_joint_def *def)
+{
+  static const char *const none[] = { NULL };
+  const perp_row_soft dflt = { 0 };
+  int n = PERP_JOINT_ROWS;
+  while (n > 0 && memcmp(&def->row[n - 1], &dflt, sizeof dflt) == 0) n--;
+  if (n == 0) return;
+  fputs(", rows: [", out);
+  for (int k = 0; k < n; k++) {
+    fputs(k > 0 ? ", { softness: " : "{ softness: ", out);
+    export_number(out, def->row[k].softness);
+    perp_row_soft rest = def->row[k];
+    rest.softness = 0;
+    export_keys(out, perp_scene_row_keys, &rest, &dflt, none);
+    fputs(" }", out);
+  }
+  fputs("]", out);
+}
+
+static void export_joints(const perp_model *model, FILE *out)
+{
+  static const char *const always[] = { "a", "b", NULL };
+  const int n = perp_model_joints(model);
+  if (n > 0) fputs("joints:\n", out);
+  for (int i = 0; i < n; i++) {
+    perp_joint_def def = *perp_model_joint(model, i), dflt = { .kind = def.kind };
+    def.name = dflt.name = NULL; /* drives name joints by their numbers */
+    if (def.start == PERP_START_ZERO) def.start = PERP_START_HOLDS; /* it has been moved */
+    export_begin(out, "kind", perp_scene_joint_kinds[def.kind]);
+    export_keys(out, perp_scene_joint_keys, &def, &dflt, always);
+    export_rows(out, &def);
+    if (def.kind == PERP_JOINT_CURVE) export_curve(out, perp_model_dim(model), &def.curve);
+    fputs(" }\n", out);
+  }
+}
+
+static void export_drives(const perp_model *model, FILE *out)
+{
+  static const char *const none[] = { NULL };
+  const int n = perp_model_drives(model);
+  if (n > 0) fputs("drives:\n", out);
+  for (int i = 0; i < n; i++) {
+    const perp_drive_def def = *perp_model_drive(model, i);
+    const perp_drive_def dflt = {
+      .joint = def.joint, .lower = -HUGE_VAL, .upper = HUGE_VAL, .name = def.name
+    };
+    char number[16];
+    snprintf(number, sizeof number, "%d", def.joint);
+    export_begin(out, "joint", number);
+    export_keys(out, perp_scene_drive_keys, &def, &dflt, none);
+    fputs(" }\n", out);
+  }
+}
+
+static void export_forces(const perp_model *model, FILE *out)
+{
+  static const char *const always[] = { "a", NULL };
+  static const double zero[3] = { 0 };
+  const int n = perp_model_force_elements(model), dim = perp_model_dim(model);
+  if (n > 0) fputs("forces:\n", out);
+  for (int i = 0; i < n; i++) {
+    const perp_force_def def = *perp_model_force_element(model, i);
+    const perp_force_def dflt = { .kind = def.kind, .b = PERP_WORLD };
+    export_begin(out, "kind", perp_scene_force_kinds[def.kind]);
+    export_keys(out, perp_scene_force_keys, &def, &dflt, always);
+    if (def.kind == PERP_FORCE_TORQUE && dim == 2) {
+      fputs(", value: ", out);
+      export_number(out, def.value[2]);
+    } else if (memcmp(def.value, zero, sizeof zero) != 0)
+      export_vector(out, "value", 3, def.value);
+    fputs(" }\n", out);
+  }
+}
+
+static void export_line(FILE *out, const char *key, double x)
+{
+  fprintf(out, "  %s: ", key);
+  export_number(out, x);
+  fputs("\n", out);
+}
+
+static void export_head(const perp_desc *d, const perp_scene *s, const char *name, FILE *out)
+{
+  fprintf(out,
+          "schema: perp-scene/1\n# the scene %s with all its numbers; its truths and gauges are "
+          "not in here\n"
+          "scene:\n  summary: ",
+          name);
+  perp_write_quoted(out, d->summary);
+  fputs("\n  reference: ", out);
+  perp_write_quoted(out, d->reference);
+  fprintf(out, "\n  dim: %d\n", perp_model_dim(s->model));
+  export_line(out, "gravity", perp_model_gravity_of(s->model));
+  export_line(out, "t_end", s->t_end);
+  if (s->h != 0) export_line(out, "h", s->h);
+  if (s->size != 0) export_line(out, "size", s->size);
+  if (s->dissipative) fputs("  dissipative: true\n", out);
+  if (s->driven) fputs("  driven: true\n", out);
+  if (s->isolated) fputs("  isolated: true\n", out);
+  char buf[16];
+  fprintf(out, "  tip: { body: %s", export_body(s->tip_body, buf));
+  export_vector(out, "at", 3, s->tip);
+  fputs(" }\n", out);
+}
+
+perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *d, const perp_scene *scene,
+                              const char *name, FILE *out)
+{
+  if (scene->model == NULL)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "scene %s is a plain system of differential equations: a scene file describes bodies",
+        d->name);
+  export_head(d, scene, name, out);
+  PERP_TRY(export_bodies(ctx, scene->model, out));
+  PERP_TRY(export_shapes(ctx, scene->model, out));
+  export_joints(scene->model, out);
+  export_drives(scene->model, out);
+  export_forces(scene->model, out);
+  return PERP_OK;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Joints, drives and forces of a scene file. */
+#include "experiments/scenes/parts.h"
+
+#include <math.h>
+#include <string.h>
+
+const char *const perp_scene_joint_kinds[] = { "ball",     "hinge", "universal", "slider", "fixed",
+                                               "distance", "line",  "wheel",     "curve",  NULL };
+const char *const perp_scene_starts[] = { "holds", "zero", "violates", NULL };
+const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", "cycloid",
+                                               "polynomial", "spline", NULL };
+const char *const perp_scene_force_kinds[] = { "point", "torque", "spring", "drag", "pairs", NULL };
+const char *const perp_scene_laws[] = { "gravity", "lennard-jones", "repulsion", NULL };
+const char *const perp_scene_drive_axes[] = { "a", "b", "along", NULL };
+
+/* ---- joints ------------------------------------------------------------------------------------- */
+
+const perp_key perp_scene_joint_keys[] = {
+  PERP_KEY_OF(perp_joint_def, name, "name", PERP_KEY_TEXT),
+  PERP_KEY_ONE_OF(perp_joint_def, kind, "kind", perp_scene_joint_kinds),
+  PERP_KEY_OF(perp_joint_def, a, "a", PERP_KEY_BODY),
+  PERP_KEY_OF(perp_joint_def, b, "b", PERP_KEY_BODY), PERP_KEY_SPECIAL("at"),
+  PERP_KEY_SPECIAL("axis"), PERP_KEY_REALS(perp_joint_def, anchor_a, "anchor_a", "m", 3),
+  PERP_KEY_REALS(perp_joint_def, anchor_b, "anchor_b", "m", 3),
+  PERP_KEY_REALS(perp_joint_def, axis_a, "axis_a", "", 3),
+  PERP_KEY_REALS(perp_joint_def, axis_b, "axis_b", "", 3),
+  PERP_KEY_REAL(perp_joint_def, length, "length", "m"),
+  /* of rows that are lengths or angles: any unit */
+  PERP_KEY_REAL(perp_joint_def, softness, "softness", NULL),
+  PERP_KEY_REAL(perp_joint_def, stiffness, "stiffness", NULL),
+  PERP_KEY_REAL(perp_joint_def, damping, "damping", NULL), PERP_KEY_SPECIAL("rows"),
+  PERP_KEY_OF(perp_joint_def, collide, "collide", PERP_KEY_BOOL), PERP_KEY_SPECIAL("curve"),
+  PERP_KEY_ONE_OF(perp_joint_def, start, "start", perp_scene_starts), PERP_KEYS_ENTRY, PERP_KEYS_END
+};
+
+const perp_key perp_scene_row_keys[] = { PERP_KEY_REAL(perp_row_soft, softness, "softness", NULL),
+                                         PERP_KEY_REAL(perp_row_soft, stiffness, "stiffness", NULL),
+                                         PERP_KEY_REAL(perp_row_soft, damping, "damping", NULL),
+                                         PERP_KEYS_END };
+
+const perp_key perp_scene_curve_keys[] = {
+  PERP_KEY_ONE_OF(perp_curve_def, kind, "kind", perp_scene_curve_kinds),
+  PERP_KEY_REAL(perp_curve_def, radius, "radius", "m"),
+  PERP_KEY_REAL(perp_curve_def, pitch, "pitch", "m"),
+  PERP_KEY_REAL(perp_curve_def, lower, "lower", NULL),
+  PERP_KEY_REAL(perp_curve_def, upper, "upper", NULL),
+  PERP_KEY_OF(perp_curve_def, closed, "closed", PERP_KEY_BOOL),
+  PERP_KEY_SPECIAL("points"),
+  PERP_KEYS_END
+};
+
+static bool joints_rows(perp_scene_reader *r, const perp_node *rows, perp_joint_def *def)
+{
+  if (rows->type != PERP_NODE_LIST || rows->n > PERP_JOINT_ROWS) {
+    PERP_SCENE_WRONG(r, rows, "rows is a list of at most %d maps", PERP_JOINT_ROWS);
+    return false;
+  }
+  for (int i = 0; i < rows->n; i++)
+    if (!perp_keys_read(r, rows->item[i], "a row", perp_scene_row_keys, &def->row[i])) return false;
+  return true;
+}
+
+static bool joints_curve(perp_scene_reader *r, const perp_node *node, perp_curve_def *def)
+{
+  const perp_node *points = perp_tree_get(node, "points");
+  double *data = NULL;
+  if (!perp_keys_read(r, node, "curve", perp_scene_curve_keys, def)) return false;
+  if (points == NULL) return true;
+  if (r->dim == 3) {
+    if (!perp_keys_points(r, points, 3, &data, &def->n)) return false;
+  } else { /* two numbers a point, with a third that is not read */
+    double *plane = NULL;
+    if (!perp_keys_points(r, points, 2, &plane, &def->n)) return false;
+    data = perp_pool_alloc(r->pool, 3 * (size_t)def->n + 1, sizeof *data);
+    for (int i = 0; i < def->n; i++) memcpy(data + 3 * i, plane + 2 * i, 2 * sizeof *data);
+  }
+  def->data = data;
+  return true;
+}
+
+/* `at` and `axis` of the world, for both bodies. */
+static bool joints_in_world(perp_scene_reader *r, const perp_node *entry, const char *key,
+                            const char *of_a, const char *of_b, bool place, int a, int b,
+                            double *in_a, double *in_b)
+{
+  const perp_node *node = perp_tree_get(entry, key);
+  double p[3] = { 0 };
+  if (node == NULL) return true;
+  if (perp_tree_get(entry, of_a) != NULL || perp_tree_get(entry, of_b) != NULL) {
+    perp_diag_error(r->diag, node, 0, NULL,
+                    "%s (in the world) and %s, %s (in the bodies) say the same: one must go", key,
+                    of_a, of_b);
+    return false;
+  }
+  if (!perp_keys_vector(r, node, place ? "m" : "", 3, r->dim == 2, p)) return false;
+  perp_scene_local(r, a, place, p, in_a);
+  perp_scene_local(r, b, place, p, in_b);
+  return true;
+}
+
+static bool joints_needs(perp_scene_reader *r, const perp_node *entry, const char *const *keys)
+{
+  for (; *keys != NULL; keys++)
+    if (perp_tree_get(entry, *keys) == NULL) {
+      PERP_SCENE_WRONG(r, entry, "'%s' is missing here", *keys);
+      return false;
+    }
+  return true;
+}
+
+static void joints_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  static const char *const needed[] = { "kind", "a", "b", NULL };
+  perp_joint_def def = { 0 };
+  const perp_node *rows = perp_tree_get(entry, "rows"), *curve = perp_tree_get(entry, "curve");
+  (void)user;
+  if (!joints_needs(r, entry, needed) ||
+      !perp_keys_read(r, entry, "joints", perp_scene_joint_keys, &def) ||
+      !joints_in_world(r, entry, "at", "anchor_a", "anchor_b", true, def.a, def.b, def.anchor_a,
+                       def.anchor_b) ||
+      !joints_in_world(r, entry, "axis", "axis_a", "axis_b", false, def.a, def.b, def.axis_a,
+                       def.axis_b) ||
+      (rows != NULL && !joints_rows(r, rows, &def)) ||
+      (curve != NULL && !joints_curve(r, curve, &def.curve)))
+    return;
+  if (perp_model_add_joint(r->ctx, r->scene->model, &def, NULL) != PERP_OK)
+    perp_scene_refused(r, entry);
+  else
+    perp_named_add(r, &r->joints, "joint", def.name, entry);
+}
+
+void perp_scene_add_joints(perp_scene_reader *r, perp_model *model)
+{
+  (void)model;
+  perp_entries(r, perp_tree_get(r->root, "joints"), "joints", joints_entry, NULL);
+}
+
+/* ---- drives ------------------------------------------------------------------------------------- */
+
+const perp_key perp_scene_drive_keys[] = {
+  PERP_KEY_OF(perp_drive_def, name, "name", PERP_KEY_TEXT),
+  PERP_KEY_OF(perp_drive_def, joint, "joint", PERP_KEY_JOINT),
+  PERP_KEY_ONE_OF(perp_drive_def, axis, "axis", perp_scene_drive_axes),
+  /* along a length or an angle: any unit */
+  PERP_KEY_REAL(perp_drive_def, zero, "zero", NULL),
+  PERP_KEY_REAL(perp_drive_def, lower, "lower", NULL),
+  PERP_KEY_REAL(perp_drive_def, upper, "upper", NULL),
+  PERP_KEY_REAL(perp_drive_def, restitution, "restitution", ""),
+  PERP_KEY_REAL(perp_drive_def, velocity, "velocity", NULL),
+  PERP_KEY_REAL(perp_drive_def, max_force, "max_force", NULL),
+  PERP_KEY_REAL(perp_drive_def, target, "target", NULL),
+  PERP_KEY_REAL(perp_drive_def, stiffness, "stiffness", NULL),
+  PERP_KEY_REAL(perp_drive_def, damping, "damping", NULL), PERP_KEYS_ENTRY, PERP_KEYS_END
+};
+
+static void drives_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  static const char *const needed[] = { "joint", NULL };
+  perp_drive_def def = { .lower = -HUGE_VAL, .upper = HUGE_VAL };
+  (void)user;
+  if (!joints_needs(r, entry, needed) ||
+      !perp_keys_read(r, entry, "drives", perp_scene_drive_keys, &def))
+    return;
+  if (perp_model_add_drive(r->ctx, r->scene->model, &def, NULL) != PERP_OK)
+    perp_scene_refused(r, entry);
+}
+
+void perp_scene_add_drives(perp_scene_reader *r, perp_model *model)
+{
+  (void)model;
+  perp_entries(r, perp_tree_get(r->root, "drives"), "drives", drives_entry, NULL);
+}
+
+/* ---- forces ------------------------------------------------------------------------------------- */
+
+const perp_key perp_scene_force_keys[] = {
+  PERP_KEY_ONE_OF(perp_force_def, kind, "kind", perp_scene_force_kinds),
+  PERP_KEY_OF(perp_force_def, a, "a", PERP_KEY_BODY),
+  PERP_KEY_OF(perp_force_def, b, "b", PERP_KEY_BODY),
+  PERP_KEY_REALS(perp_force_def, anchor_a, "anchor_a", "m", 3),
+  PERP_KEY_REALS(perp_force_def, anchor_b, "anchor_b", "m", 3),
+  PERP_KEY_SPECIAL("value"),
+  PERP_KEY_REAL(perp_force_def, stiffness, "stiffness", "N/m"),
+  PERP_KEY_REAL(perp_force_def, damping, "damping", "Ns/m"),
+  PERP_KEY_REAL(perp_force_def, length, "length", "m"),
+  PERP_KEY_REAL(perp_force_def, linear, "linear", "Ns/m"),
+  PERP_KEY_REAL(perp_force_def, quadratic, "quadratic", "kg/m"),
+  PERP_KEY_REAL(perp_force_def, angular, "angular", "Nms/rad"),
+  PERP_KEY_ONE_OF(perp_force_def, law, "law", perp_scene_laws),
+  PERP_KEY_REAL(perp_force_def, strength, "strength", NULL),
+  PERP_KEY_REAL(perp_force_def, cutoff, "cutoff", "m"),
+  PERP_KEYS_ENTRY,
+  PERP_KEYS_END
+};
+
+static void forces_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  static const char *const needed[] = { "kind", "a", NULL };
+  perp_force_def def = { .b = PERP_WORLD };
+  const perp_node *value = perp_tree_get(entry, "value");
+  (void)user;
+  if (!joints_needs(r, entry, needed) ||
+      !perp_keys_read(r, entry, "forces", perp_scene_force_keys, &def))
+    return;
+  if (value != NULL && def.kind == PERP_FORCE_TORQUE && r->dim == 2) {
+    if (!perp_values_number(&r->values, value, "Nm", &def.value[2])) return;
+  } else if (value != NULL &&
+             !perp_keys_vector(r, value, def.kind == PERP_FORCE_TORQUE ? "Nm" : "N", 3, r->dim == 2,
+                               def.value))
+    return;
+  if (perp_model_add_force(r->ctx, r->scene->model, &def) != PERP_OK) perp_scene_refused(r, entry);
+}
+
+void perp_scene_add_forces(perp_scene_reader *r, perp_model *model)
+{
+  (void)model;
+  perp_entries(r, perp_tree_get(r->root, "forces"), "forces", forces_entry, NULL);
+}

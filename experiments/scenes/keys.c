@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/scenes/keys.h"
+
+#include "experiments/base/messages.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_ENTRIES = 1000000, MOST_POINTS = 10000 };
+
+void perp_scene_refused(perp_scene_reader *r, const perp_node *at)
+{
+  perp_diag_ctx(r->diag, at, 0, r->ctx);
+}
+
+void perp_scene_unknown(perp_diag *diag, const perp_node *at, const char *what, const char *word,
+                        const char *const *names, int n)
+{
+  const char *near = perp_closest(word, names, n);
+  perp_text hint = { 0 };
+  if (near != NULL)
+    perp_text_add(&hint, "did you mean '%s'?", near);
+  else {
+    perp_text_add(&hint, "known: ");
+    for (int i = 0; i < n && hint.n < 160; i++)
+      perp_text_add(&hint, "%s%s", i > 0 ? ", " : "", names[i]);
+    if (hint.n >= 160) perp_text_add(&hint, ", ...");
+  }
+  perp_diag_error(diag, at, 0, n > 0 ? hint.s : NULL, "unknown %s '%s'", what, word);
+  perp_text_free(&hint);
+}
+
+/* ---- parts by their names ----------------------------------------------------------------------- */
+
+static bool keys_number_text(const char *s)
+{
+  return s[0] != '\0' && strspn(s, "0123456789") == strlen(s);
+}
+
+int perp_named_add(perp_scene_reader *r, perp_named *named, const char *what, const char *name,
+                   const perp_node *at)
+{
+  const int part = named->n;
+  named->at = perp_pool_grown(r->pool, named->at, part, sizeof *named->at);
+  named->at[part] = at;
+  if (name != NULL && (keys_number_text(name) || strcmp(name, "world") == 0 || name[0] == '\0')) {
+    perp_diag_error(r->diag, at, 0, "a letter first", "'%s' is no name for a %s", name, what);
+    return -1;
+  }
+  if (name != NULL) {
+    const int before = named->names.n,
+              k = perp_names_index(r->pool, &named->names, perp_pool_strdup(r->pool, name), -1);
+    if (k < before) {
+      perp_diag_error(r->diag, at, 0, "names of repeated parts have an index: link{i}",
+                      "there is a %s '%s' already (line %d)", what, name,
+                      named->at[named->index[k]]->line + 1);
+      return -1;
+    }
+    named->index = perp_pool_grown(r->pool, named->index, k, sizeof *named->index);
+    named->index[k] = part;
+  }
+  return named->n++;
+}
+
+int perp_named_find(perp_scene_reader *r, perp_named *named, const char *what, bool world,
+                    const perp_node *node)
+{
+  const char *name = perp_values_text(&r->values, node);
+  if (name == NULL) return -2;
+  if (world && strcmp(name, "world") == 0) return PERP_WORLD;
+  if (keys_number_text(name)) {
+    int64_t i = 0;
+    if (perp_parse_int(NULL, name, 0, INT32_MAX, &i) == PERP_OK && i < named->n) return (int)i;
+    perp_diag_error(r->diag, node, 0, NULL, "there is no %s %s: there are %d, from 0", what, name,
+                    named->n);
+    return -2;
+  }
+  const int k = perp_names_index(r->pool, &named->names, name, named->names.n);
+  if (k >= 0) return named->index[k];
+  const char *near = perp_closest(name, named->names.text,
+                                  named->names.n < 500 ? named->names.n : 500);
+  perp_text hint = { 0 };
+  if (near != NULL)
+    perp_text_add(&hint, "did you mean '%s'?", near);
+  else if (named->names.n > 0)
+    perp_text_add(&hint, "names go from '%s' to '%s'", named->names.text[0],
+                  named->names.text[named->names.n - 1]);
+  perp_diag_error(r->diag, node, 0, hint.s, "there is no %s '%s'", what, name);
+  perp_text_free(&hint);
+  return -2;
+}
+
+/* ---- values ------------------------------------------------------------------------------------- */
+
+bool perp_keys_vector(perp_scene_reader *r, const perp_node *node, const char *unit, int n,
+                      int missing, double *x)
+{
+  if (node->type != PERP_NODE_LIST || node->n > n || node->n < n - missing) {
+    PERP_SCENE_WRONG(r, node, "a list of %d numbers is needed here", n - missing);
+    return false;
+  }
+  for (int i = 0; i < node->n; i++)
+    if (!perp_values_number(&r->values, node->item[i], unit, &x[i])) return false;
+  return true;
+}
+
+bool perp_keys_choice(perp_scene_reader *r, const perp_node *node, const char *const *names, int *x)
+{
+  const char *text = perp_values_text(&r->values, node);
+  if (text == NULL) return false;
+  int n = 0;
+  for (; names[n] != NULL; n++)
+    if (strcmp(names[n], text) == 0) return *x = n, true;
+  perp_scene_unknown(r->diag, node, "word", text, names, n);
+  return false;
+}
+
+struct points {
+  int width, n;
+  double *x;
+  bool good;
+};
+
+static void keys_point(perp_scene_reader *r, const perp_node *node, struct points *p)
+{
+  double x[3];
+  p->good = p->good && perp_keys_vector(r, node, "m", p->width, 0, x);
+  if (p->good && p->n == MOST_POINTS) {
+    PERP_SCENE_WRONG(r, node, "more than %d points", MOST_POINTS);
+    p->good = false;
+  }
+  if (!p->good) return;
+  p->x = perp_pool_grown(r->pool, p->x, p->n, 3 * sizeof *p->x);
+  memcpy(p->x + p->width * p->n++, x, (size_t)p->width * sizeof *x);
+}
+
+static void keys_point_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  static const perp_key keys[] = { PERP_KEY_SPECIAL("point"), PERP_KEYS_ENTRY, PERP_KEYS_END };
+  struct points *p = user;
+  p->good = p->good && perp_keys_read(r, entry, "points", keys, NULL);
+  const perp_node *point = perp_tree_get(entry, "point");
+  if (point != NULL)
+    keys_point(r, point, p);
+  else {
+    PERP_SCENE_WRONG(r, entry, "'point' is missing here");
+    p->good = false;
+  }
+}
+
+bool perp_keys_points(perp_scene_reader *r, const perp_node *node, int width, double **points,
+                      int *n)
+{
+  struct points p = { .width = width, .good = true };
+  if (node->type != PERP_NODE_LIST) {
+    PERP_SCENE_WRONG(r, node, "a list of points is needed here");
+    return false;
+  }
+  const int before = r->diag->errors;
+  for (int i = 0; i < node->n && p.good; i++)
+    if (node->item[i]->type == PERP_NODE_MAP)
+      perp_entry(r, node->item[i], keys_point_entry, &p);
+    else
+      keys_point(r, node->item[i], &p);
+  *points = p.x;
+  *n = p.n;
+  return p.good && r->diag->errors == before;
+}
+
+static bool keys_value(perp_scene_reader *r, const perp_node *node, const perp_key *k, void *to)
+{
+  char *at = (char *)to + k->at;
+  const char *text;
+  int which = 0;
+  switch (k->type) {
+  case PERP_KEY_NUMBER:
+    return perp_values_number(&r->values, node, k->unit, (double *)(void *)at);
+  case PERP_KEY_VECTOR:
+    return perp_keys_vector(r, node, k->unit, k->n, r->dim == 2 && k->n == 3, (double *)(void *)at);
+  case PERP_KEY_WHOLE:
+    return perp_values_whole(&r->values, node, 0, INT32_MAX, (int *)(void *)at);
+  case PERP_KEY_BOOL:
+    return perp_values_true(&r->values, node, (bool *)at);
+  case PERP_KEY_TEXT:
+    text = perp_values_text(&r->values, node);
+    if (text != NULL) memcpy(at, &text, sizeof text);
+    return text != NULL;
+  case PERP_KEY_CHOICE:
+    if (!perp_keys_choice(r, node, k->names, &which)) return false;
+    memcpy(at, &which, sizeof which);
+    return true;
+  case PERP_KEY_BODY:
+  case PERP_KEY_JOINT:
+    which = k->type == PERP_KEY_BODY ? perp_named_find(r, &r->bodies, "body", true, node)
+                                     : perp_named_find(r, &r->joints, "joint", false, node);
+    memcpy(at, &which, sizeof which);
+    return which > -2;
+  case PERP_KEY_OTHER:
+  case PERP_KEY_END:
+    break;
+  }
+  return true;
+}
+
+bool perp_keys_read(perp_scene_reader *r, const perp_node *map, const char *what,
+                    const perp_key *keys, void *to)
+{
+  bool good = true;
+  if (map->type != PERP_NODE_MAP) {
+    PERP_SCENE_WRONG(r, map, "%s is a map of key: value", what);
+    return false;
+  }
+  for (int i = 0; i < map->n; i++) {
+    const char *name = map->key[i]->text;
+    const perp_key *k = keys;
+    while (k->type != PERP_KEY_END && strcmp(k->name, name) != 0) k++;
+    if (k->type != PERP_KEY_END) {
+      if (to != NULL) good = keys_value(r, map->item[i], k, to) && good;
+      continue;
+    }
+    const char *names[64];
+    int n = 0;
+    for (k = keys; k->type != PERP_KEY_END && n < 60; k++) names[n++] = k->name;
+    char whose[80];
+    snprintf(whose, sizeof whose, "key of %s:", what);
+    perp_scene_unknown(r->diag, map->key[i], whose, name, names, n);
+    good = false;
+  }
+  return good;
+}
+
+/* ---- repetition --------------------------------------------------------------------------------- */
+
+bool perp_scene_let(perp_scene_reader *r, const perp_node *map)
+{
+  if (map->type != PERP_NODE_MAP) {
+    PERP_SCENE_WRONG(r, map, "let is a map of name: value");
+    return false;
+  }
+  for (int i = 0; i < map->n; i++) {
+    double x;
+    if (!perp_values_number(&r->values, map->item[i], NULL, &x)) return false;
+    const perp_value value = { PERP_VALUE_NUMBER, x, NULL };
+    if (!perp_values_add(&r->values, map->key[i], map->key[i]->text,
+                         perp_values_unit(&r->values, map->item[i]), value, NULL))
+      return false;
+  }
+  return true;
+}
+
+struct rounds {
+  const perp_node *entry, *repeat;
+  perp_entry_fn *each;
+  void *user;
+  int errors; /* before */
+};
+
+/* All rounds of the indices from the k-th on. */
+static void keys_round(perp_scene_reader *r, const struct rounds *s, int k)
+{
+  const int known = r->values.n;
+  double first, last;
+  if (r->diag->errors > s->errors) return; /* the first error of an entry says it all */
+  if (s->repeat != NULL && k < s->repeat->n) {
+    const perp_node *key = s->repeat->key[k], *range = s->repeat->item[k];
+    if (!perp_values_range(&r->values, range, &first, &last)) return;
+    if (last - first >= MOST_ENTRIES) {
+      perp_diag_error(r->diag, range, 0, NULL, "%.0f rounds: a scene has at most %d entries",
+                      last - first + 1, MOST_ENTRIES);
+      return;
+    }
+    for (double i = first; i <= last && r->diag->errors == s->errors; i++) {
+      if (!perp_values_add(&r->values, key, key->text, "",
+                           (perp_value){ PERP_VALUE_NUMBER, i, NULL }, NULL))
+        return;
+      if (++r->entries > MOST_ENTRIES) {
+        PERP_SCENE_WRONG(r, range, "a scene has at most %d entries", MOST_ENTRIES);
+        return;
+      }
+      keys_round(r, s, k + 1);
+      perp_values_drop(&r->values, known);
+    }
+    return;
+  }
+  const perp_node *let = perp_tree_get(s->entry, "let"), *when = perp_tree_get(s->entry, "when");
+  bool holds = true;
+  const bool good = (let == NULL || perp_scene_let(r, let)) &&
+                    (when == NULL || perp_values_true(&r->values, when, &holds));
+  if (good && holds) s->each(r, s->entry, s->user);
+  perp_values_drop(&r->values, known);
+}
+
+void perp_entry(perp_scene_reader *r, const perp_node *map, perp_entry_fn *entry, void *user)
+{
+  const struct rounds s = { map, perp_tree_get(map, "repeat"), entry, user, r->diag->errors };
+  if (s.repeat != NULL && s.repeat->type != PERP_NODE_MAP)
+    perp_diag_error(r->diag, s.repeat, 0, "repeat: { i: 0..n-1 }",
+                    "repeat is a map of index: range");
+  else
+    keys_round(r, &s, 0);
+}
+
+void perp_entries(perp_scene_reader *r, const perp_node *list, const char *section,
+                  perp_entry_fn *entry, void *user)
+{
+  if (list == NULL || (list->type == PERP_NODE_SCALAR && list->text[0] == '\0')) return;
+  if (list->type != PERP_NODE_LIST) {
+    perp_diag_error(r->diag, list, 0, "each entry begins with '- '", "%s is a list", section);
+    return;
+  }
+  for (int i = 0; i < list->n; i++)
+    if (list->item[i]->type != PERP_NODE_MAP)
+      PERP_SCENE_WRONG(r, list->item[i], "an entry of %s is a map of key: value", section);
+    else
+      perp_entry(r, list->item[i], entry, user);
+}

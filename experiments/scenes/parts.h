@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sections of a scene file that become parts of a model.  Private to experiments/scenes. */
+#ifndef PERP_SCENES_PARTS_H
+#define PERP_SCENES_PARTS_H
+
+#include "experiments/scenes/keys.h"
+
+/* Words of the file, in the order of their enums. */
+extern const char *const perp_scene_joint_kinds[],
+    *const perp_scene_starts[], *const perp_scene_curve_kinds[],
+                                    *const perp_scene_force_kinds[],
+                                        *const perp_scene_laws[],
+                                            *const perp_scene_drive_axes[],
+                                                *const perp_scene_shape_kinds[];
+/* Keys of parts, which export writes by, too. */
+extern const perp_key perp_scene_joint_keys[], perp_scene_row_keys[], perp_scene_curve_keys[],
+    perp_scene_drive_keys[], perp_scene_force_keys[], perp_scene_shape_keys[],
+    perp_scene_surface_keys[], perp_scene_body_keys[], perp_scene_mass_keys[];
+
+/* Bodies of `bodies`, with their shapes, then what `initial` says of them, into r->body. */
+void perp_scene_read_bodies(perp_scene_reader *r);
+/* They, and then the shapes: those of `shapes`, those of bodies. */
+void perp_scene_add_bodies(perp_scene_reader *r, perp_model *model);
+void perp_scene_add_shapes(perp_scene_reader *r, perp_model *model);
+void perp_scene_add_joints(perp_scene_reader *r, perp_model *model);
+void perp_scene_add_drives(perp_scene_reader *r, perp_model *model);
+void perp_scene_add_forces(perp_scene_reader *r, perp_model *model);
+
+/* A shape of a body or of the world (def->body is set by the caller unless the entry has `body`). */
+bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_shape_def *def);
+/* Mass and inertia about the centre of mass of a solid (the map `at`), or of the one shape of a body, which stands there.
+ * mass > 0: of it; else density.  A polytope is moved so that its centre of mass is the origin. */
+bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,
+                      const perp_shape_def *shape, double mass, double density, perp_mass *out);
+/* World vector p - x (a place) or p (a direction) in the frame of a body in its initial state. */
+void perp_scene_local(const perp_scene_reader *r, int body, bool place, const double p[3],
+                      double s[3]);
+
+#endif

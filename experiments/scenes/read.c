@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading scene files: YAML, what they include, their parameters. */
+#include "experiments/scenes/build.h"
+#include "experiments/scenes/keys.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEEPEST = 16, MOST_FILES = 64, MOST_PARAMETERS = 64, MOST_BYTES = 64 << 20 };
+
+struct reading {
+  perp_ctx *ctx;
+  perp_diag *diag;
+  perp_scene_file *file;
+  int depth;
+  const char *stack[DEEPEST]; /* absolute paths of the files that include each other */
+};
+
+/* Sections that are lists, and those that are maps. */
+static const char *const lists[] = { "bodies",  "shapes", "joints", "drives", "forces",
+                                     "initial", "events", "gauges", "truth" };
+static const char *const maps[] = { "scene", "parameters", "let", "materials" };
+enum { N_LISTS = sizeof lists / sizeof *lists, N_MAPS = sizeof maps / sizeof *maps };
+
+static bool read_among(const char *word, const char *const *names, int n)
+{
+  for (int i = 0; i < n; i++)
+    if (strcmp(names[i], word) == 0) return true;
+  return false;
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+/* The content of a regular file of a sensible size; NULL: *why says it. */
+static char *read_content(const char *path, size_t *size, const char **why)
+{
+  struct stat st;
+  *why = NULL;
+  if (stat(path, &st) != 0)
+    *why = strerror(errno);
+  else if (!S_ISREG(st.st_mode))
+    *why = "it is no file";
+  else if (st.st_size > MOST_BYTES)
+    *why = "it is larger than 64 MiB";
+  char *text = *why == NULL ? perp_read_file(path, size) : NULL;
+  if (text == NULL && *why == NULL) *why = strerror(errno);
+  return text;
+}
+
+/* One more file that the scene is made of. */
+static void read_part(perp_scene_file *file, const char *path, const char *bytes, size_t size)
+{
+  file->hash = perp_hash64(bytes, size, file->hash + 1);
+  file->part = perp_pool_grown(&file->pool, file->part, file->n_parts, sizeof *file->part);
+  file->part[file->n_parts++] = perp_pool_strdup(&file->pool, path);
+}
+
+static const char *read_beside(struct reading *s, const perp_node *node)
+{
+  const char *slash = strrchr(node->src->name, '/');
+  if (node->text[0] == '/') return node->text;
+  return perp_pool_printf(&s->file->pool, "%.*s%s",
+                          slash != NULL ? (int)(slash + 1 - node->src->name) : 0, node->src->name,
+                          node->text);
+}
+
+/* Tables of numbers belong to the content of the scene. */
+static bool read_tables(struct reading *s, const perp_node *list)
+{
+  for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++) {
+    const perp_node *name = perp_tree_get(list->item[i], "file");
+    if (name == NULL || name->type != PERP_NODE_SCALAR) continue;
+    const char *path = read_beside(s, name), *why;
+    size_t size;
+    char *bytes = read_content(path, &size, &why),
+         *whole = bytes != NULL ? realpath(path, NULL) : NULL;
+    if (bytes == NULL)
+      perp_diag_error(s->diag, name, 0, "a path is relative to the file where it stands",
+                      "cannot read %s: %s", path, why);
+    else
+      read_part(s->file, whole != NULL ? whole : path, bytes, size);
+    const bool good = bytes != NULL;
+    free(bytes);
+    free(whole);
+    if (!good) return false;
+  }
+  return true;
+}
+
+/* ---- sections ----------------------------------------------------------------------------------- */
+
+static bool read_check(struct reading *s, const perp_node *root)
+{
+  const perp_node *schema = root->type == PERP_NODE_MAP ? perp_tree_get(root, "schema") : NULL;
+  if (root->type != PERP_NODE_MAP) {
+    perp_diag_error(s->diag, root, 0, NULL, "a scene is a map of key: value");
+    return false;
+  }
+  if (schema == NULL ||
+      strcmp(schema->type == PERP_NODE_SCALAR ? schema->text : "", "perp-scene/1") != 0) {
+    perp_diag_error(s->diag, schema != NULL ? schema : root, 0, "schema: perp-scene/1",
+                    schema != NULL ? "unknown schema"
+                                   : "this is no scene file: its schema is missing");
+    return false;
+  }
+  const int errors = s->diag->errors;
+  for (int i = 0; i < root->n; i++) {
+    const char *key = root->key[i]->text, *names[N_LISTS + N_MAPS + 2];
+    const perp_node *item = root->item[i];
+    const bool empty = item->type == PERP_NODE_SCALAR && item->text[0] == '\0';
+    int n = 0;
+    for (int k = 0; k < N_LISTS; k++) names[n++] = lists[k];
+    for (int k = 0; k < N_MAPS; k++) names[n++] = maps[k];
+    names[n++] = "schema";
+    names[n++] = "include";
+    if (!read_among(key, names, n))
+      perp_scene_unknown(s->diag, root->key[i], "section", key, names, n);
+    else if (read_among(key, lists, N_LISTS) && item->type != PERP_NODE_LIST && !empty)
+      perp_diag_error(s->diag, item, 0, "each entry begins with '- '", "%s is a list", key);
+    else if (read_among(key, maps, N_MAPS) && item->type != PERP_NODE_MAP && !empty)
+      perp_diag_error(s->diag, item, 0, NULL, "%s is a map of key: value", key);
+  }
+  return s->diag->errors == errors;
+}
+
+static perp_node *read_like(struct reading *s, const perp_node *like, perp_node_type type)
+{
+  perp_node *node = perp_pool_alloc(&s->file->pool, 1, sizeof *node);
+  *node = *like;
+  node->type = type;
+  node->n = 0;
+  node->item = node->key = NULL;
+  return node;
+}
+
+static bool read_is(const perp_node *node, perp_node_type type)
+{
+  return node != NULL && node->type == type;
+}
+
+/* What `base` says, and then `over`: lists one behind the other, maps member by member. */
+static perp_node *read_join(struct reading *s, perp_node *base, const perp_node *over)
+{
+  const perp_node *why;
+  for (int i = 0; i < over->n; i++) {
+    const char *key = over->key[i]->text;
+    const perp_node *before = perp_tree_get(base, key), *after = over->item[i];
+    perp_node *both = (perp_node *)(uintptr_t)after;
+    if (read_is(before, PERP_NODE_LIST) && after->type == PERP_NODE_LIST) {
+      both = read_like(s, after, PERP_NODE_LIST);
+      both->n = before->n + after->n;
+      both->item = perp_pool_alloc(&s->file->pool, (size_t)both->n + 1, sizeof *both->item);
+      if (before->n > 0) memcpy(both->item, before->item, (size_t)before->n * sizeof *both->item);
+      if (after->n > 0)
+        memcpy(both->item + before->n, after->item, (size_t)after->n * sizeof *both->item);
+    } else if (read_is(before, PERP_NODE_MAP) && after->type == PERP_NODE_MAP)
+      both = perp_tree_merge(&s->file->pool, before, after);
+    base = perp_tree_set(&s->file->pool, base, key, both, &why);
+  }
+  return base;
+}
+
+/* ---- includes ----------------------------------------------------------------------------------- */
+
+static perp_node *read_one(struct reading *s, const char *shown, const char *text, size_t size,
+                           const perp_node *at);
+
+static perp_node *read_includes(struct reading *s, perp_node *root)
+{
+  const perp_node *include = perp_tree_get(root, "include");
+  if (include == NULL) return root;
+  const bool list = include->type == PERP_NODE_LIST;
+  if (include->type == PERP_NODE_MAP) {
+    perp_diag_error(s->diag, include, 0, NULL, "include is a file, or a list of files");
+    return NULL;
+  }
+  perp_node *all = NULL;
+  for (int i = 0; i < (list ? include->n : 1); i++) {
+    const perp_node *name = list ? include->item[i] : include;
+    if (name->type != PERP_NODE_SCALAR || name->text[0] == '\0') {
+      perp_diag_error(s->diag, name, 0, NULL, "the name of a file is needed here");
+      return NULL;
+    }
+    perp_node *part = read_one(s, read_beside(s, name), NULL, 0, name);
+    if (part == NULL) return NULL;
+    all = all == NULL ? part : read_join(s, all, part);
+  }
+  root = perp_tree_without(&s->file->pool, root, "include");
+  return all == NULL ? root : read_join(s, all, root);
+}
+
+/* Is it read already, by a file that includes this one or beside it? */
+static bool read_again(struct reading *s, const char *path, const char *shown, const perp_node *at)
+{
+  for (int i = 0; i < s->depth; i++)
+    if (strcmp(s->stack[i], path) == 0) {
+      perp_diag_error(s->diag, at, 0, "take one of the includes out",
+                      "a cycle of includes: %s includes itself%s", shown,
+                      i + 1 < s->depth ? " by way of others" : "");
+      return true;
+    }
+  for (int i = 0; i < s->file->n_parts; i++)
+    if (strcmp(s->file->part[i], path) == 0) {
+      perp_diag_error(s->diag, at, 0, "once is enough", "%s is included twice", shown);
+      return true;
+    }
+  return false;
+}
+
+static perp_node *read_one(struct reading *s, const char *shown, const char *text, size_t size,
+                           const perp_node *at)
+{
+  char *bytes = NULL, *whole = text == NULL ? realpath(shown, NULL) : NULL;
+  const char *why = NULL;
+  perp_node *root = NULL;
+  if (s->depth == DEEPEST || s->file->n_parts == MOST_FILES)
+    perp_diag_error(s->diag, at, 0, NULL,
+                    s->depth == DEEPEST ? "includes go deeper than %d files" : "more than %d files",
+                    s->depth == DEEPEST ? DEEPEST : MOST_FILES);
+  else if (text == NULL && (whole == NULL || (bytes = read_content(whole, &size, &why)) == NULL))
+    perp_diag_error(
+        s->diag, at, 0, at != NULL ? "a path is relative to the file where it stands" : NULL,
+        "cannot read the scene file %s: %s", shown, why != NULL ? why : strerror(errno));
+  else if (whole == NULL || !read_again(s, whole, shown, at)) {
+    const char *path = whole != NULL ? perp_pool_strdup(&s->file->pool, whole) : shown;
+    read_part(s->file, path, text != NULL ? text : bytes, size);
+    s->stack[s->depth++] = path;
+    root = perp_tree_read(&s->file->pool, s->diag, shown, text != NULL ? text : bytes, size);
+    if (root != NULL && !read_check(s, root)) root = NULL;
+    if (root != NULL && (!read_tables(s, perp_tree_get(root, "truth")) ||
+                         !read_tables(s, perp_tree_get(root, "gauges"))))
+      root = NULL;
+    if (root != NULL) root = read_includes(s, root);
+    s->depth--;
+  }
+  free(bytes);
+  free(whole);
+  return root;
+}
+
+/* ---- parameters --------------------------------------------------------------------------------- */
+
+static const char *const types[] = { "integer", "real", "boolean", "choice", NULL };
+enum { TYPE_INTEGER, TYPE_REAL, TYPE_BOOLEAN, TYPE_CHOICE, TYPE_NONE };
+struct parameter {
+  int type;
+  const char *unit, *help;
+};
+static const perp_key parameter_keys[] = {
+  PERP_KEY_ONE_OF(struct parameter, type, "type", types),
+  PERP_KEY_OF(struct parameter, unit, "unit", PERP_KEY_TEXT),
+  PERP_KEY_OF(struct parameter, help, "help", PERP_KEY_TEXT),
+  PERP_KEY_SPECIAL("default"),
+  PERP_KEY_SPECIAL("min"),
+  PERP_KEY_SPECIAL("max"),
+  PERP_KEY_SPECIAL("above"),
+  PERP_KEY_SPECIAL("below"),
+  PERP_KEY_SPECIAL("choices"),
+  PERP_KEYS_END
+};
+
+/* A number in digits only, or absent. */
+static bool read_digits(const perp_node *node)
+{
+  if (node == NULL) return true;
+  const char *s = node->type == PERP_NODE_SCALAR ? node->text : "";
+  s += *s == '-';
+  return *s != '\0' && strspn(s, "0123456789") == strlen(s);
+}
+
+static int read_type(const perp_node *map, const perp_node *value, const struct parameter *p)
+{
+  if (p->type != TYPE_NONE) return p->type;
+  if (perp_tree_get(map, "choices") != NULL) return TYPE_CHOICE;
+  if (strcmp(value->text, "true") == 0 || strcmp(value->text, "false") == 0) return TYPE_BOOLEAN;
+  const bool whole = p->unit == NULL && read_digits(value) &&
+                     read_digits(perp_tree_get(map, "min")) &&
+                     read_digits(perp_tree_get(map, "max")) &&
+                     perp_tree_get(map, "above") == NULL && perp_tree_get(map, "below") == NULL;
+  return whole ? TYPE_INTEGER : TYPE_REAL;
+}
+
+static bool read_limit(perp_scene_reader *r, const perp_node *map, const char *closed,
+                       const char *open, unsigned flag, perp_opt *o, double *bound)
+{
+  const perp_node *a = perp_tree_get(map, closed), *b = perp_tree_get(map, open);
+  if (a != NULL && b != NULL) {
+    PERP_SCENE_WRONG(r, b, "%s and %s: one must go", closed, open);
+    return false;
+  }
+  if (b != NULL) o->flags |= flag;
+  return (a == NULL && b == NULL) ||
+         perp_values_number(&r->values, a != NULL ? a : b, o->unit, bound);
+}
+
+static bool read_numbers(perp_scene_reader *r, const perp_node *map, const perp_node *value,
+                         perp_opt *o)
+{
+  const bool whole = o->type == PERP_OPT_INT;
+  o->min = whole ? INT32_MIN : -HUGE_VAL;
+  o->max = whole ? INT32_MAX : HUGE_VAL;
+  if (!read_limit(r, map, "min", "above", PERP_OPEN_MIN, o, &o->min) ||
+      !read_limit(r, map, "max", "below", PERP_OPEN_MAX, o, &o->max) ||
+      !perp_values_number(&r->values, value, o->unit, &o->dflt))
+    return false;
+  if (isinf(o->min)) o->flags |= PERP_OPEN_MIN;
+  if (isinf(o->max)) o->flags |= PERP_OPEN_MAX;
+  const bool low = o->dflt < o->min || (o->dflt == o->min && (o->flags & PERP_OPEN_MIN));
+  const bool high = o->dflt > o->max || (o->dflt == o->max && (o->flags & PERP_OPEN_MAX));
+  char range[80];
+  perp_opt_range(o, range, sizeof range);
+  if (low || high || (whole && o->dflt != nearbyint(o->dflt))) {
+    PERP_SCENE_WRONG(r, value, "the default must be %sin %s", whole ? "an integer " : "", range);
+    return false;
+  }
+  return true;
+}
+
+static bool read_choices(perp_scene_reader *r, const perp_node *map, const perp_node *value,
+                         perp_opt *o)
+{
+  const perp_node *list = perp_tree_get(map, "choices");
+  if (!read_is(list, PERP_NODE_LIST) || list->n < 1 || list->n > 64) {
+    PERP_SCENE_WRONG(r, list != NULL ? list : map, "a choice has choices: [one, two]");
+    return false;
+  }
+  const char **names = perp_pool_alloc(r->pool, (size_t)list->n + 1, sizeof *names);
+  for (int i = 0; i < list->n; i++) {
+    const perp_node *item = list->item[i];
+    names[i] = item->type == PERP_NODE_SCALAR ? item->text : "";
+    if (names[i][0] == '\0' || strpbrk(names[i], ",=:()[] ") != NULL) {
+      PERP_SCENE_WRONG(r, item, "a choice is one word");
+      return false;
+    }
+  }
+  o->choices = names;
+  int which = 0;
+  if (!perp_keys_choice(r, value, names, &which)) return false;
+  o->dflt = which;
+  return true;
+}
+
+static bool read_parameter(perp_scene_reader *r, const perp_node *key, const perp_node *map,
+                           perp_opt *o)
+{
+  static const perp_opt_type opt_types[] = { PERP_OPT_INT, PERP_OPT_REAL, PERP_OPT_BOOL,
+                                             PERP_OPT_ENUM };
+  struct parameter p = { .type = TYPE_NONE, .help = "" };
+  if (map->type == PERP_NODE_MAP && !perp_keys_read(r, map, "a parameter", parameter_keys, &p))
+    return false;
+  const perp_node *value = map->type == PERP_NODE_MAP ? perp_tree_get(map, "default") : map;
+  if (value == NULL || value->type != PERP_NODE_SCALAR || value->text[0] == '\0') {
+    perp_diag_error(r->diag, key, 0, "name: { default: 1 m, min: 0, unit: m, help: what it is }",
+                    "a parameter needs a default");
+    return false;
+  }
+  double one;
+  char text[80];
+  snprintf(text, sizeof text, "1 %.60s", p.unit != NULL ? p.unit : "");
+  *o = (perp_opt){ .key = key->text, .unit = p.unit != NULL ? p.unit : "", .help = p.help };
+  if (p.unit != NULL && p.unit[0] != '\0' &&
+      (perp_parse_real(NULL, text, p.unit, &one) != PERP_OK || one != 1)) {
+    perp_diag_error(r->diag, perp_tree_get(map, "unit"), 0, "m, kg, s, rad, m/s, N, N/m, ...",
+                    "the unit of a parameter is one of SI: got '%s'", p.unit);
+    return false;
+  }
+  o->type = opt_types[read_type(map, value, &p)];
+  if (o->type == PERP_OPT_ENUM) return read_choices(r, map, value, o);
+  if (o->type != PERP_OPT_BOOL) return read_numbers(r, map, value, o);
+  bool truth;
+  if (!perp_values_true(&r->values, value, &truth)) return false;
+  o->dflt = truth;
+  return true;
+}
+
+bool perp_scene_file_options(perp_ctx *ctx, perp_diag *diag, perp_scene_file *file)
+{
+  perp_pool pool = { 0 };
+  const perp_node *map = perp_tree_get(file->root, "parameters");
+  perp_scene_reader r = {
+    .ctx = ctx, .diag = diag, .pool = &file->pool, .root = file->root, .dim = 3
+  };
+  perp_values names; /* that they can all be known at once is seen here */
+  const int n = read_is(map, PERP_NODE_MAP) ? map->n : 0, errors = diag->errors;
+  perp_values_init(&r.values, ctx, diag, &file->pool);
+  perp_values_init(&names, ctx, diag, &pool);
+  if (n > MOST_PARAMETERS) PERP_SCENE_WRONG(&r, map, "more than %d parameters", MOST_PARAMETERS);
+  file->options = perp_pool_alloc(&file->pool, (size_t)n + 1, sizeof *file->options);
+  file->at = perp_pool_alloc(&file->pool, (size_t)n + 1, sizeof *file->at);
+  for (int i = 0; i < n && diag->errors == errors; i++) {
+    perp_opt *o = &file->options[i];
+    if (!perp_values_add(&names, map->key[i], map->key[i]->text, "",
+                         (perp_value){ PERP_VALUE_NUMBER, 0, NULL }, NULL) ||
+        !read_parameter(&r, map->key[i], map->item[i], o))
+      break;
+    o->offset = (size_t)i * sizeof(double);
+    file->at[i] = map->key[i];
+  }
+  perp_pool_free(&pool);
+  file->n_options = n;
+  return diag->errors == errors;
+}
+
+bool perp_scene_file_read(perp_ctx *ctx, perp_diag *diag, const char *shown, const char *text,
+                          size_t size, perp_scene_file *file)
+{
+  struct reading s = { .ctx = ctx, .diag = diag, .file = file };
+  char here[4096];
+  file->folder = perp_pool_strdup(&file->pool, getcwd(here, sizeof here) != NULL ? here : ".");
+  file->root = read_one(&s, shown, text, size, NULL);
+  if (file->root == NULL || !perp_scene_file_options(ctx, diag, file)) return false;
+  file->path = file->part[0];
+  return true;
+}

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scene files that the program has read, as scenes. */
+#include "experiments/scenes/scene_file.h"
+
+#include "experiments/scenes/build.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct known {
+  struct known *next;
+  char *path; /* as it was opened */
+  perp_scene_file file;
+};
+static struct known *known, *gone; /* gone: found no more, but somebody may still use them */
+static char *beside;               /* folder of the study, NULL: none */
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+static bool scene_file_ends(const char *s, size_t n)
+{
+  return (n > 5 && strncmp(s + n - 5, ".yaml", 5) == 0) ||
+         (n > 4 && strncmp(s + n - 4, ".yml", 4) == 0);
+}
+
+/* Length of the name of a file that a text begins with, behind which options may stand; 0: none. */
+static size_t scene_file_length(const char *text)
+{
+  for (size_t n = 0;; n++) {
+    n += strcspn(text + n, ":");
+    if (scene_file_ends(text, n)) return n;
+    if (text[n] == '\0') return 0;
+  }
+}
+
+bool perp_scene_file_named(const char *text)
+{
+  return scene_file_length(text) > 0;
+}
+
+bool perp_scene_file_is(const char *text)
+{
+  for (const char *s = text; s != NULL; s = strchr(s, '\n')) {
+    s += *s == '\n';
+    if (strncmp(s, "schema:", 7) != 0) continue;
+    s += 7 + strspn(s + 7, " \t\"'");
+    return strncmp(s, "perp-scene/", 11) == 0;
+  }
+  return false;
+}
+
+/* The folder that scenes named in a study are relative to: its own, in a results folder that of the copies. */
+static char *scene_file_folder(const char *study)
+{
+  const char *slash = strrchr(study, '/');
+  char *folder = slash != NULL ? perp_xprintf("%.*s", (int)(slash - study), study)
+                               : perp_xstrdup(".");
+  char *kept = perp_xprintf("%s/scenes/folder", folder), *sub = perp_read_plain(kept, NULL);
+  if (sub != NULL && strchr(sub, '\n') != NULL) {
+    *strchr(sub, '\n') = '\0';
+    char *inside = perp_xprintf("%s/scenes/%s", folder, sub);
+    free(folder);
+    folder = inside;
+  }
+  free(sub);
+  free(kept);
+  return folder;
+}
+
+void perp_scene_files_beside(const char *file)
+{
+  free(beside);
+  beside = scene_file_folder(file);
+}
+
+/* Where a scene of that name is. */
+static char *scene_file_place(const char *name)
+{
+  char *path = beside != NULL && name[0] != '/' && strcmp(beside, ".") != 0
+                   ? perp_xprintf("%s/%s", beside, name)
+                   : perp_xstrdup(name);
+  if (perp_exists(path)) return path;
+  free(path);
+  return perp_xstrdup(name);
+}
+
+/* ---- scenes ------------------------------------------------------------------------------------- */
+
+/* The first message in one line, with its hint behind "; ". */
+static void scene_file_line(const perp_diag *diag, char *buf, size_t size)
+{
+  const char *s = diag->text.s != NULL ? diag->text.s : "error: unknown", *end = strchr(s, '\n');
+  const char *error = strstr(s, "error: ");
+  const int length = end != NULL ? (int)(end - s) : (int)strlen(s),
+            before = error != NULL ? (int)(error - s) : 0;
+  int n = snprintf(buf, size, "%.*s%.*s", before, s, length - before - 7, s + before + 7);
+  const char *caret = end != NULL ? strstr(end, "\n      | ") : NULL;
+  if (caret != NULL) caret = strchr(caret + 1, '^');
+  if (caret != NULL && caret[1] == ' ' && n > 0 && (size_t)n < size)
+    snprintf(buf + n, size - (size_t)n, "; %.*s", (int)strcspn(caret + 2, "\n"), caret + 2);
+}
+
+static perp_status scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status status)
+{
+  char line[480];
+  scene_file_line(diag, line, sizeof line);
+  perp_diag_free(diag);
+  return PERP_FAIL(ctx, status, "%s", line);
+}
+
+static perp_status scene_file_make(perp_ctx *ctx, const void *data, const void *opts,
+                                   perp_scene *scene)
+{
+  perp_diag diag = { 0 };
+  if (perp_scene_file_build(ctx, &diag, data, opts, scene)) {
+    perp_diag_free(&diag);
+    return PERP_OK;
+  }
+  return scene_file_refuse(ctx, &diag, PERP_ERR_FORMAT);
+}
+
+static const char *scene_file_text(const perp_node *root, const char *key, const char *dflt)
+{
+  const perp_node *scene = perp_tree_get(root, "scene");
+  const perp_node *node = scene != NULL ? perp_tree_get(scene, key) : NULL;
+  return node != NULL && node->type == PERP_NODE_SCALAR ? node->text : dflt;
+}
+
+static void scene_file_describe(perp_scene_file *f, const char *name)
+{
+  f->name = perp_pool_strdup(&f->pool, name);
+  f->desc = (perp_scene_desc){
+    .d = { .name = f->name,
+           .summary = scene_file_text(f->root, "summary", "a scene from a file"),
+           .reference = scene_file_text(f->root, "reference", f->name),
+           .equation = scene_file_text(f->root, "equation", NULL),
+           .opts = f->n_options > 0 ? f->options : NULL,
+           .opts_size = (size_t)f->n_options * sizeof(double) },
+    .build_from = scene_file_make,
+    .data = f,
+  };
+}
+
+/* The file of that name, read when it has not been; NULL after an error. */
+static const perp_scene_file *scene_file_get(perp_ctx *ctx, const char *name, perp_diag *diag,
+                                             const perp_node *at)
+{
+  char *path = scene_file_place(name);
+  for (const struct known *k = known; k != NULL; k = k->next)
+    if (strcmp(k->file.name, name) == 0 && (strcmp(k->path, path) == 0 || !perp_exists(path))) {
+      free(path);
+      return &k->file;
+    }
+  struct known *k = perp_xalloc(1, sizeof *k);
+  if (!perp_exists(path)) {
+    perp_diag_error(diag, at, 0, NULL, "there is no scene file %s", name);
+  } else if (perp_scene_file_read(ctx, diag, path, NULL, 0, &k->file)) {
+    scene_file_describe(&k->file, name);
+    k->path = path;
+    k->next = known;
+    known = k;
+    return &k->file;
+  }
+  perp_pool_free(&k->file.pool);
+  free(k);
+  free(path);
+  return NULL;
+}
+
+static perp_status scene_file_open(perp_ctx *ctx, perp_kind kind, const char *name,
+                                   const perp_desc **d)
+{
+  perp_diag diag = { 0 };
+  *d = NULL;
+  if (kind != PERP_KIND_scene || !scene_file_ends(name, strlen(name))) return PERP_OK;
+  const perp_scene_file *f = scene_file_get(ctx, name, &diag, NULL);
+  if (f == NULL) return scene_file_refuse(ctx, &diag, PERP_ERR_FORMAT);
+  perp_diag_free(&diag);
+  *d = &f->desc.d;
+  return PERP_OK;
+}
+
+void perp_scene_files_register(perp_ctx *ctx)
+{
+  ctx->open = scene_file_open;
+}
+
+static const perp_scene_file *scene_file_of(const perp_desc *d)
+{
+  for (const struct known *k = known; k != NULL; k = k->next)
+    if (&k->file.desc.d == d) return &k->file;
+  return NULL;
+}
+
+uint64_t perp_scene_file_hash(const perp_desc *d)
+{
+  const perp_scene_file *f = scene_file_of(d);
+  return f != NULL ? f->hash | 1 : 0;
+}
+
+bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, const perp_node *at)
+{
+  const int errors = diag->errors;
+  char *name = perp_xprintf("%.*s", (int)scene_file_length(text), text);
+  const perp_scene_file *f = scene_file_get(ctx, name, diag, at);
+  free(name);
+  if (f == NULL) return false;
+  perp_spec spec;
+  perp_scene scene;
+  perp_ctx quiet = *ctx;
+  if (perp_spec_parse(&quiet, PERP_KIND_scene, text, &spec) != PERP_OK) return true;
+  if (perp_scene_file_build(ctx, diag, f, spec.opts, &scene)) perp_scene_destroy(&scene);
+  perp_spec_free(&spec);
+  return diag->errors == errors;
+}
+
+bool perp_scene_text_check(perp_ctx *ctx, const char *name, const char *text, size_t size,
+                           perp_diag *diag)
+{
+  perp_scene_file f = { 0 };
+  perp_scene scene;
+  bool good = perp_scene_file_read(ctx, diag, name, text, size, &f);
+  if (good) {
+    scene_file_describe(&f, name);
+    void *opts = perp_xalloc(1, f.desc.d.opts_size + 1);
+    perp_opts_default(&f.desc.d, opts);
+    good = perp_scene_file_build(ctx, diag, &f, opts, &scene);
+    if (good) perp_scene_destroy(&scene);
+    free(opts);
+  }
+  perp_pool_free(&f.pool);
+  return good;
+}
+
+/* ---- what a run keeps --------------------------------------------------------------------------- */
+
+/* The longest folder, with '/' behind it, that both paths are in; *n: its length in both. */
+static void scene_file_common(const char *a, const char *b, size_t *n)
+{
+  size_t last = 0;
+  for (size_t i = 0; i < *n && a[i] == b[i] && a[i] != '\0'; i++)
+    if (a[i] == '/') last = i + 1;
+  *n = last;
+}
+
+/* A link in the place of a folder would lead out of the results. */
+static perp_status scene_file_no_link(perp_ctx *ctx, char *to, size_t from)
+{
+  struct stat st;
+  for (char *s = to + from; (s = strchr(s, '/')) != NULL; s++) {
+    *s = '\0';
+    const bool link = lstat(to, &st) == 0 && S_ISLNK(st.st_mode);
+    *s = '/';
+    if (link)
+      return PERP_FAIL(ctx, PERP_ERR_IO,
+                       "a link stands on the way to %s: nothing is written through it", to);
+  }
+  return PERP_OK;
+}
+
+static perp_status scene_file_copy(perp_ctx *ctx, const char *from, const char *to)
+{
+  size_t size;
+  char *bytes = perp_read_file(from, &size),
+       *folder = perp_xprintf("%.*s", (int)(strrchr(to, '/') - to), to);
+  perp_status status = bytes != NULL ? perp_make_dirs(ctx, folder)
+                                     : PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s", from);
+  if (status == PERP_OK) status = perp_write_file(ctx, to, bytes, size);
+  free(bytes);
+  free(folder);
+  return status;
+}
+
+/* Copies that an earlier run has left in a folder are written anew: what was read of them is forgotten. */
+static void scene_file_forget(const char *folder)
+{
+  char *whole = realpath(folder, NULL);
+  const size_t n = whole != NULL ? strlen(whole) : 0;
+  for (struct known **at = &known; n > 0 && *at != NULL;) {
+    struct known *k = *at;
+    const bool copy = strncmp(k->file.path, whole, n) == 0 && k->file.path[n] == '/';
+    if (!copy) {
+      at = &k->next;
+      continue;
+    }
+    *at = k->next;
+    k->next = gone;
+    gone = k;
+  }
+  free(whole);
+}
+
+perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *study)
+{
+  char *scenes = perp_xprintf("%s/scenes", dir);
+  scene_file_forget(scenes);
+  free(scenes);
+  if (known == NULL) return PERP_OK;
+  char *folder = scene_file_folder(study);
+  char *whole = realpath(folder[0] != '\0' ? folder : "/", NULL), *target = NULL;
+  char *base = perp_xprintf("%s/", whole != NULL ? whole : "");
+  size_t n = strlen(base);
+  perp_status status = perp_make_part(ctx, dir, "scenes");
+  for (const struct known *k = known; k != NULL; k = k->next)
+    for (int i = 0; i < k->file.n_parts; i++) scene_file_common(base, k->file.part[i], &n);
+  for (const struct known *k = known; k != NULL && status == PERP_OK; k = k->next)
+    for (int i = 0; i < k->file.n_parts && status == PERP_OK; i++) {
+      target = perp_xprintf("%s/scenes/%s", dir, k->file.part[i] + n);
+      status = scene_file_no_link(ctx, target, strlen(dir) + 1);
+      if (status == PERP_OK) status = scene_file_copy(ctx, k->file.part[i], target);
+      free(target);
+    }
+  if (status == PERP_OK) {
+    char *place = perp_xprintf("%s/scenes/%s.", dir, base + n); /* paths lead through it */
+    status = perp_make_dirs(ctx, place);
+    free(place);
+  }
+  if (status == PERP_OK) {
+    target = perp_xprintf("%s/scenes/folder", dir);
+    char *text = perp_xprintf("%s.\n", base + n);
+    status = perp_write_file(ctx, target, text, strlen(text));
+    free(text);
+    free(target);
+  }
+  free(base);
+  free(whole);
+  free(folder);
+  return status;
+}

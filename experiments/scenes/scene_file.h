@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Scene files perp-scene/1 (docs/scene-files.md): YAML that describes a model of rigid bodies, as a scene with its
+ * parameters as options.  Wherever a scene is named, FILE.yaml:key=value,... names one. */
+#ifndef PERP_SCENE_FILE_H
+#define PERP_SCENE_FILE_H
+
+#include "experiments/base/tree.h"
+#include "models/scenes/scene.h"
+
+/* Scenes are found in files from now on: ctx->open.  Files that were read stay until the program ends. */
+void perp_scene_files_register(perp_ctx *ctx);
+/* Relative names are looked for beside this file (a study) first, then in the working folder. */
+void perp_scene_files_beside(const char *file);
+/* Does a text, a scene with options, name a file? */
+bool perp_scene_file_named(const char *text);
+/* Is a file with this content a scene (its schema says so)? */
+bool perp_scene_file_is(const char *text);
+
+/* Read the file of a scene with options and build the scene once: false, and everything that is wrong in diag, but for
+ * the options, about which perp_spec_parse has its message.  at: where the scene is named; NULL: on the command line. */
+bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, const perp_node *at);
+/* Of the content of all files that a scene is made of, tables included; 0: it is not made of files. */
+uint64_t perp_scene_file_hash(const perp_desc *d);
+/* Copy the files of all scenes that were read into dir/scenes, so that a study in dir finds them there.  beside: the
+ * study that named them.  PERP_ERR_IO. */
+perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *beside);
+
+/* A scene from a text in memory, as a fuzz target asks for: built once and forgotten.  false: diag says why. */
+bool perp_scene_text_check(perp_ctx *ctx, const char *name, const char *text, size_t size,
+                           perp_diag *diag);
+
+/* Write the model of a scene as a scene file: numbers with all their digits, so that it is the same to the last bit when
+ * it is read back.  Truths and gauges are not written.  PERP_ERR_UNSUPPORTED: a scene without bodies. */
+perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *d, const perp_scene *scene,
+                              const char *name, FILE *out);
+
+#endif

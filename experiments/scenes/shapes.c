@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Shapes and materials of a scene file, and the mass of solids. */
+#include "experiments/scenes/parts.h"
+
+#include <math.h>
+
+const char *const perp_scene_shape_kinds[] = { "sphere", "capsule",   "box",      "polytope",
+                                               "plane",  "ellipsoid", "cylinder", NULL };
+enum { SHAPE_CYLINDER = PERP_SHAPE_ELLIPSOID + 1 }; /* a solid only */
+
+const perp_key perp_scene_surface_keys[] = {
+  PERP_KEY_REAL(perp_surface, mu, "mu", ""),
+  PERP_KEY_REAL(perp_surface, mu_dynamic, "mu_dynamic", ""),
+  PERP_KEY_REAL(perp_surface, restitution, "restitution", ""), PERP_KEYS_END
+};
+
+const perp_key perp_scene_shape_keys[] = {
+  PERP_KEY_OF(perp_shape_def, name, "name", PERP_KEY_TEXT),
+  PERP_KEY_ONE_OF(perp_shape_def, kind, "kind", perp_scene_shape_kinds),
+  PERP_KEY_OF(perp_shape_def, body, "body", PERP_KEY_BODY),
+  PERP_KEY_REALS(perp_shape_def, x, "x", "m", 3),
+  PERP_KEY_REALS(perp_shape_def, quat, "quat", "", 4),
+  PERP_KEY_REAL(perp_shape_def, angle, "angle", "rad"),
+  PERP_KEY_REAL(perp_shape_def, radius, "radius", "m"),
+  PERP_KEY_REAL(perp_shape_def, length, "length", "m"),
+  PERP_KEY_REALS(perp_shape_def, half, "half", "m", 3),
+  PERP_KEY_SPECIAL("size"),
+  PERP_KEY_SPECIAL("vertices"),
+  PERP_KEY_SPECIAL("triangles"),
+  PERP_KEY_SPECIAL("material"),
+  PERP_KEY_REAL(perp_shape_def, surface.mu, "mu", ""),
+  PERP_KEY_REAL(perp_shape_def, surface.mu_dynamic, "mu_dynamic", ""),
+  PERP_KEY_REAL(perp_shape_def, surface.restitution, "restitution", ""),
+  PERP_KEY_OF(perp_shape_def, group, "group", PERP_KEY_WHOLE),
+  PERP_KEY_OF(perp_shape_def, collide_joined, "collide_joined", PERP_KEY_BOOL),
+  PERP_KEYS_ENTRY,
+  PERP_KEYS_END
+};
+
+/* The surface of a material; `default` where none is named and there is one. */
+static bool shapes_material(perp_scene_reader *r, const perp_node *node, perp_surface *surface)
+{
+  *surface = (perp_surface){ 0, (double)NAN, 0 };
+  const char *name = node != NULL ? perp_values_text(&r->values, node) : "default";
+  if (name == NULL) return false;
+  const perp_node *m = r->materials;
+  if (m != NULL && m->type == PERP_NODE_MAP) {
+    const perp_node *material = perp_tree_get(m, name);
+    if (material != NULL)
+      return perp_keys_read(r, material, "a material", perp_scene_surface_keys, surface);
+  }
+  if (node == NULL) return true;
+  const char *names[64];
+  int n = 0;
+  for (; m != NULL && m->type == PERP_NODE_MAP && n < m->n && n < 64; n++)
+    names[n] = m->key[n]->text;
+  perp_scene_unknown(r->diag, node, "material", name, names, n);
+  return false;
+}
+
+/* What keys of the same length in two forms say, and the kind that is read here. */
+static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
+{
+  const perp_node *size = perp_tree_get(node, "size"), *vertices = perp_tree_get(node, "vertices");
+  double edge[3] = { 0 }, *points = NULL;
+  if (perp_tree_get(node, "kind") == NULL) {
+    perp_diag_error(r->diag, node, 0, "kind: box, sphere, capsule, polytope, plane or ellipsoid",
+                    "'kind' is missing here");
+    return false;
+  }
+  if (size != NULL && perp_tree_get(node, "half") != NULL) {
+    PERP_SCENE_WRONG(r, size,
+                     "size (full edges) and half (half of them) say the same: one must go");
+    return false;
+  }
+  if (size != NULL) {
+    if (!perp_keys_vector(r, size, "m", 3, r->dim == 2, edge)) return false;
+    for (int i = 0; i < 3; i++) def->half[i] = edge[i] / 2;
+  }
+  if (vertices != NULL) {
+    if (!perp_keys_points(r, vertices, r->dim, &points, &def->n_vertices)) return false;
+    def->vertices = points;
+  }
+  return true;
+}
+
+bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
+{
+  if (!shapes_material(r, perp_tree_get(node, "material"), &def->surface) ||
+      !perp_keys_read(r, node, "a shape", perp_scene_shape_keys, def) || !shapes_size(r, node, def))
+    return false;
+  if ((int)def->kind != SHAPE_CYLINDER) return true;
+  perp_diag_error(r->diag, perp_tree_get(node, "kind"), 0, "a polytope, or a capsule",
+                  "a cylinder is a solid (mass properties), not a shape that collides");
+  return false;
+}
+
+/* ---- the section -------------------------------------------------------------------------------- */
+
+static bool shapes_add(perp_scene_reader *r, const perp_shape_def *def, const perp_node *at)
+{
+  r->shape_at = perp_pool_grown(r->pool, r->shape_at, r->n_shapes, sizeof *r->shape_at);
+  r->shape_at[r->n_shapes++] = at;
+  if (perp_model_add_shape(r->ctx, r->scene->model, def, NULL) == PERP_OK) return true;
+  perp_scene_refused(r, at);
+  return false;
+}
+
+static void shapes_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  (void)user;
+  perp_shape_def def = { .body = PERP_WORLD };
+  if (perp_tree_get(entry, "body") == NULL) {
+    perp_diag_error(r->diag, entry, 0, "body: world, or the name of a body",
+                    "'body' is missing here");
+    return;
+  }
+  if (perp_scene_read_shape(r, entry, &def)) shapes_add(r, &def, entry);
+}
+
+void perp_scene_add_shapes(perp_scene_reader *r, perp_model *model)
+{
+  (void)model;
+  perp_entries(r, perp_tree_get(r->root, "shapes"), "shapes", shapes_entry, NULL);
+  for (int i = 0; i < r->bodies.n && r->diag->errors == 0; i++)
+    for (int k = 0; k < r->body[i].n_shapes; k++) {
+      perp_shape_def *def = &r->body[i].shape[k];
+      def->body = i;
+      if (def->name == NULL) def->name = r->body[i].def.name;
+      if (!shapes_add(r, def, r->body[i].shape_at[k])) return;
+    }
+}
+
+/* ---- solids ------------------------------------------------------------------------------------- */
+
+/* A polygon of the plane, 1 m deep, moved to its centre of mass. */
+static bool shapes_polygon(perp_scene_reader *r, const perp_node *at, const perp_shape_def *s,
+                           double mass, double density, perp_mass *out)
+{
+  double area = 0, centroid[2], polar, *v = (double *)(uintptr_t)s->vertices;
+  if (s->n_vertices >= 3) perp_polygon_moments(s->n_vertices, v, &area, centroid, &polar);
+  if (!(area > 0)) {
+    PERP_SCENE_WRONG(r, at, "a polygon has at least three vertices, counter-clockwise");
+    return false;
+  }
+  for (int i = 0; i < 2 * s->n_vertices; i++) v[i] -= centroid[i % 2];
+  const double m = mass > 0 ? mass : density * area, I = m * polar / area;
+  *out = (perp_mass){ m, { I, 0, 0, 0, I, 0, 0, 0, I } };
+  return true;
+}
+
+/* Triangles by the numbers of their vertices, as they are given. */
+static int *shapes_triangles(perp_scene_reader *r, const perp_node *given, int n_vertices)
+{
+  if (given->type != PERP_NODE_LIST) {
+    PERP_SCENE_WRONG(r, given, "a list of triangles is needed here");
+    return NULL;
+  }
+  int *t = perp_pool_alloc(r->pool, 3 * (size_t)given->n + 1, sizeof *t);
+  for (int i = 0; i < given->n; i++) {
+    const perp_node *item = given->item[i];
+    if (item->type != PERP_NODE_LIST || item->n != 3) {
+      PERP_SCENE_WRONG(r, item, "a triangle is a list of three vertices, by their numbers from 0");
+      return NULL;
+    }
+    for (int k = 0; k < 3; k++)
+      if (!perp_values_whole(&r->values, item->item[k], 0, n_vertices - 1, &t[3 * i + k]))
+        return NULL;
+  }
+  return t;
+}
+
+/* A closed polyhedron, or without triangles the convex hull, moved to its centre of mass. */
+static bool shapes_polytope(perp_scene_reader *r, const perp_node *at, const perp_node *triangles,
+                            const perp_shape_def *s, double mass, double density, perp_mass *out)
+{
+  double centroid[3], *v = (double *)(uintptr_t)s->vertices;
+  const double rho = mass > 0 ? 1 : density;
+  perp_status status;
+  if (s->n_vertices < 4) {
+    PERP_SCENE_WRONG(r, at, "a polytope has at least four vertices");
+    return false;
+  }
+  if (triangles != NULL) {
+    const int *t = shapes_triangles(r, triangles, s->n_vertices);
+    if (t == NULL) return false;
+    status = perp_mass_polytope(r->ctx, rho, v, s->n_vertices, t, triangles->n, out, centroid);
+  } else
+    status = perp_mass_hull(r->ctx, rho, v, s->n_vertices, out, centroid);
+  if (status != PERP_OK) {
+    perp_scene_refused(r, at);
+    return false;
+  }
+  const double scale = mass > 0 ? mass / out->mass : 1;
+  for (int i = 0; i < 9; i++) out->inertia[i] *= scale;
+  if (mass > 0) out->mass = mass;
+  for (int i = 0; i < 3 * s->n_vertices; i++) v[i] -= centroid[i % 3];
+  return true;
+}
+
+/* Second moment over the area of a stadium: a rectangle between two half discs. */
+static double shapes_stadium(double r, double L, double *area)
+{
+  const double rectangle = 2 * r * L, disc = M_PI * r * r;
+  *area = rectangle + disc;
+  return (rectangle * (L * L + 4 * r * r) / 12 +
+          disc * (r * r / 2 + L * L / 4 + 4 * r * L / (3 * M_PI))) /
+         *area;
+}
+
+/* The solid with mass m, and its volume (in the plane its area); false: it has none. */
+static bool shapes_of_form(int dim, const perp_shape_def *s, double m, perp_mass *p, double *volume)
+{
+  const double *h = s->half, R = s->radius, L = s->length;
+  switch ((int)s->kind) {
+  case PERP_SHAPE_BOX:
+    *volume = 4 * h[0] * h[1] * (dim == 3 ? 2 * h[2] : 1);
+    *p = perp_mass_box(m, 2 * h[0], 2 * h[1], 2 * h[2]);
+    return true;
+  case PERP_SHAPE_SPHERE:
+    *volume = dim == 3 ? 4 * M_PI / 3 * R * R * R : M_PI * R * R;
+    *p = dim == 3 ? perp_mass_sphere(m, R) : perp_mass_cylinder(m, R, R);
+    return true;
+  case SHAPE_CYLINDER:
+    *volume = M_PI * R * R * (dim == 3 ? L : 1);
+    *p = perp_mass_cylinder(m, R, L);
+    return true;
+  case PERP_SHAPE_CAPSULE: {
+    *volume = M_PI * R * R * (L + 4 * R / 3);
+    *p = perp_mass_capsule(m, R, L);
+    const double along = p->inertia[8]; /* there z, of the shape x */
+    p->inertia[8] = dim == 3 ? p->inertia[0] : m * shapes_stadium(R, L, volume);
+    p->inertia[0] = along;
+    return true;
+  }
+  case PERP_SHAPE_ELLIPSOID:
+    *volume = 4 * M_PI / 3 * h[0] * h[1] * h[2];
+    *p = (perp_mass){ m, { 0 } };
+    for (int i = 0; i < 3; i++) {
+      const double a = h[(i + 1) % 3], b = h[(i + 2) % 3];
+      p->inertia[4 * i] = m * (a * a + b * b) / 5;
+    }
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,
+                      const perp_shape_def *shape, double mass, double density, perp_mass *out)
+{
+  perp_shape_def own = { 0 };
+  if (solid &&
+      (!perp_keys_read(r, at, "solid", perp_scene_shape_keys, &own) || !shapes_size(r, at, &own)))
+    return false;
+  const perp_shape_def *s = solid ? &own : shape;
+  if (s->x[0] != 0 || s->x[1] != 0 || s->x[2] != 0 || s->angle != 0 || s->quat[1] != 0 ||
+      s->quat[2] != 0 || s->quat[3] != 0) {
+    perp_diag_error(r->diag, at, 0, "leave out x, quat and angle of the shape, or give inertia",
+                    "mass properties follow from a shape at the centre of mass");
+    return false;
+  }
+  if (s->kind == PERP_SHAPE_POLYTOPE)
+    return r->dim == 2
+               ? shapes_polygon(r, at, s, mass, density, out)
+               : shapes_polytope(r, at, perp_tree_get(at, "triangles"), s, mass, density, out);
+  double volume = 0;
+  if (!shapes_of_form(r->dim, s, mass > 0 ? mass : 1, out, &volume)) {
+    PERP_SCENE_WRONG(r, at, "a plane has no mass: give inertia, or solid");
+    return false;
+  }
+  if (mass > 0) return true;
+  out->mass = density * volume;
+  for (int i = 0; i < 9; i++) out->inertia[i] *= out->mass;
+  return true;
+}

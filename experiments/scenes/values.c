@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/scenes/values.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+struct perp_values_kept {
+  const perp_node *node; /* NULL: free */
+  int offset;
+  uint64_t shape;
+  const char *unit;
+  perp_expr *e;
+};
+
+static void values_value(void *user, int row, int column, perp_value *value)
+{
+  const perp_values *v = user;
+  (void)row;
+  *value = v->value[column];
+}
+
+perp_scope perp_values_scope(perp_values *v)
+{
+  return (perp_scope){ .ctx = v->ctx,
+                       .columns = v->column,
+                       .n_columns = v->n,
+                       .arithmetic = true,
+                       .rows = 1,
+                       .value = values_value,
+                       .user = v };
+}
+
+void perp_values_init(perp_values *v, perp_ctx *ctx, perp_diag *diag, perp_pool *pool)
+{
+  *v = (perp_values){ .ctx = ctx, .diag = diag, .pool = pool };
+  perp_values_add(v, NULL, "pi", "", (perp_value){ PERP_VALUE_NUMBER, M_PI, NULL }, NULL);
+}
+
+static bool values_name(const char *s)
+{
+  static const char *const words[] = { "and", "or", "not", "in", "inf", "true", "false", "world" };
+  if (!isalpha((unsigned char)s[0])) return false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcmp(words[i], s) == 0) return false;
+  for (; *s != '\0'; s++)
+    if (!isalnum((unsigned char)*s) && *s != '_') return false;
+  return true;
+}
+
+static void values_grow(perp_values *v)
+{
+  const size_t room = 2 * (size_t)v->room + 8, n = (size_t)v->n;
+  perp_column *column = perp_pool_alloc(v->pool, room, sizeof *column);
+  perp_value *value = perp_pool_alloc(v->pool, room, sizeof *value);
+  uint64_t *shape = perp_pool_alloc(v->pool, room, sizeof *shape);
+  if (n > 0) {
+    memcpy(column, v->column, n * sizeof *column);
+    memcpy(value, v->value, n * sizeof *value);
+    memcpy(shape, v->shape, n * sizeof *shape);
+  }
+  v->column = column;
+  v->value = value;
+  v->shape = shape;
+  v->room = (int)room;
+}
+
+bool perp_values_add(perp_values *v, const perp_node *at, const char *name, const char *unit,
+                     perp_value value, const char *const *choices)
+{
+  if (!values_name(name)) {
+    perp_diag_error(v->diag, at, 0,
+                    "letters, digits and '_', a letter first; no word of the language",
+                    "'%s' is no name for a value", name);
+    return false;
+  }
+  for (int i = 0; i < v->n; i++)
+    if (strcmp(v->column[i].name, name) == 0) {
+      perp_diag_error(v->diag, at, 0, "take another name", "there is a value '%s' already", name);
+      return false;
+    }
+  if (v->n == v->room) values_grow(v);
+  v->column[v->n] = (perp_column){ .name = name,
+                                   .type = value.type == PERP_VALUE_TEXT ? PERP_COLUMN_TEXT
+                                                                         : PERP_COLUMN_NUMBER,
+                                   .unit = unit,
+                                   .choices = choices };
+  v->value[v->n] = value;
+  v->shape[v->n] = perp_hash64(name, strlen(name), v->n > 0 ? v->shape[v->n - 1] : 0);
+  v->n++;
+  return true;
+}
+
+void perp_values_drop(perp_values *v, int n)
+{
+  v->n = n;
+}
+
+/* ---- expressions that were read before ---------------------------------------------------------- */
+
+static struct perp_values_kept *values_slot(struct perp_values_kept *kept, int slots,
+                                            const struct perp_values_kept *k)
+{
+  const uint64_t key[] = { (uint64_t)(uintptr_t)k->node, (uint64_t)k->offset, k->shape };
+  uint64_t at = perp_hash64(key, sizeof key, 0) & (uint64_t)(slots - 1);
+  while (kept[at].node != NULL && (kept[at].node != k->node || kept[at].offset != k->offset ||
+                                   kept[at].shape != k->shape || kept[at].unit != k->unit))
+    at = (at + 1) & (uint64_t)(slots - 1);
+  return &kept[at];
+}
+
+static void values_keep(perp_values *v, const struct perp_values_kept *k)
+{
+  if (2 * v->n_kept >= v->n_slots) {
+    const int slots = v->n_slots > 0 ? 2 * v->n_slots : 64;
+    struct perp_values_kept *kept = perp_pool_alloc(v->pool, (size_t)slots, sizeof *kept);
+    for (int i = 0; i < v->n_slots; i++)
+      if (v->kept[i].node != NULL) *values_slot(kept, slots, &v->kept[i]) = v->kept[i];
+    v->kept = kept;
+    v->n_slots = slots;
+  }
+  *values_slot(v->kept, v->n_slots, k) = *k;
+  v->n_kept++;
+}
+
+/* The expression that is `text`, a part of the node from offset on.  condition: not a number. */
+static perp_expr *values_read(perp_values *v, const perp_node *node, int offset, const char *text,
+                              const char *unit, bool condition)
+{
+  static const char *const whether = "condition"; /* in the place of a unit */
+  struct perp_values_kept k = { node, offset, v->shape[v->n - 1], condition ? whether : unit,
+                                NULL };
+  if (v->n_slots > 0) {
+    const struct perp_values_kept *known = values_slot(v->kept, v->n_slots, &k);
+    if (known->node != NULL) return known->e;
+  }
+  perp_expr_error error;
+  const perp_scope scope = perp_values_scope(v);
+  k.e = perp_expr_parse(v->pool, &scope, text, &error);
+  if (k.e == NULL || (!condition && !perp_expr_fits(k.e, &scope, unit, &error))) {
+    perp_diag_error(v->diag, node, offset + error.offset, error.hint[0] != '\0' ? error.hint : NULL,
+                    "%s", error.message);
+    return NULL;
+  }
+  values_keep(v, &k);
+  return k.e;
+}
+
+static bool values_scalar(perp_values *v, const perp_node *node, const char *what)
+{
+  if (node->type == PERP_NODE_SCALAR && node->text[0] != '\0') return true;
+  perp_diag_error(v->diag, node, 0, NULL, "%s is needed here", what);
+  return false;
+}
+
+static bool values_compute(perp_values *v, const perp_node *node, int offset, const char *text,
+                           const char *unit, double *x)
+{
+  const perp_expr *e = values_read(v, node, offset, text, unit, false);
+  if (e == NULL) return false;
+  const perp_scope scope = perp_values_scope(v);
+  const perp_value value = perp_expr_eval(e, &scope, 0);
+  *x = value.number;
+  if (value.type == PERP_VALUE_NUMBER && isfinite(value.number)) return true;
+  perp_diag_error(v->diag, node, offset, NULL,
+                  "this has no finite value (a division by 0, the root of a negative number, ...)");
+  return false;
+}
+
+static bool values_nan(const char *s)
+{
+  if (*s == '+' || *s == '-' || *s == '.') s++;
+  return strcasecmp(s, "nan") == 0;
+}
+
+bool perp_values_number(perp_values *v, const perp_node *node, const char *unit, double *x)
+{
+  if (!values_scalar(v, node, "a number")) return false;
+  if (values_nan(node->text)) {
+    perp_diag_error(v->diag, node, 0, "give a finite number", "NaN is no number");
+    return false;
+  }
+  if (perp_parse_real(NULL, node->text, unit != NULL ? unit : "", x) == PERP_OK) return true;
+  return values_compute(v, node, 0, node->text, unit, x);
+}
+
+bool perp_values_whole(perp_values *v, const perp_node *node, double lo, double hi, int *x)
+{
+  double number;
+  if (!perp_values_number(v, node, "", &number)) return false;
+  if (number == nearbyint(number) && number >= lo && number <= hi) return *x = (int)number, true;
+  perp_diag_error(v->diag, node, 0, NULL, "a whole number in [%g, %g] is needed here: got %g", lo,
+                  hi, number);
+  return false;
+}
+
+bool perp_values_true(perp_values *v, const perp_node *node, bool *x)
+{
+  if (!values_scalar(v, node, "a condition")) return false;
+  *x = strcmp(node->text, "true") == 0;
+  if (*x || strcmp(node->text, "false") == 0) return true;
+  for (int i = 0; i < v->n; i++) /* a parameter that is true or false */
+    if (v->value[i].type == PERP_VALUE_TEXT && strcmp(v->column[i].name, node->text) == 0) {
+      *x = strcmp(v->value[i].text, "true") == 0;
+      if (*x || strcmp(v->value[i].text, "false") == 0) return true;
+    }
+  const perp_expr *e = values_read(v, node, 0, node->text, NULL, true);
+  if (e == NULL) return false;
+  const perp_scope scope = perp_values_scope(v);
+  const perp_value value = perp_expr_eval(e, &scope, 0);
+  if (value.type == PERP_VALUE_BOOL) return *x = value.number != 0, true;
+  perp_diag_error(v->diag, node, 0, "true, false, or a comparison as n > 1",
+                  "a condition is needed here");
+  return false;
+}
+
+/* The place of ".." outside of parentheses, -1: none. */
+static int values_dots(const char *s)
+{
+  const char *dots = strstr(s, "..");
+  return dots != NULL ? (int)(dots - s) : -1;
+}
+
+bool perp_values_range(perp_values *v, const perp_node *node, double *first, double *last)
+{
+  if (!values_scalar(v, node, "a range")) return false;
+  const int dots = values_dots(node->text);
+  if (dots < 0) {
+    perp_diag_error(v->diag, node, 0, "first..last, as 0..n-1", "a range is needed here");
+    return false;
+  }
+  const char *left = perp_pool_strndup(v->pool, node->text, (size_t)dots);
+  if (!values_compute(v, node, 0, left, "", first) ||
+      !values_compute(v, node, dots + 2, node->text + dots + 2, "", last))
+    return false;
+  if (*first == nearbyint(*first) && *last == nearbyint(*last)) return true;
+  perp_diag_error(v->diag, node, 0, NULL, "a range has whole numbers: got %g..%g", *first, *last);
+  return false;
+}
+
+const char *perp_values_text(perp_values *v, const perp_node *node)
+{
+  if (!values_scalar(v, node, "a text")) return NULL;
+  if (strchr(node->text, '{') == NULL) return node->text;
+  perp_text out = { 0 };
+  bool good = true;
+  for (const char *s = node->text; good && *s != '\0';) {
+    const size_t plain = strcspn(s, "{"), inner = s[plain] == '{' ? strcspn(s + plain + 1, "}") : 0;
+    perp_text_put(&out, s, plain);
+    s += plain;
+    if (*s == '\0') break;
+    const int at = (int)(s + 1 - node->text);
+    if (s[1 + inner] != '}') {
+      perp_diag_error(v->diag, node, at - 1, NULL, "this brace is not closed");
+      good = false;
+      break;
+    }
+    const char *text = perp_pool_strndup(v->pool, s + 1, inner);
+    double x;
+    good = values_compute(v, node, at, text, NULL, &x);
+    char number[40];
+    if (good) perp_format_real(x, number, sizeof number);
+    if (good) perp_text_add(&out, "%s", number);
+    s += inner + 2;
+  }
+  const char *text = good && out.s != NULL ? perp_pool_strdup(v->pool, out.s) : good ? "" : NULL;
+  perp_text_free(&out);
+  return text;
+}
+
+perp_expr *perp_values_expression(perp_values *v, const perp_node *node, const char *unit)
+{
+  if (!values_scalar(v, node, "a number")) return NULL;
+  return values_read(v, node, 0, node->text, unit, false);
+}
+
+const char *perp_values_unit(perp_values *v, const perp_node *node)
+{
+  double x;
+  char unit[64];
+  if (perp_parse_real(NULL, node->text, "", &x) == PERP_OK) return "";
+  const perp_expr *e = perp_values_expression(v, node, NULL);
+  const perp_scope scope = perp_values_scope(v);
+  if (e == NULL) return "";
+  perp_expr_unit(e, &scope, unit, sizeof unit);
+  return perp_pool_strdup(v->pool, unit);
+}

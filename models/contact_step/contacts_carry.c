@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Contacts between detections: points and normals go with their bodies,
+ *
+ *      p_s = x_s + R_s a_s,   n = R_s n_s,   gap = n . (p_1 - p_0)
+ *
+ * with a_s and n_s as they were found.  A normal turns with a plane, else with the world, else with the first body that
+ * has faces.  A round shape rolls: its point keeps its place below the centre, a_s is in the axes of the world, and
+ * so is the normal of two of them.  Along the surface the contact goes with the round one, or with the one that moves
+ * where the other is the world, else halfway.  Exact for faces, vertices and spheres that slide, turn and roll on the
+ * world; of first order in the length of the step for others, as a contact that is linearized for the whole step. */
+#include "models/contact_step/contacts_private.h"
+
+#include <string.h>
+
+static bool contacts_carry_round(const perp_contacts *c, const perp_contact *x, int side)
+{
+  switch (c->model->shape_def[x->shape[side]].kind) {
+  case PERP_SHAPE_SPHERE:
+  case PERP_SHAPE_CAPSULE:
+  case PERP_SHAPE_ELLIPSOID:
+    return true;
+  case PERP_SHAPE_BOX:
+  case PERP_SHAPE_POLYTOPE:
+  case PERP_SHAPE_PLANE:
+    break;
+  }
+  return false;
+}
+
+static int contacts_carry_turns(const perp_contacts *c, const perp_contact *x)
+{
+  int best = -1, rank = 0;
+  for (int side = 0; side < 2; side++) {
+    if (contacts_carry_round(c, x, side)) continue;
+    const bool plane = c->model->shape_def[x->shape[side]].kind == PERP_SHAPE_PLANE;
+    const int mine = plane ? 3 : x->body[side] < 0 ? 2 : 1;
+    if (mine > rank) best = side;
+    rank = mine > rank ? mine : rank;
+  }
+  return best;
+}
+
+/* a body whose turning the vector of this side takes part in */
+static bool contacts_carry_follows(const perp_contacts *c, const perp_contact *x, int side)
+{
+  return x->body[side] >= 0 && !contacts_carry_round(c, x, side);
+}
+
+void perp_contacts_carry_start(perp_contacts *c, const perp_eval *e)
+{
+  const int dim = c->model->dim;
+  for (int i = 0; i < c->n; i++) {
+    const perp_contact *x = &c->contact[i];
+    perp_contact_carry *y = &c->carry[i];
+    *y = (perp_contact_carry){ .turns = (signed char)contacts_carry_turns(c, x) };
+    for (int side = 0; side < 2; side++) {
+      const perp_pose *pose = &e->pose[x->body[side]];
+      double r[3] = { x->p[side][0], x->p[side][1], x->p[side][2] };
+      for (int k = 0; k < dim && x->body[side] >= 0; k++) r[k] -= pose->x[k];
+      memcpy(y->arm[side], r, sizeof r);
+      if (contacts_carry_follows(c, x, side)) perp_turn_back(dim, pose->R, r, y->arm[side]);
+    }
+    memcpy(y->n, x->n, sizeof y->n);
+    if (y->turns >= 0 && x->body[y->turns] >= 0)
+      perp_turn_back(dim, e->pose[x->body[y->turns]].R, x->n, y->n);
+  }
+  if (c->n > 0) memcpy(c->carried, c->contact, (size_t)c->n * sizeof *c->carried);
+  c->contact = c->carried;
+}
+
+/* the side that the place along the surface goes with, -1: both */
+static int contacts_carry_place(const perp_contacts *c, const perp_contact *x)
+{
+  const bool round[2] = { contacts_carry_round(c, x, 0), contacts_carry_round(c, x, 1) };
+  if (x->body[0] < 0) return 1;
+  if (x->body[1] < 0) return 0;
+  return round[0] == round[1] ? -1 : round[1];
+}
+
+void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e)
+{
+  const int dim = c->model->dim;
+  for (int i = 0; i < c->n; i++) {
+    perp_contact *x = &c->carried[i];
+    const perp_contact_carry *y = &c->carry[i];
+    const int place = contacts_carry_place(c, x);
+    if (y->turns >= 0 && x->body[y->turns] >= 0)
+      perp_turn(dim, e->pose[x->body[y->turns]].R, y->n, x->n);
+    for (int side = 0; side < 2; side++) {
+      const perp_pose *pose = &e->pose[x->body[side]];
+      double r[3] = { y->arm[side][0], y->arm[side][1], y->arm[side][2] };
+      if (x->body[side] < 0) continue;
+      if (contacts_carry_follows(c, x, side)) perp_turn(dim, pose->R, y->arm[side], r);
+      for (int k = 0; k < dim; k++) x->p[side][k] = pose->x[k] + r[k];
+    }
+    x->gap = 0;
+    for (int k = 0; k < dim; k++) x->gap += x->n[k] * (x->p[1][k] - x->p[0][k]);
+    for (int k = 0; k < dim && place == 1; k++) x->p[0][k] = x->p[1][k] - x->gap * x->n[k];
+    for (int k = 0; k < dim && place == 0; k++) x->p[1][k] = x->p[0][k] + x->gap * x->n[k];
+  }
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Tables of states, of coordinates and of events as truths and gauges: see truths.h. */
+#include "models/scenes/build.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static perp_status columns_error(perp_ctx *ctx, const perp_data *c, const char *what)
+{
+  char copy[300];
+  snprintf(copy, sizeof copy, "%s", what);
+  return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%.180s:%d: %s", c->path, c->header, copy);
+}
+
+/* ---- states ------------------------------------------------------------------------------------- */
+
+struct states {
+  int rows, nq, nv;
+  double row[]; /* [rows][1 + nq + nv] */
+};
+
+static double *states_row(struct states *s, int i)
+{
+  return s->row + (size_t)i * (size_t)(1 + s->nq + s->nv);
+}
+
+static int states_first(const struct states *s, double t)
+{
+  return perp_truth_first(s->row, s->rows, s->nq + s->nv, t);
+}
+
+static double states_next(void *user, double t)
+{
+  struct states *s = user;
+  const int i = states_first(s, t);
+  return i < s->rows ? states_row(s, i)[0] : HUGE_VAL;
+}
+
+static perp_status states_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  struct states *s = user;
+  const int i = states_first(s, t);
+  if (i == s->rows || !perp_truth_same(t, states_row(s, i)[0]))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the table has no row at t = %.17g s", t);
+  memcpy(q, states_row(s, i) + 1, (size_t)s->nq * sizeof *q);
+  memcpy(v, states_row(s, i) + 1 + s->nq, (size_t)s->nv * sizeof *v);
+  return PERP_OK;
+}
+
+/* Where coordinate k of a body is in (q, v). */
+static int states_place(int dim, int bodies, int body, int k)
+{
+  const int nqb = dim == 3 ? 7 : 3, nvb = dim == 3 ? 6 : 3;
+  return k < nqb ? body * nqb + k : bodies * nqb + body * nvb + k - nqb;
+}
+
+/* Column c of the table is coordinate *place of (q, v), in SI; -1: it says something about the table. */
+static perp_status columns_coordinate(perp_ctx *ctx, const perp_scene *scene, perp_data *c,
+                                      int column, int *body, int *k)
+{
+  *body = -1;
+  if (strcmp(c->name[column], "uncertainty") == 0) return PERP_OK;
+  if (perp_coordinate_find(ctx, scene->model, c->name[column], body, k) != PERP_OK)
+    return columns_error(ctx, c, ctx->msg);
+  return perp_data_si(ctx, c, column, perp_coordinate_unit(perp_model_dim(scene->model), *k));
+}
+
+static perp_status states_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *c,
+                               struct states *s)
+{
+  const perp_model *model = scene->model;
+  const int dim = perp_model_dim(model), bodies = perp_model_bodies(model);
+  for (int i = 0; i < c->rows; i++) {
+    states_row(s, i)[0] = c->x[(size_t)i * (size_t)c->n];
+    for (int j = 0; j < s->nq + s->nv; j++) states_row(s, i)[1 + j] = (double)NAN;
+    if (i > 0 && !(states_row(s, i)[0] > states_row(s, i - 1)[0]))
+      return columns_error(ctx, c, "two states have one time");
+  }
+  for (int column = 1; column < c->n; column++) {
+    int body, k;
+    PERP_TRY(columns_coordinate(ctx, scene, c, column, &body, &k));
+    if (body < 0) continue;
+    for (int i = 0; i < c->rows; i++)
+      states_row(s, i)[1 + states_place(dim, bodies, body, k)] =
+          c->x[(size_t)i * (size_t)c->n + (size_t)column];
+  }
+  for (int b = 0; b < bodies; b++)
+    for (int k = 0; k < perp_coordinates(dim); k++)
+      if (isnan(states_row(s, 0)[1 + states_place(dim, bodies, b, k)])) {
+        char what[200];
+        const char *name = perp_model_body(model, b)->name;
+        snprintf(what, sizeof what,
+                 "there is no column for %s of body %d%s%.60s: a table of states has all "
+                 "coordinates and rates "
+                 "(a part of them is a gauge)",
+                 perp_coordinate_name(dim, k), b, name != NULL ? " " : "",
+                 name != NULL ? name : "");
+        return columns_error(ctx, c, what);
+      }
+  return PERP_OK;
+}
+
+perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *path,
+                               double uncertainty)
+{
+  perp_data c;
+  PERP_TRY(perp_data_read(ctx, path, &c));
+  const int nq = perp_model_nq(scene->model), nv = perp_model_nv(scene->model);
+  struct states *s = malloc(sizeof *s + (size_t)c.rows * (size_t)(1 + nq + nv) * sizeof *s->row);
+  perp_status status = PERP_OK;
+  if (s == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
+  else {
+    *s = (struct states){ .rows = c.rows, .nq = nq, .nv = nv };
+    status = states_fill(ctx, scene, &c, s);
+  }
+  char what[128];
+  const char *slash = strrchr(path, '/');
+  snprintf(what, sizeof what, "file %.90s", slash != NULL ? slash + 1 : path);
+  perp_truth *truth = status == PERP_OK ? perp_truth_slot(ctx, scene, what) : NULL;
+  if (truth == NULL)
+    free(s);
+  else {
+    const double known = isnan(uncertainty) ? c.uncertainty : uncertainty;
+    truth->t_end = states_row(s, s->rows - 1)[0];
+    truth->uncertainty = isnan(known) ? 0 : known;
+    truth->user = s;
+    truth->state = states_state;
+    truth->next_time = states_next;
+    truth->destroy = free;
+  }
+  perp_data_free(&c);
+  return status == PERP_OK && truth == NULL ? PERP_ERR_NOMEM : status;
+}
+
+/* ---- coordinates over time ---------------------------------------------------------------------- */
+
+struct track {
+  int dim, bodies, rows, n, next; /* next: row to be compared */
+  bool started, compared;
+  double t, worst;
+  /* where the coordinate of a column is [n]; t and the columns [rows][1 + n]; those of the state before [n], their rates
+   * [n] */
+  double data[];
+};
+
+static double *track_place(struct track *g)
+{
+  return g->data;
+}
+static double *track_row(struct track *g, int i)
+{
+  return g->data + g->n + (size_t)i * (size_t)(1 + g->n);
+}
+static double *track_before(struct track *g)
+{
+  return track_row(g, g->rows);
+}
+
+/* Coordinate j of (q, v), and its rate where the rate is one of v: NaN else. */
+static double track_value(const struct track *g, int j, const double *q, const double *v,
+                          double *rate)
+{
+  const int nqb = g->dim == 3 ? 7 : 3, nvb = g->dim == 3 ? 6 : 3, nq = g->bodies * nqb;
+  *rate = (double)NAN;
+  if (j >= nq) return v[j - nq];
+  const int body = j / nqb, k = j % nqb;
+  if (k < 3) *rate = v[body * nvb + k]; /* in the plane the third is the angle */
+  return q[j];
+}
+
+static double track_between(double t, double t0, double x0, double r0, double t1, double x1,
+                            double r1)
+{
+  const double h = t1 - t0, s = h > 0 ? (t - t0) / h : 1;
+  if (isnan(r0) || isnan(r1)) return x0 + s * (x1 - x0);
+  const double a = h * r0 - (x1 - x0), b = -h * r1 + (x1 - x0);
+  return (1 - s) * x0 + s * x1 + s * (1 - s) * (a * (1 - s) + b * s);
+}
+
+static void track_sample(void *user, double t, const double *q, const double *v,
+                         const perp_step_info *info)
+{
+  struct track *g = user;
+  double *before = track_before(g), *rate = before + g->n;
+  (void)info;
+  for (; g->next < g->rows && track_row(g, g->next)[0] <= t + 1e-10 * fmax(1, fabs(t)); g->next++) {
+    const double *row = track_row(g, g->next);
+    if (!g->started && !perp_truth_same(t, row[0])) continue; /* before the run */
+    for (int c = 0; c < g->n; c++) {
+      double r, x = track_value(g, (int)track_place(g)[c], q, v, &r);
+      if (g->started && !perp_truth_same(t, row[0]))
+        x = track_between(row[0], g->t, before[c], rate[c], t, x, r);
+      const double error = fabs(x - row[1 + c]);
+      if (!(error <= g->worst)) g->worst = error; /* a NaN stays */
+    }
+    g->compared = true;
+  }
+  for (int c = 0; c < g->n; c++) before[c] = track_value(g, (int)track_place(g)[c], q, v, &rate[c]);
+  g->t = t;
+  g->started = true;
+}
+
+static double track_worst(const void *user)
+{
+  const struct track *g = user;
+  return g->compared ? g->worst : (double)NAN;
+}
+
+static perp_status track_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *c, struct track *g)
+{
+  for (int column = 1; column < c->n; column++) {
+    int body, k;
+    PERP_TRY(columns_coordinate(ctx, scene, c, column, &body, &k));
+    if (body >= 0) track_place(g)[g->n++] = column;
+  }
+  if (g->n == 0) return columns_error(ctx, c, "there is no column but the time");
+  for (int i = 0; i < c->rows; i++) {
+    const double *from = c->x + (size_t)i * (size_t)c->n;
+    track_row(g, i)[0] = from[0];
+    for (int j = 0; j < g->n; j++) track_row(g, i)[1 + j] = from[(int)track_place(g)[j]];
+  }
+  for (int j = 0; j < g->n; j++) {
+    int body = 0, k = 0;
+    PERP_TRY(columns_coordinate(ctx, scene, c, (int)track_place(g)[j], &body, &k));
+    track_place(g)[j] = states_place(g->dim, g->bodies, body, k);
+  }
+  return PERP_OK;
+}
+
+perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *metric,
+                               const char *path)
+{
+  perp_data c;
+  PERP_TRY(perp_data_read(ctx, path, &c));
+  const size_t most = (size_t)c.n, size = sizeof(struct track) +
+                                          (most * (size_t)(c.rows + 1) + 3 * most) * sizeof(double);
+  struct track *g = calloc(1, size);
+  perp_status status = PERP_OK;
+  if (g == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
+  else {
+    *g = (struct track){ .dim = perp_model_dim(scene->model),
+                         .bodies = perp_model_bodies(scene->model),
+                         .rows = c.rows };
+    status = track_fill(ctx, scene, &c, g);
+  }
+  if (status == PERP_OK)
+    status = perp_gauge_add(ctx, scene, metric, g, size, track_sample, track_worst);
+  free(g);
+  perp_data_free(&c);
+  return status;
+}
+
+/* ---- events ------------------------------------------------------------------------------------- */
+
+enum { EVENTS_MAX = 32 };
+struct happenings {
+  int dim, bodies, n, rows;
+  bool started;
+  double slack, t, err;
+  struct {
+    int place, direction, next; /* next: row from where its next time is looked for */
+    bool rate;
+    double value, before;
+  } event[EVENTS_MAX];
+  double row[]; /* [rows][2]: time, event */
+};
+
+/* The row of the next time that event e is due; g->rows: none. */
+static int happenings_due(const struct happenings *g, int e)
+{
+  int i = g->event[e].next;
+  while (i < g->rows && (int)g->row[2 * i + 1] != e) i++;
+  return i;
+}
+
+static void happenings_sample(void *user, double t, const double *q, const double *v,
+                              const perp_step_info *info)
+{
+  struct happenings *g = user;
+  const int nq = g->bodies * (g->dim == 3 ? 7 : 3);
+  (void)info;
+  for (int e = 0; e < g->n; e++) {
+    const int j = g->event[e].place;
+    const double x = j < nq ? q[j] : v[j - nq], x0 = g->event[e].before, value = g->event[e].value;
+    const bool rises = x0 < value && x >= value, falls = x0 > value && x <= value;
+    g->event[e].before = x;
+    if (!g->started ||
+        !((rises && g->event[e].direction >= 0) || (falls && g->event[e].direction <= 0)))
+      continue;
+    const int i = happenings_due(g, e);
+    if (i == g->rows) continue; /* the table ends before */
+    const double when = g->event[e].rate ? t : g->t + (t - g->t) * (value - x0) / (x - x0);
+    g->err = fmax(g->err, fabs(when - g->row[2 * i]));
+    g->event[e].next = i + 1;
+  }
+  g->started = true;
+  g->t = t;
+}
+
+static double happenings_value(const void *user)
+{
+  const struct happenings *g = user;
+  bool seen = false;
+  for (int e = 0; e < g->n; e++) {
+    const int i = happenings_due(g, e);
+    if (g->started && i < g->rows && g->row[2 * i] <= g->t - g->slack) return HUGE_VAL;
+    seen = seen || g->event[e].next > 0;
+  }
+  return seen ? g->err : (double)NAN;
+}
+
+perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const char *path, int n,
+                                     const perp_event *events, double slack)
+{
+  perp_data c;
+  PERP_TRY(perp_data_read(ctx, path, &c));
+  const int column = perp_data_find(&c, "event"), dim = perp_model_dim(scene->model);
+  const size_t size = sizeof(struct happenings) + 2 * (size_t)c.rows * sizeof(double);
+  struct happenings *g = calloc(1, size);
+  perp_status status = PERP_OK;
+  if (g == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
+  else if (column < 0 || c.n > 2 + (perp_data_find(&c, "uncertainty") >= 0))
+    status = columns_error(
+        ctx, &c, "a table of events has the columns t [s], event, and perhaps uncertainty");
+  else if (n > EVENTS_MAX)
+    status = PERP_FAIL(ctx, PERP_ERR_ARG, "%d events, %d is the limit", n, EVENTS_MAX);
+  else {
+    *g = (struct happenings){
+      .dim = dim, .bodies = perp_model_bodies(scene->model), .n = n, .rows = c.rows, .slack = slack
+    };
+    const int nqb = dim == 3 ? 7 : 3;
+    for (int e = 0; e < n; e++) {
+      g->event[e].place = states_place(dim, g->bodies, events[e].body, events[e].k);
+      g->event[e].rate = events[e].k >= nqb;
+      g->event[e].direction = events[e].direction;
+      g->event[e].value = events[e].value;
+    }
+    for (int i = 0; i < c.rows && status == PERP_OK; i++) {
+      const char *word = c.word[(int)c.x[(size_t)i * (size_t)c.n + (size_t)column]];
+      int e = 0;
+      while (e < n && strcmp(events[e].name, word) != 0) e++;
+      g->row[2 * i] = c.x[(size_t)i * (size_t)c.n];
+      g->row[2 * i + 1] = e;
+      char what[160];
+      snprintf(what, sizeof what, "the scene defines no event '%.80s', which the table has", word);
+      if (e == n) status = columns_error(ctx, &c, what);
+    }
+  }
+  if (status == PERP_OK)
+    status = perp_gauge_add(ctx, scene, "event.err", g, size, happenings_sample, happenings_value);
+  free(g);
+  perp_data_free(&c);
+  return status;
+}

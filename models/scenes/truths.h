@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Truths that scenes share: closed forms, rest, joint coordinates, and tables of somebody's own. */
+#ifndef PERP_TRUTHS_H
+#define PERP_TRUTHS_H
+
+#include "models/scenes/scene.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Add a truth that answers at any time, from a copy of user [size bytes]. */
+typedef void perp_truth_state(void *user, double t, double *q, double *v);
+perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, double uncertainty,
+                           perp_truth_state *state, const void *user, size_t size);
+
+/* The initial state of the model, finished, in which it stays at rest. */
+perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what);
+
+/* The scene integrated in joint coordinates: formulation reduced, gsl:rk8pd with tolerance 1e-13,
+ * made when first asked.  The model must be finished. */
+perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty);
+
+/* Room for one more truth, with its `what`; NULL and an error: there is none. */
+perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what);
+
+/* ---- tables ----------------------------------------------------------------------------------- */
+
+/* A table of somebody's own: comma-separated, lines with # are comments, the header has names with units in brackets,
+ *
+ *      # uncertainty: 1e-9
+ *      # source: measured by hand
+ *      t [s], bob.x [mm], bob.z [mm]
+ *      0, 100, 0
+ *
+ * the first column is the time, which does not fall.  A column `uncertainty` stands in the place of that line; a column
+ * `event` has words.  All numbers are finite. */
+typedef struct perp_data {
+  char *path;
+  int rows, n, header; /* header: its line */
+  char **name, **unit; /* [n] */
+  double *x;           /* [rows][n]; of a word its number */
+  int n_words;
+  char **word;        /* [n_words] */
+  double uncertainty; /* the largest; NaN: not said */
+  char source[96];
+} perp_data;
+/* PERP_ERR_IO, PERP_ERR_FORMAT with file and line; *out is then empty.  Allocates; O(file). */
+perp_status perp_data_read(perp_ctx *ctx, const char *path, perp_data *out);
+void perp_data_free(perp_data *columns);
+int perp_data_find(const perp_data *columns, const char *name); /* -1: there is none */
+/* Column k, which is a quantity with this SI unit, in SI.  PERP_ERR_FORMAT: it is something else. */
+perp_status perp_data_si(perp_ctx *ctx, perp_data *columns, int k, const char *unit);
+
+/* Coordinates of a body and their rates, as columns name them: x, y, z, qw ... qz, vx, vy, vz, wx, wy, wz in space (w in the
+ * body frame), x, y, angle, vx, vy, omega in the plane. */
+int perp_coordinates(int dim);
+const char *perp_coordinate_name(int dim, int k);
+const char *perp_coordinate_unit(int dim, int k);
+/* "BODY.x", BODY the name or the number of a body.  PERP_ERR_ARG. */
+perp_status perp_coordinate_find(perp_ctx *ctx, const perp_model *model, const char *text,
+                                 int *body, int *k);
+
+/* The states of all bodies, a row at each time, rising: all coordinates and rates of each.  uncertainty: NaN: that of the
+ * table, and 0 where it says none. */
+perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *path,
+                               double uncertainty);
+/* Any coordinates over time as the metric of this name, which lives as long as the scene: the largest |x - x_exact| of
+ * a column at a row of the table, all in SI, within the run.  Between two accepted states coordinates are taken from the
+ * cubic polynomial that has both and their rates, rates and quaternions from the straight line. */
+perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *metric,
+                               const char *path);
+/* A table t, event: the times when events happen.  An event is that a coordinate of a body passes a value: a place at the
+ * time of the straight line between two accepted states, a rate at the end of the step, where an impact is.  The i-th
+ * time of an event is compared with the i-th row of its name.  event.err: the largest difference, infinity when one that
+ * is due (time <= end of the run - slack) was never seen. */
+typedef struct perp_event {
+  const char *name;
+  int body, k; /* coordinate: see above */
+  double value;
+  int direction; /* 1: rising, -1: falling, 0: both */
+} perp_event;
+perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const char *path, int n,
+                                     const perp_event *events, double slack);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""results/published/: what full runs of five studies found, small enough to be kept in version control.
+
+    results/publish.py [--perp PROGRAM] [--repeats N] [NAME...]      all five where none is named
+
+runs each study in full, one cell at a time, in results/NAME (what is there already is not run again), and writes
+results/published/NAME/:
+
+  cells.csv         a row a cell: its choice of parts, status, the figures that answers and claims are made of, and a time
+  answer.json       questions, answers, who was best in each comparison, claims with their verdicts
+  figure.svg        the main figure, drawn from cells.csv: curves (by gnuplot) or a map of who solves what
+  environment.json  commit, compiler, processor, libraries, the command, and what times are worth
+
+tests/report/published.py runs a part of each again and compares."""
+import argparse
+import csv
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PUBLISHED = os.path.join(ROOT, 'results/published')
+
+# figures: columns that are published; time: the one that is not compared; kept: which cells are, where all of them are too
+# many; panels: x, y, title and which cells, of the figure; curve: the name of the curve that a cell is of; without: a map
+INTEGRATORS = ('euler', 'midpoint', 'rk4', 'dopri5', 'dop853:tol', 'gsl:rk8pd:tol', 'sundials:cvode-adams:tol', 'radau5:tol')
+OWN_STEP = ('impulse', 'ggl', 'generalized-alpha', 'radau5', 'point-mass', 'penalty:stiffness=10000,damping=20')
+FORMULATIONS = {('velocity', 'symplectic-euler', 'baumgarte'): 'velocity, with feedback',
+                ('acceleration', 'rk4', 'baumgarte'): 'acceleration (rk4), with feedback',
+                ('reduced', 'rk4', ''): 'reduced (rk4)'}
+
+
+def integrator(row):
+    name = re.sub(r'(?<=:tol)=.*', '', row['ode'])
+    return name if name in INTEGRATORS else None
+
+
+def formulation(row):
+    own = row['formulation'] if row['formulation'] in OWN_STEP and row['ode'] in ('', 'symplectic-euler') else None
+    return FORMULATIONS.get((row['formulation'], row['ode'], row['stab']), own)
+
+
+def the_chain(row):
+    return (row['scene'], row['formulation'], row['ode'], row['kkt']) == ('chain', 'velocity', 'symplectic-euler', 'tree')
+
+
+STUDIES = {
+    'chain6-stab': {
+        'figures': ['err.tip.max', 'drift.pos.max', 'drift.pos.pre', 'energy.rel.max', 'steps', 'rhs.calls'], 'time': 'time.cpu',
+        # the other factorizations differ in time alone
+        'kept': lambda r: r['kkt'] == 'tree' or r['h'] == '0.001',
+        'panels': [('h', 'drift.pos.max', 'how far the joints drift [m]', the_chain),
+                   ('h', 'err.tip.max', 'how wrong the tip is [m]', the_chain)],
+        'curve': lambda r: r['stab']},
+    'lcp-compare': {
+        'figures': ['rel', 'iterations', 'work.counted', 'warm.work.rel'], 'time': 'time.cpu',
+        'kept': lambda r: (r['tol'] == '1e-10' and not re.search(r'seed=[2-9]', r['problem']) and
+                           not r['lcp'].startswith('siconos:'))},
+    'contact-canonical': {
+        'figures': ['truth.err', 'accel.rel.err', 'impact.rel.err', 'impact.together.err', 'force.rel.err', 'lift.max',
+                    'unsolved', 'lcp.iters.mean'], 'time': 'time.step_us'},
+    'formulations': {
+        'figures': ['err.tip.max', 'drift.pos.max', 'energy.rel.max', 'h.stable'], 'time': 'time.cpu',
+        # study work-precision is about integrators
+        'kept': lambda r: r['ode'] != 'implicit-midpoint',
+        'panels': [('h', 'err.tip.max', 'how wrong the tip is [m]', lambda r: r['scene'] == 'chain'),
+                   ('h', 'drift.pos.max', 'how far the joints drift [m]', lambda r: r['scene'] == 'chain')],
+        'curve': formulation},
+    'work-precision': {
+        'figures': ['err.q.max', 'energy.rel.max', 'rhs.calls', 'steps'], 'time': 'time.cpu',
+        'panels': [('rhs.calls', 'err.q.max', f'error: {scene}', lambda r, scene=scene: r['scene'] == scene)
+                   for scene in ('pendulum', 'free-body:preset=box149', 'chain')],
+        'curve': integrator},
+}
+AXES = {'h': 'step [s]', 'rhs.calls': 'derivatives'}
+PARTS = ['scene', 'problem', 'formulation', 'ode', 'kkt', 'lcp', 'contact', 'stab', 'h', 'tol']
+TIMES = ('CPU times of one thread, medians over the timing rounds, on a machine of two cores that was shared; with '
+         'measure.repeats=0 in the command of a single run without rounds. They are good for ratios of two and more, not for '
+         'per cents; no test compares them.')
+
+
+def rows_of(path):
+    with open(path, newline='', encoding='utf-8') as f:
+        return list(csv.DictReader(f))
+
+
+def digits(text, n):
+    """a number of a table of perp in n digits, other texts as they are"""
+    try:
+        return f'{float(text):.{n}g}'
+    except ValueError:
+        return text
+
+
+def order(row):
+    return [(0, float(v), '') if re.fullmatch(r'[\d.e+-]+', v) else (1, 0, v) for v in row.values()]
+
+
+def table(name, folder):
+    """The cells of a results folder that were run, as they are published: [{column: text}], sorted by their parts."""
+    study, made = STUDIES[name], []
+    times = {r['cell']: r for r in rows_of(f'{folder}/derived/timing.csv')}
+    for r in rows_of(f'{folder}/derived/cells.csv'):
+        if r['status'] == 'planned' or r['cause'].startswith(('--only', '--skip')):
+            continue
+        row = {p: digits(r[p], 6) for p in PARTS if r.get(p) is not None}
+        row['status'] = r['status']
+        row.update((f, digits(r[f], 7)) for f in study['figures'])
+        row[study['time']] = digits(times[r['cell']].get(study['time'] + '.median', ''), 3)
+        if study.get('kept', lambda row: True)(row):
+            made.append(row)
+    return sorted(made, key=order)
+
+
+def parts(row, columns):
+    """what a cell is: its choice of parts, of those that are published"""
+    return tuple((p, row[p]) for p in PARTS if p in columns and row[p])
+
+
+def answers(folder):
+    """derived/answers.json without the figures of those that were not best; who: all that were compared"""
+    with open(f'{folder}/derived/answers.json', encoding='utf-8') as f:
+        j = json.load(f)
+    for a in j['answers']:
+        a['who'] = sorted({e['who'] for c in a.get('comparisons', []) for e in c['of']})
+        for c in a.get('comparisons', []):
+            values = [e['value'] for e in c.pop('of') if e['best'] and 'value' in e]
+            if values:
+                c['value'] = float(f'{min(values, key=abs):.7g}')
+    return j
+
+
+def environment(name, folder, command):
+    files = glob.glob(f'{folder}/env/*.json')
+    if len(files) != 1:
+        sys.exit(f'publish.py: {folder} has cells of {len(files)} programs or machines; remove it and publish again')
+    with open(files[0], encoding='utf-8') as f:
+        env = json.load(f)
+    kept = ('perp', 'commit', 'compiler', 'buildtype', 'flags', 'libraries', 'machine', 'system', 'cpu', 'cores')
+    return {'study': name, 'command': command, **{k: env[k] for k in kept}, 'times': TIMES}
+
+
+# ---- curves -----------------------------------------------------------------------------------------------------------
+
+COLOURS = ['#0072b2', '#d55e00', '#009e73', '#e69f00', '#cc79a7', '#56b4e9', '#000000', '#999999', '#7f3c00']  # Okabe and Ito
+
+
+def curves(name, rows):
+    """The panels of a study, drawn by gnuplot from the published rows that are ok."""
+    study = STUDIES[name]
+    names = sorted({c for r in rows if any(p[3](r) for p in study['panels']) for c in [study['curve'](r)] if c})
+    width = 340 * len(study['panels']) + 220
+    styles = [f"with linespoints lw 1.5 pt {k + 4} ps 0.7 lc rgb '{COLOURS[k]}'" for k in range(len(names))]
+    out = [f"set terminal svg size {width},320 font 'sans-serif,11' dynamic background 'white'",
+           'set multiplot', 'set logscale xy', "set format xy '10^{%T}'", 'set grid', 'unset key']
+    for i, (x, y, title, chosen) in enumerate(study['panels']):
+        for k, curve in enumerate(names):
+            own = [r for r in rows if chosen(r) and study['curve'](r) == curve and r['status'] == 'ok']
+            points = [f'{r[x]} {r[y]}' for r in own if r[y]]
+            out += [f'$c{k} << EOD', *points, 'nan nan', 'EOD']
+        out += [f'set origin {340 * i / width},0', f'set size {340 / width},1', f"set title '{title}' noenhanced",
+                f"set xlabel '{AXES[x]}'", 'plot ' + ', '.join(f'$c{k} {style} notitle' for k, style in enumerate(styles))]
+    # the legend has a place of its own
+    out += [f'set origin {1 - 220 / width},0', f'set size {220 / width},1', 'unset border', 'unset tics', 'unset xlabel',
+            'unset title', 'unset logscale', 'set key center center Left reverse', 'set xrange [0:1]', 'set yrange [0:1]',
+            'plot ' + ', '.join(f"NaN {style} title '{curve}' noenhanced" for curve, style in zip(names, styles))]
+    # gnuplot numbers its elements alike every time: the same rows give the same bytes
+    return subprocess.run(['gnuplot'], input='\n'.join(out), stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+# ---- a map of who solves what -----------------------------------------------------------------------------------------
+
+SHADES = [(1, '#009e73', 'all'), (0.75, '#8fd0ae', 'three quarters'), (0.25, '#f0e442', 'a quarter'), (1e-9, '#e69f00', 'fewer'),
+          (0, '#d55e00', 'none')]
+
+
+def escaped(text):
+    return text.replace('&', '&amp;').replace('<', '&lt;')
+
+
+def who_solves_what(name, rows):
+    """Rows: solvers (and friction models); columns: scenes or families of problems; colour: the share of cells that are ok."""
+    share = {}
+    for r in rows:
+        if r['status'] == 'unsuited' or r['status'] == 'skipped':
+            continue
+        if name == 'contact-canonical' and r['formulation'] != 'velocity':
+            continue
+        who = r['lcp'] + (', ' + r['contact'] if r.get('contact') else '')
+        what = r['scene'] if 'scene' in r else re.sub(r':n=.*', '', r['problem']).replace('sequence:problems/', '')
+        what = 'harvested' if what.endswith('.lcp') else what
+        share.setdefault((who, what), []).append(r['status'] == 'ok')
+    whos, whats = sorted({w for w, _ in share}), sorted({w for _, w in share})
+    left, top, step = 200, 260, 14
+    width, height = left + step * len(whats) + 130, top + step * len(whos) + 50
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+           'font-family="sans-serif" font-size="10">', f'<title>{name}: share of cells that are ok</title>',
+           f'<rect width="{width}" height="{height}" fill="white"/>']
+    for i, what in enumerate(whats):
+        x, short = left + step * i + 10, re.sub(r'\d+\.\d{4,}', lambda m: f'{float(m.group(0)):.2g}', what)
+        out.append(f'<text transform="translate({x},{top - 6}) rotate(-60)">{escaped(short)}</text>')
+    squares = {colour: [] for _, colour, _ in SHADES}
+    for k, who in enumerate(whos):
+        y = top + step * k
+        out.append(f'<text x="{left - 6}" y="{y + 10}" text-anchor="end">{escaped(who)}</text>')
+        for i, what in enumerate(whats):
+            cells = share.get((who, what))
+            if cells:
+                part = sum(cells) / len(cells)
+                colour = next(c for least, c, _ in SHADES if part >= least)
+                squares[colour].append(f'M{left + step * i} {y}h{step - 1}v{step - 1}h{1 - step}z')
+    out += [f'<path fill="{colour}" d="{"".join(drawn)}"/>' for colour, drawn in squares.items()]
+    x, y = left, top + step * len(whos) + 20
+    for _, colour, word in SHADES:
+        out.append(f'<rect x="{x}" y="{y}" width="{step - 1}" height="{step - 1}" fill="{colour}"/>'
+                   f'<text x="{x + 18}" y="{y + 10}">{word}</text>')
+        x += 30 + 6 * len(word)
+    out.append(f'<text x="20" y="{y + 10}">solved, of the cells that suit:</text></svg>')
+    return '\n'.join(out) + '\n'
+
+
+# ---- writing ----------------------------------------------------------------------------------------------------------
+
+def pretty(value, depth=0):
+    """JSON with a line for each comparison of an answer"""
+    flat = isinstance(value, list) and all(isinstance(v, str) for v in value)
+    if depth == 4 or flat or not isinstance(value, (dict, list)):
+        return json.dumps(value, ensure_ascii=False)
+    pad, ends = ' ' * (depth + 1), '{}' if isinstance(value, dict) else '[]'
+    items = [f'{json.dumps(k)}: {pretty(v, depth + 1)}' for k, v in value.items()] if isinstance(value, dict) else \
+        [pretty(v, depth + 1) for v in value]
+    return ends[0] + ','.join(f'\n{pad}{i}' for i in items) + f'\n{pad[1:]}{ends[1]}'
+
+
+def write_json(path, value):
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(pretty(value) + '\n')
+
+
+def publish(name, folder, command, out):
+    rows, env = table(name, folder), environment(name, folder, command)
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    with open(f'{out}/cells.csv', 'w', newline='', encoding='utf-8') as f:
+        same = [p for p in PARTS if len({r.get(p) for r in rows}) == 1]  # they say nothing
+        writer = csv.DictWriter(f, [c for c in rows[0] if c not in same], extrasaction='ignore', lineterminator='\n')
+        writer.writeheader()
+        writer.writerows(rows)
+    write_json(f'{out}/answer.json', answers(folder))
+    write_json(f'{out}/environment.json', env)
+    with open(f'{out}/figure.svg', 'w', encoding='utf-8') as f:
+        f.write(curves(name, rows) if 'panels' in STUDIES[name] else who_solves_what(name, rows))
+    size = sum(os.path.getsize(f'{out}/{f}') for f in os.listdir(out))
+    print(f'{os.path.relpath(out)}: {len(rows)} cells, {size // 1000} kB')
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument('names', nargs='*', metavar='NAME', help=', '.join(STUDIES))
+    p.add_argument('--perp', default=os.path.join(ROOT, 'perp'), metavar='PROGRAM', help='default: the launcher ./perp')
+    p.add_argument('--repeats', type=int, metavar='N', help='timing rounds, where not those of the study; 0: none')
+    a = p.parse_args()
+    for name in a.names:
+        if name not in STUDIES:
+            p.error(f"'{name}' is not one of the published studies: {', '.join(STUDIES)}")
+    names = a.names or list(STUDIES)
+    folders = {name: os.path.join(ROOT, 'results', name) for name in names}
+    words = ['--set', 'profile=full', '-j', '1']
+    if a.repeats is not None:
+        words += ['--set', f'measure.repeats={a.repeats}']
+    # All are run before any is written: the program says of which commit it is, and whether files have changed since.
+    for name in names:
+        call = ['run', name, *words, '-o', folders[name], '--no-report']
+        status = subprocess.call([a.perp, *call], stdout=subprocess.DEVNULL)
+        if status != 0:
+            sys.exit(f'publish.py: perp {" ".join(call)} ended with exit status {status}')
+    for name in names:
+        publish(name, folders[name], f'./perp run {name} {" ".join(words)}', os.path.join(PUBLISHED, name))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The files PREFIX-000.lcp, PREFIX-001.lcp, ... of one sequence. */
+#include "solvers/lcp/io/io.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEQUENCE_MOST = 1000 }; /* three digits */
+
+/* Does p stand at its place after the problem before it? */
+static perp_status io_sequence_check(perp_ctx *ctx, const char *path, int number,
+                                     const perp_lcp_problem *before, const perp_lcp_problem *p)
+{
+  const perp_lcp_sequence *q = &p->sequence;
+  if (q->name[0] == '\0')
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: belongs to no sequence (no section sequence)",
+                     path);
+  if (q->number != number)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: is problem %d of its sequence, not %d", path,
+                     q->number, number);
+  if (q->of > SEQUENCE_MOST)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: a sequence of %d problems: %d at most", path, q->of,
+                     SEQUENCE_MOST);
+  if (before == NULL) return PERP_OK;
+  if (strcmp(q->name, before->sequence.name) != 0 || q->of != before->sequence.of)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                     "%s: is of sequence %s of %d problems, the one before of %s of %d", path,
+                     q->name, q->of, before->sequence.name, before->sequence.of);
+  if (q->rows != before->p.n)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                     "%s: says that the problem before has %d rows; it has %d", path, q->rows,
+                     before->p.n);
+  return PERP_OK;
+}
+
+void perp_lcp_sequence_free(perp_lcp_problem *p, int n)
+{
+  for (int i = 0; p != NULL && i < n; i++) perp_lcp_problem_free(&p[i]);
+  free(p);
+}
+
+perp_status perp_lcp_sequence_read(perp_ctx *ctx, const char *prefix, perp_lcp_problem **out,
+                                   int *n)
+{
+  perp_lcp_problem *all = NULL;
+  perp_status status = PERP_OK;
+  char *path = malloc(strlen(prefix) + sizeof "-000.lcp" + 8);
+  int of = 1, read = 0;
+  *out = NULL;
+  *n = 0;
+  if (path == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a file name");
+  while (status == PERP_OK && read < of) {
+    perp_lcp_problem p;
+    sprintf(path, "%s-%03d.lcp", prefix, read);
+    status = perp_lcp_read(ctx, path, &p);
+    if (status != PERP_OK) break;
+    status = io_sequence_check(ctx, path, read, read > 0 ? &all[read - 1] : NULL, &p);
+    if (status == PERP_OK && read == 0) {
+      of = p.sequence.of;
+      all = calloc((size_t)of, sizeof *all);
+      if (all == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d problems", of);
+    }
+    if (status == PERP_OK)
+      all[read++] = p;
+    else
+      perp_lcp_problem_free(&p);
+  }
+  free(path);
+  if (status != PERP_OK) {
+    perp_lcp_sequence_free(all, read);
+    return status;
+  }
+  *out = all;
+  *n = of;
+  return PERP_OK;
+}

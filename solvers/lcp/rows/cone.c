@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Coulomb friction of a single contact, exactly.
+ *
+ * Open: x = 0 when q_n >= 0.  Sticking: K x = -q when that x lies in the cone.  Sliding: w_n = 0 gives
+ * n = -(q_n + K_nt t) / K_nn, and with the Schur complement S = K_tt - K_tn K_nt / K_nn,
+ * p = q_t - K_tn q_n / K_nn,
+ *      t(kappa) = -(S + kappa I)^-1 p,     h(kappa) = |t(kappa)| - mu n(kappa) = 0,  kappa > 0,
+ * which becomes a quartic in kappa when cleared of roots and denominators.  It is solved as it stands: h is
+ * positive where sticking fails and negative for kappa -> inf (t -> 0, n -> -q_n / K_nn > 0), so Newton's
+ * method between brackets cannot miss.  The tangential axes are turned to the eigenvectors of the symmetric
+ * part of S first; S itself need not be symmetric (K_nt != K_tn').  A standard formulation (Bonnefon and Daviet 2011 discuss the quartic). */
+#include "solvers/lcp/rows/cone.h"
+
+#include <math.h>
+
+struct slide {
+  double mu, Knn, Knt[2], qn, S[4], p[2];
+};
+
+/* x = -(S + kappa I)^-1 p with S nearly diagonal, S[0] its larger entry: no cancellation when S is
+ * singular */
+static void shifted_solve(const struct slide *c, double kappa, const double *p, double *x)
+{
+  double f = c->S[1] / (c->S[0] + kappa);
+  x[1] = -(p[1] - f * p[0]) / (c->S[3] + kappa - f * c->S[2]);
+  x[0] = -(p[0] + c->S[2] * x[1]) / (c->S[0] + kappa);
+}
+
+/* t, n, h and dh/dkappa */
+static double h_of(const struct slide *c, double kappa, double *t, double *n, double *slope)
+{
+  double s[2]; /* dt / dkappa */
+  shifted_solve(c, kappa, c->p, t);
+  shifted_solve(c, kappa, t, s);
+  double size = hypot(t[0], t[1]);
+  *n = -(c->qn + c->Knt[0] * t[0] + c->Knt[1] * t[1]) / c->Knn;
+  double dn = -(c->Knt[0] * s[0] + c->Knt[1] * s[1]) / c->Knn;
+  *slope = (size > 0 ? (t[0] * s[0] + t[1] * s[1]) / size : 0) - c->mu * dn;
+  return size - c->mu * *n;
+}
+
+/* v = R v or R' v for the rotation (cs, sn) */
+static void cone_rotate(double cs, double sn, double *v)
+{
+  double x = cs * v[0] + sn * v[1];
+  v[1] = cs * v[1] - sn * v[0];
+  v[0] = x;
+}
+
+bool perp_cone_solve(double mu, const double *K, const double *q, double *x)
+{
+  struct slide c = { .mu = mu, .Knn = K[0], .Knt = { K[3], K[6] }, .qn = q[0] };
+  if (!(K[0] > 0) || !isfinite(q[0] + q[1] + q[2])) return false;
+  if (q[0] >= 0) {
+    x[0] = x[1] = x[2] = 0;
+    return true;
+  }
+  double size = -q[0] / K[0];
+  if (mu == 0) {
+    x[0] = size;
+    x[1] = x[2] = 0;
+    return true;
+  }
+  for (int i = 0; i < 2; i++) {
+    c.p[i] = q[1 + i] - K[1 + i] * q[0] / K[0];
+    for (int j = 0; j < 2; j++)
+      c.S[i + 2 * j] = K[1 + i + 3 * (1 + j)] - K[1 + i] * K[3 * (1 + j)] / K[0];
+  }
+  double off = 0.5 * (c.S[1] + c.S[2]), angle = 0.5 * atan2(2 * off, c.S[0] - c.S[3]);
+  double cs = cos(angle), sn = sin(angle);
+  cone_rotate(cs, sn, c.S);
+  cone_rotate(cs, sn, c.S + 2);
+  for (int i = 0; i < 2; i++) {
+    double row[2] = { c.S[i], c.S[i + 2] };
+    cone_rotate(cs, sn, row);
+    c.S[i] = row[0];
+    c.S[i + 2] = row[1];
+  }
+  cone_rotate(cs, sn, c.p);
+  cone_rotate(cs, sn, c.Knt);
+  double trace = fabs(c.S[0]) + fabs(c.S[3]);
+  double t[2], n, slope, low = 0, high;
+  /* sticking; where S is singular a kappa of rounding size stands for 0 */
+  if (!(c.S[3] > 1e-12 * fmax(trace, K[0]))) low = 1e-12 * fmax(trace, K[0]);
+  double h = h_of(&c, low, t, &n, &slope);
+  if (isnan(h)) return false;
+  if (h <= 0) {
+    cone_rotate(cs, -sn, t);
+    x[0] = n;
+    x[1] = t[0];
+    x[2] = t[1];
+    return true;
+  }
+  high = fmax(trace, hypot(c.p[0], c.p[1]) / (mu * size));
+  for (int k = 0; h_of(&c, high, t, &n, &slope) > 0 && k < 200; k++) {
+    low = high;
+    high *= 4;
+  }
+  double kappa = high;
+  for (int k = 0; k < 200 && high - low > 1e-16 * high; k++) {
+    h = h_of(&c, kappa, t, &n, &slope);
+    if (h > 0)
+      low = kappa;
+    else
+      high = kappa;
+    double next = kappa - h / slope;
+    if (!(next > low && next < high)) next = 0.5 * (low + high);
+    if (fabs(h) <= 1e-16 * mu * n || next == kappa) break;
+    kappa = next;
+  }
+  h_of(&c, kappa, t, &n, &slope);
+  if (!isfinite(n) || !(n >= 0)) return false;
+  double length = hypot(t[0], t[1]), to = length > 0 ? mu * n / length : 0;
+  cone_rotate(cs, -sn, t);
+  x[0] = n;
+  x[1] = t[0] * to; /* on the cone to the last digit */
+  x[2] = t[1] * to;
+  return true;
+}

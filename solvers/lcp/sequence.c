@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sequences of problems: what successive steps of one simulation have posed, and how the answer of one becomes the guess
+ * of the next.
+ *
+ * An impulse stays what it is in the world, P = n lambda_n + t1 lambda_1 + t2 lambda_2, while the frame (n, t1, t2) of its
+ * contact turns, so that a guess is linear in the answer before: lambda' = h' / h F' F^T lambda, one small matrix a
+ * contact, with nothing for contacts that are born. */
+#include "solvers/lcp/problem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void perp_lcp_carry_over(const perp_lcp_problem *p, const double *before, double *lambda)
+{
+  const perp_lcp_sequence *q = &p->sequence;
+  memset(lambda, 0, (size_t)p->p.n * sizeof *lambda);
+  for (int k = 0; k < q->n; k++) lambda[q->carry[k].to] += q->carry[k].c * before[q->carry[k].from];
+  for (int i = 0; i < p->p.n; i++) {
+    double lo, hi;
+    if (p->p.fric_of != NULL && p->p.fric_of[i] >= 0 && !p->p.frozen) continue;
+    perp_lcp_bounds(&p->p, lambda, i, &lo, &hi);
+    lambda[i] = fmin(fmax(lambda[i], lo), hi);
+  }
+}
+
+static int sequence_by_number(const void *a, const void *b)
+{
+  const int *x = a, *y = b;
+  return *x < *y ? -1 : *x > *y;
+}
+
+static int sequence_distinct(int *x, int n)
+{
+  int distinct = n > 0;
+  if (n > 0) qsort(x, (size_t)n, sizeof *x, sequence_by_number);
+  for (int k = 1; k < n; k++) distinct += x[k] != x[k - 1];
+  return distinct;
+}
+
+perp_status perp_lcp_carry_count(perp_ctx *ctx, const perp_lcp_problem *p, int *born, int *gone)
+{
+  const perp_lcp_sequence *q = &p->sequence;
+  int *row = malloc((size_t)(q->n + 1) * sizeof *row);
+  if (row == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d carries", q->n);
+  for (int k = 0; k < q->n; k++) row[k] = q->carry[k].to;
+  *born = p->p.n - sequence_distinct(row, q->n);
+  for (int k = 0; k < q->n; k++) row[k] = q->carry[k].from;
+  *gone = q->rows - sequence_distinct(row, q->n);
+  free(row);
+  return PERP_OK;
+}
+
+/* ---- joined ---------------------------------------------------------------------------------- */
+
+static unsigned sequence_parts_of(const perp_lcp_problem *q)
+{
+  const perp_lcp *p = &q->p;
+  return (p->lo != NULL || p->hi != NULL ? PERP_PART_BOUNDS : 0u) |
+         (p->fric_of != NULL ? PERP_PART_FRICTION : 0u) | (p->cone != NULL ? PERP_PART_CONE : 0u) |
+         (p->unit != NULL ? PERP_PART_UNIT : 0u) |
+         (p->contact_of != NULL ? PERP_PART_CONTACTS : 0u);
+}
+
+/* The vectors of part q at row `at` of all. */
+static void sequence_join_vectors(const perp_lcp_problem *q, int at, perp_lcp_arrays x)
+{
+  const perp_lcp *p = &q->p;
+  for (int i = 0, k = at; i < p->n; i++, k++) {
+    x.b[k] = p->b[i];
+    if (p->lo != NULL) x.lo[k] = p->lo[i];
+    if (p->hi != NULL) x.hi[k] = p->hi[i];
+    if (p->fric_of != NULL && p->fric_of[i] >= 0) {
+      x.fric_of[k] = at + p->fric_of[i];
+      x.mu[k] = p->mu[i];
+    }
+    if (p->cone != NULL) x.cone[k] = p->cone[i];
+    if (p->unit != NULL) x.unit[k] = p->unit[i];
+    if (p->contact_of != NULL && p->contact_of[i] >= 0) x.contact_of[k] = at + p->contact_of[i];
+    if (x.solution != NULL) x.solution[k] = q->solution[i];
+  }
+}
+
+static perp_status sequence_join_dense(perp_ctx *ctx, const perp_lcp_problem *part, int parts,
+                                       perp_lcp_problem *out)
+{
+  PERP_TRY(perp_lcp_problem_add_dense(ctx, out));
+  const size_t n = (size_t)out->p.n;
+  double *A = perp_lcp_edit(out).A;
+  for (int i = 0; i < parts; i++) {
+    const size_t rows = (size_t)part[i].p.n;
+    perp_lcp_problem dense;
+    PERP_TRY(perp_lcp_problem_form(ctx, &part[i], &dense));
+    for (size_t j = 0; j < rows; j++)
+      memcpy(A + j * n, dense.p.A + j * (size_t)dense.p.lda, rows * sizeof *A);
+    A += rows * (n + 1);
+    perp_lcp_problem_free(&dense);
+  }
+  return PERP_OK;
+}
+
+/* dst [n] = src [n] + add, for the next of such arrays */
+static int *sequence_shifted(int *dst, const int *src, int n, int add)
+{
+  for (int i = 0; i < n; i++) dst[i] = src[i] + add;
+  return dst + n;
+}
+
+static double *sequence_put(double *dst, const double *src, int n)
+{
+  if (n > 0) memcpy(dst, src, (size_t)n * sizeof *dst);
+  return dst + n;
+}
+
+static perp_status sequence_join_blocks(perp_ctx *ctx, const perp_lcp_problem *part, int parts,
+                                        perp_lcp_problem *out)
+{
+  size_t nb = 0, nc = 0, sub = 0, masses = 0, numbers = 0;
+  bool soft = false;
+  for (int i = 0; i < parts; i++) {
+    const perp_blocks *F = part[i].p.F;
+    nb += (size_t)F->nb;
+    nc += (size_t)F->nc;
+    sub += (size_t)F->jptr[F->nc];
+    masses += (size_t)F->mptr[F->nb];
+    numbers += (size_t)F->joff[F->jptr[F->nc]];
+    soft |= F->s != NULL;
+  }
+  int *index = calloc(3 * (nb + 1) + 2 * (nc + 1) + 4 * (sub + 1), sizeof *index);
+  double *room = calloc(2 * masses + numbers + (size_t)out->p.n + 1, sizeof *room);
+  perp_status status = PERP_OK;
+  if (index == NULL || room == NULL) {
+    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %zu blocks", nb);
+  } else {
+    int *bptr = index, *mptr = bptr + nb + 1, *tptr = mptr + nb + 1, *cptr = tptr + nb + 1,
+        *jptr = cptr + nc + 1, *joff = jptr + nc + 1, *jblk = joff + sub + 1,
+        *jgrp = jblk + sub + 1, *tsub = jgrp + sub + 1;
+    double *M = room, *Minv = M + masses, *J = Minv + masses, *s = J + numbers;
+    perp_blocks B = { .bptr = bptr,
+                      .mptr = mptr,
+                      .cptr = cptr,
+                      .jptr = jptr,
+                      .jblk = jblk,
+                      .joff = joff,
+                      .jgrp = jgrp,
+                      .tptr = tptr,
+                      .tsub = tsub,
+                      .M = M,
+                      .Minv = Minv,
+                      .J = J,
+                      .s = soft ? s : NULL };
+    int at_sub = 0, at_mass = 0, at_number = 0;
+    for (int i = 0; i < parts; i++) {
+      const perp_blocks *F = part[i].p.F;
+      const int n_sub = F->jptr[F->nc];
+      bptr = sequence_shifted(bptr, F->bptr, F->nb, B.nv);
+      mptr = sequence_shifted(mptr, F->mptr, F->nb, at_mass);
+      cptr = sequence_shifted(cptr, F->cptr, F->nc, B.m);
+      jptr = sequence_shifted(jptr, F->jptr, F->nc, at_sub);
+      joff = sequence_shifted(joff, F->joff, n_sub, at_number);
+      jblk = sequence_shifted(jblk, F->jblk, n_sub, B.nb);
+      M = sequence_put(M, F->M, F->mptr[F->nb]);
+      Minv = sequence_put(Minv, F->Minv, F->mptr[F->nb]);
+      J = sequence_put(J, F->J, F->joff[n_sub]);
+      s = F->s != NULL ? sequence_put(s, F->s, F->m) : s + F->m;
+      B.nv += F->nv;
+      B.m += F->m;
+      B.nb += F->nb;
+      B.nc += F->nc;
+      at_sub += n_sub;
+      at_mass += F->mptr[F->nb];
+      at_number += F->joff[n_sub];
+    }
+    *bptr = B.nv, *mptr = at_mass, *cptr = B.m, *jptr = at_sub, *joff = at_number;
+    perp_blocks_transpose(B.nb, B.nc, B.jptr, B.jblk, jgrp, tptr, tsub);
+    status = perp_lcp_problem_set_blocks(ctx, out, &B);
+  }
+  free(index);
+  free(room);
+  return status;
+}
+
+perp_status perp_lcp_join(perp_ctx *ctx, const perp_lcp_problem *part, int parts,
+                          perp_lcp_problem *out)
+{
+  unsigned has = PERP_PART_SOLUTION;
+  int n = 0;
+  bool factored = parts > 0;
+  *out = (perp_lcp_problem){ 0 };
+  for (int i = 0; i < parts; i++) {
+    has |= sequence_parts_of(&part[i]);
+    factored = factored && part[i].p.F != NULL;
+    n += part[i].p.n;
+    if (part[i].p.frozen != part[0].p.frozen)
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "part %d has frozen limits, part 0 has not, or the reverse", i);
+  }
+  for (int i = 0; i < parts; i++)
+    if (part[i].solution == NULL) has &= ~(unsigned)PERP_PART_SOLUTION;
+  PERP_TRY(perp_lcp_problem_new(ctx, n, has, out));
+  out->p.frozen = parts > 0 && part[0].p.frozen;
+  out->classes = has & PERP_PART_SOLUTION ? PERP_CLASS_SOLVABLE : 0;
+  for (int i = 0, at = 0; i < parts; at += part[i++].p.n)
+    sequence_join_vectors(&part[i], at, perp_lcp_edit(out));
+  const perp_status status = factored ? sequence_join_blocks(ctx, part, parts, out)
+                                      : sequence_join_dense(ctx, part, parts, out);
+  if (status != PERP_OK) perp_lcp_problem_free(out);
+  return status;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Projected Gauss-Seidel with subspace minimization: sweeps guess which rows are at their bounds, the others are then
+ * solved together.
+ *
+ * Silcowitz, Niebe and Erleben 2010 (STAR 2012, section 4.3.1, cites it).  An iteration is `sweeps` sweeps and up to
+ * `steps` steps in the subspace that they leave:
+ *      L = { lambda = lo, w >= 0 },  U = { lambda = hi, w <= 0 },  free rows A = all others,
+ *      A_AA lambda_A = -(b_A + A_AL lambda_L + A_AU lambda_U),
+ * bounds of friction rows as the normal multipliers of the sweeps make them; both rows of a cone are held where the pair
+ * slides.  The system is solved by conjugate gradients with the diagonal as preconditioner, from the point of the
+ * sweeps, products with A only; then everything is projected, and a step that leaves a larger residual is halved
+ * towards where it began, up to BACK times, and else taken back.  Steps go on while they help and the sets change.
+ *
+ * Where sets are right one step is the answer, up to the conjugate gradients; redundant contacts leave the system
+ * singular but consistent.  Ours: the line search back (the paper keeps the last point), and that the residual is that
+ * of the judge.  No theorem.  No allocation beyond pgs. */
+#include "solvers/lcp/rows/rows.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BACK = 6 };
+
+struct opts {
+  int max_iter, sweeps, steps, cg;
+  double tol, reduce;
+};
+
+static const perp_opt options[] = {
+  PERP_INT(struct opts, max_iter, 2000, 1, 1e9, "iterations before giving up"),
+  PERP_ROWS_TOL(struct opts),
+  PERP_INT(struct opts, sweeps, 10, 1, 1e9, "sweeps of an iteration"),
+  PERP_INT(struct opts, steps, 5, 0, 1e9, "steps in the subspace after them"),
+  PERP_INT(struct opts, cg, 200, 1, 1e9, "conjugate gradients of a step"),
+  PERP_REAL(struct opts, reduce, 1e-8, 0, 1, PERP_OPEN_MAX, "",
+            "what they leave of their first residual"),
+  PERP_OPTIONS_END
+};
+
+struct ws {
+  perp_rows R; /* first */
+  struct opts o;
+  double *x, *w, *r, *z, *d, *Ad, *from; /* [max_n] from: where a step begins */
+  signed char *set, *before;             /* [max_n] PERP_ROW_LO, FREE, HI; of the step before */
+};
+
+static void pgs_subspace_layout(void *ws, perp_arena *a)
+{
+  struct ws *w = ws;
+  const int n = w->R.max_n;
+  PERP_DOUBLES(a, n, &w->x, &w->w, &w->r, &w->z, &w->d, &w->Ad, &w->from);
+  w->set = PERP_CARVE(a, signed char, n);
+  w->before = PERP_CARVE(a, signed char, n);
+}
+
+static perp_status pgs_subspace_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
+{
+  struct ws like = { .R.max_n = max_n, .o = *(const struct opts *)opts };
+  return perp_rows_create(ctx, "pgs-subspace", &like, sizeof like, pgs_subspace_layout, ws);
+}
+
+/* The index sets at lambda with slack w; the number of free rows. */
+static int pgs_subspace_sets(struct ws *w, const double *lambda)
+{
+  const perp_rows *R = &w->R;
+  int count = 0;
+  for (int i = 0; i < R->n; i++) {
+    double lo, hi;
+    perp_rows_bounds(R, lambda, i, &lo, &hi);
+    w->set[i] = PERP_ROW_FREE;
+    if (R->type[i] == PERP_ROW_CONE) {
+      const double size = hypot(lambda[i], lambda[i + 1]);
+      /* on the limit, and friction opposes the motion */
+      const bool slides = size >= hi * (1 - 1e-12) &&
+                          (hi == 0 || lambda[i] * w->w[i] + lambda[i + 1] * w->w[i + 1] <= 0);
+      w->set[i] = w->set[i + 1] = slides ? PERP_ROW_HI : PERP_ROW_FREE;
+      count += slides ? 0 : 2;
+      i++;
+      continue;
+    }
+    if (lambda[i] <= lo && (w->w[i] >= 0 || lo == hi))
+      w->set[i] = PERP_ROW_LO;
+    else if (lambda[i] >= hi && w->w[i] <= 0)
+      w->set[i] = PERP_ROW_HI;
+    count += w->set[i] == PERP_ROW_FREE;
+  }
+  return count;
+}
+
+static double pgs_subspace_dot(const struct ws *w, const double *x, const double *y)
+{
+  double sum = 0;
+  for (int i = 0; i < w->R.n; i++)
+    if (w->set[i] == PERP_ROW_FREE) sum += x[i] * y[i];
+  return sum;
+}
+
+static double pgs_subspace_scale(const struct ws *w, int i)
+{
+  return w->R.diag[i] > 0 ? w->R.diag[i] : w->R.big[i];
+}
+
+/* Conjugate gradients on the free rows of x, whose slack is w->w. */
+static void pgs_subspace_minimize(struct ws *w, double *x, perp_stats *stats)
+{
+  const int n = w->R.n;
+  for (int i = 0; i < n; i++) {
+    const bool free_row = w->set[i] == PERP_ROW_FREE;
+    w->r[i] = free_row ? -w->w[i] : 0;
+    w->d[i] = w->z[i] = free_row ? w->r[i] / pgs_subspace_scale(w, i) : 0;
+  }
+  double rz = pgs_subspace_dot(w, w->r, w->z);
+  const double target = w->o.reduce * w->o.reduce * rz;
+  for (int k = 0; k < w->o.cg && rz > target && !perp_rows_spent(&w->R); k++) {
+    perp_rows_A(&w->R, w->d, w->Ad);
+    stats->matvecs++;
+    const double curvature = pgs_subspace_dot(w, w->d, w->Ad);
+    if (!(curvature > 0)) break; /* a direction without resistance */
+    const double step = rz / curvature, before = rz;
+    for (int i = 0; i < n; i++) {
+      if (w->set[i] != PERP_ROW_FREE) continue;
+      x[i] += step * w->d[i];
+      w->r[i] -= step * w->Ad[i];
+      w->z[i] = w->r[i] / pgs_subspace_scale(w, i);
+    }
+    rz = pgs_subspace_dot(w, w->r, w->z);
+    for (int i = 0; i < n; i++)
+      if (w->set[i] == PERP_ROW_FREE) w->d[i] = w->z[i] + rz / before * w->d[i];
+  }
+}
+
+/* A step from lambda, of residual *rel; false: none that helps, lambda stays. */
+static bool pgs_subspace_step(struct ws *w, double *lambda, double *rel, perp_stats *stats)
+{
+  const size_t bytes = (size_t)w->R.n * sizeof *lambda;
+  memcpy(w->from, lambda, bytes);
+  memcpy(w->x, lambda, bytes);
+  pgs_subspace_minimize(w, w->x, stats);
+  double t = 1;
+  for (int back = 0; back <= BACK; back++, t *= 0.5) {
+    for (int i = 0; i < w->R.n; i++) lambda[i] = w->from[i] + t * (w->x[i] - w->from[i]);
+    perp_rows_project(&w->R, lambda, lambda);
+    const double now = perp_rows_rate(&w->R, lambda, w->w, stats);
+    if (now < *rel) {
+      *rel = now;
+      return true;
+    }
+  }
+  memcpy(lambda, w->from, bytes);
+  return false;
+}
+
+static perp_status pgs_subspace_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                                      double *certificate, perp_stats *stats)
+{
+  struct ws *w = ws;
+  perp_rows *R = &w->R;
+  const size_t n = (size_t)p->n;
+  perp_no_certificate(p, certificate);
+  PERP_TRY(perp_rows_prepare(ctx, R, p, 1));
+  const double tol = perp_rows_target(w->o.tol, p);
+  perp_rows_project(R, lambda, lambda);
+  double rel = perp_rows_rate(&w->R, lambda, w->w, stats);
+  bool moves = true;
+  for (;;) {
+    PERP_TRACE(ctx, .method = "pgs-subspace", .what = "step", .iteration = stats->iterations,
+               .entering = -1, .leaving = -1, .residual = rel, .n = p->n, .x = lambda, .w = w->w,
+               .state = w->set);
+    stats->reason = rel <= tol                                                 ? PERP_CONVERGED
+                    : !isfinite(rel)                                           ? PERP_NOT_FINITE
+                    : stats->iterations >= w->o.max_iter || perp_rows_spent(R) ? PERP_MAX_ITER
+                    : !moves                                                   ? PERP_STALLED
+                                                                               : PERP_RUNNING;
+    if (stats->reason != PERP_RUNNING) break;
+    stats->iterations++;
+    memcpy(w->from, lambda, n * sizeof *lambda); /* the last finite one */
+    perp_rows_reset(R, lambda);
+    moves = false;
+    for (int k = 0; k < w->o.sweeps && !perp_rows_spent(R); k++) {
+      moves = perp_rows_sweep(R, lambda, NULL, false) != 0 || moves;
+      stats->matvecs++;
+    }
+    rel = perp_rows_rate(&w->R, lambda, w->w, stats);
+    if (!isfinite(rel)) {
+      memcpy(lambda, w->from, n * sizeof *lambda);
+      continue;
+    }
+    memset(w->before, PERP_ROW_HI + 1, n);
+    for (int k = 0; k < w->o.steps && rel > tol && !perp_rows_spent(R); k++) {
+      if (pgs_subspace_sets(w, lambda) == 0 || memcmp(w->set, w->before, n) == 0) break;
+      memcpy(w->before, w->set, n);
+      if (!pgs_subspace_step(w, lambda, &rel, stats)) break;
+    }
+  }
+  stats->work = R->work;
+  if (stats->reason == PERP_STALLED && R->zero_diagonal) stats->reason = PERP_UNSUITED;
+  return PERP_OK;
+}
+
+const perp_lcp_desc perp_lcp_pgs_subspace = {
+  .d = { .name = "pgs-subspace",
+         .summary = "sweeps of Gauss-Seidel, then conjugate gradients on the rows that they leave "
+                    "free, with a search back; dense, sparse or matrix-free",
+         .reference = "Silcowitz, Niebe & Erleben 2010 (STAR 2012, section 4.3.1)",
+         .equation = "A_AA lambda_A = -(b_A + A_AL lambda_L + A_AU lambda_U),  sets by sweeps",
+         PERP_OPTIONS(options, struct opts),
+         .caps = PERP_ROWS_CAPS | PERP_LCP_BY_ROWS },
+  .create = pgs_subspace_create,
+  .solve = pgs_subspace_solve,
+  .destroy = perp_rows_destroy,
+  .serves = "symmetric semidefinite A with positive diagonal, where sweeps find the sets: no "
+            "theorem; friction, boxes and cones, sliding ones at the rate of the sweeps",
+  .ties = "none to break: sweeps in the order of the rows, no pivots",
+  .cost = "the sweeps of pgs, and a product with A for each step of conjugate gradients; O(n) "
+          "numbers beside A",
+  .counts = "iterations, each with its sweeps and steps; those count as products",
+};
