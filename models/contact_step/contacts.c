@@ -410,7 +410,7 @@ static bool contacts_begin(perp_contacts *c, perp_constrained *k, double drive_s
   c->found = c->contact;
   if (c->o.substeps == 1) return true;
   perp_contacts_carry_start(c, k->e);
-  memset(c->total, 0, 3 * (size_t)c->n * sizeof *c->total);
+  if (c->n > 0) memset(c->total, 0, 3 * (size_t)c->n * sizeof *c->total);
   return true;
 }
 

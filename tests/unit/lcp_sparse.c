@@ -88,6 +88,7 @@ static void check_methods(void)
   ok(s.p.C != NULL, "a stack of 240 rows is read sparse");
   const size_t n = (size_t)s.p.n;
   double *x = calloc(2 * n, sizeof *x), *w = x + n;
+  double *scratch = calloc(PERP_LCP_SCRATCH(n, 0), sizeof *scratch);
   for (int k = 0; k < 5; k++) {
     perp_spec spec;
     perp_lcp_solver *solver;
@@ -97,13 +98,14 @@ static void check_methods(void)
     if (perp_spec_parse(&ctx, PERP_KIND_lcp, names[k], &spec) != PERP_OK) bail("%s", ctx.msg);
     if (perp_lcp_create(&ctx, &spec, s.p.n, 0, &solver) != PERP_OK) bail("%s", ctx.msg);
     if (perp_lcp_solve(&ctx, solver, &s.p, 1e-8, x, w, &g, &stats) != PERP_OK) bail("%s", ctx.msg);
-    perp_lcp_judge(&d.p, x, NULL, calloc(PERP_LCP_SCRATCH(n, 0), sizeof(double)), &g);
+    perp_lcp_judge(&d.p, x, NULL, scratch, &g);
     ok(stats.reason == PERP_CONVERGED && g.rel <= 1e-8,
        "%s solves it: %s, %.2g on the dense problem", names[k], perp_reason_name(stats.reason),
        g.rel);
     perp_lcp_destroy(solver);
     perp_spec_free(&spec);
   }
+  free(scratch);
   free(x);
   perp_lcp_problem_free(&d);
   perp_lcp_problem_free(&s);
