@@ -223,6 +223,7 @@ static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
   char align[MOST_FIGURES + 3], number[32];
   snprintf(align, sizeof align, "l%.*s", figures + 1, "rrrrrrr");
   perp_table_init(&t, align);
+  t.fold = 1;
   perp_table_put(&t, "%s", "");
   for (int k = 0; k < figures; k++) perp_table_put(&t, "(%d)", k + 1);
   perp_table_put(&t, "factor");
@@ -246,6 +247,9 @@ static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
   for (int k = 0; k < figures; k++)
     perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, s->published[k].metric,
                s->published[k].where_text, s->published[k].source);
+  if (n > MOST_ROWS || s->n_published > figures)
+    perp_wrapf(out, 2, "... %d of %d figures, %d of %d variants: the others are in the report",
+               figures, s->n_published, n < MOST_ROWS ? n : MOST_ROWS, n);
   perp_wrap(out, 2,
             "factor: geometric mean of ours / published, whichever is larger; a cell that failed "
             "counts as 100");
