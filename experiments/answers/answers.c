@@ -41,6 +41,12 @@ static bool answers_better(const struct answering *w, int m, double a, double b)
   return w->r->study->metric[m].better > 0 ? a > b : a < b;
 }
 
+int answers_cells(const struct answering *w, int facet, const int **cell)
+{
+  *cell = w->cell + (facet < 0 ? 0 : w->first[facet]);
+  return facet < 0 ? w->first[w->n_facets] : w->first[facet + 1] - w->first[facet];
+}
+
 /* ---- comparing ------------------------------------------------------------------------------------- */
 
 static bool usable(struct answering *w, int cell)
@@ -53,9 +59,12 @@ static bool usable(struct answering *w, int cell)
 static const char *why_none(const struct answering *w, int facet, int who)
 {
   int count[PERP_CELL_STATUSES + 1] = { 0 }, most = -1;
-  for (int i = 0; i < w->r->plan.n; i++)
-    if (w->in[i] && w->facet[i] == facet && w->who[i] == who)
+  const int *cell, n = answers_cells(w, facet, &cell);
+  for (int k = 0; k < n; k++) {
+    const int i = cell[k];
+    if (w->who[i] == who)
       count[perp_results_wins(w->r, i) ? PERP_CELL_STATUSES : (int)w->r->record[i].status]++;
+  }
   for (int s = 0; s <= PERP_CELL_STATUSES; s++)
     if (count[s] > 0 && (most < 0 || count[s] > count[most])) most = s;
   return most < 0 ? "" : most == PERP_CELL_STATUSES ? "no figure" : perp_cell_status_names[most];
@@ -65,8 +74,10 @@ static const char *why_none(const struct answering *w, int facet, int who)
 static double figure_that_stands(struct answering *w, int facet, int who)
 {
   double best = (double)NAN;
-  for (int i = 0; i < w->r->plan.n && w->at < 0; i++) {
-    if (!w->in[i] || w->facet[i] != facet || w->who[i] != who) continue;
+  const int *cell, n = w->at < 0 ? answers_cells(w, facet, &cell) : 0;
+  for (int k = 0; k < n; k++) {
+    const int i = cell[k];
+    if (w->who[i] != who) continue;
     const double v = perp_results_value(w->r, i, w->metric);
     if (!perp_cell_whole(w->r->record[i].status) || isnan(v)) continue;
     if (isnan(best) || answers_better(w, w->metric, v, best)) best = v;
@@ -110,8 +121,10 @@ static void compare(struct answering *w, int facet, double budget, double target
     line->entry[k] = (perp_answer_entry){
       .value = (double)NAN, .stands = (double)NAN, .cell = -1, .why = ""
     };
-  for (int i = 0; i < w->r->plan.n; i++) {
-    if (!w->in[i] || w->facet[i] != facet || !usable(w, i)) continue;
+  const int *cell, n = answers_cells(w, facet, &cell);
+  for (int k = 0; k < n; k++) {
+    const int i = cell[k];
+    if (!usable(w, i)) continue;
     const double value = perp_results_value(w->r, i, w->metric);
     if (w->at >= 0 && perp_results_value(w->r, i, w->at) > budget * (1 + equal)) continue;
     if (line->cost && fabs(value - target) > equal * target &&
@@ -166,18 +179,19 @@ static int round_numbers(double lo, double hi, double *v)
 static bool range_of(struct answering *w, int facet, int m, double *lo, double *hi)
 {
   double *least = perp_pool_alloc(&w->r->pool, (size_t)w->a->n_who, sizeof *least);
+  const int *cell, cells = answers_cells(w, facet, &cell);
   int n = 0;
   *hi = 0;
-  for (int k = 0; k < w->a->n_who; k++) {
-    double v = HUGE_VAL;
-    for (int i = 0; i < w->r->plan.n; i++)
-      if (w->in[i] && w->facet[i] == facet && w->who[i] == k && usable(w, i)) {
-        const double x = fmax(perp_results_value(w->r, i, m), answers_floor(w, m, i));
-        v = fmin(v, x);
-        if (isfinite(x)) *hi = fmax(*hi, x);
-      }
-    if (isfinite(v)) least[n++] = v;
+  for (int k = 0; k < w->a->n_who; k++) least[k] = HUGE_VAL;
+  for (int c = 0; c < cells; c++) {
+    if (!usable(w, cell[c])) continue;
+    const double x = fmax(perp_results_value(w->r, cell[c], m), answers_floor(w, m, cell[c]));
+    double *v = &least[w->who[cell[c]]];
+    *v = fmin(*v, x);
+    if (isfinite(x)) *hi = fmax(*hi, x);
   }
+  for (int k = 0; k < w->a->n_who; k++)
+    if (isfinite(least[k])) least[n++] = least[k];
   if (n < 2) return false;
   gsl_sort(least, 1, (size_t)n);
   *lo = least[1];
@@ -188,13 +202,14 @@ static bool range_of(struct answering *w, int facet, int m, double *lo, double *
 static double cheapest_error(struct answering *w, int facet)
 {
   double error = 0;
+  const int *cell, n = answers_cells(w, facet, &cell);
   for (int k = 0; k < w->a->n_who; k++) {
     int cheap = -1;
-    for (int i = 0; i < w->r->plan.n; i++)
-      if (w->in[i] && w->facet[i] == facet && w->who[i] == k && usable(w, i) &&
+    for (int c = 0; c < n; c++)
+      if (w->who[cell[c]] == k && usable(w, cell[c]) &&
           (cheap < 0 ||
-           perp_results_value(w->r, i, w->at) < perp_results_value(w->r, cheap, w->at)))
-        cheap = i;
+           perp_results_value(w->r, cell[c], w->at) < perp_results_value(w->r, cheap, w->at)))
+        cheap = cell[c];
     const double v = cheap < 0 ? 0 : perp_results_value(w->r, cheap, w->metric);
     if (isfinite(v)) error = fmax(error, v);
   }
@@ -318,8 +333,8 @@ static void answer_most(struct answering *w)
       line->entry[k] = (perp_answer_entry){
         .value = (double)NAN, .stands = (double)NAN, .cell = -1, .why = ""
       };
-    for (int i = 0; i < w->r->plan.n; i++)
-      if (w->in[i] && (f < 0 || w->facet[i] == f)) count_solved(w, i, &line->entry[w->who[i]]);
+    const int *cell, n = answers_cells(w, f, &cell);
+    for (int k = 0; k < n; k++) count_solved(w, cell[k], &line->entry[w->who[cell[k]]]);
     line->value = line->next = (double)NAN;
     for (int k = 0; k < w->a->n_who; k++)
       if (line->entry[k].cell >= 0)
@@ -347,13 +362,14 @@ static double over_of(struct answering *w, int cell)
 /* Observed order over steps and tolerances, exponent over sizes. */
 static double slope_of(struct answering *w, int facet, int who, int *cell)
 {
-  const int n = w->r->plan.n;
+  const int *cells, n = answers_cells(w, facet, &cells);
   double *x = perp_xalloc((size_t)n + 1, sizeof *x), *y = perp_xalloc((size_t)n + 1, sizeof *y);
   int k = 0;
   const bool steps = w->q.over_metric == NULL &&
                      (w->q.over.option == NULL || strcmp(w->q.over.option, "tol") == 0);
-  for (int i = 0; i < n; i++) {
-    if (!w->in[i] || w->facet[i] != facet || w->who[i] != who || !usable(w, i)) continue;
+  for (int c = 0; c < n; c++) {
+    const int i = cells[c];
+    if (w->who[i] != who || !usable(w, i)) continue;
     const double at = over_of(w, i), value = perp_results_value(w->r, i, w->metric);
     if (!(at > 0) || fabs(value) <= answers_floor(w, w->metric, i)) continue;
     int to = k++; /* by size */
@@ -409,6 +425,14 @@ static void sort_cells(struct answering *w)
   w->a->who = who.text;
   w->a->n_who = who.n;
   w->n_facets = facet.n;
+  w->first = perp_pool_alloc(&r->pool, (size_t)facet.n + 2, sizeof *w->first);
+  w->cell = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *w->cell);
+  /* counted one place too far, so that first[f + 1] can count up from the start of f to its end */
+  for (int i = 0; i < r->plan.n; i++)
+    if (w->in[i]) w->first[w->facet[i] + 2]++;
+  for (int f = 1; f <= facet.n; f++) w->first[f + 1] += w->first[f];
+  for (int i = 0; i < r->plan.n; i++)
+    if (w->in[i]) w->cell[w->first[w->facet[i] + 1]++] = i;
 }
 
 static void answer_one(const perp_ctx *ctx, perp_results *r, const perp_question *q, perp_answer *a)

@@ -14,8 +14,14 @@ struct answering {
   bool *in;               /* [cells] asked about */
   int *who, *facet;       /* [cells] competitor, comparison; -1 */
   int n_facets, *example; /* [n_facets] one of its cells */
+  int *cell, *first;      /* cells asked about, by comparison: those of f are cell[first[f]] ... */
   int *facet_of;          /* [lines]; -1: all */
   int left_out;           /* comparisons with one competitor only */
+  struct answers_key {    /* [apart] */
+    bool constant;        /* the same in all comparisons */
+    const char
+        *option; /* the one option in which plug-ins of one name differ; NULL: none, or several */
+  } * key;
   double least_floor, most_floor;
   bool references_used; /* it is of two references that differ */
   struct json_t *references;
@@ -24,6 +30,8 @@ struct answering {
 
 /* A value of the metric that does not count as different from 0, for this cell. */
 double answers_floor(struct answering *w, int m, int cell);
+/* The cells of a comparison, of all with -1, in the order of the plan; their number. */
+int answers_cells(const struct answering *w, int facet, const int **cell);
 /* Is the parameter that of one of the keys? */
 bool answers_named(const perp_study_key *keys, int n, int param);
 /* The values of keys of a cell as the key of a table. */

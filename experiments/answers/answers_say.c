@@ -19,49 +19,68 @@ static bool constant(struct answering *w, const perp_study_key *key)
   return true;
 }
 
+/* The one option in which plug-ins of one name differ; NULL: several names, no such option or several. */
+static const char *differing_option(struct answering *w, const perp_study_key *key)
+{
+  const perp_param *p = &w->r->study->kind->params[key->param];
+  perp_ctx quiet = *w->ctx;
+  perp_spec first;
+  const char *option = NULL;
+  int n = 0;
+  if (p->type != PERP_PARAM_PLUGIN || key->option != NULL || w->n_facets == 0) return NULL;
+  const int param = key->param;
+  if (perp_spec_parse(&quiet, p->plugin, w->r->plan.cells[w->example[0]].value[param], &first) !=
+      PERP_OK)
+    return NULL;
+  int options = 0;
+  while (first.d->opts != NULL && first.d->opts[options].type != PERP_OPT_END) options++;
+  bool *differs = perp_xalloc((size_t)options + 1, sizeof *differs), one_name = true;
+  for (int f = 1; f < w->n_facets && one_name; f++) {
+    perp_spec spec;
+    if (perp_spec_parse(&quiet, p->plugin, w->r->plan.cells[w->example[f]].value[param], &spec) !=
+        PERP_OK) {
+      one_name = false;
+      break;
+    }
+    one_name = spec.d == first.d;
+    for (int k = 0; k < options && one_name; k++) {
+      char text[64], other[64];
+      const perp_opt *o = &first.d->opts[k];
+      if (differs[k]) continue;
+      perp_opt_format(o, first.opts, text, sizeof text);
+      perp_opt_format(o, spec.opts, other, sizeof other);
+      differs[k] = strcmp(text, other) != 0;
+    }
+    perp_spec_free(&spec);
+  }
+  for (int k = 0; k < options && one_name; k++) {
+    n += differs[k];
+    if (differs[k]) option = first.d->opts[k].key;
+  }
+  free(differs);
+  perp_spec_free(&first);
+  return n == 1 ? option : NULL;
+}
+
+static void look_at_keys(struct answering *w)
+{
+  w->key = perp_pool_alloc(&w->r->pool, (size_t)w->q.n_apart + 1, sizeof *w->key);
+  for (int k = 0; k < w->q.n_apart; k++)
+    w->key[k] = (struct answers_key){ .constant = constant(w, &w->q.apart[k]),
+                                      .option = differing_option(w, &w->q.apart[k]) };
+}
+
 /* all: the keys that are the same in all comparisons, too */
 static const char *apart_label(struct answering *w, int cell, bool all)
 {
   const char *label = "";
   for (int k = 0; k < w->q.n_apart; k++) {
     const char *text = answers_value(w, &w->q.apart[k], cell);
-    if (text[0] == '\0' || (!all && constant(w, &w->q.apart[k]))) continue;
+    if (text[0] == '\0' || (!all && w->key[k].constant)) continue;
     label = perp_pool_printf(&w->r->pool, "%s%s%s %s", label, label[0] ? ", " : "",
                              w->q.apart[k].text, text);
   }
   return label;
-}
-
-/* The one option in which plug-ins of one name differ: "boxes=10" of stack and stack:boxes=20, in place of their texts. */
-static const char *differing_options(struct answering *w, const perp_study_key *key, int cell)
-{
-  const perp_param *p = &w->r->study->kind->params[key->param];
-  const perp_study_key name = { .param = key->param, .name = true };
-  const char *own = w->r->plan.cells[cell].value[key->param], *label = "";
-  perp_ctx quiet = *w->ctx;
-  perp_spec spec;
-  int n = 0;
-  if (p->type != PERP_PARAM_PLUGIN || key->option != NULL) return NULL;
-  for (int f = 0; f < w->n_facets; f++)
-    if (strcmp(perp_study_key_text(w->ctx, w->r->study, &w->r->pool, &name, own),
-               perp_study_key_text(w->ctx, w->r->study, &w->r->pool, &name,
-                                   w->r->plan.cells[w->example[f]].value[key->param])) != 0)
-      return NULL;
-  if (perp_spec_parse(&quiet, p->plugin, own, &spec) != PERP_OK) return NULL;
-  for (const perp_opt *o = spec.d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
-    char text[64], other[64];
-    bool differs = false;
-    perp_option_text(w->ctx, p->plugin, own, o->key, text, sizeof text);
-    for (int f = 0; f < w->n_facets && !differs; f++) {
-      perp_option_text(w->ctx, p->plugin, w->r->plan.cells[w->example[f]].value[key->param], o->key,
-                       other, sizeof other);
-      differs = strcmp(text, other) != 0;
-    }
-    n += differs;
-    if (differs) label = perp_pool_printf(&w->r->pool, "%s=%s", o->key, text);
-  }
-  perp_spec_free(&spec);
-  return n == 1 ? label : NULL;
 }
 
 /* Without the keys that are the same everywhere. */
@@ -70,9 +89,14 @@ static const char *brief_label(struct answering *w, int cell)
   const char *label = "";
   for (int k = 0; k < w->q.n_apart; k++) {
     const perp_study_key *key = &w->q.apart[k];
-    const char *text = answers_value(w, key, cell), *options = differing_options(w, key, cell);
-    if (text[0] == '\0' || constant(w, key)) continue;
-    if (options != NULL) text = options;
+    const char *text = answers_value(w, key, cell), *option = w->key[k].option;
+    if (text[0] == '\0' || w->key[k].constant) continue;
+    if (option != NULL) {
+      char value[64];
+      perp_option_text(w->ctx, w->r->study->kind->params[key->param].plugin,
+                       w->r->plan.cells[cell].value[key->param], option, value, sizeof value);
+      text = perp_pool_printf(&w->r->pool, "%s=%s", option, value);
+    }
     label = perp_pool_printf(&w->r->pool, "%s%s%s", label, label[0] ? ", " : "", text);
   }
   return label;
@@ -210,8 +234,10 @@ static void say_proxy(struct answering *w)
   int worst = -1;
   for (int f = 0; f < w->n_facets; f++) {
     int by = -1, best = -1;
-    for (int i = 0; i < r->plan.n; i++) {
-      if (!w->in[i] || w->facet[i] != f || !perp_results_wins(r, i)) continue;
+    const int *cell, n = answers_cells(w, f, &cell);
+    for (int k = 0; k < n; k++) {
+      const int i = cell[k];
+      if (!perp_results_wins(r, i)) continue;
       const double p = perp_results_value(r, i, w->proxy), v = perp_results_value(r, i, w->metric);
       if (isnan(p) || isnan(v)) continue;
       if (by < 0 || p < perp_results_value(r, by, w->proxy)) by = i;
@@ -221,11 +247,10 @@ static void say_proxy(struct answering *w)
     facets++;
     /* of several that share the least, within what can be told, the one that is best by the metric */
     const double least = perp_results_value(r, by, w->proxy) + answers_floor(w, w->proxy, by);
-    for (int i = 0; i < r->plan.n; i++)
-      if (w->in[i] && w->facet[i] == f && perp_results_wins(r, i) &&
-          perp_results_value(r, i, w->proxy) <= least &&
-          perp_results_value(r, i, w->metric) < perp_results_value(r, by, w->metric))
-        by = i;
+    for (int k = 0; k < n; k++)
+      if (perp_results_wins(r, cell[k]) && perp_results_value(r, cell[k], w->proxy) <= least &&
+          perp_results_value(r, cell[k], w->metric) < perp_results_value(r, by, w->metric))
+        by = cell[k];
     const double factor = perp_results_value(r, by, w->metric) /
                           fmax(perp_results_value(r, best, w->metric),
                                answers_floor(w, w->metric, best));
@@ -426,6 +451,7 @@ void answers_say(struct answering *w)
   a->by = keys_text(w, w->q.by, w->q.n_by);
   a->apart_by = keys_text(w, w->q.apart, w->q.n_apart);
   a->asked = asked_text(w);
+  look_at_keys(w);
   for (int i = 0; i < a->n_lines; i++) {
     perp_answer_line *line = &a->line[i];
     if (w->facet_of[i] >= 0) {
