@@ -6,8 +6,8 @@
 
 Generates a study of each size (pendulums from N/125 heights, five integrators, five stabilizations, five steps, 0.1 s each),
 runs it, makes the report, compares it with itself, and prints for each: CPU time a cell beyond the steps of the march, and
-beyond all that happens inside of a cell (truth, metrics), memory, sizes, figures; the exponents of a least squares fit over
-the sizes; and how far the time left was off after a tenth of the run.  Nothing is tested: times are those of the machine."""
+beyond all that happens inside of a cell (truth, metrics), memory, sizes, figures, how long the page takes in a browser; the
+exponents of a least squares fit over the sizes; and how far the time left was off after a tenth of the run.  Nothing is tested: times are those of the machine."""
 import argparse
 import csv
 import json
@@ -60,6 +60,18 @@ def time_left(path):
     return math.nan
 
 
+def browser(report):
+    """Milliseconds until the page is ready and until a filter shows its cells; NaN without Chromium, node or the script."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    web = os.path.join(here, "../../experiments/report/web")
+    try:
+        said = subprocess.run(["node", os.path.join(here, "page.mjs"), web, report], capture_output=True, text=True, check=True)
+        times = json.loads(said.stdout)
+        return times["ready"], times["filter"]
+    except (OSError, subprocess.CalledProcessError, ValueError):
+        return math.nan, math.nan
+
+
 def exponent(sizes, values):
     x, y = [math.log(s) for s in sizes], [math.log(max(v, 1e-9)) for v in values]
     mx, my = sum(x) / len(x), sum(y) / len(y)
@@ -77,6 +89,7 @@ def measure(perp, size, dir, jobs):
         run, run_mb = call([perp, "run", study, "-o", out, "--no-report", "--progress", "json", "-j", str(jobs)], dir, f)
     steps, inside = columns(f"{out}/derived/timing.csv", "time.cpu.median", "cpu_s")
     report, report_mb = call([perp, "report", out], dir)
+    ready, filtered = browser(f"{out}/report.html")
     compare, compare_mb = call([perp, "compare", "--as-recorded", out, out], dir)
     cells = 125 * heights
     return {
@@ -89,6 +102,8 @@ def measure(perp, size, dir, jobs):
         "report [s CPU]": report,
         "report [MB]": report_mb,
         "page [MB]": os.path.getsize(f"{out}/report.html") / 1e6,
+        "page ready [ms]": ready,
+        "page filtered [ms]": filtered,
         "figures": len([f for f in os.listdir(f"{out}/figs") if f.endswith(".svg")]),
         "compare [s CPU]": compare,
         "compare [MB]": compare_mb,

@@ -19,13 +19,19 @@ function scopeOf(data) {
   }
   for (const [name, q] of Object.entries(data.quantity)) if (!columns.has(name)) columns.set(name, { type: 'number', unit: q.unit, value: q.value });
   for (const m of data.metrics) columns.set(m.name, { type: 'number', unit: m.unit, value: (c) => data.value(c, m.name) });
-  const texts = new Map();
   return {
     column: (name) => columns.get(name) ?? null,
     names: [...columns.keys()],
-    haystack(c) {
-      if (!texts.has(c)) texts.set(c, [data.cells.id[c], data.cells.status[c], data.cells.reason[c], data.cells.cause[c], ...data.axes.map((a) => data.text(c, a.key))].join(' ').toLowerCase());
-      return texts.get(c);
+    // which cells have a word in one of their texts: each text is looked at once, however many cells have it
+    having(word) {
+      const axes = data.axes.map((a) => ({ of: a.of, has: a.values.map((v) => v.toLowerCase().includes(word)) }));
+      const seen = new Map();
+      const has = (text) => {
+        if (!seen.has(text)) seen.set(text, (text ?? '').toLowerCase().includes(word));
+        return seen.get(text);
+      };
+      const { id, status, reason, cause } = data.cells;
+      return (c) => axes.some((a) => a.has[a.of[c]]) || has(status[c]) || has(reason[c]) || has(cause[c]) || id[c].includes(word);
     },
   };
 }

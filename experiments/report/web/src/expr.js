@@ -93,7 +93,7 @@ function pluginMatches(have, want, usual) {
   });
 }
 
-// scope: { column(name): { type: 'number' | 'text' | 'plugin', unit, value(cell), distinct? } | null, names, haystack(cell) }.
+// scope: { column(name): { type: 'number' | 'text' | 'plugin', unit, value(cell), distinct? } | null, names, having(word)(cell) }.
 // Returns a function of a cell that says whether it is wanted; throws Wrong with the place in the text.
 export function compile(text, scope) {
   const list = [...tokens(text)];
@@ -238,8 +238,7 @@ export function compile(text, scope) {
     const op = ['==', '!=', '<=', '>=', '<', '>'].find((o) => is(o));
     if (!op) {
       if (a.type !== 'search') return a;
-      const low = a.name.toLowerCase();
-      return { type: 'bool', at: a.at, fn: (c) => scope.haystack(c).includes(low) };
+      return { type: 'bool', at: a.at, fn: scope.having(a.name.toLowerCase()) };
     }
     i++;
     const x = resolved(a), y = resolvedRight(sum(x));
