@@ -311,6 +311,15 @@ static void test_cells_cut_short(const char *folder)
   ok(csv_row(csv, "timeout", "stopped at the time limit of 1 s, at t = "),
      "stops by itself at the limit");
   free(csv);
+  words = perp_xprintf("run cut.yaml -o cut3 -q --no-report --plugin %s/ends.so "
+                       "--set grid.lcp=bad-wait --set t_end=20ms",
+                       folder);
+  run(words);
+  free(words);
+  csv = perp_read_file("cut3/derived/cells.csv", NULL);
+  ok(!csv_row(csv, "timeout", "limit") && csv_row(csv, "unsolved", ""),
+     "one that waits for 2 s and works for less than the 1 s of the limit ends as it would alone");
+  free(csv);
 }
 
 /* BLAS asks the system for a buffer again and again: a limit of memory looked like a limit of time. */

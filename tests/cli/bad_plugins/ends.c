@@ -60,6 +60,15 @@ static perp_status solve_hang(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   return PERP_OK;
 }
 
+/* Waits as a process does on a busy machine, 2 s in all. */
+static perp_status solve_wait(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
+                              double *certificate, perp_stats *stats)
+{
+  (void)ctx, (void)certificate;
+  if (!tired(ws, p, lambda, stats)) usleep(100000);
+  return PERP_OK;
+}
+
 /* What GMP does where there is no memory. */
 static perp_status solve_abort(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
                                double *certificate, perp_stats *stats)
@@ -95,8 +104,10 @@ SOLVER(bad_end, "bad-end", create, solve_end);
 SOLVER(bad_create, "bad-create", create_and_exit, solve_exit);
 SOLVER(bad_later, "bad-later", create, solve_later);
 SOLVER(bad_hang, "bad-hang", create, solve_hang);
+SOLVER(bad_wait, "bad-wait", create, solve_wait);
 SOLVER(bad_abort, "bad-abort", create, solve_abort);
 
 PERP_OUTSIDE({ PERP_KIND_lcp, &bad_exit.d }, { PERP_KIND_lcp, &bad_end.d },
              { PERP_KIND_lcp, &bad_create.d }, { PERP_KIND_lcp, &bad_later.d },
-             { PERP_KIND_lcp, &bad_hang.d }, { PERP_KIND_lcp, &bad_abort.d });
+             { PERP_KIND_lcp, &bad_hang.d }, { PERP_KIND_lcp, &bad_wait.d },
+             { PERP_KIND_lcp, &bad_abort.d });
