@@ -441,7 +441,7 @@ static char *replay_text(perp_page *page, int row, size_t *size)
   char *text = perp_read_file(perp_page_file(page, row, "replay", "json"), size);
   json_t *json = text == NULL ? NULL : json_loadb(text, *size, 0, NULL);
   const char *schema = json_string_value(json_object_get(json, "schema"));
-  bool good = schema != NULL && strcmp(schema, "perp-replay/1") == 0 &&
+  bool good = schema != NULL && strcmp(schema, "perp-replay/2") == 0 &&
               json_integer_value(json_object_get(json, "frames")) > 1;
   json_decref(json);
   if (good) return text;
