@@ -3,14 +3,13 @@
 // Reports and `perp view` share it.
 import {
   BoxGeometry, BufferAttribute, BufferGeometry, CanvasTexture, CapsuleGeometry, CircleGeometry, Color, ConeGeometry, Curve, CylinderGeometry,
-  DirectionalLight, DoubleSide, EdgesGeometry, Float32BufferAttribute, GridHelper, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial,
+  DirectionalLight, DoubleSide, EdgesGeometry, GridHelper, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial,
   LineSegments, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, PCFSoftShadowMap, PerspectiveCamera, PlaneGeometry, Quaternion, Scene,
   ShadowMaterial, SphereGeometry, SRGBColorSpace, TubeGeometry, Vector3, WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { ConvexGeometry } from 'three/addons/geometries/ConvexGeometry.js';
 import { floats } from './data.js';
-import { ink } from './theme.js';
 
 const axisX = new Vector3(1, 0, 0), axisY = new Vector3(0, 1, 0), axisZ = new Vector3(0, 0, 1), one = new Vector3(1, 1, 1);
 // told apart with any kind of colour vision (P. Tol, "light"), neighbours far from each other
@@ -135,7 +134,7 @@ const cubeTurns = (geometry) => {
   for (let i = 0; i < p.count; i += 3) {
     const sum = [0, 1, 2].map((c) => p.array[3 * i + c] + p.array[3 * i + 3 + c] + p.array[3 * i + 6 + c]);
     const dark = (sum[0] > 0) !== (sum[1] > 0) !== (sum[2] > 0);
-    colours.fill(dark ? 0.62 : 1, 3 * i, 3 * i + 9);
+    colours.fill(dark ? 0.5 : 1, 3 * i, 3 * i + 9);
   }
   g.setAttribute('color', new BufferAttribute(colours, 3));
   return g;
@@ -170,6 +169,19 @@ function shapeMatrix(s, dim) {
 
 // ---- how large it is ----------------------------------------------------------------------------------------
 
+// How far each body comes.
+function travels(d) {
+  const step = Math.max(1, Math.floor(d.frames / 60)), p = new Vector3();
+  return d.bodies.map((_, b) => {
+    const lo = new Vector3(Infinity, Infinity, Infinity), hi = lo.clone().negate();
+    for (let i = 0; i < d.frames; i += step) {
+      lo.min(where(d, i, b, p));
+      hi.max(p);
+    }
+    return lo.distanceTo(hi);
+  });
+}
+
 // Spheres around the bodies where they come, of runs that did not diverge if there are any; size: of all of it; own: of the
 // largest body; alone: of the bodies at a time.
 export function surroundings(list, sound = list) {
@@ -202,7 +214,28 @@ export function surroundings(list, sound = list) {
       }
     }
   }
-  for (const j of d.joints) if (j.a < 0 && j.kind !== 'curve') spheres.push({ p: anchorOf(d, j.at_a), r: 0 });
+  // a body that comes from far to others that rest is not waited for
+  const rest = travels(runs[0]).map((v) => v < 3 * own), resting = rest.filter((v) => v).length;
+  if (d.shapes.some((s) => s.body < 0) && resting >= 0.5 * rest.length && resting < rest.length) {
+    lo.setScalar(Infinity);
+    hi.setScalar(-Infinity);
+    rest.forEach((yes, b) => yes && lo.min(where(d, 0, b, p)) && hi.max(p));
+    const middle = lo.clone().add(hi).multiplyScalar(0.5), limit = 1.1 * (lo.distanceTo(hi) + 2 * own);
+    const near = spheres.filter((s) => s.p.distanceTo(middle) < limit);
+    spheres.splice(0, spheres.length, ...near);
+  }
+  const reachNow = spheres.reduce((m, s) => Math.max(m, s.p.distanceTo(spheres[0].p)), own);
+  const fixed = (at) => spheres.push({ p: anchorOf(d, at), r: 0 });
+  for (const j of d.joints) {
+    if (j.a < 0 && !['curve', 'slider', 'line'].includes(j.kind)) fixed(j.at_a);
+    if (j.b < 0) fixed(j.at_b);
+    for (let k = 0; j.a < 0 && j.curve && k < j.curve.length; k += 12)
+      if (anchorOf(d, j.curve.slice(k, k + 3)).distanceTo(spheres[0].p) < 1.5 * reachNow + 2 * own) fixed(j.curve.slice(k, k + 3));
+  }
+  for (const j of d.springs) {
+    if (j.a < 0) fixed(j.at_a);
+    if (j.b < 0) fixed(j.at_b);
+  }
   for (const s of d.shapes) if (s.body < 0 && s.kind !== 'plane') spheres.push({ p: new Vector3(s.x[0], s.x[1], d.dim === 2 ? 0 : s.x[2]), r: Math.min(reach(s, d.dim), 4 * own) });
   // a few that fly away do not make all the others small
   const mid = spheres.map((s) => s.p.clone()).reduce((a, b) => a.add(b), new Vector3()).multiplyScalar(1 / spheres.length);
@@ -222,9 +255,15 @@ export function surroundings(list, sound = list) {
 class Coil extends Curve {
   getPoint(u, out = new Vector3()) {
     const w = Math.min(1, Math.max(0, (u - 0.08) / 0.84)), a = 2 * Math.PI * 9 * w, r = u < 0.08 || u > 0.92 ? 0 : 1;
-    return out.set(r * Math.cos(a), u - 0.5, r * Math.sin(a));
+    return out.set(r * Math.cos(a), 24 * (u - 0.5), r * Math.sin(a));
   }
 }
+
+// Two equal moments of inertia, and another one about z.
+const spins = (body) => {
+  const [a, b, c] = body.half;
+  return Math.abs(a - b) < 1e-6 * (a + b) && Math.abs(a - c) > 1e-3 * (a + c);
+};
 
 const rodMatrix = (p, q, radius, out, turn = new Quaternion()) => {
   const along = q.clone().sub(p), length = along.length();
@@ -286,7 +325,10 @@ export class Actor {
   shape(group, s, b) {
     const { d, env } = this;
     if (s.kind === 'plane') { // of a body: a piece of it
-      const m = this.mesh(new PlaneGeometry(4 * env.own, 4 * env.own), this.material(b, { side: DoubleSide }));
+      const wide = 0.9 * env.size, m = this.mesh(new PlaneGeometry(wide, wide), this.material(b, { side: DoubleSide })), grid = new GridHelper(wide, 12, 0x59636e, 0x8a93a0);
+      grid.rotateX(Math.PI / 2);
+      grid.position.z = 1e-3 * env.size;
+      m.add(grid);
       m.applyMatrix4(shapeMatrix(s, d.dim));
       group.add(m);
       return;
@@ -300,6 +342,13 @@ export class Actor {
       const edges = new LineSegments(new EdgesGeometry(made.geometry, 25), this.lineMaterial);
       m.add(edges);
       (this.edges ??= []).push(edges);
+    }
+    if (s.kind === 'sphere' && d.dim === 3 && spins(d.bodies[b])) {
+      // the axis of symmetry, so that it is seen where it points
+      const r = s.radius[0], up = s.x[2] < 0 ? -1 : 1, peg = this.mesh(new CylinderGeometry(0.16 * r, 0.16 * r, 0.6 * r, 20).rotateX(Math.PI / 2), this.material(b, { roughness: 0.4 }));
+      const cap = new Mesh(new SphereGeometry(1.01 * r, 24, 6, 0, 2 * Math.PI, 0, 0.45).rotateX(-up * Math.PI / 2), new MeshStandardMaterial({ color: 0xffffff, roughness: 0.5, transparent: this.opacity < 1, opacity: this.opacity }));
+      peg.position.z = up * 1.2 * r;
+      m.add(peg, cap);
     }
     if (made.spoke) {
       const z = 0.51 * env.deep, spoke = new LineSegments(new BufferGeometry().setFromPoints([new Vector3(0, 0, z), new Vector3(made.spoke, 0, z)]), this.lineMaterial);
@@ -348,14 +397,18 @@ export class Actor {
     if (body.particle || Math.max(...body.half) < 1e-9 * size) return ball(new Vector3(), size * 0.022);
     const half = body.half.map((v) => Math.max(v, size * 0.006)), sorted = [...half].sort((p, q) => p - q);
     const long = sorted[2] > 4 * sorted[1];
-    if ((far.length === 0 && !d.joints.some((j) => j.kind === 'distance')) || (far.length === 1 && !long && d.joints.length < 2)) {
-      const geometry = new BoxGeometry(2 * half[0], 2 * half[1], d.dim === 2 ? env.deep : 2 * half[2]), m = this.mesh(geometry, this.material(b, { flatShading: true }));
+    const solid = (far.length === 0 && !d.joints.some((j) => j.kind === 'distance')) || (far.length === 1 && !long && d.joints.length < 2);
+    if (solid) {
+      // the cylinder of the same inertia, where there is one, else the box
+      const round = d.dim === 3 && spins(body), geometry = round ? new CylinderGeometry(half[0] * 1.1547, half[0] * 1.1547, 2 * half[2], 6 * 8).rotateX(Math.PI / 2) : new BoxGeometry(2 * half[0], 2 * half[1], d.dim === 2 ? env.deep : 2 * half[2]);
+      const m = this.mesh(geometry, this.material(b, { flatShading: true }));
       const edges = new LineSegments(new EdgesGeometry(geometry, 25), this.lineMaterial);
       m.add(edges);
       (this.edges ??= []).push(edges);
+      if (round) for (const z of [1.01, -1.01]) m.add(new LineSegments(new BufferGeometry().setFromPoints([new Vector3(0, 0, z * half[2]), new Vector3(half[0] * 1.15, 0, z * half[2])]), this.lineMaterial));
       group.add(m);
     }
-    for (const p of far) rod(p, far.length === 1 ? p.clone().negate() : new Vector3());
+    for (const p of far) rod(p, far.length === 1 && !solid ? p.clone().negate() : new Vector3());
     if (far.length === 0 && d.joints.some((j) => j.kind === 'distance')) ball(new Vector3(), size * 0.03);
     for (const p of anchors) ball(p, 1.6 * r);
   }
@@ -379,11 +432,11 @@ export class Actor {
     const { d, env } = this;
     if (this.woven || d.springs.length === 0 || d.springs.length > 60) return;
     const material = new MeshStandardMaterial({ color: new Color(this.ghost ? '#8a93a0' : '#9aa4af'), roughness: 0.4, metalness: 0.3, transparent: this.opacity < 1, opacity: this.opacity });
-    const mesh = new InstancedMesh(new TubeGeometry(new Coil(), 260, 0.16, 6), material, d.springs.length), m = new Matrix4();
+    const mesh = new InstancedMesh(new TubeGeometry(new Coil(), 260, 0.2, 6).scale(1, 1 / 24, 1), material, d.springs.length), m = new Matrix4();
     mesh.frustumCulled = false;
     this.group.add(mesh);
     this.moving.push(() => {
-      d.springs.forEach((j, k) => mesh.setMatrixAt(k, rodMatrix(this.anchor(j.a, j.at_a), this.anchor(j.b, j.at_b), env.size * 0.018, m)));
+      d.springs.forEach((j, k) => mesh.setMatrixAt(k, rodMatrix(this.anchor(j.a, j.at_a), this.anchor(j.b, j.at_b), env.size * 0.026, m)));
       mesh.instanceMatrix.needsUpdate = true;
     });
   }
@@ -402,7 +455,7 @@ export class Actor {
       if (!points) continue;
       const inside = points.filter((p) => p.distanceTo(env.centre) < 3 * env.size);
       if (inside.length < 2) continue;
-      const r = env.size * 0.005, piece = new Group();
+      const r = env.size * (j.curve ? 0.005 : 0.0025), piece = new Group();
       const rods = new InstancedMesh(new CylinderGeometry(1, 1, 1, 8), grey, inside.length - 1), m = new Matrix4();
       for (let k = 0; k + 1 < inside.length; k++) rods.setMatrixAt(k, rodMatrix(inside[k], inside[k + 1], r, m));
       rods.castShadow = this.shadows;
@@ -544,7 +597,7 @@ export class Contacts {
   }
 
   set(t, perNs, longest = Infinity) {
-    const { d, env } = this, [i] = place(d, t), thick = 0.005 * env.size, p = new Vector3(), f = new Vector3(), q = new Vector3(), m = new Matrix4(), turn = new Quaternion();
+    const { d, env } = this, [i] = place(d, t), thick = Math.min(0.005 * env.size, 0.028 * env.own), p = new Vector3(), f = new Vector3(), q = new Vector3(), m = new Matrix4(), turn = new Quaternion();
     const count = d.contacts[i];
     let arrows = 0;
     for (let k = 0; k < count; k++) {
@@ -577,7 +630,7 @@ export function arrowScale(list, env) {
       if (m > 0) most.push(m);
     }
   most.sort((a, b) => a - b);
-  const length = Math.min(0.16 * env.size, 2.5 * env.own);
+  const length = Math.min(0.16 * env.size, 1.3 * env.own);
   return most.length ? { perNs: length / most[Math.floor(0.75 * (most.length - 1))], longest: 1.6 * length } : { perNs: 0, longest: 0 };
 }
 
@@ -678,6 +731,17 @@ export class Stage {
         slab.position.y = -thick / 2;
         slab.receiveShadow = true;
         piece.add(slab);
+      } else if (lying && normal.z < 0.9999) {
+        // an incline: a piece of it, above a floor
+        const wide = Math.min(0.7 * env.size, 5 * env.own), slab = new BoxGeometry(1.5 * env.size, wide, 0.02 * env.size);
+        const down = new Vector3(normal.x, normal.y, 0).normalize(), along = down.clone().addScaledVector(normal, -down.dot(normal)).normalize();
+        const mesh = new Mesh(slab, new MeshStandardMaterial({ color: floor, roughness: 1 }));
+        mesh.receiveShadow = mesh.castShadow = true;
+        mesh.position.z = -0.0101 * env.size;
+        mesh.add(new LineSegments(new EdgesGeometry(slab), edgeLines));
+        piece.add(mesh);
+        piece.quaternion.setFromRotationMatrix(new Matrix4().makeBasis(along, normal.clone().cross(along), normal));
+        env.low.z = Math.min(env.low.z, foot.z - 0.75 * env.size * Math.abs(along.z));
       } else if (lying) {
         const disc = new Mesh(new CircleGeometry(1.9 * reachOf, 64), new MeshStandardMaterial({ color: floor, roughness: 1, alphaMap: fading(), transparent: true }));
         disc.receiveShadow = true;
@@ -704,9 +768,9 @@ export class Stage {
       set.add(grid, shade);
     }
     for (const j of d.joints)
-      if (j.a < 0 && !['slider', 'line', 'curve'].includes(j.kind)) {
-        const pin = new Mesh(new SphereGeometry(env.size * 0.018, 20, 14), solid);
-        pin.position.copy(anchorOf(d, j.at_a));
+      if ((j.a < 0 || j.b < 0) && !['slider', 'line', 'curve'].includes(j.kind)) {
+        const pin = new Mesh(new SphereGeometry(Math.min(env.size * 0.018, 0.35 * env.own), 20, 14), solid);
+        pin.position.copy(anchorOf(d, j.a < 0 ? j.at_a : j.at_b));
         set.add(pin);
       }
     this.root.add(set);
@@ -772,5 +836,3 @@ export function stageSize(list, sound) {
   return env;
 }
 export const hasPaths = (d) => d.bodies.length <= PATHS;
-export { Float32BufferAttribute, Group, LineBasicMaterial, LineSegments, Color, Vector3, CanvasTexture, Sprite, SpriteMaterial, SRGBColorSpace, BufferGeometry } from 'three';
-export const lineInk = (name) => new Color(ink(name));

@@ -2,7 +2,7 @@
 // The page of `perp view`: one run or two, with one clock.
 import { brief } from './data.js';
 import { checkbox, h, select } from './dom.js';
-import { Actor, arrowScale, Contacts, decode, dispose, hasPaths, paths, place, Stage, stageSize, surroundings } from './motion.js';
+import { Actor, arrowScale, Contacts, decode, hasPaths, paths, place, Stage, stageSize } from './motion.js';
 import { onTheme } from './theme.js';
 
 const speeds = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
@@ -132,7 +132,7 @@ class Show {
 }
 
 // Bodies that stay together while they go far.
-const wanders = (env) => env.size > 6 * env.alone;
+const wanders = (env) => env.size > 3 * env.alone;
 
 export function view(data, root) {
   const hash = new URLSearchParams(location.hash.slice(1)), still = hash.has('still');
@@ -174,8 +174,7 @@ export function view(data, root) {
   function fit() {
     for (const s of shows) {
       s.followed = null;
-      const now = o.follow ? { ...surroundings([s.d], [s.d]) } : null;
-      if (now) {
+      if (o.follow) {
         // what is seen at one time, around where it is now
         const c = s.middle(), r = 0.6 * env.alone;
         s.stage.fit({ d: s.d, env, spheres: [{ p: c, r }] });
