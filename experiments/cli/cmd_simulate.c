@@ -202,7 +202,9 @@ static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char 
   }
   free(part);
   perp_guard_free(&g);
-  return code;
+  if (w == NULL) return code;
+  const int shown = perp_watch_end(ctx, w, 1);
+  return code == PERP_EXIT_OK ? shown : code;
 }
 
 static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
@@ -230,10 +232,7 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
     q.replay_path = perp_watch_replay(&w, 0);
   } else if ((status = perp_watch_unused(args)) >= 0)
     return status;
-  const int code = run_apart(ctx, &q, given.timeout, series, json, w.folder != NULL ? &w : NULL);
-  if (w.folder == NULL) return code;
-  const int shown = perp_watch_end(ctx, &w, 1);
-  return code == PERP_EXIT_OK ? shown : code;
+  return run_apart(ctx, &q, given.timeout, series, json, w.folder != NULL ? &w : NULL);
 }
 
 static const perp_flag simulate_flags[] = {

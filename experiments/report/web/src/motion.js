@@ -4,7 +4,7 @@
 import {
   BoxGeometry, BufferAttribute, BufferGeometry, CanvasTexture, CapsuleGeometry, CircleGeometry, Color, ConeGeometry, Curve, CylinderGeometry,
   DirectionalLight, DoubleSide, EdgesGeometry, GridHelper, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial,
-  LineSegments, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, PCFSoftShadowMap, PerspectiveCamera, PlaneGeometry, Quaternion, Scene,
+  LineSegments, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, PCFShadowMap, PerspectiveCamera, PlaneGeometry, Quaternion, Scene,
   ShadowMaterial, SphereGeometry, SRGBColorSpace, TubeGeometry, Vector3, WebGLRenderer,
 } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
@@ -410,7 +410,8 @@ export class Actor {
     }
     for (const p of far) rod(p, far.length === 1 && !solid ? p.clone().negate() : new Vector3());
     if (far.length === 0 && d.joints.some((j) => j.kind === 'distance')) ball(new Vector3(), size * 0.03);
-    for (const p of anchors) ball(p, 1.6 * r);
+    // one ball for a joint: that of its first body
+    for (const j of d.joints) if (j.a === b && j.kind !== 'curve') ball(anchorOf(d, j.at_a), 1.6 * r);
   }
 
   // Distance joints that are not woven.
@@ -664,7 +665,7 @@ export class Stage {
     this.still = still;
     this.renderer = new WebGLRenderer({ antialias: true, alpha: true });
     this.renderer.shadowMap.enabled = true;
-    this.renderer.shadowMap.type = PCFSoftShadowMap;
+    this.renderer.shadowMap.type = PCFShadowMap;
     this.canvas = this.renderer.domElement;
     this.canvas.className = className;
     this.canvas.setAttribute('role', 'img');

@@ -132,7 +132,7 @@ class Show {
 }
 
 // Bodies that stay together while they go far.
-const wanders = (env) => env.size > 3 * env.alone;
+const wanders = (env) => env.size > 2.4 * env.alone;
 
 export function view(data, root) {
   const hash = new URLSearchParams(location.hash.slice(1)), still = hash.has('still');
@@ -207,7 +207,7 @@ export function view(data, root) {
 
   function state() {
     Object.assign(root.dataset, { time: String(t), playing: String(playing), speed: String(speed), frame: String(place(list[0], t)[0]), arrows: String(shows[0]?.contacts && o.contacts ? shows[0].contacts.shown : 0),
-      ghost: String(!!shows[0]?.ghost?.group.visible), ...Object.fromEntries(['loop', 'edges', 'follow', 'paths', 'contacts'].map((k) => [`show${k}`, String(o[k])])) });
+      touching: String(list[0].contacts[place(list[0], t)[0]]), ghost: String(!!shows[0]?.ghost?.group.visible), ...Object.fromEntries(['loop', 'edges', 'follow', 'paths', 'contacts'].map((k) => [`show${k}`, String(o[k])])) });
   }
   function show(time) {
     t = Math.min(end, Math.max(0, time));
