@@ -397,7 +397,7 @@ export class Actor {
     if (body.particle || Math.max(...body.half) < 1e-9 * size) return ball(new Vector3(), size * 0.022);
     const half = body.half.map((v) => Math.max(v, size * 0.006)), sorted = [...half].sort((p, q) => p - q);
     const long = sorted[2] > 4 * sorted[1];
-    const solid = (far.length === 0 && !d.joints.some((j) => j.kind === 'distance')) || (far.length === 1 && !long && d.joints.length < 2);
+    const solid = (far.length === 0 && !d.joints.some((j) => j.kind === 'distance')) || (d.dim === 3 && far.length === 1 && !long && d.joints.length < 2);
     if (solid) {
       // the cylinder of the same inertia, where there is one, else the box
       const round = d.dim === 3 && spins(body), geometry = round ? new CylinderGeometry(half[0] * 1.1547, half[0] * 1.1547, 2 * half[2], 6 * 8).rotateX(Math.PI / 2) : new BoxGeometry(2 * half[0], 2 * half[1], d.dim === 2 ? env.deep : 2 * half[2]);
@@ -408,7 +408,10 @@ export class Actor {
       if (round) for (const z of [1.01, -1.01]) m.add(new LineSegments(new BufferGeometry().setFromPoints([new Vector3(0, 0, z * half[2]), new Vector3(half[0] * 1.15, 0, z * half[2])]), this.lineMaterial));
       group.add(m);
     }
-    for (const p of far) rod(p, far.length === 1 && !solid ? p.clone().negate() : new Vector3());
+    // held at one place: a rod that goes on behind its centre, or has its mass there
+    const bob = far.length === 1 && !solid && d.dim === 2 && half[0] < 0.3 * far[0].length();
+    if (bob) ball(new Vector3(), size * 0.03);
+    for (const p of far) rod(p, far.length === 1 && !solid && !bob ? p.clone().negate() : new Vector3());
     if (far.length === 0 && d.joints.some((j) => j.kind === 'distance')) ball(new Vector3(), size * 0.03);
     // one ball for a joint: that of its first body
     for (const j of d.joints) if (j.a === b && j.kind !== 'curve') ball(anchorOf(d, j.at_a), 1.6 * r);
