@@ -11,6 +11,7 @@
 #include "experiments/plugins/python_process.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/kind_simulate.h"
+#include "experiments/watch/watch.h"
 #include "models/models.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/cli/watch.h"
+#include "experiments/watch/watch.h"
 
 #include "experiments/base/shell.h"
-#include "experiments/report/motion_page.h"
+#include "experiments/watch/motion_page.h"
 #include "experiments/report/web.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/simulate/replay.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One simulation as it is asked for on the command line. */
-#ifndef PERP_CLI_REQUEST_H
-#define PERP_CLI_REQUEST_H
+#ifndef PERP_WATCH_REQUEST_H
+#define PERP_WATCH_REQUEST_H
 
 #include "experiments/simulate/simulate.h"
 #include "experiments/study/commands.h"

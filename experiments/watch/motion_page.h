@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A page that shows runs moving: their recordings (replay.h), and the script that draws them
  * (experiments/report/web). */
-#ifndef PERP_REPORT_MOTION_PAGE_H
-#define PERP_REPORT_MOTION_PAGE_H
+#ifndef PERP_WATCH_MOTION_PAGE_H
+#define PERP_WATCH_MOTION_PAGE_H
 
 #include "solvers/core/core.h"
 

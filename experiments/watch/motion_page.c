@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/motion_page.h"
+#include "experiments/watch/motion_page.h"
 
 #include "experiments/base/util.h"
 #include "experiments/pages/html.h"

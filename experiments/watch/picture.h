@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pictures of a page that shows a motion, taken by a Chromium without a window: $PERP_CHROMIUM
  * where it is set, else chromium, chromium-browser, google-chrome of the path. */
-#ifndef PERP_REPORT_PICTURE_H
-#define PERP_REPORT_PICTURE_H
+#ifndef PERP_WATCH_PICTURE_H
+#define PERP_WATCH_PICTURE_H
 
 #include "solvers/core/core.h"
 

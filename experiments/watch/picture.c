@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/report/picture.h"
+#include "experiments/watch/picture.h"
 
 #include "experiments/base/shell.h"
 

@@ -2,9 +2,8 @@
 /* perp view: a run, or two beside each other, on a page that shows them moving. */
 #include "experiments/base/guard.h"
 #include "experiments/base/util.h"
-#include "experiments/cli/cli.h"
-#include "experiments/cli/request.h"
-#include "experiments/cli/watch.h"
+#include "experiments/watch/request.h"
+#include "experiments/watch/watch.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Runs to be looked at: recorded by the processes that make them, shown on one page. */
-#ifndef PERP_CLI_WATCH_H
-#define PERP_CLI_WATCH_H
+#ifndef PERP_WATCH_H
+#define PERP_WATCH_H
 
 #include "experiments/base/util.h"
-#include "experiments/report/picture.h"
+#include "experiments/watch/picture.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/study/commands.h"
 
@@ -40,5 +40,8 @@ perp_status perp_watch_result(perp_ctx *ctx, const perp_watching *w, int i,
                               const perp_result *result);
 /* The page and the picture of n runs; frees w.  The exit status. */
 int perp_watch_end(perp_ctx *ctx, perp_watching *w, int n);
+
+/* perp view */
+extern const perp_command perp_view_command;
 
 #endif

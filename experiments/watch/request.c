@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/cli/request.h"
+#include "experiments/watch/request.h"
 
 #include "experiments/plugins/cmd_scene.h"
 #include "experiments/simulate/parts.h"
