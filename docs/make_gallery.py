@@ -16,7 +16,7 @@ HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'gallery')
 SIZE, MOST = (480, 320), 25000  # pixels; bytes of a picture
 # in the order of the page, with the time of the picture
 SCENES = {'pendulum': 0.4, 'four-bar': 0.7, 'springs': 0.6, 'billiard': 0.45, 'chain': 0.45, 'top': 0.6, 'helix': 0.7, 'rope': 0.5, 'cloth': 0.45,
-          'stack': 1, 'pyramid': 1, 'incline': 0.3, 'dominoes': 0.22, 'balls': 0.8}
+          'stack': 1, 'pyramid': 1, 'incline': 0.3, 'dominoes': 0.3, 'balls': 0.8}
 
 HEAD = """# Gallery
 
