@@ -4,7 +4,8 @@
 #include "experiments/simulate/parts.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/cli/cli.h"
-#include "experiments/plugins/cmd_scene.h"
+#include "experiments/watch/request.h"
+#include "experiments/watch/watch.h"
 #include "experiments/base/guard.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "experiments/simulate/simulate_contacts.h"
@@ -126,63 +127,6 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* The value of a flag that names a plug-in: checked here, so that an error names the flag. */
-static int read_plugin(perp_ctx *ctx, const perp_args *args, const char *flag, perp_kind kind,
-                       const char **value)
-{
-  *value = perp_args_get(args, flag);
-  perp_spec spec;
-  if (*value == NULL) return -1;
-  if (perp_spec_parse(ctx, kind, *value, &spec) != PERP_OK)
-    return perp_usage_error(args, "--%s: %s", flag, ctx->msg);
-  perp_spec_free(&spec);
-  return -1;
-}
-
-/* --tol is the option tol of the integrator, --seed the option seed of the scene. */
-static int add_option(perp_ctx *ctx, const perp_args *args, const char *key, perp_kind kind,
-                      const char **name, char *buf, size_t size)
-{
-  const char *value = perp_args_get(args, key);
-  if (value == NULL) return -1;
-  perp_spec spec;
-  perp_status status = perp_spec_parse(ctx, kind, *name, &spec);
-  if (status == PERP_OK) status = perp_opts_set(ctx, spec.d, spec.opts, key, value);
-  if (status == PERP_OK && perp_spec_format(&spec, buf, size) >= (int)size)
-    status = PERP_FAIL(ctx, PERP_ERR_OPTION, "the options of %s are too long", *name);
-  perp_spec_free(&spec);
-  if (status != PERP_OK) return perp_usage_error(args, "--%s: %s", key, ctx->msg);
-  *name = buf;
-  return -1;
-}
-
-static int add_tolerance(perp_ctx *ctx, const perp_args *args, const char **ode, char *buf,
-                         size_t size)
-{
-  if (*ode == NULL && perp_option_given(args, "tol"))
-    return perp_usage_error(args, "--tol needs --ode: it is an option of the integrator");
-  return add_option(ctx, args, "tol", PERP_KIND_ode, ode, buf, size);
-}
-
-/* Only the scene draws random numbers, and few do. */
-static int add_seed(perp_ctx *ctx, const perp_args *args, const char **scene, char *buf,
-                    size_t size)
-{
-  perp_spec spec;
-  bool random = !perp_option_given(args, "seed");
-  if (!random && perp_spec_parse(ctx, PERP_KIND_scene, *scene, &spec) == PERP_OK) {
-    for (const perp_opt *o = spec.d->opts; o != NULL && o->key != NULL; o++)
-      random = random || strcmp(o->key, "seed") == 0;
-    perp_spec_free(&spec);
-  }
-  if (!random)
-    return perp_usage_error(args,
-                            "--seed has no effect in scene %s, which draws no random numbers: "
-                            "leave it out",
-                            *scene);
-  return add_option(ctx, args, "seed", PERP_KIND_scene, scene, buf, size);
-}
-
 static int exit_of_run(const perp_result *r)
 {
   switch (perp_result_status(r)) {
@@ -211,7 +155,8 @@ static int cmd_simulate_tell(const perp_ctx *ctx, const perp_result *r, bool jso
 
 /* In the child: run, print; the series goes to part, which the parent names. */
 static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double timeout,
-                    const char *series, const char *part, bool json, bool text)
+                    const char *series, const char *part, bool json, bool text,
+                    const perp_watching *w)
 {
   struct run_mind m = { g->kept, { .path = part } };
   const perp_minder minder = { run_cut, run_keep, &m };
@@ -223,6 +168,7 @@ static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double 
     snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s", timeout);
   if (series != NULL) perp_series_add(&m.series, &result.series);
   int code = cmd_simulate_tell(ctx, &result, json, text);
+  if (w != NULL && perp_watch_result(ctx, w, 0, &result) != PERP_OK) perp_print_error(ctx);
   if (series != NULL && !perp_series_close(&m.series)) {
     perp_say("error: cannot write %s: %s", series, strerror(errno));
     code = PERP_EXIT_INTERNAL;
@@ -232,7 +178,8 @@ static int run_here(perp_ctx *ctx, perp_request *q, const perp_guard *g, double 
 }
 
 /* Outside code may do anything to the process that runs it: the parent stays to tell. */
-static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char *series, bool json)
+static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char *series, bool json,
+                     perp_watching *w)
 {
   const bool text = series == NULL || strcmp(series, "-") != 0;
   perp_guard g;
@@ -240,7 +187,8 @@ static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char 
     return perp_refuse(ctx, PERP_EXIT_INTERNAL);
   char *part = series == NULL || !text ? NULL : perp_growing_path(series);
   const char *to = part != NULL ? part : series;
-  if (g.child) return perp_guard_leave(&g, run_here(ctx, q, &g, timeout, series, to, json, text));
+  if (g.child)
+    return perp_guard_leave(&g, run_here(ctx, q, &g, timeout, series, to, json, text, w));
   int code = g.code;
   if (g.cut != PERP_CUT_NONE) {
     double *state = perp_xalloc(KEPT_STATE, sizeof *state);
@@ -254,36 +202,19 @@ static int run_apart(perp_ctx *ctx, perp_request *q, double timeout, const char 
   }
   free(part);
   perp_guard_free(&g);
-  return code;
+  if (w == NULL) return code;
+  const int shown = perp_watch_end(ctx, w, 1);
+  return code == PERP_EXIT_OK ? shown : code;
 }
 
 static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
 {
-  perp_request q = { .scene = args->arg[0] };
-  perp_spec scene;
-  const int refused = perp_command_scene(ctx, q.scene);
-  if (refused >= 0) return refused;
-  if (perp_spec_parse(ctx, PERP_KIND_scene, q.scene, &scene) != PERP_OK)
-    return perp_usage_error(args, "%s", ctx->msg);
-  perp_spec_free(&scene);
-  int status = -1;
-  for (int i = 0; i < PERP_PARTS && status < 0; i++)
-    status = read_plugin(ctx, args, perp_part_name(i), perp_part_kind(i), perp_part_text(&q, i));
-  char ode[PERP_SPEC_MAX], seeded[PERP_SPEC_MAX];
-  double timeout = 0;
+  perp_cli_request given;
   int64_t rounds = 1;
-  if (status < 0) status = add_tolerance(ctx, args, &q.ode, ode, sizeof ode);
-  if (status < 0) status = add_seed(ctx, args, &q.scene, seeded, sizeof seeded);
-  if (status < 0) status = perp_option_real(ctx, args, "h", "s", false, &q.h);
-  if (status < 0) status = perp_option_real(ctx, args, "t-end", "s", false, &q.t_end);
-  if (status < 0) status = perp_option_real(ctx, args, "sample", "s", true, &q.sample_every);
-  if (status < 0) status = perp_option_real(ctx, args, "perturb", "", true, &q.perturb);
-  if (status < 0) status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &timeout);
-  if (status < 0 && perp_option_given(args, "timeout") && timeout <= 0)
-    status = perp_usage_error(args, "--timeout must be positive: got %s",
-                              perp_args_get(args, "timeout"));
+  int status = perp_command_request(ctx, args, &given);
   if (status < 0) status = perp_option_int(ctx, args, "rounds", 0, 1000, &rounds);
   if (status >= 0) return status;
+  perp_request q = given.q;
   q.sample_named = q.sample_every > 0;
   q.timing_rounds = (int)rounds;
   q.timing_detail = true;
@@ -292,26 +223,27 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
   if (series != NULL && strcmp(series, "-") == 0 && json)
     return perp_usage_error(args, "--json and --series - cannot both go to standard output");
   q.want_series = series != NULL;
-  return run_apart(ctx, &q, timeout, series, json);
+  perp_watching w = { 0 };
+  if (perp_option_given(args, "view")) {
+    status = perp_watch_begin(ctx, args, q.scene, !json && !(series != NULL && series[0] == '-'),
+                              &w);
+    if (status >= 0) return status;
+    q.film = true;
+    q.replay_path = perp_watch_replay(&w, 0);
+  } else if ((status = perp_watch_unused(args)) >= 0)
+    return status;
+  return run_apart(ctx, &q, given.timeout, series, json, w.folder != NULL ? &w : NULL);
 }
 
 static const perp_flag simulate_flags[] = {
-  { "formulation", 0, "NAME", "how the scene becomes numbers: velocity, acceleration, ..." },
-  { "ode", 0, "NAME", "integrator" },
-  { "kkt", 0, "NAME", "solver of the constrained dynamics" },
-  { "lcp", 0, "NAME", "solver of the contact problem" },
-  { "stab", 0, "NAME", "constraint stabilization" },
-  { "contact", 0, "NAME", "contact and friction model" },
-  { "h", 0, "TIME", "step, e.g. 1ms; the first one of adaptive methods" },
-  { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },
-  { "tol", 0, "X", "error per step: short for the option tol of --ode" },
+  PERP_REQUEST_FLAGS,
   { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
-  { "perturb", 0, "X", "move the start by this part of its size: err.q / X is the amplification" },
-  { "seed", 0, "N", "of random numbers: short for the option seed of the scene" },
   { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
   { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
-  { "timeout", 0, "TIME", "stop after this much wall time, e.g. 30s" },
   { "json", 0, NULL, "the result as JSON" },
+  PERP_WATCH_FLAGS,
+  { "view", 0, NULL,
+    "make a page that shows the run moving: perp view of the run that is measured" },
   { 0 }
 };
 
@@ -328,7 +260,7 @@ const perp_command perp_simulate_command = {
       "with problems that were not solved (unsolved). 10: diverged, stopped at --timeout, "
       "interrupted. 5: out of memory, or outside code crashed or ended the process. The result is "
       "printed all the same, with the time that was reached; the figures and the series go as far.",
-  .cli.example = "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s",
+  .cli.example = "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s --view",
   .cli.flags = simulate_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,

@@ -11,7 +11,7 @@
 /* floats of series on one page (5.4 bytes each), and rows that a series keeps */
 enum { SERIES_FLOATS = 200000, SERIES_ROWS = 400 };
 /* bytes of replays on one page */
-enum { REPLAY_BYTES = 1200000 };
+enum { REPLAY_BYTES = 2400000 };
 
 /* bytes of the metrics that the study does not name */
 enum { OTHER_BYTES = 2000000 };
@@ -441,7 +441,7 @@ static char *replay_text(perp_page *page, int row, size_t *size)
   char *text = perp_read_file(perp_page_file(page, row, "replay", "json"), size);
   json_t *json = text == NULL ? NULL : json_loadb(text, *size, 0, NULL);
   const char *schema = json_string_value(json_object_get(json, "schema"));
-  bool good = schema != NULL && strcmp(schema, "perp-replay/1") == 0 &&
+  bool good = schema != NULL && strcmp(schema, "perp-replay/2") == 0 &&
               json_integer_value(json_object_get(json, "frames")) > 1;
   json_decref(json);
   if (good) return text;
@@ -449,9 +449,10 @@ static char *replay_text(perp_page *page, int row, size_t *size)
   return NULL;
 }
 
+/* x: those of a study with series that are shown; without, the run has chosen a few. */
 static bool data_replayed(perp_page *page, int row, double x)
 {
-  return (isnan(x) || page->view.x[row] == x) &&
+  return (isnan(x) || page->view.x[row] == x || !page->study->metrics.series) &&
          perp_exists(perp_page_file(page, row, "replay", "json"));
 }
 

@@ -18,17 +18,23 @@
 #include "experiments/run/trial.h"
 
 #include <math.h>
+#include <gsl/gsl_sort.h>
 #include <stdlib.h>
 #include <string.h>
 #include <signal.h>
 #include <unistd.h>
 
+enum {
+  RECORDED = 12,
+  STEPS = 64
+}; /* cells with a replay, without series; steps that are told apart */
+
 struct cell_state {
   const char *log, *series, *replay; /* paths */
-  bool selected;
-  bool outside; /* runs code that is not perp's */
-  int attempt;  /* of the result that is made or timed */
-  int rounds;   /* timing rounds there are */
+  bool selected, recorded;           /* recorded: with a replay */
+  bool outside;                      /* runs code that is not perp's */
+  int attempt;                       /* of the result that is made or timed */
+  int rounds;                        /* timing rounds there are */
 };
 
 /* All arrays are in the pool of the plan. */
@@ -86,7 +92,7 @@ static void start_one(struct run *r, int cell, bool timing)
                                 .cell = &r->plan.cells[cell],
                                 .timing = timing,
                                 .series_path = series ? of->series : NULL,
-                                .replay_path = series ? of->replay : NULL },
+                                .replay_path = !timing && of->recorded ? of->replay : NULL },
                        .timeout = r->o->timeout,
                        .memory = r->o->memory,
                        .log_path = of->log,
@@ -442,6 +448,44 @@ static perp_status same_plan(const struct run *r, const perp_results *before)
                           r->o->dir);
 }
 
+/* The step at which runs are looked at: 1 ms where cells have it, else the middle one; 0 without steps. */
+static double run_shown_step(const struct run *r, int h)
+{
+  double step[STEPS];
+  int n = 0;
+  for (int i = 0; i < r->plan.n && h >= 0 && n < STEPS; i++) {
+    const double v = strtod(r->plan.cells[i].value[h], NULL);
+    bool known = !(v > 0);
+    for (int k = 0; k < n && !known; k++) known = step[k] == v;
+    if (v == 1e-3) return v;
+    if (!known) step[n++] = v;
+  }
+  gsl_sort(step, 1, (size_t)n);
+  return n > 0 ? step[n / 2] : 0;
+}
+
+/* Cells that are recorded for the eye: all of a study with series, else a few, evenly from those at one step. */
+static void run_recorded(struct run *r)
+{
+  const int h = perp_kind_param(r->study->kind, "h");
+  const double step = run_shown_step(r, h);
+  int candidates = 0, seen = 0;
+  for (int pass = 0; pass < 2; pass++)
+    for (int i = 0; i < r->plan.n; i++) {
+      const double own = h >= 0 ? strtod(r->plan.cells[i].value[h], NULL) : 0;
+      if (r->study->metrics.series) {
+        r->of[i].recorded = true;
+      } else if (own == step || !(own > 0)) {
+        const int64_t k = seen;
+        candidates += pass == 0;
+        seen += pass;
+        if (pass == 1)
+          r->of[i].recorded = candidates <= RECORDED ||
+                              k * RECORDED / candidates != (k + 1) * RECORDED / candidates;
+      }
+    }
+}
+
 static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds, int *selected,
                                struct todo *todo)
 {
@@ -470,6 +514,7 @@ static perp_status run_prepare(struct run *r, const perp_cell_kind *const *kinds
     r->status[i] = record->attempt > 0 ? record->status : PERP_CELL_PLANNED;
   }
   *selected = select_cells(r);
+  run_recorded(r);
   for (int i = 0; i < n; i++) {
     if (!r->of[i].selected) continue;
     char code[17];

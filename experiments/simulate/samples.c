@@ -87,7 +87,8 @@ perp_status perp_samples_create(perp_ctx *ctx, perp_cell_run *r)
   r->q_at = r->v_second + nv;
   r->v_at = r->q_at + nq;
   r->lambda_at = r->v_at + nv;
-  if (!r->adaptive || !r->request->want_series) return PERP_OK;
+  const bool replay = r->request->replay_path != NULL && r->scene.model != NULL;
+  if (!r->adaptive || !(r->request->want_series || replay)) return PERP_OK;
   r->plain = r->scene;
   r->plain.n_gauges = 0; /* they see the march alone */
   return perp_measure_create(ctx, &r->plain, &r->between);
@@ -101,16 +102,23 @@ void perp_samples_destroy(perp_cell_run *r)
 
 /* ---- between two accepted states --------------------------------------------------------------- */
 
-/* the first multiple of the sample time after t */
-static double next_sample(const run *r, double t)
+/* the first multiple of every after t */
+static double samples_next(double t, double every)
 {
   const double past = t + 2e-10 * fmax(1, t); /* more than what counts as the same time */
-  return ceil(past / r->every) * r->every;
+  return ceil(past / every) * every;
 }
 
-static bool on_sample(const run *r, double t)
+static double next_sample(const run *r, double t)
 {
-  return perp_cell_same_time(t, nearbyint(t / r->every) * r->every);
+  return samples_next(t, r->every);
+}
+
+/* Is t, the end of a step, to be looked at: a multiple of every, or one was passed without dense output?  last: the
+ * last that was looked at */
+static bool samples_due(double t, double every, double last)
+{
+  return perp_cell_same_time(t, nearbyint(t / every) * every) || samples_next(last, every) < t;
 }
 
 /* the first row of a reference file after t */
@@ -121,24 +129,69 @@ static double next_row(const run *r, double t)
   return row > t ? row : HUGE_VAL;
 }
 
+/* A frame of the replay; m has measured its state. */
+static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double *q,
+                                  const perp_measure *m, const double *ref,
+                                  const perp_step_info *info, bool end)
+{
+  const perp_replay_state state = { .t = t,
+                                    .q = q,
+                                    .info = info,
+                                    .energy = m != NULL ? m->energy : (double)NAN,
+                                    .drift = m != NULL ? m->drift_pos : (double)NAN,
+                                    .ref = ref,
+                                    .end = end };
+  return perp_replay_frame(ctx, r->replay, &state);
+}
+
+/* The truth at t for the eye alone: what is compared, and where it ends, stays as it is without a
+ * film.  NULL: not known.  In q_second. */
+static const double *samples_ghost(perp_ctx *ctx, run *r, double t)
+{
+  if (r->parted || !truth_answers(r->truth, t)) return NULL;
+  return r->truth->state(r->truth->user, ctx, t, r->q_second, r->v_second) == PERP_OK ? r->q_second
+                                                                                      : NULL;
+}
+
+/* The frames of a film between two accepted states, where there is dense output. */
+static perp_status samples_film(perp_ctx *ctx, run *r, double t_last, double t,
+                                const perp_step_info *info)
+{
+  const perp_step_info nothing = { .reason = PERP_EXACT, .drift_pos_pre = nan("") };
+  r->filmed = t_last;
+  if (r->replay == NULL || !r->request->film) return PERP_OK;
+  for (double at = t_last;;) {
+    at = samples_next(at, r->film_every);
+    if (!(at < t) || perp_cell_same_time(at, t) || !perp_cell_dense(ctx, r, at, NULL))
+      return PERP_OK;
+    perp_measure_state(r->between, at, r->q_at, r->v_at, &nothing);
+    /* truths that are integrated do not like to go back in time, as rows of a series would make them */
+    const double *ref = r->request->want_series ? NULL : samples_ghost(ctx, r, at);
+    PERP_TRY(samples_replay(ctx, r, at, r->q_at, r->between, ref, info, false));
+    r->filmed = at;
+  }
+}
+
 /* The state in q_at and v_at at t: a row of a file, or one of the series, or both. */
 static perp_status samples_inner(perp_ctx *ctx, run *r, double t, bool row, bool sample,
                                  const perp_step_info *info)
 {
+  const bool series = r->request->want_series, replay = r->replay != NULL && !r->request->film;
   bool known = false;
-  if (row || r->between != NULL) PERP_TRY(samples_truth(ctx, r, t, &known));
+  if (row || (sample && series)) PERP_TRY(samples_truth(ctx, r, t, &known));
   if (row && known)
     perp_measure_compare_between(ctx, r->measure, t, r->q_at, r->v_at, r->q_ref, r->v_ref,
                                  r->sim != NULL ? r->lambda_at : NULL);
-  if (!sample) return PERP_OK;
-  if (r->between != NULL) {
-    const perp_step_info nothing = { .reason = PERP_EXACT, .drift_pos_pre = nan("") };
-    perp_measure_state(r->between, t, r->q_at, r->v_at, &nothing);
+  if (!sample || !(series || replay)) return PERP_OK;
+  const perp_step_info nothing = { .reason = PERP_EXACT, .drift_pos_pre = nan("") };
+  perp_measure_state(r->between, t, r->q_at, r->v_at, &nothing);
+  if (series) {
     if (known)
       perp_measure_compare_between(ctx, r->between, t, r->q_at, r->v_at, r->q_ref, r->v_ref, NULL);
     PERP_TRY(perp_series_row(ctx, &r->result->series, r->between, r->q_at, r->v_at));
   }
-  return perp_replay_frame(ctx, r->replay, t, r->q_at, info);
+  if (!replay) return PERP_OK;
+  return samples_replay(ctx, r, t, r->q_at, r->between, known ? r->q_ref : NULL, info, false);
 }
 
 /* The state right behind the fall of gauge->turn through zero, if it falls in (a, b), into q_at and
@@ -182,7 +235,8 @@ perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last,
   samples_turns(ctx, r, t_last, t);
   r->sampled = t_last;
   if (!r->adaptive) return PERP_OK;
-  const bool samples = r->between != NULL || r->replay != NULL;
+  PERP_TRY(samples_film(ctx, r, t_last, t, info));
+  const bool samples = r->between != NULL;
   for (double at = t_last;;) {
     const double sample = samples ? next_sample(r, at) : HUGE_VAL, row = next_row(r, at);
     at = fmin(sample, row);
@@ -198,6 +252,14 @@ perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last,
 
 /* ---- at accepted states ------------------------------------------------------------------------ */
 
+/* Is the accepted state at t a frame of a film? */
+static bool samples_filmed(const run *r, int64_t count, double t, bool end)
+{
+  if (end || count == 0) return true;
+  if (r->adaptive) return samples_due(t, r->film_every, r->filmed);
+  return count % (int64_t)fmax(1, ceil(r->film_every / r->h * (1 - 1e-9))) == 0;
+}
+
 perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, double t_last, double t,
                             const double *q, const double *v, bool end, const perp_step_info *info)
 {
@@ -210,12 +272,14 @@ perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, doub
     /* the first state at or after a sample; a row where dense output has not been there */
     const double sample = next_sample(r, t_last);
     compare = compare || sample <= t || perp_cell_same_time(sample, t);
-    const double left = next_sample(r, r->sampled);
-    row = end || on_sample(r, t) || left < t;
+    row = end || samples_due(t, r->every, r->sampled);
   }
   if (grid || compare) PERP_TRY(samples_truth(ctx, r, t, &known));
   if (known) perp_measure_compare(ctx, r->measure, q, v, r->q_ref, r->v_ref);
-  if (!row) return PERP_OK;
-  if (r->request->want_series) PERP_TRY(perp_series_row(ctx, &r->result->series, r->measure, q, v));
-  return perp_replay_frame(ctx, r->replay, t, q, info);
+  if (row && r->request->want_series)
+    PERP_TRY(perp_series_row(ctx, &r->result->series, r->measure, q, v));
+  if (r->replay == NULL || !(r->request->film ? samples_filmed(r, count, t, end) : row))
+    return PERP_OK;
+  const double *ref = known ? r->q_ref : r->request->film ? samples_ghost(ctx, r, t) : NULL;
+  return samples_replay(ctx, r, t, q, r->measure, ref, info, end);
 }

@@ -9,7 +9,8 @@
  *
  * Rows of a series and frames of a replay of adaptive runs are on the grid of samples, by dense
  * output; formulations that have none give the accepted state instead.  A row says the errors of
- * its own state; those of the metrics are as above, series or not. */
+ * its own state; those of the metrics are as above, series or not.  A film has frames of its own,
+ * PERP_REPLAY_FRAMES over the run. */
 #ifndef PERP_SAMPLES_H
 #define PERP_SAMPLES_H
 

@@ -253,6 +253,7 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r)
     PERP_TRY(perp_ode_create(ctx, &r->parts.ode, r->scene.ode, r->h, &r->ode));
   PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
   if (r->every == 0) r->every = r->t_end / (r->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
+  if (request->film) r->film_every = r->t_end / (PERP_REPLAY_FRAMES - 1);
   PERP_TRY(perp_samples_create(ctx, r));
   if (request->sample_named && r->truth == NULL && !r->adaptive && !request->want_series)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
@@ -276,7 +277,8 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   if (request->setup_only) return PERP_OK;
   if (request->want_series) PERP_TRY(perp_series_create(ctx, r->measure, &result->series));
   if (request->replay_path != NULL && r->scene.model != NULL)
-    PERP_TRY(perp_replay_create(ctx, r->scene.model, &r->replay));
+    PERP_TRY(perp_replay_create(ctx, r->scene.model,
+                                request->film ? PERP_REPLAY_FILM : PERP_REPLAY_SMALL, &r->replay));
   r->wall0 = perp_clock_wall();
   r->cpu0 = perp_clock_thread();
   PERP_TRY(measure_run(ctx, r));

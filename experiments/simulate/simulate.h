@@ -41,7 +41,8 @@ typedef struct perp_request {
   bool sample_named; /* by a person: an error where it has no effect */
   bool setup_only;   /* create everything, run nothing: would the request be served? */
   bool want_series;
-  const char *replay_path;   /* where to write a replay of the run (replay.h); NULL: nowhere */
+  const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
+  bool film; /* as a film: with frames of its own, evenly over the run; else with the samples */
   const perp_watch *watch;   /* NULL: nobody */
   const perp_minder *minder; /* NULL: nobody */
   /* further runs without metrics, for the clock, each shown to be the march of the first one, or

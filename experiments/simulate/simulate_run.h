@@ -28,6 +28,7 @@ typedef struct perp_cell_run {
   perp_scene plain;                /* borrowed from scene, without gauges */
   perp_measure *between;           /* of states between two accepted ones, for rows of the series */
   double *q_at, *v_at, *lambda_at; /* such a state */
+  double film_every, filmed;       /* s: between the frames of a film; as `sampled` of its frames */
   double
       sampled; /* s, the last sample between the last two accepted states, or the first of these */
   perp_cell_list batch; /* clock: seconds per step of each batch, */

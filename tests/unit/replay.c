@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Replays: frames are thinned evenly, poses and joint errors are those of the states, the file is JSON. */
+/* Replays: frames are thinned evenly, poses and joint errors are those of the states, the file is JSON.  Films of runs: poses
+ * and energies are those of the series, impulses carry the weight, the reference is the closed form. */
 #include "experiments/simulate/replay.h"
+#include "experiments/simulate/simulate.h"
 #include "experiments/base/util.h"
 #include "tests/tap.h"
 
@@ -37,6 +39,152 @@ static bool near_equal(float a, float b)
   return fabsf(a - b) <= 1e-6F * fabsf(b);
 }
 
+/* ---- films ----------------------------------------------------------------------------------- */
+
+enum { MOST = 700, FEW = 4 };
+typedef struct film {
+  json_t *root;
+  int frames, bodies;
+  float t[MOST], pose[MOST * FEW * 7], energy[MOST], known[MOST], ref[MOST * FEW * 7];
+  perp_result result;
+} film;
+
+static void film_run(perp_ctx *ctx, const perp_request *request, film *f)
+{
+  char path[] = "/tmp/perp-replay-XXXXXX";
+  int fd = mkstemp(path);
+  if (fd < 0) bail("no temporary file");
+  close(fd);
+  perp_request q = *request;
+  q.film = q.want_series = true;
+  q.replay_path = path;
+  if (perp_simulate(ctx, &q, &f->result) != PERP_OK) bail("%s", ctx->msg);
+  f->root = json_load_file(path, 0, NULL);
+  unlink(path);
+  f->frames = (int)json_integer_value(json_object_get(f->root, "frames"));
+  f->bodies = (int)json_array_size(json_object_get(f->root, "bodies"));
+  if (f->frames > MOST || f->bodies > FEW) bail("%d frames, %d bodies", f->frames, f->bodies);
+  field(f->root, "t", f->t, MOST);
+  field(f->root, "pose", f->pose, MOST * FEW * 7);
+  field(f->root, "energy", f->energy, MOST);
+  field(f->root, "known", f->known, MOST);
+  field(f->root, "reference", f->ref, MOST * FEW * 7);
+}
+
+static int film_column(const perp_series *s, const char *name)
+{
+  for (int c = 0; c < s->columns; c++)
+    if (strcmp(s->header[c], name) == 0) return c;
+  bail("no column %s", name);
+  return -1;
+}
+
+/* Frames at the times of rows: how many there are, and how far their numbers are from those of the row. */
+static int film_beside_series(const film *f, double *off_pose, double *off_energy)
+{
+  const perp_series *s = &f->result.series;
+  const int first = film_column(s, "q0"), energy = film_column(s, "energy[J]"), nq = f->result.nq;
+  int met = 0;
+  *off_pose = *off_energy = 0;
+  for (int i = 0; i < f->frames; i++)
+    for (int row = 0; row < s->rows; row++) {
+      const double *v = s->values + (ptrdiff_t)row * s->columns;
+      if (fabs(v[0] - (double)f->t[i]) > 1e-7) continue;
+      met++;
+      for (int k = 0; k < nq; k++)
+        *off_pose = fmax(*off_pose, fabs(v[first + k] - (double)f->pose[i * nq + k]));
+      *off_energy = fmax(*off_energy, fabs(v[energy] - (double)f->energy[i]));
+    }
+  return met;
+}
+
+static void film_free(film *f)
+{
+  json_decref(f->root);
+  perp_result_free(&f->result);
+}
+
+static void film_of_a_stack(perp_ctx *ctx)
+{
+  static film f;
+  const double h = 1.0 / 256;
+  film_run(ctx, &(perp_request){ .scene = "stack:boxes=3", .h = h, .t_end = 1, .sample_every = h },
+           &f);
+  double pose, energy;
+  const int met = film_beside_series(&f, &pose, &energy);
+  ok(f.frames == 257 && met == f.frames, "a stack: each of %d steps is a frame", f.frames - 1);
+  /* float32 of numbers up to 3 m, and of some 40 J */
+  ok(pose < 2e-7 && energy < 2e-6, "and has the pose and the energy of its row: %.2g, %.2g", pose,
+     energy);
+  /* statics: what stands on a layer of contacts presses on it with its weight, m g h in each step */
+  static float count[MOST], contact[MOST * 12 * 6];
+  const int n = field(f.root, "contacts", count, MOST);
+  const int numbers = field(f.root, "contact", contact, MOST * 12 * 6);
+  int at = 0;
+  for (int i = 0; i + 1 < n; i++) at += (int)count[i];
+  double pressed = 0, weight = 0, mass = 0;
+  for (int k = at; k < at + (int)count[n - 1]; k++) pressed += fabs((double)contact[6 * k + 5]);
+  const json_t *body;
+  size_t i;
+  json_array_foreach(json_object_get(f.root, "bodies"), i, body)
+  {
+    mass = json_number_value(json_object_get(body, "mass"));
+    weight += (double)(i + 1) * mass; /* box i is above i + 1 layers */
+  }
+  weight *= h * json_number_value(json_object_get(f.root, "gravity"));
+  ok(numbers == 6 * (at + (int)count[n - 1]) && count[n - 1] >= 9, "%g contacts at the end",
+     (double)count[n - 1]);
+  near(pressed, weight, 1e-5 * weight, 0, "their impulses carry the boxes");
+  ok(f.t[f.frames - 1] == 1 &&
+         json_integer_value(json_object_get(f.root, "contacts_left_out")) == 0,
+     "the last frame is the end, nothing is left out");
+  film_free(&f);
+}
+
+static void film_of_a_pendulum(perp_ctx *ctx)
+{
+  static film f;
+  /* frames are t_end / 599 apart: 1 ms */
+  film_run(ctx,
+           &(perp_request){ .scene = "pendulum",
+                            .formulation = "acceleration",
+                            .ode = "dopri5:tol=1e-10",
+                            .t_end = 0.599,
+                            .sample_every = 0.01 },
+           &f);
+  double pose, energy;
+  const int met = film_beside_series(&f, &pose, &energy);
+  ok(f.frames == 600 && fabs((double)f.t[300] - 0.3) < 1e-6,
+     "adaptive steps: %d frames between them", f.frames);
+  ok(met == 61 && pose < 2e-7 && energy < 1e-5, "those at the %d rows are the rows: %.2g, %.2g",
+     met, pose, energy);
+  film_free(&f);
+  /* without a series the reference is asked at every frame */
+  static film g;
+  char path[] = "/tmp/perp-replay-XXXXXX";
+  int fd = mkstemp(path);
+  if (fd < 0) bail("no temporary file");
+  close(fd);
+  const perp_request q = { .scene = "pendulum",
+                           .formulation = "acceleration",
+                           .ode = "dopri5:tol=1e-10",
+                           .t_end = 0.599,
+                           .film = true,
+                           .replay_path = path };
+  if (perp_simulate(ctx, &q, &g.result) != PERP_OK) bail("%s", ctx->msg);
+  g.root = json_load_file(path, 0, NULL);
+  unlink(path);
+  const int n = field(g.root, "known", g.known, MOST), nq = g.result.nq;
+  field(g.root, "pose", g.pose, MOST * FEW * 7);
+  const int numbers = field(g.root, "reference", g.ref, MOST * FEW * 7);
+  double off = 0;
+  for (int i = 0; i < n * nq && i < numbers; i++)
+    off = fmax(off, fabs((double)g.pose[i] - (double)g.ref[i]));
+  ok(n == 600 && numbers == n * nq && off < 1e-6, "the closed form is where the body is: %.2g",
+     off);
+  film_free(&g);
+}
+
 int main(void)
 {
   perp_ctx ctx;
@@ -58,7 +206,7 @@ int main(void)
   memcpy(q, perp_model_q0(model), (size_t)nq * sizeof *q);
 
   perp_replay *replay;
-  ok(perp_replay_create(&ctx, model, &replay) == PERP_OK && replay != NULL,
+  ok(perp_replay_create(&ctx, model, PERP_REPLAY_SMALL, &replay) == PERP_OK && replay != NULL,
      "a replay of three links");
   const perp_contact contact = { .p[1] = { 1, 2, 3 } };
   const double impulse[3] = { 4, 5, 6 };
@@ -67,7 +215,8 @@ int main(void)
   bool good = true;
   for (int i = 0; i < STATES; i++) {
     q[7] = perp_model_q0(model)[7] + 1e-9 * i; /* the second link leaves its joints along x */
-    good = perp_replay_frame(&ctx, replay, 0.01 * i, q, i == 0 ? NULL : &touch) == PERP_OK && good;
+    const perp_replay_state state = { .t = 0.01 * i, .q = q, .info = i == 0 ? NULL : &touch };
+    good = perp_replay_frame(&ctx, replay, &state) == PERP_OK && good;
   }
   ok(good && perp_replay_write(&ctx, replay, path) == PERP_OK, "%d states, one file", STATES);
   perp_replay_destroy(replay);
@@ -103,10 +252,13 @@ int main(void)
   if (perp_spec_parse(&ctx, PERP_KIND_scene, "chain:links=300,truth=none", &spec) != PERP_OK ||
       perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
     bail("%s", ctx.msg);
-  ok(perp_replay_create(&ctx, scene.model, &replay) == PERP_OK && replay == NULL,
+  ok(perp_replay_create(&ctx, scene.model, PERP_REPLAY_SMALL, &replay) == PERP_OK && replay == NULL,
      "300 bodies are too many to look at");
-  ok(perp_replay_frame(&ctx, replay, 0, NULL, NULL) == PERP_OK, "and recording them is nothing");
+  ok(perp_replay_frame(&ctx, replay, NULL) == PERP_OK, "and recording them is nothing");
   perp_scene_destroy(&scene);
   perp_spec_free(&spec);
+  if (perp_register_metrics(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  film_of_a_stack(&ctx);
+  film_of_a_pendulum(&ctx);
   return tap_done();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The interactive figures of a report.  The page is whole without them: each replaces the pictures of its
-// section once it has been drawn.
+// The interactive figures of a report, and the page of `perp view`.  A report is whole without them: each replaces the
+// pictures of its section once it has been drawn.
 import { cellBrowser } from './cells.js';
 import { curves } from './curves.js';
 import { readData } from './data.js';
@@ -12,6 +12,7 @@ import { residuals, seriesOf, timeSeries } from './series.js';
 import { link } from './link.js';
 import style from './style.css';
 import { styleSheet } from './theme.js';
+import { view } from './view.js';
 
 const section = (name) => document.getElementById(`s-${name}`);
 
@@ -30,13 +31,24 @@ async function replace(name, figures, { keep = '' } = {}) {
   for (const e of pictures) e.remove();
 }
 
+// A <style> that is added is against the policy of the page, a sheet is not.
+function dress(styles) {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`${styleSheet(styles)}\n${style}`);
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+}
+
 async function start() {
+  const motion = document.getElementById('perp-view');
+  if (motion) {
+    dress([]);
+    view(JSON.parse(motion.textContent), document.getElementById('view'));
+    document.documentElement.setAttribute('data-ready', 'yes');
+    return;
+  }
   const data = readData(document);
   if (!data || data.n === 0) return;
-  // a <style> that is added is against the policy of the page, a sheet is not
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(`${styleSheet(data.styles)}\n${style}`);
-  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+  dress(data.styles);
   document.documentElement.classList.add('live');
   const browser = cellBrowser(data);
   await replace('cells', [browser]);

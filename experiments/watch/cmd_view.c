@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp view: a run, or two beside each other, on a page that shows them moving. */
+#include "experiments/base/guard.h"
+#include "experiments/base/util.h"
+#include "experiments/watch/request.h"
+#include "experiments/watch/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS = 2 };
+
+static perp_cut view_cut(void *user)
+{
+  return (perp_cut)*perp_kept_cut(user);
+}
+
+static void view_keep(const perp_result *so_far, void *user)
+{
+  (void)so_far;
+  (void)user;
+}
+
+/* In the child: run, record. */
+static int view_here(perp_ctx *ctx, perp_cli_request *r, const perp_guard *g,
+                     const perp_watching *w, int i)
+{
+  const perp_minder minder = { view_cut, view_keep, g->kept };
+  perp_result result;
+  r->q.minder = &minder;
+  const perp_status done = perp_simulate(ctx, &r->q, &result);
+  if (done != PERP_OK) return perp_refuse(ctx, perp_exit_of(done));
+  if (result.cut == PERP_CUT_TIME)
+    snprintf(result.message, sizeof result.message, "stopped at the time limit of %g s",
+             r->timeout);
+  const perp_cell_status status = perp_result_status(&result);
+  char cause[512];
+  if (status != PERP_CELL_OK && status != PERP_CELL_FIXED_WORK)
+    perp_say("%s: %s at t = %.6g s%s%s", result.scene, perp_result_status_name(&result), result.t,
+             perp_result_cause(&result, cause, sizeof cause)[0] != '\0' ? ": " : "", cause);
+  const perp_status written = perp_watch_result(ctx, w, i, &result);
+  perp_result_free(&result);
+  return written == PERP_OK ? PERP_EXIT_OK : perp_refuse(ctx, perp_exit_of(written));
+}
+
+/* Outside code may do anything to the process that runs it. */
+static int view_run(perp_ctx *ctx, perp_cli_request *r, perp_watching *w, int i)
+{
+  perp_guard g;
+  r->q.film = true;
+  r->q.replay_path = perp_watch_replay(w, i);
+  if (perp_guard_begin(ctx, r->timeout, 1, &g) != PERP_OK)
+    return perp_refuse(ctx, PERP_EXIT_INTERNAL);
+  if (g.child) exit(perp_guard_leave(&g, view_here(ctx, r, &g, w, i)));
+  const int code = g.cut == PERP_CUT_NONE ? g.code : PERP_EXIT_FAILED;
+  if (g.cut != PERP_CUT_NONE) perp_say("error: %s: %s", r->q.scene, g.cause);
+  perp_guard_free(&g);
+  return code;
+}
+
+/* "stab=post h=2ms": the arguments with these values instead; texts from pool. */
+static int view_against(perp_pool *pool, const perp_args *args, const char *text, perp_args *out)
+{
+  static const perp_flag known[] = { PERP_REQUEST_FLAGS, { 0 } };
+  const char *names[PERP_ARGS_MAX];
+  int n = 0;
+  for (; known[n].name != NULL; n++) names[n] = known[n].name;
+  names[n++] = "scene";
+  *out = *args;
+  char *copy = perp_pool_strdup(pool, text), *left = NULL;
+  for (char *word = strtok_r(copy, " ", &left); word != NULL; word = strtok_r(NULL, " ", &left)) {
+    char *value = strchr(word, '=');
+    if (value == NULL)
+      return perp_usage_error(
+          args, "--against: '%s' is not PART=NAME, as in --against 'stab=post h=2ms'", word);
+    *value++ = '\0';
+    if (strcmp(word, "t_end") == 0) word[1] = '-';
+    const int k = perp_choose(args, "--against: part", word, names, n,
+                              " (a part, h, t-end, tol, perturb, seed, timeout or scene)");
+    if (k < 0) return PERP_EXIT_USAGE;
+    if (k == n - 1) {
+      out->arg[0] = value;
+      continue;
+    }
+    if (out->n_flags == PERP_ARGS_MAX) return perp_usage_error(args, "--against: too many values");
+    out->flag[out->n_flags].flag = &known[k];
+    out->flag[out->n_flags++].value = value;
+  }
+  return -1;
+}
+
+static int cmd_view(perp_ctx *ctx, const perp_args *args)
+{
+  static perp_cli_request request[RUNS];
+  static perp_args other;
+  perp_pool pool = { 0 };
+  perp_watching w = { 0 };
+  const char *against = perp_args_get(args, "against");
+  const int runs = against != NULL ? 2 : 1;
+  int code = perp_command_request(ctx, args, &request[0]);
+  if (code < 0 && against != NULL) code = view_against(&pool, args, against, &other);
+  if (code < 0 && against != NULL) code = perp_command_request(ctx, &other, &request[1]);
+  if (code < 0) code = perp_watch_begin(ctx, args, request[0].q.scene, true, &w);
+  for (int i = 0; i < runs && code < 0; i++) {
+    code = view_run(ctx, &request[i], &w, i);
+    if (code == PERP_EXIT_OK) code = -1;
+  }
+  if (code < 0)
+    code = perp_watch_end(ctx, &w, runs);
+  else if (w.folder != NULL) {
+    perp_temp_remove(w.folder);
+    perp_pool_free(&w.pool);
+  }
+  perp_pool_free(&pool);
+  return code;
+}
+
+static const perp_flag view_flags[] = { PERP_REQUEST_FLAGS,
+                                        { "against", 0, "'PART=NAME ...'",
+                                          "a second run beside it, which differs in these: "
+                                          "'stab=baumgarte h=2ms', 'scene=stack:boxes=9'" },
+                                        PERP_WATCH_FLAGS,
+                                        { 0 } };
+
+const perp_command perp_view_command = {
+  .cli.name = "view",
+  .cli.usage = "SCENE [options]",
+  .cli.summary =
+      "Runs one scene, or two beside each other, and makes one page that shows the motion: bodies "
+      "with shadows, contacts and their impulses as arrows, the reference as a ghost, drift and "
+      "energy beside it. The page needs no network; its path is printed.",
+  .cli.more =
+      "Space plays and pauses, the arrow keys go from frame to frame, F fits the picture, a drag "
+      "turns it. perp view chain:links=6 --stab none --against stab=post shows two runs with one "
+      "clock. perp view stack:boxes=9 --png stack.png --at 1s makes a picture for a paper. A run "
+      "that fails is shown as far as it came, with a message. Exit status 0: the page is there; 5: "
+      "npm, or for --png Chromium, is missing (it says which).",
+  .cli.example = "perp view tippe-top --t-end 8s",
+  .cli.flags = view_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "a page that shows one run moving, or two beside each other",
+  .run = cmd_view
+};

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/watch/watch.h"
+
+#include "experiments/base/shell.h"
+#include "experiments/watch/motion_page.h"
+#include "experiments/report/web.h"
+#include "experiments/simulate/parts.h"
+#include "experiments/simulate/replay.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE_LEAST = 100, SIZE_MOST = 8000 };
+
+/* "stack" of "stack:boxes=3" and of "my/stack.yaml:boxes=3" */
+static const char *watch_name(perp_pool *pool, const char *scene)
+{
+  char *text = perp_pool_strdup(pool, scene);
+  char *options = strchr(text, ':');
+  if (options != NULL) *options = '\0';
+  char *dot = strrchr(text, '.');
+  if (dot != NULL && strchr(dot, '/') == NULL) *dot = '\0';
+  const char *slash = strrchr(text, '/');
+  return slash != NULL ? slash + 1 : text;
+}
+
+/* "1200x800" */
+static bool watch_size(const char *text, int *width, int *height)
+{
+  char *end;
+  const long w = strtol(text, &end, 10);
+  if (end == text || *end != 'x' || !isdigit((unsigned char)end[1])) return false;
+  const long h = strtol(end + 1, &end, 10);
+  if (*end != '\0' || w < SIZE_LEAST || w > SIZE_MOST || h < SIZE_LEAST || h > SIZE_MOST)
+    return false;
+  *width = (int)w;
+  *height = (int)h;
+  return true;
+}
+
+int perp_watch_begin(perp_ctx *ctx, const perp_args *args, const char *scene, bool tell,
+                     perp_watching *w)
+{
+  *w = (perp_watching){ .png = perp_args_get(args, "png"),
+                        .picture = { .width = 1200, .height = 800, .at = -1 },
+                        .tell = tell };
+  const char *size = perp_args_get(args, "size"), *out = perp_args_get(args, "output");
+  if (size != NULL && !watch_size(size, &w->picture.width, &w->picture.height))
+    return perp_usage_error(args, "--size is WIDTHxHEIGHT, from %d to %d pixels each: got %s",
+                            SIZE_LEAST, SIZE_MOST, size);
+  int status = perp_option_real(ctx, args, "at", "s", true, &w->picture.at);
+  if (status >= 0) return status;
+  if (w->png == NULL && (size != NULL || perp_option_given(args, "at")))
+    return perp_usage_error(args, "--%s is of the picture: it needs --png FILE",
+                            size != NULL ? "size" : "at");
+  if (w->png != NULL && !perp_picture_possible(ctx)) return perp_refuse(ctx, PERP_EXIT_INFRA);
+  if (!perp_web_built() && perp_web_build(ctx) != PERP_OK) return perp_refuse(ctx, PERP_EXIT_INFRA);
+  const bool display = getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL;
+  w->open = perp_option_given(args, "open") ||
+            (display && w->png == NULL && !perp_option_given(args, "no-open"));
+  w->out = out != NULL
+               ? perp_pool_strdup(&w->pool, out)
+               : perp_pool_printf(&w->pool, "results/view/%s.html", watch_name(&w->pool, scene));
+  w->folder = perp_temp_folder(ctx);
+  if (w->folder != NULL) return -1;
+  perp_pool_free(&w->pool);
+  return perp_refuse(ctx, PERP_EXIT_INTERNAL);
+}
+
+int perp_watch_unused(const perp_args *args)
+{
+  static const perp_flag flags[] = { PERP_WATCH_FLAGS, { 0 } };
+  for (const perp_flag *f = flags; f->name != NULL; f++)
+    if (perp_option_given(args, f->name))
+      return perp_usage_error(args, "--%s is of the page: it needs --view", f->name);
+  return -1;
+}
+
+const char *perp_watch_replay(perp_watching *w, int i)
+{
+  return perp_pool_printf(&w->pool, "%s/replay%d.json", w->folder, i);
+}
+
+perp_status perp_watch_result(perp_ctx *ctx, const perp_watching *w, int i,
+                              const perp_result *result)
+{
+  perp_pool pool = { 0 };
+  size_t size;
+  perp_out o;
+  char cause[512];
+  char *replay = perp_read_file(perp_pool_printf(&pool, "%s/replay%d.json", w->folder, i), &size);
+  const char *path = perp_pool_printf(&pool, "%s/run%d.json", w->folder, i);
+  perp_status status = PERP_OK;
+  if (replay == NULL)
+    status = result->formulation[0] == '\0'
+                 ? PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                             "%s has no bodies to look at: it is a plain system of equations; "
+                             "perp simulate --series writes its motion as numbers",
+                             result->scene)
+                 : PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                             "%s has more than 10000 bodies, too many to be shown on a page",
+                             result->scene);
+  if (status == PERP_OK) status = perp_out_open(ctx, path, &o);
+  if (status == PERP_OK) {
+    perp_json j = { .out = o.f };
+    perp_json_members(&j, "{ scene %s, h %g, t_end %g, reached %g, status %s, reason %s, cause %s",
+                      result->scene, result->h, result->t_end, result->t,
+                      perp_result_status_name(result), perp_result_reason(result),
+                      perp_result_cause(result, cause, sizeof cause));
+    perp_json_members(&j, "truth %s, events %s", result->truth, result->events);
+    perp_json_open(&j, "parts", '{');
+    for (int k = 0; k < PERP_PARTS; k++)
+      if (perp_part_used(result, k)[0] != '\0')
+        perp_json_text(&j, perp_part_name(k), perp_part_used(result, k));
+    perp_json_close(&j, '}');
+    perp_json_raw(&j, "replay", replay);
+    perp_json_close(&j, '}');
+    status = perp_out_close(ctx, &o, true);
+  }
+  free(replay);
+  perp_pool_free(&pool);
+  return status;
+}
+
+static int watch_page(perp_ctx *ctx, perp_watching *w, int n)
+{
+  enum { RUNS = 2 };
+  char *run[RUNS] = { 0 };
+  size_t size;
+  int read = 0;
+  for (; read < n; read++) {
+    run[read] = perp_read_file(perp_pool_printf(&w->pool, "%s/run%d.json", w->folder, read), &size);
+    if (run[read] == NULL) break;
+  }
+  /* the one that is missing has said why */
+  perp_status status = read < n ? PERP_ERR_IO
+                                : perp_motion_page(ctx, w->out, (const char *const *)run, n);
+  for (int i = 0; i < RUNS; i++) free(run[i]);
+  if (read < n) {
+    perp_say("no page: a run was not recorded");
+    return PERP_EXIT_FAILED;
+  }
+  if (status == PERP_OK && w->png != NULL)
+    status = perp_picture_of(ctx, w->out, w->png, &w->picture);
+  if (status != PERP_OK)
+    return perp_refuse(ctx, status == PERP_ERR_IO ? PERP_EXIT_INPUT : PERP_EXIT_INFRA);
+  fprintf(w->tell ? stdout : stderr, "%s\n", w->out);
+  if (w->png != NULL) fprintf(w->tell ? stdout : stderr, "%s\n", w->png);
+  fflush(stdout);
+  if (w->open) perp_show_page(w->out);
+  return PERP_EXIT_OK;
+}
+
+int perp_watch_end(perp_ctx *ctx, perp_watching *w, int n)
+{
+  const int code = watch_page(ctx, w, n);
+  perp_temp_remove(w->folder);
+  perp_pool_free(&w->pool);
+  *w = (perp_watching){ 0 };
+  return code;
+}
