@@ -55,6 +55,11 @@ int perp_watch_begin(perp_ctx *ctx, const perp_args *args, const char *scene, bo
     return perp_usage_error(args, "--%s is of the picture: it needs --png FILE",
                             size != NULL ? "size" : "at");
   if (w->png != NULL && !perp_picture_possible(ctx)) return perp_refuse(ctx, PERP_EXIT_INFRA);
+  const char *script = getenv("PERP_REPORT_JS");
+  if (!perp_web_built() && script != NULL) {
+    perp_say("error: the page needs its script, and there is none at PERP_REPORT_JS='%s'", script);
+    return PERP_EXIT_INFRA;
+  }
   if (!perp_web_built() && perp_web_build(ctx) != PERP_OK) return perp_refuse(ctx, PERP_EXIT_INFRA);
   const bool display = getenv("DISPLAY") != NULL || getenv("WAYLAND_DISPLAY") != NULL;
   w->open = perp_option_given(args, "open") ||

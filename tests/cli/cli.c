@@ -237,11 +237,53 @@ static void test_simulate(void)
     { "simulate pendulum --timeout 3", "needs a unit" },
     { "simulate pendulum more", "one argument too many: 'more'" },
     { "simulate pendulum --json=yes", "--json takes no value" },
+    { "simulate stack --png x.png", "--png is of the page: it needs --view" },
+    { "view stack --at 1s", "--at is of the picture: it needs --png FILE" },
+    { "view stack --png x.png --size 10x10", "--size is WIDTHxHEIGHT, from 100 to 8000 pixels" },
+    { "view pendulum --stab pots", "did you mean 'post'?" },
+    { "view pendulum --against stap=post", "did you mean 'stab'?" },
+    { "view pendulum --against post", "'post' is not PART=NAME" },
+    { "view pendulum --against ode=rk5", "did you mean 'rk4'?" },
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuses(2, bad[i].words, bad[i].message);
   ok(run("simulate pendulum --t-end 0.1s --series /nonexistent/x.csv") == 1 &&
          strstr(err, "cannot write /nonexistent/x.csv: No such file") != NULL,
      "a series that cannot be written: status 1");
+}
+
+/* Pages that move, without npm and a browser: any text is a script. */
+static void test_view(void)
+{
+  const char *before = getenv("PERP_REPORT_JS");
+  char *js = before != NULL ? strdup(before) : NULL;
+  char script[] = "/tmp/perp-script-XXXXXX", page[] = "/tmp/perp-page-XXXXXX", words[256];
+  const int a = mkstemp(script), b = mkstemp(page);
+  if (a < 0 || b < 0 || write(a, "1;", 2) != 2) bail("no temporary files");
+  close(a);
+  close(b);
+  setenv("PERP_REPORT_JS", "", 1);
+  refuses(5, "view pendulum --no-open", "the page needs its script");
+  setenv("PERP_REPORT_JS", script, 1);
+  setenv("PERP_CHROMIUM", "/nonexistent/chromium", 1);
+  refuses(5, "view pendulum --png x.png", "PERP_CHROMIUM=/nonexistent/chromium cannot be run");
+  unsetenv("PERP_CHROMIUM");
+  refuses(2, "view oscillator --no-open", "oscillator has no bodies to look at");
+  snprintf(words, sizeof words, "view pendulum --t-end 0.1s --against h=2ms --no-open -o %s", page);
+  ok(run(words) == 0 && strncmp(out, page, strlen(page)) == 0, "perp view says where its page is");
+  size_t size = 0;
+  char *text = perp_read_file(page, &size);
+  const char *first = text != NULL ? strstr(text, "perp-replay/2") : NULL;
+  ok(first != NULL && strstr(first + 1, "perp-replay/2") != NULL &&
+         strstr(text, "<script>1;</script>") != NULL,
+     "which has both runs, and the script");
+  free(text);
+  unlink(page);
+  unlink(script);
+  if (js != NULL)
+    setenv("PERP_REPORT_JS", js, 1);
+  else
+    unsetenv("PERP_REPORT_JS");
+  free(js);
 }
 
 /* ---- studies -------------------------------------------------------------------------------------------------------- */
@@ -499,6 +541,7 @@ int main(void)
   test_help();
   test_lists();
   test_simulate();
+  test_view();
   test_combinations();
   test_bad_studies();
   test_study();

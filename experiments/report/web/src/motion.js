@@ -273,13 +273,14 @@ const rodMatrix = (p, q, radius, out, turn = new Quaternion()) => {
 
 // colour: of body b; ghost: translucent, at the poses of the reference
 export class Actor {
-  constructor(parent, d, env, { colour = bodyColour, opacity = 1, ghost = false, shadows = true } = {}) {
+  constructor(parent, d, env, { colour = bodyColour, opacity = 1, ghost = false, shadows = true, offset = 0 } = {}) {
     Object.assign(this, { d, env, ghost, many: d.bodies.length > MANY });
     this.group = new Group();
     this.lines = new Group();
     this.group.add(this.lines);
     this.opacity = ghost ? 0.3 : opacity;
     this.shadows = shadows && !ghost;
+    this.offset = offset; // of several at one place each is in front of the one before
     this.paint = ghost ? () => '#8a93a0' : colour;
     this.materials = new Map();
     this.lineMaterial = new LineBasicMaterial({ color: ghost ? 0x59636e : 0x1b1f24, transparent: true, opacity: ghost ? 0.5 : 0.75 });
@@ -311,7 +312,7 @@ export class Actor {
     const colour = this.paint(b), key = colour + JSON.stringify(extra);
     if (!this.materials.has(key)) {
       const clear = this.opacity < 1;
-      this.materials.set(key, new MeshStandardMaterial({ color: new Color(colour), roughness: 0.62, metalness: 0.05, transparent: clear, opacity: this.opacity, depthWrite: !this.ghost, ...extra }));
+      this.materials.set(key, new MeshStandardMaterial({ color: new Color(colour), roughness: 0.62, metalness: 0.05, transparent: clear, opacity: this.opacity, depthWrite: !this.ghost, polygonOffset: this.offset > 0, polygonOffsetFactor: -this.offset, polygonOffsetUnits: -4 * this.offset, ...extra }));
     }
     return this.materials.get(key);
   }

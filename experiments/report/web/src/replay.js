@@ -36,7 +36,7 @@ class Seen {
     Object.assign(this, { d, env });
     this.group = new Group();
     parent.add(this.group);
-    this.actor = new Actor(this.group, d, env, alone ? { colour: bodyColour } : { colour: () => paint(index), opacity: 0.75 });
+    this.actor = new Actor(this.group, d, env, alone ? { colour: bodyColour } : { colour: () => paint(index), opacity: 0.75, offset: index });
     this.ghost = alone && d.refs.length > 0 ? new Actor(this.group, d, env, { ghost: true }) : null;
     this.contacts = d.contact.length > 0 ? new Contacts(this.group, d, env) : null;
     this.marker = markerSprite(index, env.size);
@@ -167,7 +167,9 @@ export function replay(data) {
       // the first few are enough to begin with
       selection.hidden.clear();
       const names = [...new Set(selection.groups().filter((g) => g.cells.some((c) => cellScene.get(c) === scene3)).map((g) => g.name))];
-      names.slice(SHOWN).forEach((n) => selection.hidden.add(n));
+      // bodies with shapes hide each other: one cell, whose bodies are told apart
+      const solid = of(data.replays.find((r) => r.scene === scene3).cell).shapes.some((e) => e.body >= 0);
+      names.slice(solid ? 1 : SHOWN).forEach((n) => selection.hidden.add(n));
       selection.chipBox.replaceChildren();
       selection.redraw(true);
     }
