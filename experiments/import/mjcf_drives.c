@@ -131,7 +131,7 @@ static const char *actuator_unfit(const perp_mj *x, int u)
   const mjModel *m = x->m;
   const double *b = m->actuator_biasprm + mjNBIAS * u;
   static const char *const transmissions[] = { "",         "",       "a slider-crank",
-                                               "a tendon", "a site", "contacts of a body" };
+                                               "tendon", "a site", "contacts of a body" };
   const int trn = m->actuator_trntype[u];
   if (trn != mjTRN_JOINT && trn != mjTRN_JOINTINPARENT)
     return trn >= 0 && trn < 6 ? transmissions[trn] : "no joint";
