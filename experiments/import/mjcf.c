@@ -165,6 +165,9 @@ static void mjcf_explain(const char *path, const char *message, perp_mjcf *out)
     return;
   }
   perp_text_add(&out->error, "%.*s", (int)strcspn(text, "\n"), text);
+  const char *element = strstr(message, "Element '");
+  if (element != NULL)
+    perp_text_add(&out->error, ": <%.*s>", (int)strcspn(element + 9, "'"), element + 9);
   const char *object = strstr(message, "Object name = ");
   if (object != NULL && object[14] != ',')
     perp_text_add(&out->error, " (%.*s)", (int)strcspn(object + 14, ","), object + 14);
@@ -254,6 +257,9 @@ static void mjcf_convert(perp_mj *x, const char *path, const char *key)
   for (size_t i = 0; i < sizeof sections / sizeof *sections && x->to->error.n == 0; i++)
     sections[i](x);
   fclose(x->out);
+  char *text = perp_read_file(path, NULL);
+  if (text != NULL) perp_urdf_lost(text, x->to);
+  free(text);
   char *head = NULL;
   size_t head_size = 0;
   x->out = open_memstream(&head, &head_size);

@@ -16,4 +16,7 @@ typedef struct perp_mjcf {
 /* out is zero before.  Reads untrusted files with a library that may end the process. */
 void perp_mjcf_convert(const char *path, const char *key, perp_mjcf *out);
 
+/* What a URDF says that the library does not read, by its text; nothing of an MJCF. */
+void perp_urdf_lost(const char *text, perp_mjcf *out);
+
 #endif

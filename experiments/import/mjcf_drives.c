@@ -130,7 +130,7 @@ static const char *actuator_unfit(const perp_mj *x, int u)
 {
   const mjModel *m = x->m;
   const double *b = m->actuator_biasprm + mjNBIAS * u;
-  static const char *const transmissions[] = { "",         "",       "a slider-crank",
+  static const char *const transmissions[] = { "",       "",       "a slider-crank",
                                                "tendon", "a site", "contacts of a body" };
   const int trn = m->actuator_trntype[u];
   if (trn != mjTRN_JOINT && trn != mjTRN_JOINTINPARENT)

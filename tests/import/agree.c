@@ -240,8 +240,7 @@ static double acceleration_difference(const pair *x, const perp_blocks *B, const
   const int info = LAPACKE_dgesv(LAPACK_COL_MAJOR, size, 1, K, size, pivot, rhs, size);
   for (int i = 0; i < n; i++) most = fmax(most, fabs(rhs[i] - x->a[i]));
   most = info == 0 ? most / largest(n, x->a) : HUGE_VAL;
-  ok(size - 2 * rows == x->nv, "%s: %d motions are free, as in MuJoCo: %d", x->file,
-     size - 2 * rows, x->nv);
+  if (n - rows != x->nv) most = HUGE_VAL; /* other motions are free */
   free(gamma);
   free(unit);
   free(column);
@@ -392,7 +391,7 @@ static void test_loops(const char *file, int wanted)
   const int m = perp_model_m(x.p), nv = x.nv;
   double residual = 0, rows = 0, turning = 0, turned = 0, *C = take((size_t)m),
          *unit = take((size_t)(6 * x.n)), *out = take((size_t)m), *J = take((size_t)(m * nv));
-  int found = 0;
+  int found = 0, welds = 0;
   for (int s = 0; s < STATES; s++) {
     state(&x, rng, 0.2);
     const perp_blocks *B = perp_model_assemble(x.p, 0, x.q);
@@ -422,6 +421,7 @@ static void test_loops(const char *file, int wanted)
           rows = fmax(rows, fabs(J[(first + i) * nv + j] + E[i * nv + j]));
       }
       if (!weld) continue;
+      welds++;
       double want[3];
       weld_residual(pos + 3, x.m->eq_data + mjNEQDATA * e + 6, want);
       for (int i = 0; i < 3; i++) turned = fmax(turned, fabs(C[first + 3 + i] - want[i]));
@@ -432,8 +432,10 @@ static void test_loops(const char *file, int wanted)
   ok(found == wanted, "%s: %d loops", file, found);
   below(residual, tol, "%s: loops are open as far as MuJoCo's, %.1e", file, residual);
   below(rows, tol, "%s: rows of points are MuJoCo's, %.1e", file, rows);
-  below(turned, tol, "%s: welds are turned as far as MuJoCo's, %.1e", file, turned);
-  below(turning, tol, "%s: rows of welds span what MuJoCo's do, %.1e", file, turning);
+  if (welds > 0) {
+    below(turned, tol, "%s: welds are turned as far as MuJoCo's, %.1e", file, turned);
+    below(turning, tol, "%s: rows of welds span what MuJoCo's do, %.1e", file, turning);
+  }
   free(C);
   free(unit);
   free(out);
