@@ -150,10 +150,10 @@ static void mjcf_explain(const char *path, const char *message, perp_mjcf *out)
   if (strncmp(text, "XML Error: ", 11) == 0) text += 11;
   if (strncmp(text, "Error: ", 7) == 0) text += 7;
   out->line = mjcf_line(message);
-  if (strncmp(text, "XML parse error", 15) == 0) {
-    const char *file = strstr(text, "filename=");
+  if (strstr(text, "XML parse error") != NULL) {
+    const char *file = strstr(text, "filename="), *element = strstr(message, "Element '");
     if (strstr(text, "FILE_NOT_FOUND") != NULL && file != NULL) {
-      out->line = 0;
+      out->line = element != NULL ? mjcf_line(element) : 0;
       perp_text_add(&out->error, "cannot open %.*s, which it includes",
                     (int)strcspn(file + 9, "\n"), file + 9);
       perp_text_add(&out->hint, "put it into %s, or correct the name",

@@ -42,6 +42,11 @@ bool perp_scene_file_named(const char *text)
   return scene_file_length(text) > 0;
 }
 
+bool perp_scene_file_robot(const char *text)
+{
+  return perp_import_ends(text, scene_file_length(text));
+}
+
 bool perp_scene_file_is(const char *text)
 {
   for (const char *s = text; s != NULL; s = strchr(s, '\n')) {
