@@ -4,8 +4,9 @@
  *
  *      hinge                                      hinge
  *      slide                                      slider
- *      ball; three hinges in one point, the       ball (in Euler's angles; limits, springs and
- *        second across both others                  drives of these angles are lost, and said)
+ *      ball                                       ball
+ *      three hinges in one point, the second      ball, the hinges its angles
+ *        across both others
  *      two hinges in one point at a right angle   universal
  *      free; three slides and a ball              none
  *
@@ -182,6 +183,45 @@ static const char *bodies_joint_words(perp_mj *x, int first, int n)
   return perp_pool_printf(&x->pool, "%s)", s);
 }
 
+/* What joint j of MuJoCo is a coordinate of. */
+static void bodies_axis(perp_mj *x, int j, const char *joint, const char *axis, double sign)
+{
+  const double q = x->d->qpos[x->m->jnt_qposadr[j]];
+  const bool turns = x->m->jnt_type[j] == mjJNT_HINGE;
+  x->axis[j] = (perp_mj_axis){ joint, axis, sign, turns ? q - mjPI : -HUGE_VAL,
+                               turns ? q + mjPI : HUGE_VAL };
+}
+
+/* Three hinges in one point: the angles of a ball joint.  The second one is about the node, axis_a x axis_b or against it,
+ * and is known between the places where these are parallel. */
+static void bodies_angles(perp_mj *x, int r, const char *name)
+{
+  const int first = x->m->body_jntadr[r];
+  const double *a = x->d->xaxis + 3 * first, *b = a + 6;
+  double node[3], axis[3];
+  mju_cross(node, a, b);
+  const double size = mju_norm3(node), between = atan2(size, mju_dot3(a, b));
+  if (size < 1e-6) {
+    perp_mj_note(x,
+                 "joint %s: its first and last axis are parallel in the initial state, where its "
+                 "angles are undefined",
+                 name);
+    return;
+  }
+  const double sign = mju_dot3(node, a + 3) < 0 ? -1 : 1;
+  perp_mj_local(x, x->m->body_parentid[r], false, a, axis);
+  perp_mj_vector(x, "axis_a", 3, axis);
+  perp_mj_local(x, r, false, b, axis);
+  perp_mj_vector(x, "axis_b", 3, axis);
+  bodies_axis(x, first, name, "a", 1);
+  bodies_axis(x, first + 1, name, "node", sign);
+  bodies_axis(x, first + 2, name, "b", 1);
+  perp_mj_axis *middle = &x->axis[first + 1];
+  const double q = x->d->qpos[x->m->jnt_qposadr[first + 1]];
+  middle->least = q - (sign > 0 ? between : mjPI - between);
+  middle->most = middle->least + mjPI;
+}
+
 static void bodies_joint(perp_mj *x, int r)
 {
   static const char *const kinds[] = { "", "hinge", "slider", "ball", "universal" };
@@ -220,16 +260,17 @@ static void bodies_joint(perp_mj *x, int r)
     perp_mj_vector(x, "axis_a", 3, axis);
     perp_mj_local(x, r, false, x->d->xaxis + 3 * (first + n - 1), axis);
     perp_mj_vector(x, "axis_b", 3, axis);
-    x->axis[first] = (perp_mj_axis){ name, "a" };
-    if (kind == KIND_UNIVERSAL) x->axis[first + 1] = (perp_mj_axis){ name, "b" };
-  }
+    bodies_axis(x, first, name, "a", 1);
+    if (kind == KIND_UNIVERSAL) bodies_axis(x, first + 1, name, "b", 1);
+  } else if (n == 3)
+    bodies_angles(x, r, name);
   /* MuJoCo leaves out contacts of a body with its parent, but for those with the world */
   if (x->root[parent] == 0 || perp_mj_disabled(x, mjDSBL_FILTERPARENT))
     fputs(", collide: true", x->out);
   fputs(" }\n", x->out);
   if (n == 3 && kind == KIND_BALL)
-    perp_mj_note(x, "joints %s of body %s: one ball joint", bodies_joint_words(x, first, n),
-                 x->body[r]);
+    perp_mj_note(x, "joints %s of body %s: one ball joint with three angles",
+                 bodies_joint_words(x, first, n), x->body[r]);
   if (n == 2)
     perp_mj_note(x, "joints %s of body %s: one universal joint", bodies_joint_words(x, first, n),
                  x->body[r]);

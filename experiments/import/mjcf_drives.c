@@ -21,7 +21,7 @@ static void drives_begin(perp_mj *x, const char *name, const perp_mj_axis *axis,
   fputs(", joint: ", x->out);
   perp_write_quoted(x->out, axis->joint);
   fprintf(x->out, ", axis: %s", axis->axis);
-  perp_mj_number(x, "zero", zero);
+  perp_mj_number(x, "zero", axis->sign * zero);
 }
 
 /* A joint that an equality constraint locks: where. */
@@ -45,7 +45,6 @@ static void drives_joint(perp_mj *x, int j)
   const perp_mj_axis *axis = &x->axis[j];
   const char *name = perp_mj_name(x, mjOBJ_JOINT, "joint", j);
   const bool passive = !perp_mj_disabled(x, mjDSBL_PASSIVE);
-  const bool hinge = m->jnt_type[j] == mjJNT_HINGE;
   const double q = x->d->qpos[at], k = passive ? m->jnt_stiffness[j] : 0,
                c = passive ? m->dof_damping[dof] : 0;
   const double dry = perp_mj_disabled(x, mjDSBL_FRICTIONLOSS | mjDSBL_CONSTRAINT)
@@ -53,11 +52,10 @@ static void drives_joint(perp_mj *x, int j)
                          : m->dof_frictionloss[dof];
   double lower = m->jnt_range[2 * j], upper = m->jnt_range[2 * j + 1];
   bool limited = m->jnt_limited[j] && !perp_mj_disabled(x, mjDSBL_LIMIT | mjDSBL_CONSTRAINT);
-  if (limited && hinge && (lower < q - mjPI || upper > q + mjPI)) {
-    perp_mj_lost(x,
-                 "limits [%.4g, %.4g] rad of joint %s: an angle is known within half a turn of "
-                 "its start here",
-                 lower, upper, name);
+  if (limited && (lower < axis->least || upper > axis->most)) {
+    perp_mj_lost(
+        x, "limits [%.4g, %.4g] rad of joint %s: this angle is known between %.4g and %.4g here",
+        lower, upper, name, axis->least, axis->most);
     limited = false;
   }
   if (drives_locked(x, j, &lower)) {
@@ -67,12 +65,12 @@ static void drives_joint(perp_mj *x, int j)
   if (limited || k > 0 || c > 0) {
     drives_begin(x, name, axis, q);
     if (limited) {
-      perp_mj_number(x, "lower", lower);
-      perp_mj_number(x, "upper", upper);
+      perp_mj_number(x, "lower", axis->sign > 0 ? lower : -upper);
+      perp_mj_number(x, "upper", axis->sign > 0 ? upper : -lower);
     }
     if (k > 0) {
       perp_mj_number(x, "stiffness", k);
-      perp_mj_number(x, "target", m->qpos_spring[at]);
+      perp_mj_number(x, "target", axis->sign * m->qpos_spring[at]);
     }
     if (c > 0) perp_mj_number(x, "damping", c);
     if (k > 0 || c > 0) perp_mj_number(x, "max_force", HUGE_VAL);
@@ -178,7 +176,8 @@ static void actuator_one(perp_mj *x, int u)
     return;
   }
   static const double none[3] = { 0 };
-  const double G = m->actuator_gear[6 * u], g = m->actuator_gainprm[mjNGAIN * u];
+  const double sign = x->axis[j].sign, G = sign * m->actuator_gear[6 * u],
+               g = m->actuator_gainprm[mjNGAIN * u];
   const double *b = m->actuator_biastype[u] == mjBIAS_AFFINE ? m->actuator_biasprm + mjNBIAS * u
                                                              : none;
   const double stiffness = -b[1] * G * G, damping = -b[2] * G * G,

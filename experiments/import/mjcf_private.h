@@ -9,7 +9,9 @@
 
 typedef struct perp_mj_axis { /* the drive axis of a scalar joint */
   const char *joint;          /* name of the joint in the scene; NULL: it has none */
-  const char *axis;           /* a, b, along */
+  const char *axis;           /* a, b, node */
+  double sign;                /* -1: its coordinate runs the other way */
+  double least, most;         /* of the coordinate of MuJoCo, beyond which an angle is not known */
 } perp_mj_axis;
 
 typedef struct perp_mj {

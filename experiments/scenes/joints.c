@@ -12,7 +12,7 @@ const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", 
                                                "polynomial", "spline", NULL };
 const char *const perp_scene_force_kinds[] = { "point", "torque", "spring", "drag", "pairs", NULL };
 const char *const perp_scene_laws[] = { "gravity", "lennard-jones", "repulsion", NULL };
-const char *const perp_scene_drive_axes[] = { "a", "b", "along", NULL };
+const char *const perp_scene_drive_axes[] = { "a", "b", "along", "node", NULL };
 
 /* ---- joints ------------------------------------------------------------------------------------- */
 

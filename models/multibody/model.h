@@ -190,12 +190,17 @@ typedef struct perp_force_def {
   double strength, cutoff;
 } perp_force_def;
 
-/* The coordinate of a drive: rad or m of b relative to a. */
+/* The coordinate of a drive: rad or m of b relative to a.
+ *
+ * A ball joint in space that is given axis_a and axis_b has three angles, those of three hinges in one point: b is turned
+ * about axis_a, which is fixed in a, then about the node axis_a x axis_b, then about axis_b, which is fixed in b.  They are
+ * undefined where both axes are parallel, and jump there. */
 typedef enum perp_drive_axis {
-  PERP_DRIVE_A, /* turning about axis_a: hinge, universal, wheel (steering), ball in the plane; slider and line:
+  PERP_DRIVE_A, /* turning about axis_a: hinge, universal, wheel (steering), ball; slider and line:
                     * motion along it */
-  PERP_DRIVE_B,    /* turning about axis_b: universal, wheel (spin of the axle) */
-  PERP_DRIVE_ALONG /* motion along axis_a: slider, line, wheel (the strut) */
+  PERP_DRIVE_B, /* turning about axis_b: universal, wheel (spin of the axle), ball in space */
+  PERP_DRIVE_ALONG, /* motion along axis_a: slider, line, wheel (the strut) */
+  PERP_DRIVE_NODE   /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
 } perp_drive_axis;
 
 /* A drive acts along one coordinate x that its joint leaves free; a joint may have several.  x is

@@ -11,6 +11,7 @@
  * actuators are off; equality constraints are off, and compared for themselves. */
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
+#include "models/multibody/model_private.h"
 #include "tests/tap.h"
 
 #include <lapacke.h>
@@ -283,18 +284,42 @@ static void test_dynamics(const char *file, const char *options)
 
 /* ---- drives ------------------------------------------------------------------------------------- */
 
-/* The velocity of MuJoCo that belongs to a drive, by the names of the joint and of perp's joint; -1: several. */
-static int dof_of(const pair *x, const perp_drive_def *def)
+/* The joint of MuJoCo that a drive acts on: perp's joint has the names of all of them, from the first to the last one.
+ * *sign: the second of three hinges may turn against perp's node, axis_a x axis_b. */
+static int joint_of(const pair *x, const perp_drive_def *def, double *sign)
 {
-  const char *name = perp_model_joint(x->p, def->joint)->name;
+  const char *name = perp_model_joint(x->p, def->joint)->name, *part = name, *plus;
+  for (int k = def->axis == PERP_DRIVE_A      ? 0
+               : def->axis == PERP_DRIVE_NODE ? 1
+                                              : 2;
+       k > 0 && (plus = strchr(part, '+')) != NULL; k--)
+    part = plus + 1;
   char joint[200];
-  const char *plus = strchr(name, '+');
-  if (def->axis == PERP_DRIVE_B && plus != NULL)
-    snprintf(joint, sizeof joint, "%s", plus + 1);
-  else
-    snprintf(joint, sizeof joint, "%.*s", (int)strcspn(name, "+"), name);
+  snprintf(joint, sizeof joint, "%.*s", (int)strcspn(part, "+"), part);
   const int j = mj_name2id(x->m, mjOBJ_JOINT, joint);
-  return j < 0 ? -1 : j;
+  if (j < 0) bail("%s: MuJoCo has no joint %s", x->file, joint);
+  *sign = 1;
+  if (def->axis != PERP_DRIVE_NODE) return j;
+  const double *axis = x->m->jnt_axis + 3 * j;
+  double node[3];
+  mju_cross(node, axis - 3, axis + 3);
+  *sign = mju_dot3(node, axis) < 0 ? -1 : 1;
+  return j;
+}
+
+/* Jv + bias of a drive */
+static double drive_times(const pair *x, int drive, const double *v, double bias)
+{
+  double Ja[6], Jb[6];
+  perp_eval e = x->p->eval;
+  perp_eval_poses(&e, x->p, x->q);
+  perp_drive_row(x->p, &e, drive, Ja, Jb);
+  const perp_drive *k = &x->p->drive[drive];
+  for (int i = 0; i < 6; i++) {
+    if (k->a >= 0) bias += Ja[i] * v[6 * k->a + i];
+    if (k->b >= 0) bias += Jb[i] * v[6 * k->b + i];
+  }
+  return bias;
 }
 
 /* Springs, dampers and servos: -stiffness (x - target) - damping (x' - velocity) within max_force. */
@@ -312,20 +337,34 @@ static void test_drives(const char *file, const char *options, const double *ctr
   perp_rng *rng = perp_rng_create(3);
   if (!open_pair(&x, file, options)) bail("%s cannot be imported", file);
   x.m->opt.disableflags |= mjDSBL_CONTACT | mjDSBL_LIMIT | mjDSBL_FRICTIONLOSS | mjDSBL_EQUALITY;
-  double place = 0, force = 0, scale = 0, *got = take((size_t)x.nv);
+  for (int t = 0; t < x.m->ntendon; t++) x.m->tendon_stiffness[t] = 0; /* lost */
+  double place = 0, rate = 0, acceleration = 0, most = 0, force = 0, scale = 0,
+         *got = take((size_t)x.nv);
   for (int s = 0; s < STATES; s++) {
     state(&x, rng, 1);
+    for (int i = 0; i < perp_model_drives(x.p); i++) {
+      double sign;
+      const int j = joint_of(&x, perp_model_drive(x.p, i), &sign), dof = x.m->jnt_dofadr[j];
+      perp_eval e = x.p->eval;
+      perp_eval_poses(&e, x.p, x.q);
+      const double at = perp_model_drive_coordinate(x.p, x.q, i),
+                   bias = perp_drive_bias(x.p, &e, i, x.v);
+      place = fmax(place, fabs(remainder(at - sign * x.d->qpos[x.m->jnt_qposadr[j]], 2 * M_PI)));
+      rate = fmax(rate, fabs(drive_times(&x, i, x.v, 0) - sign * x.d->qvel[dof]));
+      acceleration = fmax(acceleration,
+                          fabs(drive_times(&x, i, x.a, bias) - sign * x.d->qacc[dof]));
+      most = fmax(most, fabs(x.d->qacc[dof]));
+    }
     for (int u = 0; ctrl != NULL && u < x.m->nu; u++) x.d->ctrl[u] = ctrl[u];
     mj_forward(x.m, x.d);
     memset(got, 0, (size_t)x.nv * sizeof *got);
     for (int i = 0; i < perp_model_drives(x.p); i++) {
       const perp_drive_def *def = perp_model_drive(x.p, i);
-      const int j = dof_of(&x, def), dof = x.m->jnt_dofadr[j];
-      const double at = perp_model_drive_coordinate(x.p, x.q, i),
-                   q = x.d->qpos[x.m->jnt_qposadr[j]];
-      place = fmax(place, fabs(remainder(at - q, 2 * M_PI)));
-      if (def->name == NULL || strstr(def->name, "dry") == NULL)
-        got[dof] += def->max_force > 0 ? drive_force(def, q, x.d->qvel[dof]) : 0;
+      double sign;
+      const int j = joint_of(&x, def, &sign), dof = x.m->jnt_dofadr[j];
+      if (def->max_force > 0 && (def->name == NULL || strstr(def->name, "dry") == NULL))
+        got[dof] += sign *
+                    drive_force(def, sign * x.d->qpos[x.m->jnt_qposadr[j]], sign * x.d->qvel[dof]);
     }
     for (int i = 0; i < x.nv; i++) {
       const double want = x.d->qfrc_passive[i] + x.d->qfrc_actuator[i];
@@ -335,6 +374,8 @@ static void test_drives(const char *file, const char *options, const double *ctr
   }
   ok(perp_model_drives(x.p) > 0, "%s: there are drives", file);
   below(place, tol, "%s: coordinates of drives are MuJoCo's, %.1e", file, place);
+  below(rate, tol, "%s: so are their rates, %.1e", file, rate);
+  below(acceleration, tol * most, "%s: and accelerations, %.1e of %.3g", file, acceleration, most);
   below(force, tol * scale, "%s: springs, dampers and servos push as MuJoCo's, %.1e of %.3g", file,
         force, scale);
   free(got);
@@ -456,6 +497,8 @@ int main(void)
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) test_dynamics(files[i], "");
   static const double ctrl[] = { -0.4, 0.7, 0.2 };
   test_drives("arm.xml", ":push=-0.4,hold=0.7,spin=0.2", ctrl);
+  static const double humanoid[] = { 0.5, -0.5, 0.3, 0.4, 0 };
+  test_drives("humanoid.xml", ":knee_r=0.5,knee_l=-0.5,hip_r=0.3,elbow_r=0.4", humanoid);
   test_drives("quadruped.xml", "", NULL);
   test_drives("legs.urdf", "", NULL);
   test_loops("fourbar.xml", 1);
