@@ -81,7 +81,8 @@ static void test_scenes(void)
   says("simulate arm.xml:push=1,spin=-1 --t-end 0.05s", "status   ok");
   says("import arm.xml --key ready", "v: [");
   refuses(3, "import arm.xml --key go", "keyframes: ready");
-  says("simulate humanoid.xml --lcp dantzig --t-end 0.1s", "status   ok");
+  says("simulate humanoid.xml --lcp dantzig --t-end 2s", "status   ok");
+  ok(strstr(err, "lost: tendon knee, 2 sites") != NULL, "a humanoid falls for 2 s, and says what it lost");
   says("simulate free.xml --lcp dantzig --t-end 0.1s", "status   ok");
 }
 
