@@ -44,7 +44,20 @@ const char *perp_mj_name(perp_mj *x, mjtObj type, const char *kind, int id)
 {
   const char *name = mj_id2name(x->m, (int)type, id);
   if (name == NULL || name[0] == '\0') return perp_pool_printf(&x->pool, "%s %d", kind, id);
-  return name;
+  char *s = perp_pool_strdup(&x->pool, name);
+  for (char *c = s; *c != '\0'; c++) /* braces hold expressions in a scene */
+    if (*c == '{' || *c == '}' || (unsigned char)*c < ' ') *c = '_';
+  return s;
+}
+
+const char *perp_mj_fresh(perp_mj *x, perp_names *names, const char *name)
+{
+  const char *s = name;
+  if (strspn(s, "0123456789") == strlen(s) || strcmp(s, "world") == 0)
+    s = perp_pool_printf(&x->pool, "b_%s", s);
+  for (int before = names->n; perp_names_index(&x->pool, names, s, -1) < before;)
+    s = perp_pool_printf(&x->pool, "%s_", s);
+  return s;
 }
 
 static void mjcf_digits(FILE *out, double v)

@@ -13,29 +13,8 @@
  * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another system. */
 #include "experiments/import/mjcf_private.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
-
-/* ---- names -------------------------------------------------------------------------------------- */
-
-/* A name that a scene file may have. */
-static const char *bodies_named(perp_mj *x, const char *name)
-{
-  char *s = perp_pool_strdup(&x->pool, name);
-  for (char *c = s; *c != '\0'; c++)
-    if (strchr("{}\n\r\t", *c) != NULL || (unsigned char)*c < ' ') *c = '_';
-  if (strspn(s, "0123456789") == strlen(s) || strcmp(s, "world") == 0)
-    s = perp_pool_printf(&x->pool, "b_%s", s);
-  return s;
-}
-
-static bool bodies_taken(const perp_mj *x, int n, const char *name)
-{
-  for (int i = 1; i < n; i++)
-    if (x->body[i] != NULL && strcmp(x->body[i], name) == 0) return true;
-  return false;
-}
 
 /* ---- bodies ------------------------------------------------------------------------------------- */
 
@@ -242,7 +221,7 @@ static void bodies_joint(perp_mj *x, int r)
   for (int i = 0; i < n; i++)
     name = perp_pool_printf(&x->pool, "%s%s%s", name, i > 0 ? "+" : "",
                             perp_mj_name(x, mjOBJ_JOINT, "joint", first + i));
-  name = bodies_named(x, name);
+  name = perp_mj_fresh(x, &x->joints, name);
   double anchor[3], axis[3];
   fprintf(x->out, "  - { kind: %s, name: ", kinds[kind]);
   perp_write_quoted(x->out, name);
@@ -288,11 +267,7 @@ void perp_mj_bodies(perp_mj *x)
   for (int b = 0; b < m->nbody; b++) {
     x->root[b] = m->body_weldid[b];
     if (b == 0 || x->root[b] != b) continue;
-    const char *name = mj_id2name(m, mjOBJ_BODY, b);
-    name = bodies_named(
-        x, name != NULL && name[0] != '\0' ? name : perp_pool_printf(&x->pool, "body%d", b));
-    while (bodies_taken(x, b, name)) name = perp_pool_printf(&x->pool, "%s_", name);
-    x->body[b] = name;
+    x->body[b] = perp_mj_fresh(x, &x->bodies, perp_mj_name(x, mjOBJ_BODY, "body", b));
     moving++;
   }
   if (moving == 0) {

@@ -63,7 +63,8 @@ static void loops_one(perp_mj *x, int e, bool weld)
   perp_mj_local(x, a, true, pa, sa);
   perp_mj_local(x, b, true, pb, sb);
   fprintf(x->out, "  - { kind: %s, name: ", weld ? "fixed" : "ball");
-  perp_write_quoted(x->out, perp_pool_printf(&x->pool, "equality%d", e));
+  perp_write_quoted(x->out,
+                    perp_mj_fresh(x, &x->joints, perp_pool_printf(&x->pool, "equality%d", e)));
   perp_mj_body(x, "a", a);
   perp_mj_body(x, "b", b);
   perp_mj_vector(x, "anchor_a", 3, sa);

@@ -23,9 +23,10 @@ typedef struct perp_mj {
   int *root;         /* [nbody] the body that it moves with; 0: the world */
   const char **body; /* [nbody] name in the scene, of roots */
   double *com; /* [3 nbody] centre of mass of a root and all that is welded to it, in its frame */
-  perp_mj_axis *axis;   /* [njnt] */
-  const double *ctrl;   /* [nu] of the initial state */
-  const char **control; /* [nu] parameter that is its control; NULL: a constant */
+  perp_names bodies, joints; /* names that are taken */
+  perp_mj_axis *axis;        /* [njnt] */
+  const double *ctrl;        /* [nu] of the initial state */
+  const char **control;      /* [nu] parameter that is its control; NULL: a constant */
   bool driven, dissipative;
 } perp_mj;
 
@@ -37,6 +38,8 @@ void perp_mj_refuse(perp_mj *x, const char *hint, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Name of an element, "KIND NUMBER" where it has none. */
 const char *perp_mj_name(perp_mj *x, mjtObj type, const char *kind, int id);
+/* The same or, where that is taken or is no name in a scene, one like it. */
+const char *perp_mj_fresh(perp_mj *x, perp_names *names, const char *name);
 /* ", KEY: [...]" and ", KEY: x" with all digits. */
 void perp_mj_vector(perp_mj *x, const char *key, int n, const double *v);
 void perp_mj_number(perp_mj *x, const char *key, double v);

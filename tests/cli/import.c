@@ -82,7 +82,8 @@ static void test_scenes(void)
   says("import arm.xml --key ready", "v: [");
   refuses(3, "import arm.xml --key go", "keyframes: ready");
   says("simulate humanoid.xml --lcp dantzig --t-end 2s", "status   ok");
-  ok(strstr(err, "lost: tendon knee, 2 sites") != NULL, "a humanoid falls for 2 s, and says what it lost");
+  ok(strstr(err, "lost: tendon knee, 2 sites") != NULL,
+     "a humanoid falls for 2 s, and says what it lost");
   says("simulate free.xml --lcp dantzig --t-end 0.1s", "status   ok");
 }
 
@@ -113,6 +114,25 @@ static void test_study(void)
   if (!ok(got == 0 && (strstr(out, "2 run again") != NULL || strstr(err, "2 run again") != NULL),
           "with another mesh its cells run again"))
     complain();
+}
+
+/* Names that mean something else in a scene, and names that meet. */
+static void test_names(void)
+{
+  write_file(
+      "names.xml",
+      "<mujoco>\n<worldbody>\n<body name=\"7\"><joint name=\"{pi}\"/><geom size=\".1\" name=\"a: "
+      "{b\"/>"
+      "<body name=\"{\" pos=\"0 0 1\"><joint name=\"equality0\" axis=\"1 0 0\"/><geom "
+      "size=\".1\"/></body>"
+      "<body name=\"}\" pos=\"0 0 -1\"><joint name=\"# &quot;\"/><geom "
+      "size=\".1\"/></body></body>\n"
+      "</worldbody>\n<equality><connect body1=\"{\" body2=\"}\" anchor=\"0 0 -1\"/></equality>\n"
+      "<actuator><motor name=\"sqrt\" joint=\"{pi}\"/><motor name=\"if\" joint=\"{pi}\"/>"
+      "<motor name=\"a-b\" joint=\"{pi}\"/><motor name=\"a b\" "
+      "joint=\"{pi}\"/></actuator></mujoco>\n");
+  says("check names.xml", "bodies 3, joints 4");
+  says("simulate names.xml:u_sqrt=1,a_b=2 --t-end 10ms --h 1ms", "status   ok");
 }
 
 /* ---- bad files --------------------------------------------------------------------------------------- */
@@ -190,6 +210,7 @@ int main(void)
     test_lost();
     test_scenes();
     test_study();
+    test_names();
     test_bad();
   }
   program_close();
