@@ -8,6 +8,8 @@
  *      three hinges in one point, the second      ball, the hinges its angles
  *        across both others
  *      two hinges in one point at a right angle   universal
+ *      two slides and a hinge across both         planar
+ *      a slide and a hinge along one axis         cylindrical
  *      free; three slides and a ball              none
  *
  * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another system. */
@@ -124,8 +126,37 @@ typedef enum bodies_kind {
   KIND_SLIDER,
   KIND_BALL,
   KIND_UNIVERSAL,
+  KIND_PLANAR,
+  KIND_CYLINDRICAL,
   KIND_NOT
 } bodies_kind;
+
+/* Of joints that are hinges and slides: the one hinge, -1 where there is another number of them. */
+static int bodies_hinge(const mjModel *m, int first, int n)
+{
+  int hinge = -1;
+  for (int j = first; j < first + n; j++) {
+    if (m->jnt_type[j] == mjJNT_SLIDE) continue;
+    if (m->jnt_type[j] != mjJNT_HINGE || hinge >= 0) return -1;
+    hinge = j;
+  }
+  return hinge;
+}
+
+/* Slides beside a hinge. */
+static bodies_kind bodies_slides(const mjModel *m, int first, int n)
+{
+  const int hinge = bodies_hinge(m, first, n);
+  double c[3], d[3];
+  if (hinge < 0 || n < 2 || n > 3) return KIND_NOT;
+  const int j = hinge == first ? first + 1 : first, k = hinge == first + 2 ? first + 1 : first + 2;
+  mju_cross(c, m->jnt_axis + 3 * hinge, m->jnt_axis + 3 * j);
+  if (n == 2) return mju_norm3(c) < 1e-10 ? KIND_CYLINDRICAL : KIND_NOT;
+  mju_cross(d, m->jnt_axis + 3 * j, m->jnt_axis + 3 * k);
+  return bodies_across(m, hinge, j) && bodies_across(m, hinge, k) && mju_norm3(d) > 1e-6
+             ? KIND_PLANAR
+             : KIND_NOT;
+}
 
 static bodies_kind bodies_joint_kind(const mjModel *m, int first, int n)
 {
@@ -145,7 +176,7 @@ static bodies_kind bodies_joint_kind(const mjModel *m, int first, int n)
       bodies_across(m, first + 1, first + 2))
     return KIND_BALL;
   if (bodies_types(m, first, n, place, 4) && bodies_span(m, first)) return KIND_NONE;
-  return KIND_NOT;
+  return bodies_slides(m, first, n);
 }
 
 /* "hip_x, hip_z (hinge, hinge)" */
@@ -203,15 +234,20 @@ static void bodies_angles(perp_mj *x, int r, const char *name)
 
 static void bodies_joint(perp_mj *x, int r)
 {
-  static const char *const kinds[] = { "", "hinge", "slider", "ball", "universal" };
+  static const char *const kinds[] = { "",          "hinge",  "slider",     "ball",
+                                       "universal", "planar", "cylindrical" };
   const mjModel *m = x->m;
   const int first = m->body_jntadr[r], n = m->body_jntnum[r], parent = m->body_parentid[r];
   const bodies_kind kind = bodies_joint_kind(m, first, n);
+  const bool slides = kind == KIND_PLANAR || kind == KIND_CYLINDRICAL;
+  const int lead = slides ? bodies_hinge(m, first, n) : first,
+            last = slides ? lead : first + n - 1; /* whose axes are those of perp */
   if (kind == KIND_NOT) {
     perp_mj_refuse(
         x,
         "give each joint a body of its own that has a mass; one body may have two hinges "
-        "at a right angle or three hinges in one point",
+        "at a right angle or three in one point, or slides in the plane or along the axis of a "
+        "hinge",
         "body '%s' hangs on %s: perp has no joint that leaves these motions free", x->body[r],
         bodies_joint_words(x, first, n));
     return;
@@ -227,32 +263,34 @@ static void bodies_joint(perp_mj *x, int r)
   perp_write_quoted(x->out, name);
   perp_mj_body(x, "a", parent);
   perp_mj_body(x, "b", r);
-  perp_mj_local(x, parent, true, x->d->xanchor + 3 * first, anchor);
+  perp_mj_local(x, parent, true, x->d->xanchor + 3 * lead, anchor);
   perp_mj_vector(x, "anchor_a", 3, anchor);
-  if (kind == KIND_SLIDER)
-    perp_mj_local(x, r, true, x->d->xanchor + 3 * first, anchor);
+  if (kind == KIND_SLIDER || slides)
+    perp_mj_local(x, r, true, x->d->xanchor + 3 * lead, anchor);
   else /* fixed in the body, to the last digit */
-    for (int i = 0; i < 3; i++) anchor[i] = m->jnt_pos[3 * first + i] - x->com[3 * r + i];
+    for (int i = 0; i < 3; i++) anchor[i] = m->jnt_pos[3 * lead + i] - x->com[3 * r + i];
   perp_mj_vector(x, "anchor_b", 3, anchor);
   if (kind != KIND_BALL) {
-    perp_mj_local(x, parent, false, x->d->xaxis + 3 * first, axis);
+    perp_mj_local(x, parent, false, x->d->xaxis + 3 * lead, axis);
     perp_mj_vector(x, "axis_a", 3, axis);
-    perp_mj_local(x, r, false, x->d->xaxis + 3 * (first + n - 1), axis);
+    perp_mj_local(x, r, false, x->d->xaxis + 3 * last, axis);
     perp_mj_vector(x, "axis_b", 3, axis);
-    bodies_axis(x, first, name, "a", 1);
-    if (kind == KIND_UNIVERSAL) bodies_axis(x, first + 1, name, "b", 1);
+    bodies_axis(x, lead, name, "a", 1);
+    if (kind == KIND_UNIVERSAL) bodies_axis(x, last, name, "b", 1);
   } else if (n == 3)
     bodies_angles(x, r, name);
+  if (kind == KIND_CYLINDRICAL) {
+    const int slide = lead == first ? first + 1 : first;
+    const bool same = mju_dot3(x->d->xaxis + 3 * lead, x->d->xaxis + 3 * slide) > 0;
+    bodies_axis(x, slide, name, "along", same ? 1 : -1);
+  }
   /* MuJoCo leaves out contacts of a body with its parent, but for those with the world */
   if (x->root[parent] == 0 || perp_mj_disabled(x, mjDSBL_FILTERPARENT))
     fputs(", collide: true", x->out);
   fputs(" }\n", x->out);
-  if (n == 3 && kind == KIND_BALL)
-    perp_mj_note(x, "joints %s of body %s: one ball joint with three angles",
-                 bodies_joint_words(x, first, n), x->body[r]);
-  if (n == 2)
-    perp_mj_note(x, "joints %s of body %s: one universal joint", bodies_joint_words(x, first, n),
-                 x->body[r]);
+  if (n > 1)
+    perp_mj_note(x, "joints %s of body %s: one %s joint%s", bodies_joint_words(x, first, n),
+                 x->body[r], kinds[kind], kind == KIND_BALL ? " with three angles" : "");
 }
 
 void perp_mj_bodies(perp_mj *x)

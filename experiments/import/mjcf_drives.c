@@ -96,10 +96,11 @@ static void drives_lost(perp_mj *x, int j)
   const char *name = perp_mj_name(x, mjOBJ_JOINT, "joint", j);
   const char *whose = type == mjJNT_BALL    ? "a ball joint"
                       : type == mjJNT_HINGE ? "an angle of a ball joint"
+                      : type == mjJNT_SLIDE ? "a motion in a plane"
                                             : "a free body";
   const bool free = type == mjJNT_FREE;
   if (m->jnt_limited[j] && !perp_mj_disabled(x, mjDSBL_LIMIT | mjDSBL_CONSTRAINT))
-    perp_mj_lost(x, "limits [%.4g, %.4g] of joint %s, %s: it turns freely", m->jnt_range[2 * j],
+    perp_mj_lost(x, "limits [%.4g, %.4g] of joint %s, %s: it moves freely", m->jnt_range[2 * j],
                  m->jnt_range[2 * j + 1], name, whose);
   if (perp_mj_disabled(x, mjDSBL_PASSIVE)) return;
   if (m->jnt_stiffness[j] != 0)
@@ -135,7 +136,8 @@ static const char *actuator_unfit(const perp_mj *x, int u)
     return trn >= 0 && trn < 6 ? transmissions[trn] : "no joint";
   const int j = m->actuator_trnid[2 * u];
   if (m->jnt_type[j] == mjJNT_FREE) return "a free body";
-  if (x->axis[j].joint == NULL) return "an angle of a ball joint";
+  if (x->axis[j].joint == NULL)
+    return m->jnt_type[j] == mjJNT_SLIDE ? "a motion in a plane" : "an angle of a ball joint";
   if (m->actuator_dyntype[u] != mjDYN_NONE) return "a joint, with an activation of its own";
   if (m->actuator_gaintype[u] != mjGAIN_FIXED ||
       (m->actuator_biastype[u] != mjBIAS_NONE && m->actuator_biastype[u] != mjBIAS_AFFINE))

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-const char *const perp_scene_joint_kinds[] = { "ball",     "hinge", "universal", "slider", "fixed",
-                                               "distance", "line",  "wheel",     "curve",  NULL };
+const char *const perp_scene_joint_kinds[] = { "ball",  "hinge",    "universal",   "slider",
+                                               "fixed", "distance", "line",        "wheel",
+                                               "curve", "planar",   "cylindrical", NULL };
 const char *const perp_scene_starts[] = { "holds", "zero", "violates", NULL };
 const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", "cycloid",
                                                "polynomial", "spline", NULL };

@@ -34,7 +34,8 @@ bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
 {
   const bool slides = kind == PERP_JOINT_SLIDER || kind == PERP_JOINT_LINE;
   const bool euler = kind == PERP_JOINT_BALL && dim == 3;
-  const bool turns = kind == PERP_JOINT_HINGE || kind == PERP_JOINT_BALL;
+  const bool turns = kind == PERP_JOINT_HINGE || kind == PERP_JOINT_BALL ||
+                     kind == PERP_JOINT_PLANAR || kind == PERP_JOINT_CYLINDRICAL;
   switch (axis) {
   case PERP_DRIVE_A:
     return slides || turns || drives_crossed(kind);
@@ -43,7 +44,7 @@ bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
   case PERP_DRIVE_NODE:
     return euler;
   case PERP_DRIVE_ALONG:
-    return slides || kind == PERP_JOINT_WHEEL;
+    return slides || kind == PERP_JOINT_WHEEL || kind == PERP_JOINT_CYLINDRICAL;
   }
   return false;
 }
@@ -176,8 +177,8 @@ void perp_drive_compile(const perp_model *m, const perp_eval *e, int index, perp
   };
   k->euler = j->kind == PERP_JOINT_BALL && d == 3;
   k->slides = def->axis == PERP_DRIVE_ALONG ||
-              (def->axis == PERP_DRIVE_A && perp_drive_serves(j->kind, d, PERP_DRIVE_ALONG) &&
-               !drives_crossed(j->kind));
+              (def->axis == PERP_DRIVE_A &&
+               (j->kind == PERP_JOINT_SLIDER || j->kind == PERP_JOINT_LINE));
   memcpy(k->sa, j->anchor_a, sizeof k->sa);
   memcpy(k->sb, j->anchor_b, sizeof k->sb);
   if (d == 3 || k->slides) {

@@ -274,6 +274,7 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
   PERP_TRY(check_particle_joint(ctx, model, def, who));
   bool two = def->kind == PERP_JOINT_UNIVERSAL || def->kind == PERP_JOINT_WHEEL ||
+             def->kind == PERP_JOINT_PLANAR || def->kind == PERP_JOINT_CYLINDRICAL ||
              (def->kind == PERP_JOINT_HINGE && model->dim == 3);
   if (two || def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE) {
     if (!all_finite(3, def->axis_a) || model_zero(model->dim, def->axis_a))

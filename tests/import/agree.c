@@ -288,7 +288,20 @@ static void test_dynamics(const char *file, const char *options)
  * *sign: the second of three hinges may turn against perp's node, axis_a x axis_b. */
 static int joint_of(const pair *x, const perp_drive_def *def, double *sign)
 {
-  const char *name = perp_model_joint(x->p, def->joint)->name, *part = name, *plus;
+  const perp_joint_def *of = perp_model_joint(x->p, def->joint);
+  const char *name = of->name, *part = name, *plus;
+  const bool slides = of->kind == PERP_JOINT_PLANAR || of->kind == PERP_JOINT_CYLINDRICAL;
+  if (slides) { /* the one of that kind, and which way it goes */
+    const int wanted = def->axis == PERP_DRIVE_ALONG ? mjJNT_SLIDE : mjJNT_HINGE,
+              b = mj_name2id(x->m, mjOBJ_BODY, perp_model_body(x->p, of->b)->name);
+    int found = -1, hinge = -1;
+    for (int j = x->m->body_jntadr[b]; j < x->m->body_jntadr[b] + x->m->body_jntnum[b]; j++) {
+      if (x->m->jnt_type[j] == wanted) found = j;
+      if (x->m->jnt_type[j] == mjJNT_HINGE) hinge = j;
+    }
+    *sign = mju_dot3(x->m->jnt_axis + 3 * found, x->m->jnt_axis + 3 * hinge) < 0 ? -1 : 1;
+    return found;
+  }
   for (int k = def->axis == PERP_DRIVE_A      ? 0
                : def->axis == PERP_DRIVE_NODE ? 1
                                               : 2;
@@ -492,8 +505,9 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   perp_scene_files_register(&ctx);
-  static const char *const files[] = { "arm.xml",   "humanoid.xml", "quadruped.xml", "fourbar.xml",
-                                       "welds.xml", "free.xml",     "gantry.urdf",   "legs.urdf" };
+  static const char *const files[] = { "arm.xml",     "humanoid.xml", "quadruped.xml",
+                                       "fourbar.xml", "welds.xml",    "free.xml",
+                                       "gantry.urdf", "legs.urdf",    "planar.xml" };
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) test_dynamics(files[i], "");
   static const double ctrl[] = { -0.4, 0.7, 0.2 };
   test_drives("arm.xml", ":push=-0.4,hold=0.7,spin=0.2", ctrl);
@@ -501,6 +515,8 @@ int main(void)
   test_drives("humanoid.xml", ":knee_r=0.5,knee_l=-0.5,hip_r=0.3,elbow_r=0.4", humanoid);
   test_drives("quadruped.xml", "", NULL);
   test_drives("legs.urdf", "", NULL);
+  static const double planar[] = { 0.3, -0.6 };
+  test_drives("planar.xml", ":hip=0.3,screw=-0.6", planar);
   test_loops("fourbar.xml", 1);
   test_loops("welds.xml", 3);
   return tap_done();

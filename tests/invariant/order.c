@@ -197,6 +197,8 @@ static const joint_case kinds[] = {
   { "distance", PERP_JOINT_DISTANCE, { 0 }, true, true },
   { "line", PERP_JOINT_LINE, { 0 }, true, true },
   { "wheel", PERP_JOINT_WHEEL, { 0 }, false, true },
+  { "planar", PERP_JOINT_PLANAR, { 0 }, false, true },
+  { "cylindrical", PERP_JOINT_CYLINDRICAL, { 0 }, false, true },
   { "straight curve", PERP_JOINT_CURVE, { PERP_CURVE_LINE }, true, true },
   { "circle", PERP_JOINT_CURVE, { PERP_CURVE_CIRCLE, .radius = 0.8 }, true, true },
   { "helix", PERP_JOINT_CURVE, { PERP_CURVE_HELIX, .radius = 0.7, .pitch = 1.5 }, false, true },
@@ -275,7 +277,8 @@ static things chain_of(int d, const joint_case *c)
       j.length = 0.7;
       for (int i = 0; i < d; i++) foot[i] = 0.7 * e[1][i];
     }
-    if (j.kind == PERP_JOINT_SLIDER || j.kind == PERP_JOINT_LINE || j.kind == PERP_JOINT_WHEEL)
+    if (j.kind == PERP_JOINT_SLIDER || j.kind == PERP_JOINT_LINE || j.kind == PERP_JOINT_WHEEL ||
+        j.kind == PERP_JOINT_CYLINDRICAL)
       for (int i = 0; i < d; i++) foot[i] = 0.3 * e[0][i];
     double rb[3] = { 0 };
     for (int i = 0; i < d; i++) foot[i] += j.anchor_a[i];

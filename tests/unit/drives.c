@@ -328,6 +328,9 @@ int main(void)
     { PERP_JOINT_WHEEL, PERP_DRIVE_B, TURN_B, true, true, true },
     { PERP_JOINT_WHEEL, PERP_DRIVE_ALONG, MOVE, true, true, true },
     { PERP_JOINT_LINE, PERP_DRIVE_ALONG, MOVE, true, true, true },
+    { PERP_JOINT_PLANAR, PERP_DRIVE_A, TURN_A, true, false, false },
+    { PERP_JOINT_CYLINDRICAL, PERP_DRIVE_A, TURN_A, true, false, true },
+    { PERP_JOINT_CYLINDRICAL, PERP_DRIVE_ALONG, MOVE, true, false, true },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (int on_world = 0; on_world < 2; on_world++) {
@@ -338,7 +341,8 @@ int main(void)
       /* body b is turned about axis_a at the start; axis_b is axis_a, or across it, as seen from b */
       const double start[3] = { 1, 2, -0.5 }, across[3] = { 2, -1, 0 };
       rotation(start, 0.6, m.rel);
-      if (cases[i].kind == PERP_JOINT_HINGE || cases[i].kind == PERP_JOINT_SLIDER)
+      if (cases[i].kind == PERP_JOINT_HINGE || cases[i].kind == PERP_JOINT_SLIDER ||
+          cases[i].kind == PERP_JOINT_PLANAR || cases[i].kind == PERP_JOINT_CYLINDRICAL)
         memcpy(m.def.axis_b, start, sizeof start);
       else
         memcpy(m.def.axis_b, across, sizeof across);
