@@ -40,6 +40,8 @@ void perp_mj_refuse(perp_mj *x, const char *hint, const char *fmt, ...)
 const char *perp_mj_name(perp_mj *x, mjtObj type, const char *kind, int id);
 /* The same or, where that is taken or is no name in a scene, one like it. */
 const char *perp_mj_fresh(perp_mj *x, perp_names *names, const char *name);
+/* A number with all its digits. */
+void perp_mj_digits(perp_mj *x, double v);
 /* ", KEY: [...]" and ", KEY: x" with all digits. */
 void perp_mj_vector(perp_mj *x, const char *key, int n, const double *v);
 void perp_mj_number(perp_mj *x, const char *key, double v);

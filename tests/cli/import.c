@@ -5,8 +5,8 @@
 /* The robots of tests/import/models, here. */
 static void copy_models(void)
 {
-  static const char *const files[] = { "arm.xml",  "humanoid.xml", "fourbar.xml",
-                                       "free.xml", "gantry.urdf",  "quadruped.xml" };
+  static const char *const files[] = { "arm.xml",     "humanoid.xml",  "fourbar.xml", "free.xml",
+                                       "gantry.urdf", "quadruped.xml", "planar.xml" };
   const char *source = getenv("PERP_SOURCE");
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     char *path = perp_xprintf("%s/tests/import/models/%s", source != NULL ? source : ".", files[i]);
@@ -54,6 +54,9 @@ static void test_lost(void)
   ok(strstr(err, "lost: largest effort 200, largest velocity 2 of joint x") != NULL,
      "so are efforts and velocities");
   ok(strstr(err, "note: link frame hangs on no joint") != NULL, "the root is the world");
+  got = run("import planar.xml -o planar.yaml");
+  ok(got == 0 && strstr(err, "lost: damping 0.4 of joint puck_z, a motion in a plane") != NULL,
+     "slides in a plane have no drives");
   got = run("import fourbar.xml -o fourbar.yaml");
   ok(got == 0 && strstr(err, "lost: equality joint 1 (second, crank)") != NULL,
      "joints that follow each other are lost, and said");
