@@ -287,6 +287,7 @@ static void print_pilot(perp_ctx *ctx, const perp_study *study, const perp_plan 
 static bool check_is_scene(const char *name)
 {
   if (!perp_scene_file_named(name)) return false;
+  if (perp_scene_file_robot(name)) return true;
   if (strstr(name, ".yaml:") != NULL || strstr(name, ".yml:") != NULL) return true;
   char *text = perp_exists(name) ? perp_read_file(name, NULL) : NULL;
   const bool scene = text != NULL && perp_scene_file_is(text);
@@ -322,7 +323,7 @@ static int cmd_check(perp_ctx *ctx, const perp_args *args)
 
 const perp_command perp_check_command = {
   .cli.name = "check",
-  .cli.usage = "STUDY | SCENE.yaml[:options] [options]",
+  .cli.usage = "STUDY | SCENE.yaml[:options] | ROBOT.xml [options]",
   .cli.summary =
       "Reads a scene file, or a study and says what is wrong with it, or how many cells it has: "
       "which combinations "

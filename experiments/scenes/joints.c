@@ -5,14 +5,15 @@
 #include <math.h>
 #include <string.h>
 
-const char *const perp_scene_joint_kinds[] = { "ball",     "hinge", "universal", "slider", "fixed",
-                                               "distance", "line",  "wheel",     "curve",  NULL };
+const char *const perp_scene_joint_kinds[] = { "ball",  "hinge",    "universal",   "slider",
+                                               "fixed", "distance", "line",        "wheel",
+                                               "curve", "planar",   "cylindrical", NULL };
 const char *const perp_scene_starts[] = { "holds", "zero", "violates", NULL };
 const char *const perp_scene_curve_kinds[] = { "line",       "circle", "helix", "cycloid",
                                                "polynomial", "spline", NULL };
 const char *const perp_scene_force_kinds[] = { "point", "torque", "spring", "drag", "pairs", NULL };
 const char *const perp_scene_laws[] = { "gravity", "lennard-jones", "repulsion", NULL };
-const char *const perp_scene_drive_axes[] = { "a", "b", "along", NULL };
+const char *const perp_scene_drive_axes[] = { "a", "b", "along", "node", NULL };
 
 /* ---- joints ------------------------------------------------------------------------------------- */
 

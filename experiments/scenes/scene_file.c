@@ -2,6 +2,8 @@
 /* The scene files that the program has read, as scenes. */
 #include "experiments/scenes/scene_file.h"
 
+#include "experiments/base/messages.h"
+#include "experiments/import/import.h"
 #include "experiments/scenes/build.h"
 
 #include <stdlib.h>
@@ -22,7 +24,7 @@ static char *beside;               /* folder of the study, NULL: none */
 static bool scene_file_ends(const char *s, size_t n)
 {
   return (n > 5 && strncmp(s + n - 5, ".yaml", 5) == 0) ||
-         (n > 4 && strncmp(s + n - 4, ".yml", 4) == 0);
+         (n > 4 && strncmp(s + n - 4, ".yml", 4) == 0) || perp_import_ends(s, n);
 }
 
 /* Length of the name of a file that a text begins with, behind which options may stand; 0: none. */
@@ -38,6 +40,11 @@ static size_t scene_file_length(const char *text)
 bool perp_scene_file_named(const char *text)
 {
   return scene_file_length(text) > 0;
+}
+
+bool perp_scene_file_robot(const char *text)
+{
+  return perp_import_ends(text, scene_file_length(text));
 }
 
 bool perp_scene_file_is(const char *text)
@@ -143,6 +150,37 @@ static void scene_file_describe(perp_scene_file *f, const char *name)
   };
 }
 
+/* Lines of what a robot has lost, for people. */
+static void scene_file_say(const char *name, const char *lines)
+{
+  for (const char *s = lines; *s != '\0'; s += *s == '\n') {
+    const int n = (int)strcspn(s, "\n");
+    perp_say("%s: %.*s", name, n, s);
+    s += n;
+  }
+}
+
+/* A robot (MJCF, URDF) becomes the text of a scene first, and says what it has lost. */
+static bool scene_file_robot(perp_ctx *ctx, const char *path, perp_diag *diag, const perp_node *at,
+                             perp_scene_file *file)
+{
+  perp_import robot;
+  if (!perp_import_read(diag, at, path, NULL, &robot)) return false;
+  const bool good = perp_scene_file_read(ctx, diag, path, robot.scene, robot.size, file);
+  if (good) {
+    file->part = NULL;
+    file->n_parts = 0;
+    for (int i = 0; i < robot.n_files; i++) {
+      file->part = perp_pool_grown(&file->pool, file->part, file->n_parts, sizeof *file->part);
+      file->part[file->n_parts++] = perp_pool_strdup(&file->pool, robot.file[i]);
+    }
+    file->path = file->part[0];
+    scene_file_say(path, robot.said);
+  }
+  perp_import_free(&robot);
+  return good;
+}
+
 /* The file of that name, read when it has not been; NULL after an error. */
 static const perp_scene_file *scene_file_get(perp_ctx *ctx, const char *name, perp_diag *diag,
                                              const perp_node *at)
@@ -156,7 +194,9 @@ static const perp_scene_file *scene_file_get(perp_ctx *ctx, const char *name, pe
   struct known *k = perp_xalloc(1, sizeof *k);
   if (!perp_exists(path)) {
     perp_diag_error(diag, at, 0, NULL, "there is no scene file %s", name);
-  } else if (perp_scene_file_read(ctx, diag, path, NULL, 0, &k->file)) {
+  } else if (perp_import_ends(path, strlen(path))
+                 ? scene_file_robot(ctx, path, diag, at, &k->file)
+                 : perp_scene_file_read(ctx, diag, path, NULL, 0, &k->file)) {
     scene_file_describe(&k->file, name);
     k->path = path;
     k->next = known;

@@ -13,6 +13,8 @@ void perp_scene_files_register(perp_ctx *ctx);
 void perp_scene_files_beside(const char *file);
 /* Does a text, a scene with options, name a file? */
 bool perp_scene_file_named(const char *text);
+/* Is that file a robot (MJCF, URDF), which is imported? */
+bool perp_scene_file_robot(const char *text);
 /* Is a file with this content a scene (its schema says so)? */
 bool perp_scene_file_is(const char *text);
 

@@ -97,7 +97,8 @@ static void joint_error(const perp_model *model, const double *q, int joint, flo
   }
   length = sqrt(length);
   const bool slides = d->kind == PERP_JOINT_SLIDER || d->kind == PERP_JOINT_LINE ||
-                      d->kind == PERP_JOINT_WHEEL || d->kind == PERP_JOINT_CURVE;
+                      d->kind == PERP_JOINT_WHEEL || d->kind == PERP_JOINT_CURVE ||
+                      d->kind == PERP_JOINT_PLANAR || d->kind == PERP_JOINT_CYLINDRICAL;
   double part = slides                           ? 0 /* moves apart by right */
                 : d->kind != PERP_JOINT_DISTANCE ? 1
                 : length > 0                     ? 1 - d->length / length

@@ -10,6 +10,12 @@
  * that coincide at the start: with two axes, n_a and n_b, each is the reference of the other one.
  * xdot is exact where the joint holds. x is counted from its initial value, which is `zero`.
  *
+ * Angles of a ball joint, with the axes a of a and b of b, c = a . b and the node n = a x b / |a x b|:
+ *
+ *      xdot = g . (w_b - w_a),   g = (a - c b) / (1 - c^2),   n,   (b - c a) / (1 - c^2)
+ *
+ * for the turns about a, n and b: of w_b - w_a = xdot_1 a + xdot_2 n + xdot_3 b, each g takes its part.
+ *
  * Rows: Vondrak 2005, eq. 7.5 and 7.6 (turning, sliding). Dry friction is a motor of velocity 0 and
  * bounded force: STAR 2012, eq. 26. */
 #include "models/multibody/model_private.h"
@@ -27,14 +33,18 @@ static bool drives_crossed(perp_joint_kind kind)
 bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
 {
   const bool slides = kind == PERP_JOINT_SLIDER || kind == PERP_JOINT_LINE;
-  const bool turns = kind == PERP_JOINT_HINGE || (kind == PERP_JOINT_BALL && dim == 2);
+  const bool euler = kind == PERP_JOINT_BALL && dim == 3;
+  const bool turns = kind == PERP_JOINT_HINGE || kind == PERP_JOINT_BALL ||
+                     kind == PERP_JOINT_PLANAR || kind == PERP_JOINT_CYLINDRICAL;
   switch (axis) {
   case PERP_DRIVE_A:
     return slides || turns || drives_crossed(kind);
   case PERP_DRIVE_B:
-    return drives_crossed(kind);
+    return drives_crossed(kind) || euler;
+  case PERP_DRIVE_NODE:
+    return euler;
   case PERP_DRIVE_ALONG:
-    return slides || kind == PERP_JOINT_WHEEL;
+    return slides || kind == PERP_JOINT_WHEEL || kind == PERP_JOINT_CYLINDRICAL;
   }
   return false;
 }
@@ -45,6 +55,63 @@ static void drives_direction(int d, const perp_eval *e, const perp_drive *k, dou
   perp_turn(d, e->pose[k->in_b ? k->b : k->a].R, k->axis, n);
 }
 
+/* The axes a and b of a ball joint in the world and u = a x b; |u|^2, away from 0 where it vanishes. */
+static double drives_ends(const perp_eval *e, const perp_drive *k, double a[3], double b[3],
+                          double u[3])
+{
+  perp_turn(3, e->pose[k->a].R, k->end_a, a);
+  perp_turn(3, e->pose[k->b].R, k->end_b, b);
+  perp_cross(a, b, u);
+  return fmax(perp_dot(3, u, u), 1e-24);
+}
+
+/* The angle of a ball joint, not yet counted from `zero`. */
+static double drives_euler(const perp_eval *e, const perp_drive *k)
+{
+  double a[3], b[3], u[3], r[3], c[3];
+  const double size = sqrt(drives_ends(e, k, a, b, u));
+  switch (k->axis_of) {
+  case PERP_DRIVE_A: /* from r_a to the node */
+    perp_turn(3, e->pose[k->a].R, k->ref_a, r);
+    perp_cross(r, u, c);
+    return atan2(perp_dot(3, a, c), perp_dot(3, r, u));
+  case PERP_DRIVE_B: /* from the node to r_b */
+    perp_turn(3, e->pose[k->b].R, k->ref_b, r);
+    perp_cross(u, r, c);
+    return atan2(perp_dot(3, b, c), perp_dot(3, u, r));
+  default:
+    return atan2(size, perp_dot(3, a, b));
+  }
+}
+
+/* Its direction g, and with angular velocities gdot. */
+static void drives_euler_direction(const perp_eval *e, const perp_drive *k, const double *wa,
+                                   const double *wb, double g[3], double gdot[3])
+{
+  double a[3], b[3], u[3], adot[3] = { 0 }, bdot[3] = { 0 };
+  const double u2 = drives_ends(e, k, a, b, u), c = perp_dot(3, a, b);
+  if (wa != NULL) {
+    perp_cross(wa, a, adot);
+    perp_cross(wb, b, bdot);
+  }
+  if (k->axis_of == PERP_DRIVE_NODE) {
+    double p[3], q[3];
+    for (int i = 0; i < 3; i++) g[i] = u[i] / sqrt(u2);
+    perp_cross(adot, b, p);
+    perp_cross(a, bdot, q);
+    for (int i = 0; i < 3; i++) p[i] += q[i];
+    for (int i = 0; i < 3; i++) gdot[i] = (p[i] - g[i] * perp_dot(3, g, p)) / sqrt(u2);
+    return;
+  }
+  const bool first = k->axis_of == PERP_DRIVE_A;
+  const double *s = first ? a : b, *t = first ? b : a, *sdot = first ? adot : bdot,
+               *tdot = first ? bdot : adot, cdot = perp_dot(3, adot, b) + perp_dot(3, a, bdot);
+  for (int i = 0; i < 3; i++) {
+    g[i] = (s[i] - c * t[i]) / u2;
+    gdot[i] = (sdot[i] - cdot * t[i] - c * tdot[i] + 2 * c * cdot * g[i]) / u2;
+  }
+}
+
 /* value that is not yet counted from `zero` */
 static double drives_raw(const perp_model *m, const perp_eval *e, const perp_drive *k)
 {
@@ -52,6 +119,7 @@ static double drives_raw(const perp_model *m, const perp_eval *e, const perp_dri
   const int d = m->dim;
   double ra[3], rb[3], n[3] = { 0 }, c[3] = { 0 };
   if (k->slides) return perp_joint_along(d, A, B, k->sa, k->sb, k->axis, 1, NULL, NULL);
+  if (k->euler) return drives_euler(e, k);
   perp_turn(d, A->R, k->ref_a, ra);
   perp_turn(d, B->R, k->ref_b, rb);
   if (d == 2) return atan2(ra[0] * rb[1] - ra[1] * rb[0], perp_dot(2, ra, rb));
@@ -64,6 +132,19 @@ static void drives_normalize(int d, double *u)
 {
   const double length = sqrt(perp_dot(d, u, u));
   for (int i = 0; i < d; i++) u[i] /= length;
+}
+
+/* Of an angle of a ball joint: r_a and r_b along the node at the start. */
+static void drives_refer_euler(const perp_eval *e, const perp_joint_def *j, perp_drive *k)
+{
+  double a[3], b[3], u[3];
+  memcpy(k->end_a, j->axis_a, sizeof k->end_a);
+  memcpy(k->end_b, j->axis_b, sizeof k->end_b);
+  drives_normalize(3, k->end_a);
+  drives_normalize(3, k->end_b);
+  drives_ends(e, k, a, b, u);
+  perp_turn_back(3, e->pose[k->a].R, u, k->ref_a);
+  perp_turn_back(3, e->pose[k->b].R, u, k->ref_b);
 }
 
 /* r_a and r_b: the other axis, or the direction across the axis that is closest to a coordinate
@@ -91,17 +172,23 @@ void perp_drive_compile(const perp_model *m, const perp_eval *e, int index, perp
   const perp_drive_def *def = &m->drive_def[index];
   const perp_joint_def *j = &m->joint_def[def->joint];
   const int d = m->dim;
-  *k = (perp_drive){ .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B };
+  *k = (perp_drive){
+    .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B, .axis_of = def->axis
+  };
+  k->euler = j->kind == PERP_JOINT_BALL && d == 3;
   k->slides = def->axis == PERP_DRIVE_ALONG ||
-              (def->axis == PERP_DRIVE_A && perp_drive_serves(j->kind, d, PERP_DRIVE_ALONG) &&
-               !drives_crossed(j->kind));
+              (def->axis == PERP_DRIVE_A &&
+               (j->kind == PERP_JOINT_SLIDER || j->kind == PERP_JOINT_LINE));
   memcpy(k->sa, j->anchor_a, sizeof k->sa);
   memcpy(k->sb, j->anchor_b, sizeof k->sb);
   if (d == 3 || k->slides) {
     memcpy(k->axis, k->in_b ? j->axis_b : j->axis_a, (size_t)d * sizeof *k->axis);
     drives_normalize(d, k->axis);
   }
-  if (!k->slides) drives_refer(m, e, j, k);
+  if (k->euler)
+    drives_refer_euler(e, j, k);
+  else if (!k->slides)
+    drives_refer(m, e, j, k);
   k->offset = def->zero - drives_raw(m, e, k);
 }
 
@@ -118,7 +205,11 @@ double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double
     Ja[2] = -1;
     Jb[2] = 1;
   } else {
-    drives_direction(d, e, k, n);
+    double still[3];
+    if (k->euler)
+      drives_euler_direction(e, k, NULL, NULL, n, still);
+    else
+      drives_direction(d, e, k, n);
     perp_turn_back(3, A->R, n, Ja + 3);
     perp_turn_back(3, B->R, n, Jb + 3);
     for (int i = 3; i < 6; i++) Ja[i] = -Ja[i];
@@ -136,10 +227,14 @@ double perp_drive_bias(const perp_model *m, const perp_eval *e, int index, const
   double n[3], ndot[3], wa[3], wb[3];
   if (k->slides) return perp_joint_along_bias(d, A, B, k->sa, k->sb, k->axis, va, vb);
   if (d == 2) return 0;
-  drives_direction(d, e, k, n);
   perp_turn(3, A->R, va + 3, wa);
   perp_turn(3, B->R, vb + 3, wb);
-  perp_cross(k->in_b ? wb : wa, n, ndot);
+  if (k->euler)
+    drives_euler_direction(e, k, wa, wb, n, ndot);
+  else {
+    drives_direction(d, e, k, n);
+    perp_cross(k->in_b ? wb : wa, n, ndot);
+  }
   return perp_dot(3, ndot, wb) - perp_dot(3, ndot, wa);
 }
 

@@ -45,6 +45,8 @@ static const joint_type types[] = {
   [PERP_JOINT_LINE] = { "line", true, false, false, { 1, 2 } },
   [PERP_JOINT_WHEEL] = { "wheel", false, false, false, { 0, 3 } },
   [PERP_JOINT_CURVE] = { "curve", true, false, false, { 1, 2 } },
+  [PERP_JOINT_PLANAR] = { "planar", false, false, false, { 0, 3 } },
+  [PERP_JOINT_CYLINDRICAL] = { "cylindrical", false, false, false, { 0, 4 } },
 };
 
 static const joint_type *type_of(perp_joint_kind kind)
@@ -97,6 +99,19 @@ static perp_row *add_row(perp_joint *j, perp_joint_row_kind kind)
   return row;
 }
 
+/* Rows of axis_b parallel to axis_a. */
+static void joints_parallel(const perp_joint_def *def, perp_joint *j)
+{
+  double axis[3], n1[3], n2[3];
+  joints_normalized(3, def->axis_a, axis);
+  joints_perpendicular(3, axis, n1, n2);
+  for (int i = 0; i < 2; i++) {
+    perp_row *row = add_row(j, PERP_ROW_DOT);
+    memcpy(row->ua, i == 0 ? n1 : n2, sizeof n1);
+    joints_normalized(3, def->axis_b, row->ub);
+  }
+}
+
 void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, const double *qb,
                         perp_row *rows, perp_joint *j)
 {
@@ -124,14 +139,11 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   double axis[3], n1[3], n2[3];
   switch (def->kind) {
   case PERP_JOINT_HINGE:
-    if (dim == 2) break;
-    joints_normalized(dim, def->axis_a, axis);
-    joints_perpendicular(dim, axis, n1, n2);
-    for (int i = 0; i < 2; i++) {
-      perp_row *row = add_row(j, PERP_ROW_DOT);
-      memcpy(row->ua, i == 0 ? n1 : n2, sizeof n1);
-      joints_normalized(dim, def->axis_b, row->ub);
-    }
+    if (dim == 3) joints_parallel(def, j);
+    break;
+  case PERP_JOINT_PLANAR:
+    joints_parallel(def, j);
+    joints_normalized(dim, def->axis_a, add_row(j, PERP_ROW_ALONG)->ua);
     break;
   case PERP_JOINT_UNIVERSAL: {
     perp_row *row = add_row(j, PERP_ROW_DOT);
@@ -142,10 +154,12 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
   case PERP_JOINT_SLIDER:
   case PERP_JOINT_LINE:
   case PERP_JOINT_WHEEL:
+  case PERP_JOINT_CYLINDRICAL:
     joints_normalized(dim, def->axis_a, axis);
     joints_perpendicular(dim, axis, n1, n2);
     for (int i = 0; i < dim - 1; i++)
       memcpy(add_row(j, PERP_ROW_ALONG)->ua, i == 0 ? n1 : n2, (size_t)dim * sizeof(double));
+    if (def->kind == PERP_JOINT_CYLINDRICAL) joints_parallel(def, j);
     if (def->kind == PERP_JOINT_WHEEL) {
       perp_row *row = add_row(j, PERP_ROW_DOT);
       memcpy(row->ua, axis, sizeof axis);

@@ -274,6 +274,7 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
   PERP_TRY(check_particle_joint(ctx, model, def, who));
   bool two = def->kind == PERP_JOINT_UNIVERSAL || def->kind == PERP_JOINT_WHEEL ||
+             def->kind == PERP_JOINT_PLANAR || def->kind == PERP_JOINT_CYLINDRICAL ||
              (def->kind == PERP_JOINT_HINGE && model->dim == 3);
   if (two || def->kind == PERP_JOINT_SLIDER || def->kind == PERP_JOINT_LINE) {
     if (!all_finite(3, def->axis_a) || model_zero(model->dim, def->axis_a))
@@ -351,6 +352,28 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
                     &copy, NULL, NULL);
 }
 
+/* A ball joint in space has angles where its axes are not parallel. */
+static perp_status check_angles(perp_ctx *ctx, const perp_model *model, const perp_joint_def *j,
+                                const char *who)
+{
+  static const double still[4] = { 1 };
+  double Ra[9], Rb[9], a[3], b[3], u[3];
+  if (j->kind != PERP_JOINT_BALL || model->dim == 2) return PERP_OK;
+  if (!all_finite(3, j->axis_a) || !all_finite(3, j->axis_b) || model_zero(3, j->axis_a) ||
+      model_zero(3, j->axis_b))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: a ball joint has angles where it is given axis_a and axis_b", who);
+  perp_quat_matrix(j->a < 0 ? still : model->body_def[j->a].quat, Ra);
+  perp_quat_matrix(j->b < 0 ? still : model->body_def[j->b].quat, Rb);
+  perp_turn(3, Ra, j->axis_a, a);
+  perp_turn(3, Rb, j->axis_b, b);
+  perp_cross(a, b, u);
+  if (perp_dot(3, u, u) > 1e-12 * perp_dot(3, a, a) * perp_dot(3, b, b)) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG,
+                   "%s: axis_a and axis_b of its ball joint are parallel: its angles are undefined",
+                   who);
+}
+
 perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
                                  int *index)
 {
@@ -367,7 +390,9 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
                      def->joint, perp_joint_kind_name(kind),
                      def->axis == PERP_DRIVE_B       ? "about axis_b"
                      : def->axis == PERP_DRIVE_ALONG ? "along axis_a"
+                     : def->axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
                                                      : "about or along axis_a");
+  PERP_TRY(check_angles(ctx, model, &model->joint_def[def->joint], who));
   if (!(def->lower <= def->upper) || def->lower == HUGE_VAL || def->upper == -HUGE_VAL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the limits contradict each other: [%g, %g]", who,
                      def->lower, def->upper);

@@ -78,8 +78,9 @@ typedef struct perp_body_def {
  *      p_b - p_a               ball, hinge, universal, fixed; lambda is the force on body b
  *      e_i . g_i+1             slider, fixed: e_i of a, g_i of b equal to e_i in the initial state,
  *                              so that the relative orientation stays as it is there
- *      t_k . axis_b            hinge
- *      t_k . (p_b - p_a)       slider, line, wheel
+ *      t_k . (p_b - p_a)       slider, line, wheel, cylindrical
+ *      t_k . axis_b            hinge, planar, cylindrical
+ *      axis_a . (p_b - p_a)    planar
  *      axis_a . axis_b         universal, wheel
  *      |p_b - p_a| - length    distance
  *      n_k . (p_b - c)         curve: c the point of the curve next to p_b, n_k perpendicular to it
@@ -94,7 +95,9 @@ typedef enum perp_joint_kind {
   PERP_JOINT_LINE,      /* p_b on the line through p_a along axis_a: 2 rows (1 in the plane) */
   PERP_JOINT_WHEEL, /* car wheel: p_b on the steering axis axis_a, along which it is sprung, and the axle
                      * axis_b perpendicular to it: 3 rows; space only */
-  PERP_JOINT_CURVE /* p_b on a curve fixed in a: 2 rows (1 in the plane) */
+  PERP_JOINT_CURVE, /* p_b on a curve fixed in a: 2 rows (1 in the plane) */
+  PERP_JOINT_PLANAR, /* p_b in the plane through p_a across axis_a, axis_a parallel to axis_b: 3 rows; space only */
+  PERP_JOINT_CYLINDRICAL /* p_b on the line through p_a along axis_a, axis_a parallel to axis_b: 4 rows; space only */
 } perp_joint_kind;
 
 /* Curves c(s) (van Overveld & Barenbrug 1995, section 2.6) in a frame of body a: origin anchor_a,
@@ -190,12 +193,17 @@ typedef struct perp_force_def {
   double strength, cutoff;
 } perp_force_def;
 
-/* The coordinate of a drive: rad or m of b relative to a. */
+/* The coordinate of a drive: rad or m of b relative to a.
+ *
+ * A ball joint in space that is given axis_a and axis_b has three angles, those of three hinges in one point: b is turned
+ * about axis_a, which is fixed in a, then about the node axis_a x axis_b, then about axis_b, which is fixed in b.  They are
+ * undefined where both axes are parallel, and jump there. */
 typedef enum perp_drive_axis {
-  PERP_DRIVE_A, /* turning about axis_a: hinge, universal, wheel (steering), ball in the plane; slider and line:
-                    * motion along it */
-  PERP_DRIVE_B,    /* turning about axis_b: universal, wheel (spin of the axle) */
-  PERP_DRIVE_ALONG /* motion along axis_a: slider, line, wheel (the strut) */
+  PERP_DRIVE_A, /* turning about axis_a: hinge, universal, wheel (steering), ball, planar, cylindrical; slider
+                    * and line: motion along it */
+  PERP_DRIVE_B,     /* turning about axis_b: universal, wheel (spin of the axle), ball in space */
+  PERP_DRIVE_ALONG, /* motion along axis_a: slider, line, wheel (the strut), cylindrical */
+  PERP_DRIVE_NODE   /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
 } perp_drive_axis;
 
 /* A drive acts along one coordinate x that its joint leaves free; a joint may have several.  x is

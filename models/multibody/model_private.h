@@ -37,8 +37,11 @@ typedef struct perp_joint {
 typedef struct perp_drive {
   int a, b;
   bool slides, in_b;
-  double sa[3], sb[3]; /* anchors, where it slides */
-  double axis[3];      /* in a or in b, unit */
+  perp_drive_axis axis_of;
+  bool euler;                /* an angle of a ball joint in space, between: */
+  double end_a[3], end_b[3]; /* its axes in a and in b, unit */
+  double sa[3], sb[3];       /* anchors, where it slides */
+  double axis[3];            /* in a or in b, unit */
   double ref_a[3],
       ref_b[3];  /* where it turns: directions across the axis that coincide at the start */
   double offset; /* x = raw coordinate + offset */

@@ -4,10 +4,11 @@
  *
  *      ball, hinge, universal, fixed   anchor_b becomes the place of anchor_a (b a particle: the
  *                                      reverse)
- *      hinge                           axis_b becomes the direction of axis_a
+ *      hinge, planar, cylindrical      axis_b becomes the direction of axis_a
  *      universal, wheel                axis_b loses its part along axis_a
- *      slider, line, wheel             anchor_a moves perpendicular to axis_a, onto the line
- *                                      through p_b
+ *      slider, line, wheel,            anchor_a moves perpendicular to axis_a, onto the line
+ *      cylindrical                     through p_b
+ *      planar                          anchor_a moves along axis_a, into the plane of p_b
  *      curve                           anchor_a moves by the gap, and the curve with it
  *      distance                        length becomes the distance
  * The relative orientation of slider and fixed joints is that of the initial state in any case. */
@@ -53,9 +54,15 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
     break;
   case PERP_JOINT_SLIDER:
   case PERP_JOINT_LINE:
-  case PERP_JOINT_WHEEL: {
+  case PERP_JOINT_WHEEL:
+  case PERP_JOINT_CYLINDRICAL:
+  case PERP_JOINT_PLANAR: {
     const double along = perp_dot(d, r, def->axis_a) / perp_dot(d, def->axis_a, def->axis_a);
     for (int i = 0; i < d; i++) gap[i] = r[i] - along * def->axis_a[i];
+    if (def->kind == PERP_JOINT_PLANAR)
+      for (int i = 0; i < d; i++) gap[i] = along * def->axis_a[i];
+    if (def->kind == PERP_JOINT_CYLINDRICAL || def->kind == PERP_JOINT_PLANAR)
+      PERP_TRY(set_axis(ctx, def, &A, &B, false, who));
     if (def->kind == PERP_JOINT_WHEEL) PERP_TRY(set_axis(ctx, def, &A, &B, true, who));
     break;
   }

@@ -36,6 +36,8 @@ static perp_reduced_kind kind_of(perp_joint_kind kind, int dim)
   case PERP_JOINT_LINE: /* refused before */
   case PERP_JOINT_WHEEL:
   case PERP_JOINT_CURVE:
+  case PERP_JOINT_PLANAR:
+  case PERP_JOINT_CYLINDRICAL:
     break;
   }
   return PERP_REDUCED_FIXED;
@@ -171,7 +173,9 @@ static void sorting_place(sorting *s, int body, int parent, int via)
 static bool reduced_tree_carries(const perp_joint_def *def)
 {
   return def->kind != PERP_JOINT_LINE && def->kind != PERP_JOINT_WHEEL &&
-         def->kind != PERP_JOINT_CURVE && !(def->kind == PERP_JOINT_DISTANCE && !(def->length > 0));
+         def->kind != PERP_JOINT_CURVE && def->kind != PERP_JOINT_PLANAR &&
+         def->kind != PERP_JOINT_CYLINDRICAL &&
+         !(def->kind == PERP_JOINT_DISTANCE && !(def->length > 0));
 }
 
 /* What hangs on body b at place `parent`, by joints not used yet. */

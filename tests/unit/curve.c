@@ -257,11 +257,12 @@ static void starts(void)
   static const struct {
     perp_joint_kind kind;
     bool plane;
-  } kinds[] = { { PERP_JOINT_BALL, true },       { PERP_JOINT_HINGE, true },
-                { PERP_JOINT_UNIVERSAL, false }, { PERP_JOINT_SLIDER, true },
-                { PERP_JOINT_FIXED, true },      { PERP_JOINT_DISTANCE, true },
-                { PERP_JOINT_LINE, true },       { PERP_JOINT_WHEEL, false },
-                { PERP_JOINT_CURVE, true } };
+  } kinds[] = { { PERP_JOINT_BALL, true },        { PERP_JOINT_HINGE, true },
+                { PERP_JOINT_UNIVERSAL, false },  { PERP_JOINT_SLIDER, true },
+                { PERP_JOINT_FIXED, true },       { PERP_JOINT_DISTANCE, true },
+                { PERP_JOINT_LINE, true },        { PERP_JOINT_WHEEL, false },
+                { PERP_JOINT_CURVE, true },       { PERP_JOINT_PLANAR, false },
+                { PERP_JOINT_CYLINDRICAL, false } };
   for (int d = 2; d <= 3; d++)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
       for (int start = PERP_START_HOLDS; start <= PERP_START_VIOLATES; start++) {

@@ -46,7 +46,7 @@ static void quaternion(const double R[9], double q[4])
 
 typedef struct motion {
   perp_joint_def def;
-  bool turns[2], moves;
+  bool turns[2], moves, nods; /* nods: MOVE is a turn about axis_a x axis_b, between the others */
   bool on_world;
   double rel[9]; /* axes of b in a at the start */
 } motion;
@@ -63,6 +63,13 @@ static void place(const motion *m, double t, double q[14])
   rotation(m->def.axis_a, m->turns[0] ? coordinate(TURN_A, t, 0) : 0, A);
   rotation(m->def.axis_b, m->turns[1] ? coordinate(TURN_B, t, 0) : 0, B);
   multiply(Ra, A, R);
+  if (m->nods) {
+    double b[3], node[3], N[9];
+    perp_turn(3, m->rel, m->def.axis_b, b);
+    perp_cross(m->def.axis_a, b, node);
+    rotation(node, coordinate(MOVE, t, 0), N);
+    multiply(R, N, R);
+  }
   multiply(R, m->rel, R);
   multiply(R, B, R);
   double pa[3], pb[3], n[3], *qb = m->on_world ? q : q + 7;
@@ -321,6 +328,9 @@ int main(void)
     { PERP_JOINT_WHEEL, PERP_DRIVE_B, TURN_B, true, true, true },
     { PERP_JOINT_WHEEL, PERP_DRIVE_ALONG, MOVE, true, true, true },
     { PERP_JOINT_LINE, PERP_DRIVE_ALONG, MOVE, true, true, true },
+    { PERP_JOINT_PLANAR, PERP_DRIVE_A, TURN_A, true, false, false },
+    { PERP_JOINT_CYLINDRICAL, PERP_DRIVE_A, TURN_A, true, false, true },
+    { PERP_JOINT_CYLINDRICAL, PERP_DRIVE_ALONG, MOVE, true, false, true },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (int on_world = 0; on_world < 2; on_world++) {
@@ -331,21 +341,44 @@ int main(void)
       /* body b is turned about axis_a at the start; axis_b is axis_a, or across it, as seen from b */
       const double start[3] = { 1, 2, -0.5 }, across[3] = { 2, -1, 0 };
       rotation(start, 0.6, m.rel);
-      if (cases[i].kind == PERP_JOINT_HINGE || cases[i].kind == PERP_JOINT_SLIDER)
+      if (cases[i].kind == PERP_JOINT_HINGE || cases[i].kind == PERP_JOINT_SLIDER ||
+          cases[i].kind == PERP_JOINT_PLANAR || cases[i].kind == PERP_JOINT_CYLINDRICAL)
         memcpy(m.def.axis_b, start, sizeof start);
       else
         memcpy(m.def.axis_b, across, sizeof across);
       snprintf(name, sizeof name, "%s, axis %d", perp_joint_kind_name(m.def.kind), cases[i].axis);
       check(&m, cases[i].axis, cases[i].which, name);
     }
+  /* three angles of a ball joint */
+  for (int on_world = 0; on_world < 2; on_world++)
+    for (int i = 0; i < 3; i++) {
+      static const perp_drive_axis axes[] = { PERP_DRIVE_A, PERP_DRIVE_B, PERP_DRIVE_NODE };
+      static const int which[] = { TURN_A, TURN_B, MOVE };
+      const double start[3] = { 1, 2, -0.5 };
+      motion m = { .def = { .kind = PERP_JOINT_BALL,
+                            .anchor_a = { 0.1, 0.2, -0.1 },
+                            .anchor_b = { -0.3, 0.1, 0.2 },
+                            .axis_a = { 1, 0.5, 2 },
+                            .axis_b = { 2, -1, 0 } },
+                   .turns = { true, true },
+                   .nods = true,
+                   .on_world = on_world == 1 };
+      char name[40];
+      rotation(start, 0.6, m.rel);
+      snprintf(name, sizeof name, "ball, axis %d", axes[i]);
+      check(&m, axes[i], which[i], name);
+    }
   /* what a joint does not leave free */
   static const struct {
     perp_joint_kind kind;
     perp_drive_axis axis;
-  } none[] = { { PERP_JOINT_BALL, PERP_DRIVE_A },     { PERP_JOINT_FIXED, PERP_DRIVE_A },
-               { PERP_JOINT_HINGE, PERP_DRIVE_B },    { PERP_JOINT_HINGE, PERP_DRIVE_ALONG },
-               { PERP_JOINT_SLIDER, PERP_DRIVE_B },   { PERP_JOINT_UNIVERSAL, PERP_DRIVE_ALONG },
-               { PERP_JOINT_DISTANCE, PERP_DRIVE_A }, { PERP_JOINT_CURVE, PERP_DRIVE_ALONG } };
+  } none[] = {
+    { PERP_JOINT_BALL, PERP_DRIVE_ALONG },     { PERP_JOINT_FIXED, PERP_DRIVE_A },
+    { PERP_JOINT_HINGE, PERP_DRIVE_B },        { PERP_JOINT_HINGE, PERP_DRIVE_ALONG },
+    { PERP_JOINT_SLIDER, PERP_DRIVE_B },       { PERP_JOINT_UNIVERSAL, PERP_DRIVE_ALONG },
+    { PERP_JOINT_UNIVERSAL, PERP_DRIVE_NODE }, { PERP_JOINT_HINGE, PERP_DRIVE_NODE },
+    { PERP_JOINT_DISTANCE, PERP_DRIVE_A },     { PERP_JOINT_CURVE, PERP_DRIVE_ALONG }
+  };
   for (size_t i = 0; i < sizeof none / sizeof *none; i++)
     ok(!perp_drive_serves(none[i].kind, 3, none[i].axis), "%s: no axis %d",
        perp_joint_kind_name(none[i].kind), none[i].axis);

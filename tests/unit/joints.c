@@ -89,7 +89,8 @@ typedef struct twin {
 /* anchors may move apart along axis_a */
 static bool slides(perp_joint_kind kind)
 {
-  return kind == PERP_JOINT_SLIDER || kind == PERP_JOINT_LINE || kind == PERP_JOINT_WHEEL;
+  return kind == PERP_JOINT_SLIDER || kind == PERP_JOINT_LINE || kind == PERP_JOINT_WHEEL ||
+         kind == PERP_JOINT_CYLINDRICAL;
 }
 
 static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
@@ -100,7 +101,7 @@ static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
   turned(d, A, j->anchor_a, ra);
   turned(d, B, j->anchor_b, rb);
   for (int i = 0; i < d; i++) delta[i] = B->x[i] + rb[i] - A->x[i] - ra[i];
-  if (j->kind != PERP_JOINT_DISTANCE && !slides(j->kind))
+  if (j->kind != PERP_JOINT_DISTANCE && j->kind != PERP_JOINT_PLANAR && !slides(j->kind))
     for (int i = 0; i < d; i++) C[row++] = delta[i];
   if (j->kind == PERP_JOINT_SLIDER || j->kind == PERP_JOINT_FIXED) {
     /* Q = Ra' Rb (Ra0' Rb0)', rows Q(i, i+1) */
@@ -126,6 +127,15 @@ static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
       C[row++] = dot(d, na, nb);
     }
     break;
+  case PERP_JOINT_PLANAR:
+    turned(d, B, unit_b, nb);
+    for (int k = 0; k < 2; k++) {
+      turned(d, A, t->n[k], na);
+      C[row++] = dot(d, na, nb);
+    }
+    turned(d, A, unit, na);
+    C[row++] = dot(d, na, delta);
+    break;
   case PERP_JOINT_UNIVERSAL:
     turned(d, A, unit, na);
     turned(d, B, unit_b, nb);
@@ -134,9 +144,15 @@ static int error_of(const twin *t, const pose *A, const pose *B, cplx *C)
   case PERP_JOINT_SLIDER:
   case PERP_JOINT_LINE:
   case PERP_JOINT_WHEEL:
+  case PERP_JOINT_CYLINDRICAL:
     for (int k = 0; k < d - 1; k++) {
       turned(d, A, t->n[k], na);
       C[row++] = dot(d, na, delta);
+    }
+    for (int k = 0; k < 2 && j->kind == PERP_JOINT_CYLINDRICAL; k++) {
+      turned(d, A, t->n[k], na);
+      turned(d, B, unit_b, nb);
+      C[row++] = dot(d, na, nb);
     }
     if (j->kind != PERP_JOINT_WHEEL) break;
     turned(d, A, unit, na);
@@ -270,8 +286,11 @@ static void probe(const perp_model *model, twin *t)
   double q[14], C[6], back[14];
   bool slider = slides(t->def.kind);
   memset(t->n, 0, sizeof t->n);
-  if (!slider && (t->def.kind != PERP_JOINT_HINGE || d == 2)) return;
-  int rows = slider ? d - 1 : 2, first = m - rows - (t->def.kind == PERP_JOINT_WHEEL);
+  const perp_joint_kind kind = t->def.kind;
+  if (!slider && kind != PERP_JOINT_PLANAR && (kind != PERP_JOINT_HINGE || d == 2)) return;
+  int rows = slider ? d - 1 : 2, first = m - rows -
+                                         (kind == PERP_JOINT_WHEEL || kind == PERP_JOINT_PLANAR) -
+                                         2 * (kind == PERP_JOINT_CYLINDRICAL);
   for (int e = 0; e < d; e++) {
     memcpy(q, perp_model_q0(model), (size_t)nq * sizeof *q);
     pose A = pose_at(model, q, a);
@@ -438,6 +457,10 @@ int main(void)
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
       for (int e = 0; e < 4 && (d == 3 || kinds[k].plane); e++)
         check(d, kinds[k].kind, kinds[k].name, ends[e][0], ends[e][1]);
+  for (int e = 0; e < 4; e++) {
+    check(3, PERP_JOINT_PLANAR, "planar", ends[e][0], ends[e][1]);
+    check(3, PERP_JOINT_CYLINDRICAL, "cylindrical", ends[e][0], ends[e][1]);
+  }
   perp_rng_destroy(rng);
   return tap_done();
 }

@@ -40,10 +40,15 @@ static void definitions(int dim)
     bool takes[2]; /* as a, as b */
     bool space;
   } kinds[] = {
-    { PERP_JOINT_BALL, { true, true }, false },    { PERP_JOINT_DISTANCE, { true, true }, false },
-    { PERP_JOINT_LINE, { false, true }, false },   { PERP_JOINT_SLIDER, { false, false }, false },
-    { PERP_JOINT_FIXED, { false, false }, false }, { PERP_JOINT_UNIVERSAL, { false, false }, true },
+    { PERP_JOINT_BALL, { true, true }, false },
+    { PERP_JOINT_DISTANCE, { true, true }, false },
+    { PERP_JOINT_LINE, { false, true }, false },
+    { PERP_JOINT_SLIDER, { false, false }, false },
+    { PERP_JOINT_FIXED, { false, false }, false },
+    { PERP_JOINT_UNIVERSAL, { false, false }, true },
     { PERP_JOINT_WHEEL, { false, false }, true },
+    { PERP_JOINT_PLANAR, { false, false }, true },
+    { PERP_JOINT_CYLINDRICAL, { false, false }, true },
   };
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
     for (int side = 0; side < 2; side++) {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Robots in MJCF and URDF as scene files: docs/import.md.  libmujoco reads and compiles them; what comes out is the text of
+ * a scene, perp-scene/1, and a list of all physics that it does not have. */
+#ifndef PERP_IMPORT_H
+#define PERP_IMPORT_H
+
+#include "experiments/base/tree.h"
+
+typedef struct perp_import {
+  char *scene; /* perp-scene/1 */
+  size_t size;
+  char *said; /* lines: "lost: WHAT: what it would do", "note: ..." */
+  int lost;   /* lines of those that are lost */
+  int n_files;
+  char **file; /* [n_files] absolute: the file itself, then those that it names and that exist */
+} perp_import;
+
+/* Does a name of n characters end as robots' files do: .xml, .mjcf, .urdf? */
+bool perp_import_ends(const char *name, size_t n);
+
+/* Read a robot.  key: the keyframe that is its initial state (its name or number), NULL: as it is drawn.  at: where the file
+ * is named, NULL: on the command line.  The library works in a process of its own: whatever it does with a bad file, there
+ * is one message with file, line and mend.  false after an error: *out is empty. */
+bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, const char *key,
+                      perp_import *out);
+void perp_import_free(perp_import *import);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bodies and joints.  Bodies that no joint lets move relative to each other are one.  A body of MuJoCo may hang on
+ * several joints: those that together are a joint of perp become that one, where both leave the same motions free:
+ *
+ *      hinge                                      hinge
+ *      slide                                      slider
+ *      ball                                       ball
+ *      three hinges in one point, the second      ball, the hinges its angles
+ *        across both others
+ *      two hinges in one point at a right angle   universal
+ *      two slides and a hinge across both         planar
+ *      a slide and a hinge along one axis         cylindrical
+ *      free; three slides and a ball              none
+ *
+ * Others are refused: a chain of hinges through bodies that hardly weigh anything would be another system. */
+#include "experiments/import/mjcf_private.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- bodies ------------------------------------------------------------------------------------- */
+
+/* I += R diag(a) R' + mass (|s|^2 - s s'), column-major. */
+static void bodies_add_inertia(double I[9], const double R[9], const double a[3], double mass,
+                               const double s[3])
+{
+  const double s2 = s[0] * s[0] + s[1] * s[1] + s[2] * s[2];
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j <= i; j++) {
+      double sum = mass * ((i == j ? s2 : 0) - s[i] * s[j]);
+      for (int k = 0; k < 3; k++) sum += R[3 * i + k] * a[k] * R[3 * j + k];
+      I[i + 3 * j] += sum;
+      if (i != j) I[j + 3 * i] += sum;
+    }
+}
+
+/* Centre of mass and orientation of body b in the frame of its root r; Ri row-major. */
+static void bodies_inertial(const perp_mj *x, int b, int r, double s[3], double Ri[9])
+{
+  const mjModel *m = x->m;
+  if (b == r) { /* to the last digit */
+    memcpy(s, m->body_ipos + 3 * b, 3 * sizeof *s);
+    mju_quat2Mat(Ri, m->body_iquat + 4 * b);
+    return;
+  }
+  double d[3];
+  for (int i = 0; i < 3; i++) d[i] = x->d->xipos[3 * b + i] - x->d->xpos[3 * r + i];
+  mju_rotVecMatT(s, d, x->d->xmat + 9 * r);
+  mju_mulMatTMat(Ri, x->d->xmat + 9 * r, x->d->ximat + 9 * b, 3, 3, 3);
+}
+
+static void bodies_one(perp_mj *x, int r)
+{
+  const mjModel *m = x->m;
+  double mass = 0, *com = x->com + 3 * r, I[9] = { 0 }, s[3], Ri[9], place[3], v[6], w[3];
+  for (int b = r; b < m->nbody; b++)
+    if (x->root[b] == r) {
+      bodies_inertial(x, b, r, s, Ri);
+      mass += m->body_mass[b];
+      for (int i = 0; i < 3; i++) com[i] += m->body_mass[b] * s[i];
+    }
+  if (!(mass > 0)) {
+    perp_mj_refuse(x, "give it an <inertial>, or a geom with a mass",
+                   "body '%s' moves and has no mass", x->body[r]);
+    return;
+  }
+  for (int i = 0; i < 3; i++) com[i] /= mass;
+  if (mass == m->body_mass[r]) memcpy(com, m->body_ipos + 3 * r, 3 * sizeof *com);
+  for (int b = r; b < m->nbody; b++)
+    if (x->root[b] == r) {
+      bodies_inertial(x, b, r, s, Ri);
+      for (int i = 0; i < 3; i++) s[i] -= com[i];
+      bodies_add_inertia(I, Ri, m->body_inertia + 3 * b, m->body_mass[b], s);
+    }
+  mju_rotVecMat(place, com, x->d->xmat + 9 * r);
+  double arm[3] = { place[0], place[1], place[2] }, turned[3];
+  for (int i = 0; i < 3; i++) place[i] += x->d->xpos[3 * r + i];
+  fputs("  - { name: ", x->out);
+  perp_write_quoted(x->out, x->body[r]);
+  perp_mj_number(x, "mass", mass);
+  perp_mj_vector(x, "inertia", 9, I);
+  perp_mj_vector(x, "x", 3, place);
+  perp_mj_vector(x, "quat", 4, x->d->xquat + 4 * r);
+  mj_objectVelocity(m, x->d, mjOBJ_XBODY, r, v, 0); /* (w, v) of the body's frame, world axes */
+  mju_cross(turned, v, arm);
+  for (int i = 0; i < 3; i++) v[3 + i] += turned[i];
+  mju_rotVecMatT(w, v, x->d->xmat + 9 * r);
+  if (v[3] != 0 || v[4] != 0 || v[5] != 0) perp_mj_vector(x, "v", 3, v + 3);
+  if (w[0] != 0 || w[1] != 0 || w[2] != 0) perp_mj_vector(x, "w", 3, w);
+  fputs(" }\n", x->out);
+}
+
+/* ---- joints ------------------------------------------------------------------------------------- */
+
+static bool bodies_same_point(const mjModel *m, int j, int k)
+{
+  const double *p = m->jnt_pos + 3 * j, *q = m->jnt_pos + 3 * k;
+  const double size = fmax(mju_norm3(p), 1e-3);
+  return fabs(p[0] - q[0]) + fabs(p[1] - q[1]) + fabs(p[2] - q[2]) < 1e-12 * size;
+}
+
+static bool bodies_across(const mjModel *m, int j, int k)
+{
+  return fabs(mju_dot3(m->jnt_axis + 3 * j, m->jnt_axis + 3 * k)) < 1e-10;
+}
+
+static bool bodies_types(const mjModel *m, int first, int n, const mjtJoint *types, int n_types)
+{
+  if (n != n_types) return false;
+  for (int i = 0; i < n; i++)
+    if (m->jnt_type[first + i] != (int)types[i]) return false;
+  return true;
+}
+
+/* Slides whose axes span space. */
+static bool bodies_span(const mjModel *m, int first)
+{
+  double c[3];
+  mju_cross(c, m->jnt_axis + 3 * first, m->jnt_axis + 3 * first + 3);
+  return fabs(mju_dot3(c, m->jnt_axis + 3 * first + 6)) > 1e-6;
+}
+
+typedef enum bodies_kind {
+  KIND_NONE,
+  KIND_HINGE,
+  KIND_SLIDER,
+  KIND_BALL,
+  KIND_UNIVERSAL,
+  KIND_PLANAR,
+  KIND_CYLINDRICAL,
+  KIND_NOT
+} bodies_kind;
+
+/* Of joints that are hinges and slides: the one hinge, -1 where there is another number of them. */
+static int bodies_hinge(const mjModel *m, int first, int n)
+{
+  int hinge = -1;
+  for (int j = first; j < first + n; j++) {
+    if (m->jnt_type[j] == mjJNT_SLIDE) continue;
+    if (m->jnt_type[j] != mjJNT_HINGE || hinge >= 0) return -1;
+    hinge = j;
+  }
+  return hinge;
+}
+
+/* Slides beside a hinge. */
+static bodies_kind bodies_slides(const mjModel *m, int first, int n)
+{
+  const int hinge = bodies_hinge(m, first, n);
+  double c[3], d[3];
+  if (hinge < 0 || n < 2 || n > 3) return KIND_NOT;
+  const int j = hinge == first ? first + 1 : first, k = hinge == first + 2 ? first + 1 : first + 2;
+  mju_cross(c, m->jnt_axis + 3 * hinge, m->jnt_axis + 3 * j);
+  if (n == 2) return mju_norm3(c) < 1e-10 ? KIND_CYLINDRICAL : KIND_NOT;
+  mju_cross(d, m->jnt_axis + 3 * j, m->jnt_axis + 3 * k);
+  return bodies_across(m, hinge, j) && bodies_across(m, hinge, k) && mju_norm3(d) > 1e-6
+             ? KIND_PLANAR
+             : KIND_NOT;
+}
+
+static bodies_kind bodies_joint_kind(const mjModel *m, int first, int n)
+{
+  static const mjtJoint free[] = { mjJNT_FREE },
+                        hinge[] = { mjJNT_HINGE, mjJNT_HINGE, mjJNT_HINGE },
+                        slide[] = { mjJNT_SLIDE }, ball[] = { mjJNT_BALL },
+                        place[] = { mjJNT_SLIDE, mjJNT_SLIDE, mjJNT_SLIDE, mjJNT_BALL };
+  if (bodies_types(m, first, n, free, 1)) return KIND_NONE;
+  if (bodies_types(m, first, n, hinge, 1)) return KIND_HINGE;
+  if (bodies_types(m, first, n, slide, 1)) return KIND_SLIDER;
+  if (bodies_types(m, first, n, ball, 1)) return KIND_BALL;
+  if (bodies_types(m, first, n, hinge, 2) && bodies_same_point(m, first, first + 1) &&
+      bodies_across(m, first, first + 1))
+    return KIND_UNIVERSAL;
+  if (bodies_types(m, first, n, hinge, 3) && bodies_same_point(m, first, first + 1) &&
+      bodies_same_point(m, first, first + 2) && bodies_across(m, first, first + 1) &&
+      bodies_across(m, first + 1, first + 2))
+    return KIND_BALL;
+  if (bodies_types(m, first, n, place, 4) && bodies_span(m, first)) return KIND_NONE;
+  return bodies_slides(m, first, n);
+}
+
+/* "hip_x, hip_z (hinge, hinge)" */
+static const char *bodies_joint_words(perp_mj *x, int first, int n)
+{
+  static const char *const types[] = { "free", "ball", "slide", "hinge" };
+  const char *s = "";
+  for (int i = 0; i < n; i++)
+    s = perp_pool_printf(&x->pool, "%s%s%s", s, i > 0 ? ", " : "",
+                         perp_mj_name(x, mjOBJ_JOINT, "joint", first + i));
+  for (int i = 0; i < n; i++)
+    s = perp_pool_printf(&x->pool, "%s%s%s", s, i > 0 ? ", " : " (",
+                         types[x->m->jnt_type[first + i]]);
+  return perp_pool_printf(&x->pool, "%s)", s);
+}
+
+/* What joint j of MuJoCo is a coordinate of. */
+static void bodies_axis(perp_mj *x, int j, const char *joint, const char *axis, double sign)
+{
+  const double q = x->d->qpos[x->m->jnt_qposadr[j]];
+  const bool turns = x->m->jnt_type[j] == mjJNT_HINGE;
+  x->axis[j] = (perp_mj_axis){ joint, axis, sign, turns ? q - mjPI : -HUGE_VAL,
+                               turns ? q + mjPI : HUGE_VAL };
+}
+
+/* Three hinges in one point: the angles of a ball joint.  The second one is about the node, axis_a x axis_b or against it,
+ * and is known between the places where these are parallel. */
+static void bodies_angles(perp_mj *x, int r, const char *name)
+{
+  const int first = x->m->body_jntadr[r];
+  const double *a = x->d->xaxis + 3 * first, *b = a + 6;
+  double node[3], axis[3];
+  mju_cross(node, a, b);
+  const double size = mju_norm3(node), between = atan2(size, mju_dot3(a, b));
+  if (size < 1e-6) {
+    perp_mj_note(x,
+                 "joint %s: its first and last axis are parallel in the initial state, where its "
+                 "angles are undefined",
+                 name);
+    return;
+  }
+  const double sign = mju_dot3(node, a + 3) < 0 ? -1 : 1;
+  perp_mj_local(x, x->m->body_parentid[r], false, a, axis);
+  perp_mj_vector(x, "axis_a", 3, axis);
+  perp_mj_local(x, r, false, b, axis);
+  perp_mj_vector(x, "axis_b", 3, axis);
+  bodies_axis(x, first, name, "a", 1);
+  bodies_axis(x, first + 1, name, "node", sign);
+  bodies_axis(x, first + 2, name, "b", 1);
+  perp_mj_axis *middle = &x->axis[first + 1];
+  const double q = x->d->qpos[x->m->jnt_qposadr[first + 1]];
+  middle->least = q - (sign > 0 ? between : mjPI - between);
+  middle->most = middle->least + mjPI;
+}
+
+static void bodies_joint(perp_mj *x, int r)
+{
+  static const char *const kinds[] = { "",          "hinge",  "slider",     "ball",
+                                       "universal", "planar", "cylindrical" };
+  const mjModel *m = x->m;
+  const int first = m->body_jntadr[r], n = m->body_jntnum[r], parent = m->body_parentid[r];
+  const bodies_kind kind = bodies_joint_kind(m, first, n);
+  const bool slides = kind == KIND_PLANAR || kind == KIND_CYLINDRICAL;
+  const int lead = slides ? bodies_hinge(m, first, n) : first,
+            last = slides ? lead : first + n - 1; /* whose axes are those of perp */
+  if (kind == KIND_NOT) {
+    perp_mj_refuse(
+        x,
+        "give each joint a body of its own that has a mass; one body may have two hinges "
+        "at a right angle or three in one point, or slides in the plane or along the axis of a "
+        "hinge",
+        "body '%s' hangs on %s: perp has no joint that leaves these motions free", x->body[r],
+        bodies_joint_words(x, first, n));
+    return;
+  }
+  if (kind == KIND_NONE) return;
+  const char *name = "";
+  for (int i = 0; i < n; i++)
+    name = perp_pool_printf(&x->pool, "%s%s%s", name, i > 0 ? "+" : "",
+                            perp_mj_name(x, mjOBJ_JOINT, "joint", first + i));
+  name = perp_mj_fresh(x, &x->joints, name);
+  double anchor[3], axis[3];
+  fprintf(x->out, "  - { kind: %s, name: ", kinds[kind]);
+  perp_write_quoted(x->out, name);
+  perp_mj_body(x, "a", parent);
+  perp_mj_body(x, "b", r);
+  perp_mj_local(x, parent, true, x->d->xanchor + 3 * lead, anchor);
+  perp_mj_vector(x, "anchor_a", 3, anchor);
+  if (kind == KIND_SLIDER || slides)
+    perp_mj_local(x, r, true, x->d->xanchor + 3 * lead, anchor);
+  else /* fixed in the body, to the last digit */
+    for (int i = 0; i < 3; i++) anchor[i] = m->jnt_pos[3 * lead + i] - x->com[3 * r + i];
+  perp_mj_vector(x, "anchor_b", 3, anchor);
+  if (kind != KIND_BALL) {
+    perp_mj_local(x, parent, false, x->d->xaxis + 3 * lead, axis);
+    perp_mj_vector(x, "axis_a", 3, axis);
+    perp_mj_local(x, r, false, x->d->xaxis + 3 * last, axis);
+    perp_mj_vector(x, "axis_b", 3, axis);
+    bodies_axis(x, lead, name, "a", 1);
+    if (kind == KIND_UNIVERSAL) bodies_axis(x, last, name, "b", 1);
+  } else if (n == 3)
+    bodies_angles(x, r, name);
+  if (kind == KIND_CYLINDRICAL) {
+    const int slide = lead == first ? first + 1 : first;
+    const bool same = mju_dot3(x->d->xaxis + 3 * lead, x->d->xaxis + 3 * slide) > 0;
+    bodies_axis(x, slide, name, "along", same ? 1 : -1);
+  }
+  /* MuJoCo leaves out contacts of a body with its parent, but for those with the world */
+  if (x->root[parent] == 0 || perp_mj_disabled(x, mjDSBL_FILTERPARENT))
+    fputs(", collide: true", x->out);
+  fputs(" }\n", x->out);
+  if (n > 1)
+    perp_mj_note(x, "joints %s of body %s: one %s joint%s", bodies_joint_words(x, first, n),
+                 x->body[r], kinds[kind], kind == KIND_BALL ? " with three angles" : "");
+}
+
+void perp_mj_bodies(perp_mj *x)
+{
+  const mjModel *m = x->m;
+  const size_t n = (size_t)m->nbody;
+  int moving = 0;
+  x->root = perp_pool_alloc(&x->pool, n, sizeof *x->root);
+  x->body = perp_pool_alloc(&x->pool, n, sizeof *x->body);
+  x->com = perp_pool_alloc(&x->pool, 3 * n, sizeof *x->com);
+  x->axis = perp_pool_alloc(&x->pool, (size_t)m->njnt + 1, sizeof *x->axis);
+  for (int b = 0; b < m->nbody; b++) {
+    x->root[b] = m->body_weldid[b];
+    if (b == 0 || x->root[b] != b) continue;
+    x->body[b] = perp_mj_fresh(x, &x->bodies, perp_mj_name(x, mjOBJ_BODY, "body", b));
+    moving++;
+  }
+  if (moving == 0) {
+    perp_mj_refuse(x, "give a body a <joint>, or a <freejoint>", "no body of it can move");
+    return;
+  }
+  fputs("bodies:\n", x->out);
+  for (int b = 1; b < m->nbody; b++) {
+    const int r = x->root[b];
+    if (r == b)
+      bodies_one(x, b);
+    else
+      perp_mj_note(x, "body %s has no joint: it is a part of %s",
+                   perp_mj_name(x, mjOBJ_BODY, "body", b), r > 0 ? x->body[r] : "the world");
+  }
+  fputs("joints:\n", x->out);
+  for (int b = 1; b < m->nbody; b++)
+    if (x->root[b] == b) bodies_joint(x, b);
+}

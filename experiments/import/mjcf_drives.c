@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Limits, springs, damping, dry friction and actuators of joints as drives.
+ *
+ * A joint: limits, and the servo -stiffness (q - springref) - damping q' without a bound; dry friction is a motor of
+ * velocity 0 and that force.  An actuator of gear G on a joint, with F = g ctrl + b0 + b1 (G q) + b2 (G q') within its
+ * range, acts by G F: the servo of stiffness -b1 G^2, damping -b2 G^2 and the target, or velocity, where G F = 0; without
+ * both it is a motor that pushes by |G F| until it is faster than anything. */
+#include "experiments/import/mjcf_private.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+enum { MOST_CONTROLS = 60 };     /* a scene has at most 64 parameters */
+static const double fast = 1000; /* rad/s or m/s */
+
+static void drives_begin(perp_mj *x, const char *name, const perp_mj_axis *axis, double zero)
+{
+  fputs("  - { name: ", x->out);
+  perp_write_quoted(x->out, name);
+  fputs(", joint: ", x->out);
+  perp_write_quoted(x->out, axis->joint);
+  fprintf(x->out, ", axis: %s", axis->axis);
+  perp_mj_number(x, "zero", axis->sign * zero);
+}
+
+/* A joint that an equality constraint locks: where. */
+static bool drives_locked(const perp_mj *x, int j, double *at)
+{
+  const mjModel *m = x->m;
+  if (perp_mj_disabled(x, mjDSBL_EQUALITY | mjDSBL_CONSTRAINT)) return false;
+  for (int e = 0; e < m->neq; e++)
+    if (m->eq_type[e] == mjEQ_JOINT && m->eq_active[e] && m->eq_obj1id[e] == j &&
+        m->eq_obj2id[e] < 0) {
+      *at = m->eq_data[mjNEQDATA * e] + m->qpos0[m->jnt_qposadr[j]];
+      return true;
+    }
+  return false;
+}
+
+static void drives_joint(perp_mj *x, int j)
+{
+  const mjModel *m = x->m;
+  const int dof = m->jnt_dofadr[j], at = m->jnt_qposadr[j];
+  const perp_mj_axis *axis = &x->axis[j];
+  const char *name = perp_mj_name(x, mjOBJ_JOINT, "joint", j);
+  const bool passive = !perp_mj_disabled(x, mjDSBL_PASSIVE);
+  const double q = x->d->qpos[at], k = passive ? m->jnt_stiffness[j] : 0,
+               c = passive ? m->dof_damping[dof] : 0;
+  const double dry = perp_mj_disabled(x, mjDSBL_FRICTIONLOSS | mjDSBL_CONSTRAINT)
+                         ? 0
+                         : m->dof_frictionloss[dof];
+  double lower = m->jnt_range[2 * j], upper = m->jnt_range[2 * j + 1];
+  bool limited = m->jnt_limited[j] && !perp_mj_disabled(x, mjDSBL_LIMIT | mjDSBL_CONSTRAINT);
+  if (limited && (lower < axis->least || upper > axis->most)) {
+    perp_mj_lost(
+        x, "limits [%.4g, %.4g] rad of joint %s: this angle is known between %.4g and %.4g here",
+        lower, upper, name, axis->least, axis->most);
+    limited = false;
+  }
+  if (drives_locked(x, j, &lower)) {
+    upper = lower;
+    limited = true;
+  }
+  if (limited || k > 0 || c > 0) {
+    drives_begin(x, name, axis, q);
+    if (limited) {
+      perp_mj_number(x, "lower", axis->sign > 0 ? lower : -upper);
+      perp_mj_number(x, "upper", axis->sign > 0 ? upper : -lower);
+    }
+    if (k > 0) {
+      perp_mj_number(x, "stiffness", k);
+      perp_mj_number(x, "target", axis->sign * m->qpos_spring[at]);
+    }
+    if (c > 0) perp_mj_number(x, "damping", c);
+    if (k > 0 || c > 0) perp_mj_number(x, "max_force", HUGE_VAL);
+    fputs(" }\n", x->out);
+  }
+  if (limited && m->jnt_margin[j] != 0)
+    perp_mj_lost(x, "margin %.4g of joint %s: its limits would act before they are reached",
+                 m->jnt_margin[j], name);
+  if (dry > 0) {
+    drives_begin(x, perp_pool_printf(&x->pool, "%s, dry friction", name), axis, q);
+    perp_mj_number(x, "velocity", 0);
+    perp_mj_number(x, "max_force", dry);
+    fputs(" }\n", x->out);
+  }
+  if (c > 0 || dry > 0 || limited) x->dissipative = true;
+}
+
+/* What a joint without a drive would do: balls, free bodies, angles of a ball. */
+static void drives_lost(perp_mj *x, int j)
+{
+  const mjModel *m = x->m;
+  const int dof = m->jnt_dofadr[j], type = m->jnt_type[j];
+  const char *name = perp_mj_name(x, mjOBJ_JOINT, "joint", j);
+  const char *whose = type == mjJNT_BALL    ? "a ball joint"
+                      : type == mjJNT_HINGE ? "an angle of a ball joint"
+                      : type == mjJNT_SLIDE ? "a motion in a plane"
+                                            : "a free body";
+  const bool free = type == mjJNT_FREE;
+  if (m->jnt_limited[j] && !perp_mj_disabled(x, mjDSBL_LIMIT | mjDSBL_CONSTRAINT))
+    perp_mj_lost(x, "limits [%.4g, %.4g] of joint %s, %s: it moves freely", m->jnt_range[2 * j],
+                 m->jnt_range[2 * j + 1], name, whose);
+  if (perp_mj_disabled(x, mjDSBL_PASSIVE)) return;
+  if (m->jnt_stiffness[j] != 0)
+    perp_mj_lost(x, "stiffness %.4g of joint %s, %s: it would pull it back", m->jnt_stiffness[j],
+                 name, whose);
+  if (m->dof_damping[dof] != 0 && !free)
+    perp_mj_lost(x, "damping %.4g of joint %s, %s: it would brake it", m->dof_damping[dof], name,
+                 whose);
+  if (m->dof_frictionloss[dof] != 0 &&
+      !perp_mj_disabled(x, mjDSBL_FRICTIONLOSS | mjDSBL_CONSTRAINT))
+    perp_mj_lost(x, "dry friction %.4g of joint %s, %s: it would brake it",
+                 m->dof_frictionloss[dof], name, whose);
+}
+
+/* ---- actuators ---------------------------------------------------------------------------------- */
+
+static double actuator_clip(const perp_mj *x, int u, double ctrl)
+{
+  const mjModel *m = x->m;
+  if (!m->actuator_ctrllimited[u] || perp_mj_disabled(x, mjDSBL_CLAMPCTRL)) return ctrl;
+  return fmin(fmax(ctrl, m->actuator_ctrlrange[2 * u]), m->actuator_ctrlrange[2 * u + 1]);
+}
+
+/* Why an actuator has no drive; NULL: it has one. */
+static const char *actuator_unfit(const perp_mj *x, int u)
+{
+  const mjModel *m = x->m;
+  const double *b = m->actuator_biasprm + mjNBIAS * u;
+  static const char *const transmissions[] = { "",       "",       "a slider-crank",
+                                               "tendon", "a site", "contacts of a body" };
+  const int trn = m->actuator_trntype[u];
+  if (trn != mjTRN_JOINT && trn != mjTRN_JOINTINPARENT)
+    return trn >= 0 && trn < 6 ? transmissions[trn] : "no joint";
+  const int j = m->actuator_trnid[2 * u];
+  if (m->jnt_type[j] == mjJNT_FREE) return "a free body";
+  if (x->axis[j].joint == NULL)
+    return m->jnt_type[j] == mjJNT_SLIDE ? "a motion in a plane" : "an angle of a ball joint";
+  if (m->actuator_dyntype[u] != mjDYN_NONE) return "a joint, with an activation of its own";
+  if (m->actuator_gaintype[u] != mjGAIN_FIXED ||
+      (m->actuator_biastype[u] != mjBIAS_NONE && m->actuator_biastype[u] != mjBIAS_AFFINE))
+    return "a joint, by a force that is not linear";
+  if (m->actuator_biastype[u] == mjBIAS_AFFINE && (b[1] > 0 || b[2] > 0))
+    return "a joint, by a spring or damper that drives it away";
+  return NULL;
+}
+
+/* "A" or "A * control" or "A * control + B": a value that follows the control. */
+static void actuator_value(perp_mj *x, int u, const char *key, double a, double b, bool size)
+{
+  char factor[40], rest[40];
+  if (x->control[u] == NULL) {
+    const double v = a * actuator_clip(x, u, x->ctrl[u]) + b;
+    perp_mj_number(x, key, size ? fabs(v) : v);
+    return;
+  }
+  perp_format_real(a, factor, sizeof factor);
+  perp_format_real(b, rest, sizeof rest);
+  fprintf(x->out, ", %s: \"%s%s * %s + (%s)%s\"", key, size ? "abs(" : "", factor, x->control[u],
+          rest, size ? ")" : "");
+}
+
+static void actuator_one(perp_mj *x, int u)
+{
+  const mjModel *m = x->m;
+  const int j = m->actuator_trnid[2 * u];
+  const char *name = perp_mj_name(x, mjOBJ_ACTUATOR, "actuator", u), *unfit = actuator_unfit(x, u);
+  if (unfit != NULL) {
+    const int trn = m->actuator_trntype[u];
+    const char *of = trn == mjTRN_JOINT || trn == mjTRN_JOINTINPARENT
+                         ? perp_mj_name(x, mjOBJ_JOINT, "joint", j)
+                     : trn == mjTRN_TENDON ? perp_mj_name(x, mjOBJ_TENDON, "tendon", j)
+                                           : "";
+    perp_mj_lost(x, "actuator %s: it would drive %s%s%s", name, unfit, of[0] != '\0' ? " " : "",
+                 of);
+    return;
+  }
+  static const double none[3] = { 0 };
+  const double sign = x->axis[j].sign, G = sign * m->actuator_gear[6 * u],
+               g = m->actuator_gainprm[mjNGAIN * u];
+  const double *b = m->actuator_biastype[u] == mjBIAS_AFFINE ? m->actuator_biasprm + mjNBIAS * u
+                                                             : none;
+  const double stiffness = -b[1] * G * G, damping = -b[2] * G * G,
+               *range = m->actuator_forcerange + 2 * u;
+  const bool spring = stiffness > 0 || damping > 0, bounded = m->actuator_forcelimited[u];
+  const double most = bounded ? fabs(G) * fmax(fabs(range[0]), fabs(range[1])) : HUGE_VAL;
+  if (bounded && range[0] != -range[1])
+    perp_mj_lost(x,
+                 "force range [%.4g, %.4g] of actuator %s: the larger bound holds for both signs",
+                 range[0], range[1], name);
+  drives_begin(x, name, &x->axis[j], x->d->qpos[m->jnt_qposadr[j]]);
+  if (stiffness > 0) {
+    perp_mj_number(x, "stiffness", stiffness);
+    actuator_value(x, u, "target", G * g / stiffness, G * b[0] / stiffness, false);
+  } else if (damping > 0)
+    actuator_value(x, u, "velocity", G * g / damping, G * b[0] / damping, false);
+  if (damping > 0) perp_mj_number(x, "damping", damping);
+  if (spring)
+    perp_mj_number(x, "max_force", most);
+  else if (x->control[u] != NULL) {
+    char a[40], c[40], bound[40];
+    perp_format_real(G * g, a, sizeof a);
+    perp_format_real(G * b[0], c, sizeof c);
+    perp_format_real(most, bound, sizeof bound);
+    fprintf(x->out, ", velocity: \"if(%s * %s + (%s) < 0, -%g, %g)\"", a, x->control[u], c, fast,
+            fast);
+    if (bounded)
+      fprintf(x->out, ", max_force: \"min(abs(%s * %s + (%s)), %s)\"", a, x->control[u], c, bound);
+    else
+      fprintf(x->out, ", max_force: \"abs(%s * %s + (%s))\"", a, x->control[u], c);
+  } else {
+    const double f = G * (g * actuator_clip(x, u, x->ctrl[u]) + b[0]);
+    perp_mj_number(x, "velocity", f < 0 ? -fast : fast);
+    perp_mj_number(x, "max_force", fmin(fabs(f), most));
+  }
+  fputs(" }\n", x->out);
+  x->driven = true;
+}
+
+/* Controls as parameters of the scene, as many as it may have. */
+static void actuator_controls(perp_mj *x)
+{
+  static const char *const known[] = { "pi",   "sqrt", "sin", "cos",  "tan",  "asin",
+                                       "acos", "atan", "exp", "log",  "abs",  "floor",
+                                       "ceil", "mod",  "min", "max",  "if",   "atan2",
+                                       "and",  "or",   "not", "true", "false" };
+  const mjModel *m = x->m;
+  x->control = perp_pool_alloc(&x->pool, (size_t)m->nu + 1, sizeof *x->control);
+  if (m->nu == 0 || m->nu > MOST_CONTROLS) {
+    if (m->nu > 0)
+      perp_mj_note(x,
+                   "%d actuators: their controls are constants, as a scene has at most %d "
+                   "parameters",
+                   m->nu, MOST_CONTROLS);
+    return;
+  }
+  bool begun = false;
+  for (int u = 0; u < m->nu; u++) {
+    if (actuator_unfit(x, u) != NULL) continue;
+    const char *name = perp_mj_name(x, mjOBJ_ACTUATOR, "actuator", u);
+    char *s = perp_pool_strdup(&x->pool, name);
+    for (char *c = s; *c != '\0'; c++)
+      if (!isalnum((unsigned char)*c)) *c = '_';
+    bool bad = !isalpha((unsigned char)s[0]);
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) bad = bad || strcmp(s, known[k]) == 0;
+    if (bad) s = perp_pool_printf(&x->pool, "u_%s", s);
+    for (int k = 0; k < u; k++)
+      if (x->control[k] != NULL && strcmp(x->control[k], s) == 0) {
+        s = perp_pool_printf(&x->pool, "%s_%d", s, u);
+        k = -1;
+      }
+    x->control[u] = s;
+    fprintf(x->out, begun ? "  %s:" : "parameters:\n  %s:", s);
+    begun = true;
+    fputs(" { type: real", x->out);
+    perp_mj_number(x, "default", actuator_clip(x, u, x->ctrl[u]));
+    if (m->actuator_ctrllimited[u] && !perp_mj_disabled(x, mjDSBL_CLAMPCTRL)) {
+      perp_mj_number(x, "min", m->actuator_ctrlrange[2 * u]);
+      perp_mj_number(x, "max", m->actuator_ctrlrange[2 * u + 1]);
+    }
+    fputs(", help: ", x->out);
+    perp_write_quoted(x->out, perp_pool_printf(&x->pool, "control of actuator %s", name));
+    fputs(" }\n", x->out);
+  }
+}
+
+void perp_mj_drives(perp_mj *x)
+{
+  const mjModel *m = x->m;
+  const bool off = perp_mj_disabled(x, mjDSBL_ACTUATION);
+  if (!off) actuator_controls(x);
+  if (off && m->nu > 0) perp_mj_note(x, "actuators are switched off");
+  fputs("drives:\n", x->out);
+  for (int j = 0; j < m->njnt; j++)
+    if (x->axis[j].joint != NULL)
+      drives_joint(x, j);
+    else
+      drives_lost(x, j);
+  for (int u = 0; u < m->nu && !off; u++) actuator_one(x, u);
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Geoms as shapes.  Who may touch whom: in MuJoCo by bits (contype, conaffinity) and by pairs of bodies that are excluded,
+ * here by groups, within which nothing touches.  Groups say exactly the same where the pairs that must not touch fall apart
+ * into sets without a pair that must; what goes beyond that is lost, and said. */
+#include "experiments/import/mjcf_private.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { EDGES = 32 }; /* of a prism in the place of a cylinder */
+
+static const char *shapes_name(perp_mj *x, int g)
+{
+  const char *name = mj_id2name(x->m, mjOBJ_GEOM, g);
+  if (name != NULL && name[0] != '\0') return name;
+  return perp_pool_printf(&x->pool, "%d of body %s", g,
+                          perp_mj_name(x, mjOBJ_BODY, "body", x->m->geom_bodyid[g]));
+}
+
+static bool shapes_touching(const mjModel *m, int g)
+{
+  return m->geom_contype[g] != 0 || m->geom_conaffinity[g] != 0;
+}
+
+/* ---- groups ------------------------------------------------------------------------------------- */
+
+/* Roots that a joint of the tree joins, neither of them the world. */
+static bool shapes_joined(const perp_mj *x, int a, int b)
+{
+  const mjModel *m = x->m;
+  if (a == 0 || b == 0) return false;
+  return (x->root[m->body_parentid[a]] == b && m->body_jntnum[a] > 0) ||
+         (x->root[m->body_parentid[b]] == a && m->body_jntnum[b] > 0);
+}
+
+/* Does perp test this pair whatever its groups are? */
+static bool shapes_tested(const perp_mj *x, int g, int k)
+{
+  const int a = x->root[x->m->geom_bodyid[g]], b = x->root[x->m->geom_bodyid[k]];
+  if (a == b) return false;
+  return !shapes_joined(x, a, b) || perp_mj_disabled(x, mjDSBL_FILTERPARENT);
+}
+
+/* Must it be tested? */
+static bool shapes_meet(const perp_mj *x, int g, int k)
+{
+  const mjModel *m = x->m;
+  const int a = m->geom_bodyid[g], b = m->geom_bodyid[k];
+  const int low = a < b ? a : b, high = a < b ? b : a;
+  if (!(m->geom_contype[g] & m->geom_conaffinity[k]) &&
+      !(m->geom_contype[k] & m->geom_conaffinity[g]))
+    return false;
+  for (int e = 0; e < m->nexclude; e++)
+    if (m->exclude_signature[e] == ((low + 1) << 16) + high + 1) return false;
+  return true;
+}
+
+static int *shapes_groups(perp_mj *x)
+{
+  const mjModel *m = x->m;
+  const int n = m->ngeom;
+  int *group = perp_pool_alloc(&x->pool, (size_t)n + 1, sizeof *group), groups = 0;
+  for (int g = 0; g < n; g++) {
+    if (!shapes_touching(m, g)) continue;
+    for (int k = 0; k < g; k++) {
+      if (!shapes_touching(m, k) || !shapes_tested(x, g, k) || shapes_meet(x, g, k)) continue;
+      if (group[g] != 0 && group[g] == group[k]) continue;
+      /* one group of both, if no pair of it must meet */
+      bool good = true;
+      for (int i = 0; i < n && good; i++) {
+        if (i != g && (group[g] == 0 || group[i] != group[g])) continue;
+        for (int l = 0; l < n && good; l++)
+          if (l == k || (group[k] != 0 && group[l] == group[k]))
+            good = !(shapes_touching(m, i) && shapes_touching(m, l) && shapes_tested(x, i, l) &&
+                     shapes_meet(x, i, l));
+      }
+      if (!good) {
+        perp_mj_lost(x, "geoms %s and %s would not touch: here they do, as they share no group",
+                     shapes_name(x, g), shapes_name(x, k));
+        continue;
+      }
+      const int old_g = group[g], old_k = group[k],
+                both = old_g != 0   ? old_g
+                       : old_k != 0 ? old_k
+                                    : ++groups;
+      for (int i = 0; i < n; i++)
+        if (i == g || i == k || (old_g != 0 && group[i] == old_g) ||
+            (old_k != 0 && group[i] == old_k))
+          group[i] = both;
+    }
+  }
+  return group;
+}
+
+/* ---- one shape ---------------------------------------------------------------------------------- */
+
+static void shapes_points(perp_mj *x, int n, const double *p)
+{
+  fputs(", vertices: [", x->out);
+  for (int i = 0; i < n; i++) {
+    char a[40], b[40], c[40];
+    perp_format_real(p[3 * i], a, sizeof a);
+    perp_format_real(p[3 * i + 1], b, sizeof b);
+    perp_format_real(p[3 * i + 2], c, sizeof c);
+    fprintf(x->out, "%s[%s, %s, %s]", i > 0 ? ", " : "", a, b, c);
+  }
+  fputs("]", x->out);
+}
+
+static void shapes_cylinder(perp_mj *x, int g)
+{
+  const double r = x->m->geom_size[3 * g], h = x->m->geom_size[3 * g + 1];
+  double p[3 * 2 * EDGES];
+  for (int i = 0; i < 2 * EDGES; i++) {
+    const double angle = 2 * mjPI * (i / 2) / EDGES;
+    p[3 * i] = r * cos(angle);
+    p[3 * i + 1] = r * sin(angle);
+    p[3 * i + 2] = i % 2 == 0 ? -h : h;
+  }
+  fputs(", kind: polytope", x->out);
+  shapes_points(x, 2 * EDGES, p);
+  perp_mj_lost(x, "roundness of cylinder %s: a prism of %d edges, in it", shapes_name(x, g), EDGES);
+}
+
+/* The convex hull, as it collides in MuJoCo. */
+static void shapes_mesh(perp_mj *x, int g)
+{
+  const mjModel *m = x->m;
+  const int mesh = m->geom_dataid[g], graph = m->mesh_graphadr[mesh];
+  const int n = graph >= 0 ? m->mesh_graph[graph] : m->mesh_vertnum[mesh];
+  const int *hull = graph >= 0 ? m->mesh_graph + graph + 2 + n : NULL;
+  double *p = perp_pool_alloc(&x->pool, 3 * (size_t)n + 1, sizeof *p);
+  for (int i = 0; i < n; i++) {
+    const float *v = m->mesh_vert + 3 * (m->mesh_vertadr[mesh] + (hull != NULL ? hull[i] : i));
+    for (int k = 0; k < 3; k++) p[3 * i + k] = (double)v[k];
+  }
+  fputs(", kind: polytope", x->out);
+  shapes_points(x, n, p);
+}
+
+static void shapes_place(perp_mj *x, int g)
+{
+  const mjModel *m = x->m;
+  const int b = m->geom_bodyid[g], r = x->root[b];
+  double s[3], q[4], back[4], world[4];
+  if (b == r && b != 0) { /* to the last digit */
+    for (int i = 0; i < 3; i++) s[i] = m->geom_pos[3 * g + i] - x->com[3 * r + i];
+    memcpy(q, m->geom_quat + 4 * g, sizeof q);
+  } else {
+    perp_mj_local(x, b, true, x->d->geom_xpos + 3 * g, s);
+    mju_mulQuat(world, x->d->xquat + 4 * b, m->geom_quat + 4 * g);
+    mju_negQuat(back, x->d->xquat + 4 * r);
+    mju_mulQuat(q, back, world);
+  }
+  if (m->geom_type[g] == mjGEOM_CAPSULE) { /* along z there, along x here */
+    const double turn[4] = { sqrt(0.5), 0, sqrt(0.5), 0 };
+    double turned[4];
+    mju_mulQuat(turned, q, turn);
+    memcpy(q, turned, sizeof q);
+  }
+  perp_mj_vector(x, "x", 3, s);
+  perp_mj_vector(x, "quat", 4, q);
+}
+
+static void shapes_one(perp_mj *x, int g, int group)
+{
+  static const char *const kinds[] = { "plane", "", "sphere", "capsule", "ellipsoid", "", "box" };
+  const mjModel *m = x->m;
+  const double *size = m->geom_size + 3 * g;
+  const int type = m->geom_type[g];
+  fputs("  - { name: ", x->out);
+  perp_write_quoted(x->out, perp_mj_name(x, mjOBJ_GEOM, "geom", g));
+  perp_mj_body(x, "body", m->geom_bodyid[g]);
+  if (type == mjGEOM_CYLINDER)
+    shapes_cylinder(x, g);
+  else if (type == mjGEOM_MESH)
+    shapes_mesh(x, g);
+  else
+    fprintf(x->out, ", kind: %s", kinds[type]);
+  if (type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE) perp_mj_number(x, "radius", size[0]);
+  if (type == mjGEOM_CAPSULE) perp_mj_number(x, "length", 2 * size[1]);
+  if (type == mjGEOM_BOX || type == mjGEOM_ELLIPSOID) perp_mj_vector(x, "half", 3, size);
+  shapes_place(x, g);
+  perp_mj_number(x, "mu", m->geom_condim[g] == 1 ? 0 : m->geom_friction[3 * g]);
+  if (group != 0) fprintf(x->out, ", group: %d", group);
+  fputs(" }\n", x->out);
+}
+
+/* ---- what contacts of MuJoCo are beyond those of perp ------------------------------------------------ */
+
+static void shapes_beyond(perp_mj *x, const int *which, int n)
+{
+  const mjModel *m = x->m;
+  int soft = 0, ellipsoids = 0, flat = 0;
+  bool friction = false;
+  for (int i = 0; i < n; i++) {
+    const int g = which[i];
+    const int kind = m->geom_type[g];
+    const char *name = shapes_name(x, g);
+    soft++;
+    ellipsoids += kind == mjGEOM_ELLIPSOID;
+    flat += kind != mjGEOM_ELLIPSOID && kind != mjGEOM_SPHERE && kind != mjGEOM_PLANE;
+    friction = friction || m->geom_friction[3 * g] != m->geom_friction[3 * which[0]] ||
+               (m->geom_condim[g] == 1) != (m->geom_condim[which[0]] == 1);
+    if (m->geom_condim[g] > 3)
+      perp_mj_lost(x, "friction against %s of geom %s: %g%s",
+                   m->geom_condim[g] > 4 ? "spinning and rolling" : "spinning", name,
+                   m->geom_friction[3 * g + 1],
+                   m->geom_condim[g] > 4
+                       ? perp_pool_printf(&x->pool, " and %g m", m->geom_friction[3 * g + 2])
+                       : " m");
+    if (m->geom_margin[g] != 0)
+      perp_mj_lost(x, "margin %.4g m of geom %s: contacts would act before it touches",
+                   m->geom_margin[g], name);
+  }
+  if (ellipsoids > 0 && (flat > 0 || ellipsoids > 1))
+    for (int i = 0; i < n; i++)
+      if (m->geom_type[which[i]] == mjGEOM_ELLIPSOID)
+        perp_mj_lost(x, "contacts of ellipsoid %s with all but planes and spheres",
+                     shapes_name(x, which[i]));
+  if (friction)
+    perp_mj_note(x, "surfaces differ: a pair has the larger friction in MuJoCo, the geometric mean "
+                    "here");
+  if (soft > 0)
+    perp_mj_note(x,
+                 "contacts (%d geoms) give way in MuJoCo (solref, solimp): here they are rigid, "
+                 "without rebound",
+                 soft);
+}
+
+void perp_mj_shapes(perp_mj *x)
+{
+  const mjModel *m = x->m;
+  int *which = perp_pool_alloc(&x->pool, (size_t)m->ngeom + 1, sizeof *which), n = 0, drawn = 0;
+  fputs("shapes:\n", x->out);
+  if (perp_mj_disabled(x, mjDSBL_CONTACT | mjDSBL_CONSTRAINT)) {
+    perp_mj_note(x, "contacts are switched off: no shapes");
+    return;
+  }
+  for (int p = 0; p < m->npair; p++)
+    perp_mj_lost(x, "pair %s, %s: a contact of its own kind", shapes_name(x, m->pair_geom1[p]),
+                 shapes_name(x, m->pair_geom2[p]));
+  const int *group = shapes_groups(x);
+  for (int g = 0; g < m->ngeom; g++) {
+    if (!shapes_touching(m, g)) {
+      drawn++;
+      continue;
+    }
+    if (m->geom_type[g] == mjGEOM_HFIELD) {
+      perp_mj_lost(x, "height field %s: bodies would lie on it", shapes_name(x, g));
+      continue;
+    }
+    shapes_one(x, g, group[g]);
+    which[n++] = g;
+  }
+  shapes_beyond(x, which, n);
+  if (n > 0) x->dissipative = true;
+  if (drawn > 0) perp_mj_note(x, "%d geoms touch nothing and are not in the scene", drawn);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp import: a robot in MJCF or URDF as a scene file. */
+#include "experiments/plugins/cmd_scene.h"
+
+#include "experiments/import/import.h"
+#include "experiments/scenes/scene_file.h"
+
+#include <string.h>
+
+/* It is a scene: all that is lost and noted stands at its head as well. */
+static int import_write(perp_ctx *ctx, const perp_import *robot, const char *path)
+{
+  if (path == NULL || strcmp(path, "-") == 0) {
+    fwrite(robot->scene, 1, robot->size, stdout);
+    return PERP_EXIT_OK;
+  }
+  if (perp_write_file(ctx, path, robot->scene, robot->size) != PERP_OK)
+    return perp_refuse(ctx, PERP_EXIT_INTERNAL);
+  perp_say("next: perp simulate %s", path);
+  return PERP_EXIT_OK;
+}
+
+static int cmd_import(perp_ctx *ctx, const perp_args *args)
+{
+  const char *path = args->arg[0];
+  perp_import robot;
+  perp_diag diag = { 0 };
+  if (!perp_import_ends(path, strlen(path)))
+    return perp_usage_error(args, "a robot is a file NAME.xml, NAME.mjcf or NAME.urdf: got %s",
+                            path);
+  bool good = perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
+  if (good) {
+    for (const char *s = robot.said; *s != '\0'; s += *s == '\n') {
+      perp_say("%.*s", (int)strcspn(s, "\n"), s);
+      s += strcspn(s, "\n");
+    }
+    good = perp_scene_text_check(ctx, path, robot.scene, robot.size, &diag);
+  }
+  if (diag.text.n > 0) fputs(diag.text.s, stderr);
+  const int code = good ? import_write(ctx, &robot, perp_args_get(args, "output"))
+                        : PERP_EXIT_INPUT;
+  perp_import_free(&robot);
+  perp_diag_free(&diag);
+  return code;
+}
+
+static const perp_flag import_flags[] = {
+  { "output", 'o', "FILE", "where to write (default: standard output)" },
+  { "key", 'k', "NAME", "the keyframe that is the initial state (default: as it is drawn)" },
+  { 0 }
+};
+
+const perp_command perp_import_command = {
+  .cli.name = "import",
+  .cli.usage = "ROBOT.xml|ROBOT.urdf [-o FILE] [--key NAME]",
+  .cli.summary =
+      "Writes a robot in MJCF or URDF as a scene file: bodies, joints, loops, limits, springs, "
+      "damping, dry friction, actuators as drives, geoms as shapes. Physics that perp does not "
+      "have is listed, each element by its name (lost: ...), and stands at the head of the file. "
+      "Controls of actuators become parameters of the scene.",
+  .cli.more = "Where a scene is named, the file of a robot can be named itself: perp simulate "
+              "robot.xml. docs/import.md has what becomes of each element. libmujoco reads the "
+              "files (package libmujoco-dev, when perp is built).",
+  .cli.example = "perp import robot.xml -o robot.yaml",
+  .cli.flags = import_flags,
+  .cli.min_args = 1,
+  .cli.max_args = 1,
+  .summary = "MJCF and URDF as a scene file",
+  .run = cmd_import
+};

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Import of robots as a user meets it: scene files, robots as scenes, what is listed as lost, bad files. */
+#include "tests/cli/program.h"
+
+/* The robots of tests/import/models, here. */
+static void copy_models(void)
+{
+  static const char *const files[] = { "arm.xml",     "humanoid.xml",  "fourbar.xml", "free.xml",
+                                       "gantry.urdf", "quadruped.xml", "planar.xml" };
+  const char *source = getenv("PERP_SOURCE");
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    char *path = perp_xprintf("%s/tests/import/models/%s", source != NULL ? source : ".", files[i]);
+    char *text = perp_read_file(path, NULL);
+    if (text == NULL) bail("%s", path);
+    write_file(files[i], text);
+    free(text);
+    free(path);
+  }
+}
+
+static int count(const char *text, const char *part)
+{
+  int n = 0;
+  for (const char *s = text; (s = strstr(s, part)) != NULL; s++) n++;
+  return n;
+}
+
+/* ---- what comes out ------------------------------------------------------------------------------- */
+
+static void test_lost(void)
+{
+  int got = run("import humanoid.xml -o humanoid.yaml");
+  ok(got == 0, "perp import humanoid.xml");
+  static const char *const lines[] = {
+    "lost: tendon knee, 2 sites, it would pull with 200 N/m",
+    "lost: tendon hamstring, 2 joints",
+    "lost: armature 0.01 of joint right_knee",
+    "lost: actuator cable: it would drive tendon hamstring",
+    "note: body pelvis has no joint: it is a part of waist",
+  };
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    char *comment = perp_xprintf("# %s", lines[i]);
+    ok(strstr(err, lines[i]) != NULL && file_has("humanoid.yaml", comment),
+       "it says, and the file has at its head: %s", lines[i]);
+    free(comment);
+  }
+  ok(count(err, "lost: armature") == 21, "each of 21 joints by its name: %d",
+     count(err, "lost: armature"));
+  ok(strstr(err, "camera") == NULL && strstr(err, "light") == NULL,
+     "cameras and lights are no physics");
+  got = run("import gantry.urdf -o gantry.yaml");
+  ok(got == 0 && strstr(err, "lost: mimic of joint right: it would follow joint left") != NULL,
+     "a mimic joint of a URDF is lost, and said");
+  ok(strstr(err, "lost: largest effort 200, largest velocity 2 of joint x") != NULL,
+     "so are efforts and velocities");
+  ok(strstr(err, "note: link frame hangs on no joint") != NULL, "the root is the world");
+  got = run("import planar.xml -o planar.yaml");
+  ok(got == 0 && strstr(err, "lost: damping 0.4 of joint puck_z, a motion in a plane") != NULL,
+     "slides in a plane have no drives");
+  got = run("import fourbar.xml -o fourbar.yaml");
+  ok(got == 0 && strstr(err, "lost: equality joint 1 (second, crank)") != NULL,
+     "joints that follow each other are lost, and said");
+  got = run("import quadruped.xml -o quadruped.yaml");
+  ok(got == 0 && count(err, "would not touch") == 1 && strstr(err, "fr_shank and trunk") != NULL,
+     "two pairs that exclude each other: one group says the one, the other is lost");
+}
+
+static void test_scenes(void)
+{
+  json_t *direct = json_of("simulate arm.xml --t-end 0.2s --json", 0);
+  ok(strstr(err, "lost: roundness of cylinder base") != NULL,
+     "a robot as a scene says what it lost");
+  run("import arm.xml -o arm.yaml");
+  json_t *file = json_of("simulate arm.yaml --t-end 0.2s --json", 0);
+  static const char *const figures[] = { "drift.pos.max", "drift.acc.max", "pen.max", "kkt.work" };
+  for (int i = 0; i < 4; i++)
+    ok(metric(direct, figures[i]) == metric(file, figures[i]),
+       "a robot as a scene runs as the scene file that is made of it: %s", figures[i]);
+  json_decref(direct);
+  json_decref(file);
+  says("check arm.xml", "a valid scene in space");
+  says("info arm.xml", "control of actuator push");
+  refuses(2, "simulate arm.xml:push=2", "arm.xml.push must be in [-1, 1]: got 2");
+  says("simulate arm.xml:push=1,spin=-1 --t-end 0.05s", "status   ok");
+  says("import arm.xml --key ready", "v: [");
+  refuses(3, "import arm.xml --key go", "keyframes: ready");
+  says("simulate humanoid.xml --lcp dantzig --t-end 2s", "status   ok");
+  ok(strstr(err, "lost: tendon knee, 2 sites") != NULL,
+     "a humanoid falls for 2 s, and says what it lost");
+  says("simulate free.xml --lcp dantzig --t-end 0.1s", "status   ok");
+}
+
+/* A study takes robots, and keeps them with their meshes. */
+static void test_study(void)
+{
+  write_file("stone.xml",
+             "<mujoco>\n  <asset><mesh name=\"stone\" file=\"stone.obj\"/></asset>\n"
+             "  <worldbody>\n    <geom type=\"plane\" size=\"1 1 .1\"/>\n"
+             "    <body pos=\"0 0 1\"><freejoint/>\n"
+             "      <geom type=\"mesh\" mesh=\"stone\"/></body>\n  </worldbody>\n</mujoco>\n");
+  write_file("stone.obj", "v 0 0 0\nv .2 0 0\nv 0 .2 0\nv 0 0 .2\nf 1 3 2\nf 1 2 4\nf 1 4 3\n"
+                          "f 2 3 4\n");
+  write_file("stones.yaml", "schema: perp-study/1\nstudy: { name: stones }\nt_end: 0.02 s\n"
+                            "grid: { scene: [stone.xml], h: [2 ms, 1 ms] }\n"
+                            "measure: { repeats: 0 }\n"
+                            "metrics: { primary: drift.pos.max, record: [drift.pos.max] }\n");
+  int got = run("run stones.yaml -o stones");
+  if (!ok(got == 0, "a study of a robot")) complain();
+  ok(file_has("stones/scenes/stone.xml", "<mujoco>") && file_has("stones/scenes/stone.obj", "f 1"),
+     "its folder has the robot and its mesh");
+  got = run("run stones.yaml -o stones");
+  ok(got == 0 && strstr(out, "run again") == NULL && strstr(err, "run again") == NULL,
+     "again: nothing is run again");
+  write_file("stone.obj", "v 0 0 0\nv .3 0 0\nv 0 .3 0\nv 0 0 .3\nf 1 3 2\nf 1 2 4\nf 1 4 3\n"
+                          "f 2 3 4\n");
+  got = run("run stones.yaml -o stones");
+  if (!ok(got == 0 && (strstr(out, "2 run again") != NULL || strstr(err, "2 run again") != NULL),
+          "with another mesh its cells run again"))
+    complain();
+}
+
+/* Names that mean something else in a scene, and names that meet. */
+static void test_names(void)
+{
+  write_file(
+      "names.xml",
+      "<mujoco>\n<worldbody>\n<body name=\"7\"><joint name=\"{pi}\"/><geom size=\".1\" name=\"a: "
+      "{b\"/>"
+      "<body name=\"{\" pos=\"0 0 1\"><joint name=\"equality0\" axis=\"1 0 0\"/><geom "
+      "size=\".1\"/></body>"
+      "<body name=\"}\" pos=\"0 0 -1\"><joint name=\"# &quot;\"/><geom "
+      "size=\".1\"/></body></body>\n"
+      "</worldbody>\n<equality><connect body1=\"{\" body2=\"}\" anchor=\"0 0 -1\"/></equality>\n"
+      "<actuator><motor name=\"sqrt\" joint=\"{pi}\"/><motor name=\"if\" joint=\"{pi}\"/>"
+      "<motor name=\"a-b\" joint=\"{pi}\"/><motor name=\"a b\" "
+      "joint=\"{pi}\"/></actuator></mujoco>\n");
+  says("check names.xml", "bodies 3, joints 4");
+  says("simulate names.xml:u_sqrt=1,a_b=2 --t-end 10ms --h 1ms", "status   ok");
+}
+
+/* ---- bad files --------------------------------------------------------------------------------------- */
+
+#define IN_WORLD(text) "<mujoco>\n<worldbody>\n" text "\n</worldbody>\n</mujoco>\n"
+static const struct bad {
+  const char *what, *name, *text, *place, *message, *hint;
+} bads[] = {
+  { "a missing mesh", "mesh.xml",
+    "<mujoco>\n <asset>\n  <mesh name=\"m\" file=\"no.stl\"/>\n </asset>\n <worldbody><body>"
+    "<freejoint/><geom type=\"mesh\" mesh=\"m\"/></body></worldbody>\n</mujoco>\n",
+    "mesh.xml:3:3: error:", "could not open STL file 'no.stl'", "put the file there" },
+  { "a mesh that is no mesh", "mesh2.xml",
+    "<mujoco>\n <asset>\n  <mesh name=\"m\" file=\"mesh.xml.stl\"/>\n </asset>\n <worldbody><body>"
+    "<freejoint/><geom type=\"mesh\" mesh=\"m\"/></body></worldbody>\n</mujoco>\n",
+    "mesh2.xml:3:3: error:", "STL", NULL },
+  { "a mesh that no asset has", "asset.xml",
+    IN_WORLD("<body><freejoint/>\n<geom type=\"mesh\" mesh=\"m\"/></body>"),
+    "asset.xml:4:1: error:", "mesh 'm' not found", "name one that exists" },
+  { "no robot", "html.xml", "<html>\n</html>\n", "html.xml:1:1: error:", "'html'", "<mujoco>" },
+  { "no XML", "text.xml", "schema: perp-scene/1\n", "text.xml:1:1: error:", "no XML", "<mujoco>" },
+  { "an empty file", "empty.xml", "", "empty.xml:1:1: error:", "no XML", "<mujoco>" },
+  { "an element that is not closed", "open.urdf", "<robot name=\"a\">\n<link name=\"b\">\n",
+    "open.urdf:", "no XML", "closed" },
+  { "an unknown element", "word.xml", IN_WORLD("<bodi/>"), "word.xml:3:1: error:", "<bodi>",
+    "MJCF" },
+  { "a body that moves without a mass", "light.xml", IN_WORLD("<body name=\"a\">\n<joint/></body>"),
+    "light.xml:3:1: error:", "mass and inertia", "<inertial>" },
+  { "nothing that moves", "still.xml", IN_WORLD("<geom size=\"1\"/>"),
+    "still.xml:1:1: error:", "no body of it can move", "<joint>" },
+  { "an include that is not there", "inc.xml", "<mujoco>\n<include file=\"no.xml\"/>\n</mujoco>\n",
+    "inc.xml:", "no.xml", NULL },
+  { "joints that are no joint of perp", "planar.xml",
+    IN_WORLD("<body name=\"a\"><joint name=\"p\" type=\"slide\" axis=\"1 0 0\"/>"
+             "<joint name=\"q\" axis=\"0 1 0\"/><geom size=\".1\"/></body>"),
+    "planar.xml:1:1: error:", "body 'a' hangs on p, q (slide, hinge)", "a body of its own" },
+};
+
+static void test_bad(void)
+{
+  write_file("mesh.xml.stl", "this is no mesh\n");
+  for (size_t i = 0; i < sizeof bads / sizeof *bads; i++) {
+    const struct bad *b = &bads[i];
+    write_file(b->name, b->text);
+    for (int k = 0; k < 2; k++) {
+      char *words = perp_xprintf("%s %s", k == 0 ? "import" : "check", b->name);
+      const int got = run(words);
+      const bool good = got == 3 && strncmp(err, b->place, strlen(b->place)) == 0 &&
+                        count(err, "error: ") == 1 && strstr(err, b->message) != NULL &&
+                        (b->hint == NULL || strstr(err, b->hint) != NULL) && out[0] == '\0';
+      if (!ok(good, "perp %s, %s: one error with its place and what to do", words, b->what)) {
+        printf("# status %d\n", got);
+        complain();
+      }
+      free(words);
+    }
+  }
+  refuses(3, "import none.xml", "cannot read the robot none.xml: No such file");
+  refuses(2, "import robot.txt", "a robot is a file NAME.xml");
+  refuses(2, "import", "an argument is missing");
+  ok(access("MUJOCO_LOG.TXT", F_OK) != 0, "the library has left no log behind");
+}
+
+int main(void)
+{
+  program_open();
+  copy_models();
+  run("import arm.xml");
+  if (strstr(err, "built without libmujoco") != NULL) {
+    ok(strstr(err, "arm.xml:1:1: error:") != NULL && strstr(err, "libmujoco-dev") != NULL,
+       "without the library: which package it needs");
+    refuses(3, "simulate arm.xml", "libmujoco-dev");
+    skip("perp was built without libmujoco", "import of robots");
+  } else {
+    test_lost();
+    test_scenes();
+    test_study();
+    test_names();
+    test_bad();
+  }
+  program_close();
+  return tap_done();
+}
