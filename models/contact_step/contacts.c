@@ -397,6 +397,7 @@ typedef enum outcome { FAILED, FREE, SOLVED, WOKEN } outcome;
 /* Contacts at the start of the step, with the guesses of the first part h. */
 static bool contacts_begin(perp_contacts *c, perp_constrained *k, double drive_speed, double h)
 {
+  c->t = k->e->t;
   const double margin = perp_contacts_margin(c, c->part.whole, drive_speed, k->a);
   if (!isfinite(margin)) {
     k->reason = PERP_NOT_FINITE;
@@ -421,7 +422,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
   const double start = perp_constrained_clock(k);
   perp_island_row *row = NULL;
   const int rows = drives != NULL ? perp_drives_rows(drives, k, h, v, &row) : 0;
-  const double drive_speed = drives != NULL ? perp_drives_speed(drives) : 0;
+  const double drive_speed = drives != NULL ? perp_drives_speed(drives, k->e->t + h) : 0;
   if (c->part.first && !contacts_begin(c, k, drive_speed, h)) return FAILED;
   if (!c->part.first) {
     perp_contacts_carry_to(c, k->e);
@@ -518,11 +519,11 @@ static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, d
   bool changed = false;
   for (int pass = 0; pass < passes || stops; pass++) {
     const double start = perp_constrained_clock(k);
-    perp_constrained_at(k, q);
+    perp_constrained_at(k, t, q);
     /* enough for the next step of bodies that fall */
     c->margin_ahead = c->o.gap && c->margin > 0
-                          ? 1.25 * c->margin +
-                                2 * c->part.whole * c->part.whole * fabs(c->model->gravity)
+                          ? 1.25 * c->margin + 2 * c->part.whole * c->part.whole *
+                                                   fabs(perp_model_gravity_at(c->model, t))
                           : 1e-3 * c->model->size;
     perp_collision_margin(c->ahead, c->margin_ahead);
     k->status = perp_contacts_find(c, k, c->ahead, &c->contact_ahead, &c->n_ahead);

@@ -183,7 +183,7 @@ void perp_events_push(perp_events *s, const perp_constrained *k, const double *v
   if (s->drives != NULL) perp_event_drives_push(s->drives, k, v, f);
 }
 
-bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const double *q,
+bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,
                         const double *v, bool intermediate)
 {
   if (!intermediate) s->n_shown = 0;
@@ -196,7 +196,7 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
     perp_event_drives_remember(s->drives, intermediate);
   }
   if (s->now.n > 0) {
-    if (!perp_events_find(s, k, q)) return false;
+    if (!perp_events_find(s, k, t, q)) return false;
     s->h_feedback = perp_constrained_feedback_step(k, PERP_LEVEL_ACCELERATION, s->h);
     n = events_rest_prepare(s, k->e, q, v) > 0 ? s->n : 0;
   }
