@@ -143,13 +143,13 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
   perp_scene *s = r->scene;
   const int errors = r->diag->errors;
   if (!build_values(r, file, opts) || !build_head(r)) return false;
-  perp_scene_read_bodies(r);
-  if (r->diag->errors > errors) return false;
   if (perp_model_create(r->ctx, r->dim, &s->model) != PERP_OK) {
     perp_scene_refused(r, r->root);
     return false;
   }
   if (!build_gravity(r)) return false;
+  perp_scene_read_bodies(r);
+  if (r->diag->errors > errors) return false;
   perp_scene_read_motions(r);
   if (r->diag->errors > errors) return false;
   static void (*const sections[])(perp_scene_reader *,

@@ -220,6 +220,10 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   void *ws;
   *out = NULL;
   PERP_TRY(contacts_check(ctx, opts, parts));
+  if (opts->sleep && model->belts)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "sleep does not serve surfaces that move: what sleeps on them would not be "
+                     "carried along; leave it out");
   like.second = opts->substeps > 1 || contacts_soft(opts) || contacts_relaxes(opts);
   PERP_TRY(perp_workspace_create(ctx, "contacts", &like, sizeof like, contacts_layout, &ws));
   perp_contacts *c = ws;
@@ -448,6 +452,8 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .h = h,
                             .before = c->before_step,
                             .free = c->free,
+                            .belts = c->model->belts,
+                            .t_belts = k->e->t + h,
                             .align = c->o.align == PERP_ALIGN_SLIP,
                             .softness = contacts_softness(&c->o, h),
                             .part = contacts_soft(&c->o) ? contacts_part : NULL,

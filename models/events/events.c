@@ -81,6 +81,10 @@ static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts
                                        .tol_data = o->tol_data,
                                        .budget = o->budget };
   perp_parts alone = *parts;
+  if (s->model->belts && o->critical == PERP_CRITICAL_STOP)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "acceleration:critical=stop does not serve surfaces that move: take "
+                     "critical=fail");
   if (s->model->n_shapes > 0) {
     if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
       return PERP_FAIL(

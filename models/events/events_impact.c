@@ -109,6 +109,8 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
                             .h = s->h,
                             .before = s->before,
                             .free = s->free,
+                            .belts = model->belts,
+                            .t_belts = k->e->t,
                             .align = true,
                             .row = row,
                             .n_rows = rows,

@@ -194,10 +194,11 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
                        p.formulation.d->name);
   if (status == PERP_OK && perp_model_depends_on_time(model) &&
       !(p.formulation.d->caps & PERP_FORM_SIGNALS))
-    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation %s does not serve gravity, forces, drives or surfaces that "
-                       "depend on time (velocity and acceleration do)",
-                       p.formulation.d->name);
+    status = PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "formulation %s does not serve gravity, forces or drives that depend on time, or "
+        "surfaces that move (velocity and acceleration do)",
+        p.formulation.d->name);
   if (status == PERP_OK) {
     sim = calloc(1, sizeof *sim);
     if (sim == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");

@@ -527,6 +527,13 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
                      "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
                      s->mu, mu_dynamic);
   PERP_TRY(check_restitution(ctx, s->restitution, who));
+  if (!all_finite(3, def->belt))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the velocity of its surface is not finite", who);
+  bool runs = false;
+  for (int i = 0; i < 3; i++) {
+    PERP_TRY(perp_model_check_signal(ctx, model, def->belt_signal[i], who));
+    runs = runs || def->belt[i] != 0 || def->belt_signal[i] != 0;
+  }
   perp_shape_def copy = *def;
   double *vertices = NULL;
   copy.surface.mu_dynamic = mu_dynamic;
@@ -543,5 +550,6 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
   perp_status status = model_push(ctx, &model->shape_def, &model->n_shapes, &model->cap_shapes,
                                   sizeof copy, &copy, &copy.name, index);
   if (status != PERP_OK) free(vertices);
+  model->belts = model->belts || (status == PERP_OK && runs);
   return status;
 }

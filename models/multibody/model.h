@@ -319,7 +319,7 @@ const perp_signal *perp_model_signal(const perp_model *model, perp_signal_ref si
 int perp_model_signals(const perp_model *model);
 perp_signal_ref perp_model_gravity_signal_of(const perp_model *model);
 double perp_model_gravity_at(const perp_model *model, double t);
-/* Does anything depend on time: gravity, forces, drives, motions, surfaces? */
+/* Does anything depend on time (gravity, forces, drives, motions), or does a surface move? */
 bool perp_model_depends_on_time(const perp_model *model);
 
 int perp_model_drives(const perp_model *model);

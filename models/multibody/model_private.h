@@ -94,6 +94,7 @@ struct perp_model {
   perp_motion_def *motion_def;
   perp_signal **signal;
   perp_signal_ref gravity_signal;
+  bool belts; /* surfaces that move */
   bool finished;
   /* set by finish */
   int nq, nv, m, nnz_J;

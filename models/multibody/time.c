@@ -37,7 +37,7 @@ double perp_model_gravity_at(const perp_model *model, double t)
 
 bool perp_model_depends_on_time(const perp_model *model)
 {
-  if (model->n_motions > 0 || model->gravity_signal != 0) return true;
+  if (model->n_motions > 0 || model->gravity_signal != 0 || model->belts) return true;
   for (int i = 0; i < model->n_forces; i++)
     for (int k = 0; k < 3; k++)
       if (model->force_def[i].value_signal[k] != 0) return true;
