@@ -127,6 +127,7 @@ static bool acceleration_accelerations(workspace *w, double t, double h, const d
 {
   perp_constrained *k = &w->k;
   const perp_model *model = k->model;
+  if (!perp_constrained_signals(k, t)) return false;
   perp_constrained_at(k, t, q);
   double start = perp_constrained_clock(k);
   perp_eval_forces(k->e, model, t, v, true, k->f);

@@ -19,6 +19,8 @@ static perp_ode_answer stepping_deriv(void *user, double t, double h, const doub
   perp_constrained *k = &w->k;
   const perp_model *model = k->model;
   (void)intermediate;
+  if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h))
+    return PERP_ODE_FAILED;
   perp_constrained_at(k, t, q);
   double start = perp_constrained_clock(k);
   perp_eval_impulse(k->e, model, t, h, v, k->f);

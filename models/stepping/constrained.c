@@ -401,6 +401,19 @@ void perp_constrained_rate(const perp_constrained *k, const double *v, double *C
   for (int i = 0; k->model->n_motions > 0 && i < k->model->m; i++) Cdot[i] += k->e->Ct[i];
 }
 
+bool perp_constrained_signals(perp_constrained *k, double t)
+{
+  const int n = k->model->n_motions > 0 || k->model->belts ? 3 : 1;
+  double y[3];
+  for (int i = 0; i < k->model->n_signals; i++) {
+    perp_signal_at(k->model->signal[i], t, y);
+    if (perp_all_finite(n, y)) continue;
+    k->reason = PERP_NOT_FINITE;
+    return false;
+  }
+  return true;
+}
+
 void perp_constrained_driven(perp_constrained *k, double t, double scale, double *c)
 {
   if (k->model->n_motions == 0) return;

@@ -70,6 +70,9 @@ void perp_constrained_begin(perp_constrained *k, const double *v);
 
 /* Model at (t, q): poses, J, C and C_t in *k->e.  Nothing is done where it was evaluated last. */
 void perp_constrained_at(perp_constrained *k, double t, const double *q);
+/* Have all signals of the model finite values at t, and where accelerations follow them their derivatives?  Else k->reason
+ * says it. */
+bool perp_constrained_signals(perp_constrained *k, double t);
 /* The position error C [m] at k->e, 0 for springs. */
 void perp_constrained_error(const perp_constrained *k, double *C);
 /* What stands for h in the gains of the feedback, of joints and of contacts: h itself with fixed steps. */

@@ -327,6 +327,29 @@ static void drives(void)
   }
 }
 
+static void root(const void *user, double t, double y[3])
+{
+  const double left = *(const double *)user - t, s = sqrt(left);
+  y[0] = s, y[1] = -0.5 / s, y[2] = -0.25 / (left * s);
+}
+
+/* a signal that ends: so does the run, and says why */
+static void ends(void)
+{
+  static double end = 0.5;
+  perp_model *m = run_model(&ctx, 2);
+  run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_box(1, 1, 1, 1) });
+  const perp_signal_def def = { .kind = PERP_SIGNAL_FUNCTION, .of = root, .user = &end };
+  if (perp_model_gravity_signal(&ctx, m, signal_of(m, def)) != PERP_OK) bail("%s", ctx.msg);
+  run_finish(&ctx, m);
+  ok(run_fresh(&ctx, m, (run_parts){ "velocity" }, 1e-2, 1, NULL, NULL) == PERP_NOT_FINITE,
+     "velocity: a signal without a value ends the run");
+  ok(run_fresh(&ctx, m, (run_parts){ "acceleration", "rk4" }, 1e-2, 1, NULL, NULL) ==
+         PERP_NOT_FINITE,
+     "acceleration: a signal without a value ends the run");
+  perp_model_destroy(m);
+}
+
 /* ---- a ball on a table that goes up and down ------------------------------------------------------ */
 
 enum { IMPACTS = 8 };
@@ -419,5 +442,6 @@ int main(void)
   }
   forces();
   drives();
+  ends();
   return tap_done();
 }
