@@ -90,6 +90,13 @@ bool perp_expr_fits(const perp_expr *e, const perp_scope *scope, const char *uni
                     perp_expr_error *error);
 /* The SI unit of such a number as text for a column, "" where its place decides. */
 void perp_expr_unit(const perp_expr *e, const perp_scope *scope, char *buf, size_t size);
+/* y [3]: value of an expression over numbers at a row, and its first and second derivative by a column, exact but for
+ * rounding; NaN where it has none.  At a kink (abs, min, if, ...) those of the side that is taken. */
+void perp_expr_derivatives(const perp_expr *e, const perp_scope *scope, int row, int column,
+                           double y[3]);
+/* Such an expression as text in which this column stands by its name and all the rest by its value at row 0: read again
+ * where the column is the only name, it has the same values to the last bit. */
+void perp_expr_write(const perp_expr *e, const perp_scope *scope, int column, perp_text *out);
 /* Does the expression mention this column (or an option of it)? */
 bool perp_expr_mentions(const perp_expr *e, int column);
 

@@ -250,9 +250,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
     forget_released(m, info, m->C);
     m->drift_pos = m->drift_pre = measure_norm(m->m, m->C);
     m->drift_pos_mean = mean_error(m);
-    const perp_blocks *B = perp_model_assemble(m->model, t, q);
-    memset(m->rate, 0, (size_t)m->m * sizeof *m->rate);
-    perp_blocks_J(B, 1, v, m->rate);
+    perp_model_rate(m->model, t, q, v, m->rate);
     forget_released(m, info, m->rate);
     perp_model_rigid_rows(m->model, m->rate);
     m->drift_vel = measure_norm(m->m, m->rate);

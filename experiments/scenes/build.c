@@ -11,7 +11,7 @@
 
 struct head {
   int dim;
-  double gravity, t_end, h, size;
+  double t_end, h, size;
   bool dissipative, driven, isolated;
 };
 static const perp_key head_keys[] = { PERP_KEY_SPECIAL("name"), /* texts as they stand */
@@ -19,7 +19,7 @@ static const perp_key head_keys[] = { PERP_KEY_SPECIAL("name"), /* texts as they
                                       PERP_KEY_SPECIAL("reference"),
                                       PERP_KEY_SPECIAL("equation"),
                                       PERP_KEY_OF(struct head, dim, "dim", PERP_KEY_WHOLE),
-                                      PERP_KEY_REAL(struct head, gravity, "gravity", "m/s^2"),
+                                      PERP_KEY_SPECIAL("gravity"), /* with the model */
                                       PERP_KEY_REAL(struct head, t_end, "t_end", "s"),
                                       PERP_KEY_REAL(struct head, h, "h", "s"),
                                       PERP_KEY_REAL(struct head, size, "size", "m"),
@@ -60,7 +60,7 @@ static bool build_values(perp_scene_reader *r, const perp_scene_file *file, cons
 
 static bool build_head(perp_scene_reader *r)
 {
-  struct head h = { .dim = 3, .gravity = 9.81, .t_end = 1 };
+  struct head h = { .dim = 3, .t_end = 1 };
   const perp_node *node = perp_tree_get(r->root, "scene");
   if (node != NULL && !perp_keys_read(r, node, "scene", head_keys, &h)) return false;
   if (h.dim != 2 && h.dim != 3) {
@@ -82,7 +82,6 @@ static bool build_head(perp_scene_reader *r)
     }
   perp_scene *s = r->scene;
   r->dim = h.dim;
-  s->gravity = h.gravity;
   s->t_end = h.t_end;
   s->h = h.h;
   s->size = h.size;
@@ -97,6 +96,8 @@ static const perp_node *build_culprit(const perp_scene_reader *r)
 {
   int i;
   if (sscanf(r->ctx->msg, "joint %d", &i) == 1 && i >= 0 && i < r->joints.n) return r->joints.at[i];
+  if (sscanf(r->ctx->msg, "motion %d", &i) == 1 && i >= 0 && i < r->n_motions)
+    return r->motion_at[i];
   if (sscanf(r->ctx->msg, "shape %d", &i) == 1 && i >= 0 && i < r->n_shapes) return r->shape_at[i];
   return r->root;
 }
@@ -114,22 +115,47 @@ static void build_tip(perp_scene_reader *r)
   memcpy(r->scene->tip, t.at, sizeof t.at);
 }
 
+static bool build_gravity(perp_scene_reader *r)
+{
+  const perp_node *scene = perp_tree_get(r->root, "scene");
+  const perp_node *node = scene != NULL ? perp_tree_get(scene, "gravity") : NULL;
+  perp_signal_ref signal = 0;
+  r->scene->gravity = 9.81;
+  if (node != NULL && !r->signals(r, node, "m/s^2", 1, 0, &r->scene->gravity, &signal))
+    return false;
+  perp_model_gravity(r->scene->model, r->scene->gravity);
+  return perp_model_gravity_signal(r->ctx, r->scene->model, signal) == PERP_OK;
+}
+
+/* What depends on time is driven from outside. */
+static bool build_driven(perp_scene_reader *r)
+{
+  if (!perp_model_depends_on_time(r->scene->model)) return true;
+  r->scene->driven = true;
+  if (!r->scene->isolated) return true;
+  PERP_SCENE_WRONG(r, perp_tree_get(perp_tree_get(r->root, "scene"), "isolated"),
+                   "a scene in which something depends on time is not isolated");
+  return false;
+}
+
 static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, const void *opts)
 {
   perp_scene *s = r->scene;
   const int errors = r->diag->errors;
   if (!build_values(r, file, opts) || !build_head(r)) return false;
-  perp_scene_read_bodies(r);
-  if (r->diag->errors > errors) return false;
   if (perp_model_create(r->ctx, r->dim, &s->model) != PERP_OK) {
     perp_scene_refused(r, r->root);
     return false;
   }
-  perp_model_gravity(s->model, s->gravity);
+  if (!build_gravity(r)) return false;
+  perp_scene_read_bodies(r);
+  if (r->diag->errors > errors) return false;
+  perp_scene_read_motions(r);
+  if (r->diag->errors > errors) return false;
   static void (*const sections[])(perp_scene_reader *,
                                   perp_model *) = { perp_scene_add_bodies, perp_scene_add_shapes,
                                                     perp_scene_add_joints, perp_scene_add_drives,
-                                                    perp_scene_add_forces };
+                                                    perp_scene_add_forces, perp_scene_add_motions };
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
     sections[i](r, s->model);
     if (r->diag->errors > errors) return false;
@@ -138,6 +164,7 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
     perp_scene_refused(r, build_culprit(r));
     return false;
   }
+  if (!build_driven(r)) return false;
   build_tip(r);
   perp_scene_add_gauges(r);
   perp_scene_add_truths(r);
@@ -155,7 +182,8 @@ bool perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_scene_file
                           .root = file->root,
                           .scene = scene,
                           .materials = perp_tree_get(file->root, "materials"),
-                          .folder = file->folder };
+                          .folder = file->folder,
+                          .signals = perp_scene_read_signals };
   perp_values_init(&r.values, ctx, diag, &pool);
   const bool good = build_sections(&r, file, opts);
   if (!good) perp_scene_destroy(scene);

@@ -25,11 +25,74 @@ static void export_vector(FILE *out, const char *key, int n, const double *x)
   fputs("]", out);
 }
 
-static void export_key(FILE *out, const perp_key *k, const void *def)
+/* x + signal */
+static void export_value(FILE *out, const perp_model *model, double x, perp_signal_ref signal)
+{
+  const perp_signal *s = perp_model_signal(model, signal);
+  if (s == NULL) {
+    export_number(out, x);
+    return;
+  }
+  const perp_signal_def *d = perp_signal_definition(s);
+  const struct {
+    const char *key;
+    double x;
+  } of[] = { { "plus", x },
+             { "offset", d->offset },
+             { "amplitude", d->amplitude },
+             { "rate", d->rate },
+             { "phase", d->phase } };
+  fprintf(out, "{ kind: %s", perp_signal_kind_name(d->kind));
+  for (int i = 0; i < 5; i++) {
+    if (of[i].x == 0) continue;
+    fprintf(out, ", %s: ", of[i].key);
+    export_number(out, of[i].x);
+  }
+  for (int i = 0; i < d->n; i++) {
+    fputs(i > 0 ? ", [" : ", points: [[", out);
+    export_number(out, d->t[i]);
+    fputs(", ", out);
+    export_number(out, d->y[i]);
+    fputs(i + 1 < d->n ? "]" : "]]", out);
+  }
+  if (d->kind == PERP_SIGNAL_FUNCTION) {
+    fputs(", of: ", out);
+    perp_write_quoted(out, d->text);
+  }
+  fputs(" }", out);
+}
+
+static void export_values(FILE *out, const perp_model *model, const char *key, int n,
+                          const double *x, const perp_signal_ref *signal)
+{
+  fprintf(out, n > 1 ? ", %s: [" : ", %s: ", key);
+  for (int i = 0; i < n; i++) {
+    if (i > 0) fputs(", ", out);
+    export_value(out, model, x[i], signal[i]);
+  }
+  if (n > 1) fputs("]", out);
+}
+
+static bool export_moves(const perp_key *k, const void *def)
+{
+  const perp_signal_ref *signal = (const perp_signal_ref *)(const void *)((const char *)def +
+                                                                          k->signal);
+  for (int i = 0; i < k->n && k->signal != 0; i++)
+    if (signal[i] != 0) return true;
+  return false;
+}
+
+static void export_key(FILE *out, const perp_model *model, const perp_key *k, const void *def)
 {
   const char *at = (const char *)def + k->at, *text;
   int which;
   memcpy(&which, at, sizeof which);
+  if (k->signal != 0) {
+    const int dim = perp_model_dim(model);
+    export_values(out, model, k->name, k->n == 3 ? dim : k->n, (const double *)(const void *)at,
+                  (const perp_signal_ref *)(const void *)((const char *)def + k->signal));
+    return;
+  }
   if (k->type == PERP_KEY_VECTOR) {
     export_vector(out, k->name, k->n, (const double *)(const void *)at);
     return;
@@ -76,15 +139,16 @@ static size_t export_size(const perp_key *k)
 }
 
 /* All members that are not as they are where nothing is said, and those named in `always`. */
-static void export_keys(FILE *out, const perp_key *keys, const void *def, const void *dflt,
-                        const char *const *always)
+static void export_keys(FILE *out, const perp_model *model, const perp_key *keys, const void *def,
+                        const void *dflt, const char *const *always)
 {
   for (const perp_key *k = keys; k->type != PERP_KEY_END; k++) {
     const size_t size = export_size(k);
     bool wanted = size > 0 &&
                   memcmp((const char *)def + k->at, (const char *)dflt + k->at, size) != 0;
+    wanted = wanted || (size > 0 && export_moves(k, def));
     for (int i = 0; always[i] != NULL; i++) wanted = wanted || strcmp(always[i], k->name) == 0;
-    if (wanted && size > 0) export_key(out, k, def);
+    if (wanted && size > 0) export_key(out, model, k, def);
   }
 }
 
@@ -229,7 +293,7 @@ static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *o
     if (dim == 3) dflt.angle = def.angle;
     export_begin(out, "body", export_body(def.body, buf));
     fprintf(out, ", kind: %s", perp_scene_shape_kinds[def.kind]);
-    export_keys(out, perp_scene_shape_keys, &def, &dflt, always);
+    export_keys(out, model, perp_scene_shape_keys, &def, &dflt, always);
     PERP_TRY(export_quat(ctx, out, dim, &def, def.quat, export_shape_quat));
     if (def.kind == PERP_SHAPE_POLYTOPE)
       export_points(out, "vertices", def.n_vertices, dim, dim, def.vertices);
@@ -238,18 +302,19 @@ static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *o
   return PERP_OK;
 }
 
-static void export_curve(FILE *out, int dim, const perp_curve_def *curve)
+static void export_curve(FILE *out, const perp_model *model, const perp_curve_def *curve)
 {
+  const int dim = perp_model_dim(model);
   static const char *const none[] = { NULL };
   const perp_curve_def dflt = { .kind = curve->kind };
   fprintf(out, ", curve: { kind: %s", perp_scene_curve_kinds[curve->kind]);
-  export_keys(out, perp_scene_curve_keys, curve, &dflt, none);
+  export_keys(out, model, perp_scene_curve_keys, curve, &dflt, none);
   if (curve->data != NULL && curve->n > 0)
     export_points(out, "points", curve->n, dim, 3, curve->data);
   fputs(" }", out);
 }
 
-static void export_rows(FILE *out, const perp_joint_def *def)
+static void export_rows(FILE *out, const perp_model *model, const perp_joint_def *def)
 {
   static const char *const none[] = { NULL };
   const perp_row_soft dflt = { 0 };
@@ -262,7 +327,7 @@ static void export_rows(FILE *out, const perp_joint_def *def)
     export_number(out, def->row[k].softness);
     perp_row_soft rest = def->row[k];
     rest.softness = 0;
-    export_keys(out, perp_scene_row_keys, &rest, &dflt, none);
+    export_keys(out, model, perp_scene_row_keys, &rest, &dflt, none);
     fputs(" }", out);
   }
   fputs("]", out);
@@ -271,16 +336,16 @@ static void export_rows(FILE *out, const perp_joint_def *def)
 static void export_joints(const perp_model *model, FILE *out)
 {
   static const char *const always[] = { "a", "b", NULL };
-  const int n = perp_model_joints(model);
+  const int n = perp_model_joints(model) - perp_model_motions(model);
   if (n > 0) fputs("joints:\n", out);
   for (int i = 0; i < n; i++) {
     perp_joint_def def = *perp_model_joint(model, i), dflt = { .kind = def.kind };
     def.name = dflt.name = NULL; /* drives name joints by their numbers */
     if (def.start == PERP_START_ZERO) def.start = PERP_START_HOLDS; /* it has been moved */
     export_begin(out, "kind", perp_scene_joint_kinds[def.kind]);
-    export_keys(out, perp_scene_joint_keys, &def, &dflt, always);
-    export_rows(out, &def);
-    if (def.kind == PERP_JOINT_CURVE) export_curve(out, perp_model_dim(model), &def.curve);
+    export_keys(out, model, perp_scene_joint_keys, &def, &dflt, always);
+    export_rows(out, model, &def);
+    if (def.kind == PERP_JOINT_CURVE) export_curve(out, model, &def.curve);
     fputs(" }\n", out);
   }
 }
@@ -298,7 +363,7 @@ static void export_drives(const perp_model *model, FILE *out)
     char number[16];
     snprintf(number, sizeof number, "%d", def.joint);
     export_begin(out, "joint", number);
-    export_keys(out, perp_scene_drive_keys, &def, &dflt, none);
+    export_keys(out, model, perp_scene_drive_keys, &def, &dflt, none);
     fputs(" }\n", out);
   }
 }
@@ -313,12 +378,30 @@ static void export_forces(const perp_model *model, FILE *out)
     const perp_force_def def = *perp_model_force_element(model, i);
     const perp_force_def dflt = { .kind = def.kind, .b = PERP_WORLD };
     export_begin(out, "kind", perp_scene_force_kinds[def.kind]);
-    export_keys(out, perp_scene_force_keys, &def, &dflt, always);
+    export_keys(out, model, perp_scene_force_keys, &def, &dflt, always);
     if (def.kind == PERP_FORCE_TORQUE && dim == 2) {
       fputs(", value: ", out);
-      export_number(out, def.value[2]);
-    } else if (memcmp(def.value, zero, sizeof zero) != 0)
-      export_vector(out, "value", 3, def.value);
+      export_value(out, model, def.value[2], def.value_signal[2]);
+    } else if (memcmp(def.value, zero, sizeof zero) != 0 || def.value_signal[0] != 0 ||
+               def.value_signal[1] != 0 || def.value_signal[2] != 0)
+      export_values(out, model, "value", 3, def.value, def.value_signal);
+    fputs(" }\n", out);
+  }
+}
+
+static void export_motions(const perp_model *model, FILE *out)
+{
+  static const char *const always[] = { "x", NULL };
+  const int n = perp_model_motions(model);
+  if (n > 0) fputs("motions:\n", out);
+  for (int i = 0; i < n; i++) {
+    perp_motion_def def = *perp_model_motion(model, i);
+    if (perp_model_dim(model) == 2) memset(def.axis, 0, sizeof def.axis);
+    const perp_motion_def dflt = { .body = def.body };
+    char number[16];
+    snprintf(number, sizeof number, "%d", def.body);
+    export_begin(out, "body", number);
+    export_keys(out, model, perp_scene_motion_keys, &def, &dflt, always);
     fputs(" }\n", out);
   }
 }
@@ -341,7 +424,10 @@ static void export_head(const perp_desc *d, const perp_scene *s, const char *nam
   fputs("\n  reference: ", out);
   perp_write_quoted(out, d->reference);
   fprintf(out, "\n  dim: %d\n", perp_model_dim(s->model));
-  export_line(out, "gravity", perp_model_gravity_of(s->model));
+  fputs("  gravity: ", out);
+  export_value(out, s->model, perp_model_gravity_of(s->model),
+               perp_model_gravity_signal_of(s->model));
+  fputs("\n", out);
   export_line(out, "t_end", s->t_end);
   if (s->h != 0) export_line(out, "h", s->h);
   if (s->size != 0) export_line(out, "size", s->size);
@@ -362,11 +448,18 @@ perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *d, const perp_scen
         ctx, PERP_ERR_UNSUPPORTED,
         "scene %s is a plain system of differential equations: a scene file describes bodies",
         d->name);
+  for (int i = 1; i <= perp_model_signals(scene->model); i++)
+    if (perp_signal_definition(perp_model_signal(scene->model, i))->kind == PERP_SIGNAL_FUNCTION &&
+        perp_signal_definition(perp_model_signal(scene->model, i))->text == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "scene %s has a signal that is a function of C: a scene file cannot say it",
+                       d->name);
   export_head(d, scene, name, out);
   PERP_TRY(export_bodies(ctx, scene->model, out));
   PERP_TRY(export_shapes(ctx, scene->model, out));
   export_joints(scene->model, out);
   export_drives(scene->model, out);
   export_forces(scene->model, out);
+  export_motions(scene->model, out);
   return PERP_OK;
 }

@@ -148,9 +148,9 @@ const perp_key perp_scene_drive_keys[] = {
   PERP_KEY_REAL(perp_drive_def, lower, "lower", NULL),
   PERP_KEY_REAL(perp_drive_def, upper, "upper", NULL),
   PERP_KEY_REAL(perp_drive_def, restitution, "restitution", ""),
-  PERP_KEY_REAL(perp_drive_def, velocity, "velocity", NULL),
+  PERP_KEY_DRIVEN(perp_drive_def, velocity, velocity_signal, "velocity", NULL, 1),
   PERP_KEY_REAL(perp_drive_def, max_force, "max_force", NULL),
-  PERP_KEY_REAL(perp_drive_def, target, "target", NULL),
+  PERP_KEY_DRIVEN(perp_drive_def, target, target_signal, "target", NULL, 1),
   PERP_KEY_REAL(perp_drive_def, stiffness, "stiffness", NULL),
   PERP_KEY_REAL(perp_drive_def, damping, "damping", NULL), PERP_KEYS_ENTRY, PERP_KEYS_END
 };
@@ -205,10 +205,9 @@ static void forces_entry(perp_scene_reader *r, const perp_node *entry, void *use
       !perp_keys_read(r, entry, "forces", perp_scene_force_keys, &def))
     return;
   if (value != NULL && def.kind == PERP_FORCE_TORQUE && r->dim == 2) {
-    if (!perp_values_number(&r->values, value, "Nm", &def.value[2])) return;
-  } else if (value != NULL &&
-             !perp_keys_vector(r, value, def.kind == PERP_FORCE_TORQUE ? "Nm" : "N", 3, r->dim == 2,
-                               def.value))
+    if (!r->signals(r, value, "Nm", 1, 0, &def.value[2], &def.value_signal[2])) return;
+  } else if (value != NULL && !r->signals(r, value, def.kind == PERP_FORCE_TORQUE ? "Nm" : "N", 3,
+                                          r->dim == 2, def.value, def.value_signal))
     return;
   if (perp_model_add_force(r->ctx, r->scene->model, &def) != PERP_OK) perp_scene_refused(r, entry);
 }

@@ -173,6 +173,9 @@ static bool keys_value(perp_scene_reader *r, const perp_node *node, const perp_k
   char *at = (char *)to + k->at;
   const char *text;
   int which = 0;
+  if (k->signal != 0)
+    return r->signals(r, node, k->unit, k->n, r->dim == 2 && k->n == 3, (double *)(void *)at,
+                      (perp_signal_ref *)(void *)((char *)to + k->signal));
   switch (k->type) {
   case PERP_KEY_NUMBER:
     return perp_values_number(&r->values, node, k->unit, (double *)(void *)at);

@@ -26,29 +26,37 @@ typedef struct perp_key {
   size_t at;
   int n;
   const char *const *names; /* CHOICE: NULL-terminated */
+  size_t signal; /* NUMBER, VECTOR: where the signals of the n numbers are; 0: they have none */
 } perp_key;
 
 #define PERP_KEY_AT(S, f, T) (offsetof(S, f) + PERP_IS_(S, f, T))
 #define PERP_KEY_REAL(S, f, name, unit)                                                            \
   {                                                                                                \
-    name, unit, PERP_KEY_NUMBER, PERP_KEY_AT(S, f, double), 1, NULL                                \
+    name, unit, PERP_KEY_NUMBER, PERP_KEY_AT(S, f, double), 1, NULL, 0                             \
   }
 #define PERP_KEY_REALS(S, f, name, unit, n)                                                        \
   {                                                                                                \
-    name, unit, PERP_KEY_VECTOR, offsetof(S, f), n, NULL                                           \
+    name, unit, PERP_KEY_VECTOR, offsetof(S, f), n, NULL, 0                                        \
+  }
+/* n numbers, each with a signal. */
+#define PERP_KEY_DRIVEN(S, f, s, name, unit, n)                                                    \
+  {                                                                                                \
+    name, unit, n == 1 ? PERP_KEY_NUMBER : PERP_KEY_VECTOR, offsetof(S, f), n, NULL,               \
+        offsetof(S, s)                                                                             \
   }
 #define PERP_KEY_ONE_OF(S, f, name, names)                                                         \
   {                                                                                                \
     name, "", PERP_KEY_CHOICE,                                                                     \
-        offsetof(S, f) + 0 * sizeof(char[sizeof(((S *)0)->f) == sizeof(int) ? 1 : -1]), 1, names   \
+        offsetof(S, f) + 0 * sizeof(char[sizeof(((S *)0)->f) == sizeof(int) ? 1 : -1]), 1, names,  \
+        0                                                                                          \
   }
 #define PERP_KEY_OF(S, f, name, type)                                                              \
   {                                                                                                \
-    name, "", type, offsetof(S, f), 1, NULL                                                        \
+    name, "", type, offsetof(S, f), 1, NULL, 0                                                     \
   }
 #define PERP_KEY_SPECIAL(name)                                                                     \
   {                                                                                                \
-    name, "", PERP_KEY_OTHER, 0, 1, NULL                                                           \
+    name, "", PERP_KEY_OTHER, 0, 1, NULL, 0                                                        \
   }
 /* Of the entries of lists: see perp_entries. */
 #define PERP_KEYS_ENTRY                                                                            \
@@ -76,7 +84,13 @@ typedef struct perp_scene_body {
   const perp_node **shape_at;
 } perp_scene_body;
 
-typedef struct perp_scene_reader {
+typedef struct perp_scene_reader perp_scene_reader;
+/* n numbers (1: no list), each of which may be a signal of the model that is being built: x[i] + signal[i](t), 0: none.
+ * missing: as of perp_keys_vector. */
+typedef bool perp_signals_fn(perp_scene_reader *r, const perp_node *node, const char *unit, int n,
+                             int missing, double *x, perp_signal_ref *signal);
+
+struct perp_scene_reader {
   perp_ctx *ctx;
   perp_diag *diag;
   perp_pool *pool;
@@ -88,9 +102,13 @@ typedef struct perp_scene_reader {
   perp_scene_body *body; /* [bodies.n] */
   int n_shapes;
   const perp_node **shape_at; /* [n_shapes] */
+  int n_motions;
+  perp_motion_def *motion; /* [n_motions] */
+  const perp_node **motion_at;
   const perp_node *materials;
-  const char *folder; /* relative names of sources are relative to it */
-} perp_scene_reader;
+  const char *folder;       /* relative names of sources are relative to it */
+  perp_signals_fn *signals; /* perp_scene_read_signals */
+};
 
 /* An error at a node of the file, without a hint. */
 #define PERP_SCENE_WRONG(r, at, ...) perp_diag_error((r)->diag, at, 0, NULL, __VA_ARGS__)

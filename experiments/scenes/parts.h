@@ -15,7 +15,8 @@ extern const char *const perp_scene_joint_kinds[],
 /* Keys of parts, which export writes by, too. */
 extern const perp_key perp_scene_joint_keys[], perp_scene_row_keys[], perp_scene_curve_keys[],
     perp_scene_drive_keys[], perp_scene_force_keys[], perp_scene_shape_keys[],
-    perp_scene_surface_keys[], perp_scene_body_keys[], perp_scene_mass_keys[];
+    perp_scene_surface_keys[], perp_scene_body_keys[], perp_scene_mass_keys[],
+    perp_scene_motion_keys[], perp_scene_signal_keys[];
 
 /* Bodies of `bodies`, with their shapes, then what `initial` says of them, into r->body. */
 void perp_scene_read_bodies(perp_scene_reader *r);
@@ -25,6 +26,11 @@ void perp_scene_add_shapes(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_joints(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_drives(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_forces(perp_scene_reader *r, perp_model *model);
+/* Of r->signals. */
+perp_signals_fn perp_scene_read_signals;
+/* Into r->motion, before bodies are added: bodies start where they are to move. */
+void perp_scene_read_motions(perp_scene_reader *r);
+void perp_scene_add_motions(perp_scene_reader *r, perp_model *model);
 
 /* A shape of a body or of the world (def->body is set by the caller unless the entry has `body`). */
 bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_shape_def *def);

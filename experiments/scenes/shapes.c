@@ -31,6 +31,7 @@ const perp_key perp_scene_shape_keys[] = {
   PERP_KEY_REAL(perp_shape_def, surface.mu, "mu", ""),
   PERP_KEY_REAL(perp_shape_def, surface.mu_dynamic, "mu_dynamic", ""),
   PERP_KEY_REAL(perp_shape_def, surface.restitution, "restitution", ""),
+  PERP_KEY_DRIVEN(perp_shape_def, belt, belt_signal, "belt", "m/s", 3),
   PERP_KEY_OF(perp_shape_def, group, "group", PERP_KEY_WHOLE),
   PERP_KEY_OF(perp_shape_def, collide_joined, "collide_joined", PERP_KEY_BOOL),
   PERP_KEYS_ENTRY,

@@ -58,6 +58,8 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_WRAPS, "wraps" },
   { PERP_KIND_formulation, PERP_FORM_EVENTS, "events" },
   { PERP_KIND_formulation, PERP_FORM_FEEDBACK, "feedback" },
+  { PERP_KIND_formulation, PERP_FORM_SIGNALS, "signals" },
+  { PERP_KIND_formulation, PERP_FORM_MOTIONS, "motions" },
   { PERP_KIND_contact, PERP_CONTACT_FRICTION, "friction" },
   { PERP_KIND_contact, PERP_CONTACT_BOX, "box" },
   { PERP_KIND_contact, PERP_CONTACT_CONE, "cone" },

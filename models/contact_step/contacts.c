@@ -220,6 +220,10 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   void *ws;
   *out = NULL;
   PERP_TRY(contacts_check(ctx, opts, parts));
+  if (opts->sleep && model->belts)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "sleep does not serve surfaces that move: what sleeps on them would not be "
+                     "carried along; leave it out");
   like.second = opts->substeps > 1 || contacts_soft(opts) || contacts_relaxes(opts);
   PERP_TRY(perp_workspace_create(ctx, "contacts", &like, sizeof like, contacts_layout, &ws));
   perp_contacts *c = ws;
@@ -397,6 +401,7 @@ typedef enum outcome { FAILED, FREE, SOLVED, WOKEN } outcome;
 /* Contacts at the start of the step, with the guesses of the first part h. */
 static bool contacts_begin(perp_contacts *c, perp_constrained *k, double drive_speed, double h)
 {
+  c->t = k->e->t;
   const double margin = perp_contacts_margin(c, c->part.whole, drive_speed, k->a);
   if (!isfinite(margin)) {
     k->reason = PERP_NOT_FINITE;
@@ -421,7 +426,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
   const double start = perp_constrained_clock(k);
   perp_island_row *row = NULL;
   const int rows = drives != NULL ? perp_drives_rows(drives, k, h, v, &row) : 0;
-  const double drive_speed = drives != NULL ? perp_drives_speed(drives) : 0;
+  const double drive_speed = drives != NULL ? perp_drives_speed(drives, k->e->t + h) : 0;
   if (c->part.first && !contacts_begin(c, k, drive_speed, h)) return FAILED;
   if (!c->part.first) {
     perp_contacts_carry_to(c, k->e);
@@ -447,6 +452,8 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .h = h,
                             .before = c->before_step,
                             .free = c->free,
+                            .belts = c->model->belts,
+                            .t_belts = k->e->t + h,
                             .align = c->o.align == PERP_ALIGN_SLIP,
                             .softness = contacts_softness(&c->o, h),
                             .part = contacts_soft(&c->o) ? contacts_part : NULL,
@@ -518,11 +525,11 @@ static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, d
   bool changed = false;
   for (int pass = 0; pass < passes || stops; pass++) {
     const double start = perp_constrained_clock(k);
-    perp_constrained_at(k, q);
+    perp_constrained_at(k, t, q);
     /* enough for the next step of bodies that fall */
     c->margin_ahead = c->o.gap && c->margin > 0
-                          ? 1.25 * c->margin +
-                                2 * c->part.whole * c->part.whole * fabs(c->model->gravity)
+                          ? 1.25 * c->margin + 2 * c->part.whole * c->part.whole *
+                                                   fabs(perp_model_gravity_at(c->model, t))
                           : 1e-3 * c->model->size;
     perp_collision_margin(c->ahead, c->margin_ahead);
     k->status = perp_contacts_find(c, k, c->ahead, &c->contact_ahead, &c->n_ahead);

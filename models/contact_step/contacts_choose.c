@@ -25,7 +25,7 @@ static double contacts_choose_fastest(const perp_contacts *c, const double *v)
 double perp_contacts_base(const perp_contacts *c, double h)
 {
   const perp_model *model = c->model;
-  return (c->o.gap ? 2 * h * h * fabs(model->gravity) : 0) + 1e-6 * model->size;
+  return (c->o.gap ? 2 * h * h * fabs(perp_model_gravity_at(model, c->t)) : 0) + 1e-6 * model->size;
 }
 
 double perp_contacts_margin(const perp_contacts *c, double h, double drive_speed, const double *v)

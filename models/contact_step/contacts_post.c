@@ -212,7 +212,7 @@ perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constraine
   }
   if (!approach) return PERP_ODE_OK;
   perp_eval_impulse(k->e, model, t, 0, v, k->f);
-  if (model->m > 0) perp_constrained_rate(k, v, k->c);
+  if (model->m > 0) perp_constrained_product(k, v, k->c);
   bool solved;
   if (!contacts_post_correct(p, k, contact, n, p->kept, NULL, 0, &solved, count))
     return PERP_ODE_FAILED;

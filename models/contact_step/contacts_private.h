@@ -36,6 +36,7 @@ struct perp_contacts {
   int n_ahead;
   bool ahead_holds;
   bool swept;                  /* problems of the step were left by a number of sweeps */
+  double t;                    /* s, at the start of the step */
   double margin, margin_ahead; /* m: of the contacts of the step, and of those ahead */
   perp_sleep *sleep;           /* NULL: nobody sleeps */
   double slop;                 /* m, see bias_of */

@@ -123,13 +123,14 @@ const double *perp_drives_forces(const perp_drives *d)
   return d->force;
 }
 
-double perp_drives_speed(const perp_drives *d)
+double perp_drives_speed(const perp_drives *d, double t)
 {
   const perp_model *m = d->model;
   double fastest = 0;
   for (int i = 0; i < m->n_drives; i++)
     if (m->drive_def[i].max_force > 0)
-      fastest = fmax(fastest, fabs(m->drive_def[i].velocity) * (m->drive[i].slides ? 1 : m->size));
+      fastest = fmax(fastest,
+                     fabs(perp_drive_velocity(m, i, t, NULL)) * (m->drive[i].slides ? 1 : m->size));
   return fastest;
 }
 
@@ -149,15 +150,17 @@ static void drives_add(perp_drives *d, int slot, double sign, double h, perp_isl
   d->row[r] = row;
 }
 
-static void add_motor(perp_drives *d, int i, double x, double h, perp_island_row row)
+/* t: of the end of the step */
+static void add_motor(perp_drives *d, int i, double t, double x, double h, perp_island_row row)
 {
   const perp_drive_def *def = &d->model->drive_def[i];
   const double k = def->stiffness, c = def->damping;
-  row.bias = -def->velocity;
+  const double velocity = perp_drive_velocity(d->model, i, t, NULL);
+  row.bias = -velocity;
   if (k > 0 || c > 0) {
     /* lambda = -h (k (x + h xdot - target) + c (xdot - velocity)), xdot at the end of the step */
     row.soft = 1 / (h * (h * k + c));
-    row.bias = (k * (x - def->target) - c * def->velocity) / (h * k + c);
+    row.bias = (k * (x - perp_drive_target(d->model, i, t)) - c * velocity) / (h * k + c);
   }
   row.hi = h * def->max_force;
   row.lo = -row.hi;
@@ -194,7 +197,7 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
   for (int i = 0; i < m->n_drives; i++) {
     perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
     const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]);
-    if (m->drive_def[i].max_force > 0) add_motor(d, i, x, h, row);
+    if (m->drive_def[i].max_force > 0) add_motor(d, i, k->e->t + h, x, h, row);
     add_limit(d, i, x, perp_island_row_product(m, &row, v), perp_island_row_product(m, &row, k->a),
               h, row);
   }

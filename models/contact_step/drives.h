@@ -53,7 +53,7 @@ void perp_drives_observe(perp_drives *d, perp_contact_observer *observer, void *
 int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
                      perp_island_row **rows);
 void perp_drives_accept(perp_drives *d, double h);
-/* Largest speed, m/s, that motors may give to a body whatever its velocity is now. */
-double perp_drives_speed(const perp_drives *d);
+/* Largest speed, m/s, that motors may give to a body at the time t, whatever its velocity is now. */
+double perp_drives_speed(const perp_drives *d, double t);
 
 #endif

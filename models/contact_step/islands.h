@@ -44,6 +44,8 @@ typedef struct perp_island_task {
   double h;
   /* twists [6 bodies] at the start of the step, and without contact impulses (of k->a) */
   const double *before, *free;
+  bool belts; /* these are velocities, to which surfaces that move add theirs at the time t_belts */
+  double t_belts;
   bool align;      /* first tangent along the sliding of k->a */
   double softness; /* of normal rows, */
   perp_island_bias

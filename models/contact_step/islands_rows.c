@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The problems of all islands: frames, right-hand sides, rows of J. */
+#include "models/contact_step/belts.h"
 #include "models/contact_step/islands_private.h"
 #include "solvers/core/clones.h"
 
@@ -217,16 +218,23 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   const double *n = contact->n;
   arms arm;
   arms_of(dim, e, contact, &arm);
+  double belt[3] = { 0 };
+  if (task->belts) perp_belts_velocity(model, e, contact, task->t_belts, belt);
   islands_rows_relative(contact, &arm, task->free, u);
+  for (int q = 0; q < dim; q++) u[q] += belt[q];
   for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
   const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
   islands_rows_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
   directions D = { .d = { { n[0], t[0], t[3], 0 }, { n[1], t[1], t[4], 0 } } };
   if (dim == 3) D.d[2] = (perp_v4){ n[2], t[2], t[5], 0 };
   islands_rows_along(dim, &D, u, free);
-  if (p[1].first[JOINTS] > p->first[JOINTS]) islands_rows_relative(contact, &arm, s->twist_star, u);
+  if (p[1].first[JOINTS] > p->first[JOINTS]) {
+    islands_rows_relative(contact, &arm, s->twist_star, u);
+    for (int q = 0; q < dim; q++) u[q] += belt[q];
+  }
   islands_rows_along(dim, &D, u, target);
   islands_rows_relative(contact, &arm, task->before, u);
+  for (int q = 0; q < dim; q++) u[q] += belt[q];
   islands_rows_along(dim, &D, u, before);
   islands_rows_along(dim, &D, task->impulse + (size_t)3 * (size_t)at, guess);
   for (int q = 0; q < r; q++) {

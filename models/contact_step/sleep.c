@@ -46,6 +46,7 @@ perp_status perp_sleep_create(perp_ctx *ctx, const perp_model *model, double tim
     if (model->drive[i].a >= 0) s->restless[model->drive[i].a] = 1;
     if (model->drive[i].b >= 0) s->restless[model->drive[i].b] = 1;
   }
+  for (int i = 0; i < model->n_motions; i++) s->restless[model->motion_def[i].body] = 1;
   perp_sleep_restart(s);
   *out = s;
   return PERP_OK;

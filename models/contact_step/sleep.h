@@ -5,7 +5,7 @@
  * island have been slow for a time, the island falls asleep: its bodies keep their positions exactly, have
  * velocity zero, and contacts among them (and with the world) are neither looked for nor solved.  It wakes as a
  * whole when a contact with a waking body closes, or when the force on one of its bodies is no longer what it was.
- * Bodies with a limit or a motor stay awake, and so does their island.
+ * Bodies with a limit, a motor or a prescribed motion stay awake, and so does their island.
  *
  * What is lost: the kinetic energy below the threshold, and with it creep slower than that. */
 #ifndef PERP_SLEEP_H

@@ -123,7 +123,7 @@ static bool critical_refuse(perp_events *s, perp_constrained *k, double left)
   return false;
 }
 
-bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, double *v)
+bool perp_events_stop(perp_events *s, perp_constrained *k, double t, const double *q, double *v)
 {
   const perp_model *model = s->model;
   const size_t size = (size_t)model->nv * sizeof *v;
@@ -133,7 +133,7 @@ bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, doub
   s->critical = false;
   s->n_critical = 0;
   for (int i = 0; i < s->now.n; i++) s->n_critical += s->now.x[i].critical;
-  if (!stops || !perp_events_find(s, k, q)) {
+  if (!stops || !perp_events_find(s, k, t, q)) {
     perp_contact_count_add(perp_islands_count(s->islands), &count);
     return false;
   }
@@ -147,7 +147,7 @@ bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, doub
   if (before <= s->o.slip && !deep) return false; /* what a stop came to, counted then */
   perp_eval_impulse(k->e, model, s->t, 0, v, k->f);
   const double energy = critical_product(model->nv, v, k->f);
-  if (model->m > 0) perp_constrained_rate(k, v, k->c);
+  if (model->m > 0) perp_constrained_product(k, v, k->c);
   memset(s->zero, 0, (size_t)model->m * sizeof *s->zero);
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->h, v) || !critical_impulses(s, k, u, P))
     return false;
@@ -163,9 +163,9 @@ bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, doub
   memcpy(v, s->response, size);
   for (int i = 0; i < s->n; i++) {
     if (!s->part[i]) continue;
-    perp_event_contact *t = &s->now.x[s->of[i]];
-    t->held = s->contact[i].gap < -s->tol;
-    t->critical = false;
+    perp_event_contact *now = &s->now.x[s->of[i]];
+    now->held = s->contact[i].gap < -s->tol;
+    now->critical = false;
   }
   count.stopped = 1;
   perp_contact_count_add(perp_islands_count(s->islands), &count);

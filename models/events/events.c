@@ -81,6 +81,10 @@ static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts
                                        .tol_data = o->tol_data,
                                        .budget = o->budget };
   perp_parts alone = *parts;
+  if (s->model->belts && o->critical == PERP_CRITICAL_STOP)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "acceleration:critical=stop does not serve surfaces that move: take "
+                     "critical=fail");
   if (s->model->n_shapes > 0) {
     if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
       return PERP_FAIL(
@@ -210,7 +214,7 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
 }
 
 /* Positions at the end of a step: contacts that are deep in each other. */
-static perp_ode_answer part_bodies(perp_events *s, perp_constrained *k, double *q)
+static perp_ode_answer part_bodies(perp_events *s, perp_constrained *k, double t, double *q)
 {
   const int passes = s->post != NULL ? perp_contact_post_passes(s->post) : 0;
   perp_contact_count count = { 0 };
@@ -224,7 +228,7 @@ static perp_ode_answer part_bodies(perp_events *s, perp_constrained *k, double *
     good = perp_contact_post_position(s->post, k, s->contact, s->part, s->n, q, &moved, &count);
     s->lcp_s += perp_constrained_own_clock(k) - start;
     changed |= moved;
-    good = good && perp_events_find(s, k, q);
+    good = good && perp_events_find(s, k, t, q);
   }
   if (pass > 0) perp_contact_count_add(perp_islands_count(s->islands), &count);
   return !good ? PERP_ODE_FAILED : changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
@@ -246,14 +250,14 @@ static perp_ode_answer stop_bodies(perp_events *s, perp_constrained *k, double t
 perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t, double *q,
                                    double *v)
 {
-  if (!perp_events_find(s, k, q)) return PERP_ODE_FAILED;
+  if (!perp_events_find(s, k, t, q)) return PERP_ODE_FAILED;
   if (!s->fresh) {
     double gap, speed, load = HUGE_VAL;
     perp_events_lows(s, k, v, &gap, &speed);
     if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
     if (gap < 0 || speed < -s->o.slip || perp_events_passed(s, q)) return PERP_ODE_INVALID;
   }
-  const perp_ode_answer parted = part_bodies(s, k, q);
+  const perp_ode_answer parted = part_bodies(s, k, t, q);
   if (parted == PERP_ODE_FAILED) return parted;
   k->status = touches_reserve(k->ctx, &s->next, s->n);
   if (k->status != PERP_OK) return PERP_ODE_FAILED;

@@ -91,16 +91,17 @@ void perp_events_restart(perp_events *s);
 
 /* f [nv] += the forces of drives that are known before the others, at (q, v) of k->e. */
 void perp_events_push(perp_events *s, const perp_constrained *k, const double *v, double *f);
-/* At (q, v) with k->f the forces, k->c the right-hand side of the joints and k->a their
+/* At (t, q, v) with k->f the forces, k->c the right-hand side of the joints and k->a their
  * accelerations: adds the contact forces to k->f, and k->a, k->lambda are those with contacts.  False:
  * k->reason or k->status says why, perp_events_cause in words. */
-bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const double *q,
+bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,
                         const double *v, bool intermediate);
 /* f [nv] += J_c' lambda and the forces of all drives, of the last perp_events_forces. */
 void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f);
 /* Event function: below zero when a contact that does not rest is closed, or one slides backwards; for drives see
  * events_drives.h. */
-double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v);
+double perp_events_value(perp_events *s, perp_constrained *k, double t, const double *q,
+                         const double *v);
 /* At a regular state, time t: PERP_ODE_INVALID when bodies overlap that did not; else what the stabilization corrects
  * (contacts_post.h), and impacts (PERP_ODE_CHANGED: q or v is new). */
 perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t, double *q,
@@ -114,9 +115,9 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
 bool perp_events_stops(const perp_events *s);
 /* The same, whatever is asked for. */
 bool perp_events_critical(const perp_events *s);
-/* Count it, and with critical=stop stop the bodies at the state (q, v) of the last step: v [nv] becomes the velocity
+/* Count it, and with critical=stop stop the bodies at the state (t, q, v) of the last step: v [nv] becomes the velocity
  * after it.  False: there is nothing (more) to stop, or k->reason or k->status and perp_events_cause say why not. */
-bool perp_events_stop(perp_events *s, perp_constrained *k, const double *q, double *v);
+bool perp_events_stop(perp_events *s, perp_constrained *k, double t, const double *q, double *v);
 /* What the options ask of the driver and of implicit methods: contact forces carry the weight, to `tol`. */
 void perp_events_locate(const perp_events *s, perp_ode_sys *sys);
 const char *perp_events_cause(const perp_events *s); /* of the last failure, or "" */

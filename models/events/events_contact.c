@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One contact at a state, and what is said of its failure. */
+#include "models/contact_step/belts.h"
 #include "models/events/events_private.h"
 
 static void add_velocity(const perp_model *model, const perp_pose *pose, int body,
@@ -30,6 +31,7 @@ void perp_events_velocity(const perp_model *model, const perp_eval *e, const per
                           const double *v, double u[3])
 {
   perp_events_velocity_at(model, &e->pose[x->body[0]], &e->pose[x->body[1]], x, v, u);
+  if (model->belts) perp_belts_velocity(model, e, x, e->t, u);
 }
 
 double perp_events_speed(const perp_events *s, const perp_constrained *k, const perp_contact *x,

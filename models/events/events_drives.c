@@ -23,6 +23,7 @@ typedef struct mode {
 typedef struct look {
   perp_island_row row; /* bodies and J only */
   double x, rate;
+  double velocity, change, target; /* of the motor now, the rate of its velocity */
   double gap[2];
 } look;
 
@@ -128,6 +129,8 @@ static look events_drives_look_at(const perp_event_drives *d, const perp_constra
   at.rate = perp_island_row_product(m, &at.row, v);
   at.gap[LOWER] = at.x - def->lower;
   at.gap[UPPER] = def->upper - at.x;
+  at.velocity = perp_drive_velocity(m, i, k->e->t, &at.change);
+  at.target = perp_drive_target(m, i, k->e->t);
   return at;
 }
 
@@ -145,7 +148,7 @@ static double events_drives_hold(const perp_event_drives *d, int i)
 /* without its bound */
 static double events_drives_spring(const perp_drive_def *def, const look *at)
 {
-  return -def->stiffness * (at->x - def->target) - def->damping * (at->rate - def->velocity);
+  return -def->stiffness * (at->x - at->target) - def->damping * (at->rate - at->velocity);
 }
 
 /* ---- forces ---------------------------------------------------------------------------------- */
@@ -186,7 +189,7 @@ int perp_event_drives_rows(perp_event_drives *d, const perp_constrained *k, cons
     const double bias = perp_drive_bias(d->model, k->e, i, v);
     perp_island_row row = at->row;
     if (is_motor(def) && d->now[i].motor == 0) {
-      row.bias = bias + (at->rate - def->velocity) / tau;
+      row.bias = bias + (at->rate - at->velocity) / tau - at->change;
       row.hi = def->max_force;
       row.lo = -row.hi;
       events_drives_add(d, ROWS_EACH * i + MOTOR, 1, row);
@@ -272,7 +275,7 @@ void perp_event_drives_lows(const perp_event_drives *d, const perp_constrained *
                                      : def->max_force - fabs(force);
       *load = fmin(*load, left + NEARLY * def->max_force);
     } else if (motor != 0) {
-      *speed = fmin(*speed, motor * (def->velocity - at.rate));
+      *speed = fmin(*speed, motor * (at.velocity - at.rate));
     }
   }
 }
@@ -289,7 +292,7 @@ bool perp_event_drives_touch(perp_event_drives *d, const perp_constrained *k, co
     const bool rests = d->now[i].rests[side];
     d->kept[2 * i] = d->kept[2 * i + 1] = false;
     impact |= (is_locked(def) && fabs(at.rate) > held) ||
-              (is_kinematic(def) && fabs(at.rate - def->velocity) > held);
+              (is_kinematic(def) && fabs(at.rate - at.velocity) > held);
     if (is_locked(def)) continue;
     /* what closes before it could be located touches */
     d->kept[2 * i + side] = at.gap[side] <=
@@ -317,7 +320,7 @@ double perp_event_drives_approach(const perp_event_drives *d, const perp_constra
     const perp_drive_def *def = &d->model->drive_def[i];
     const look at = events_drives_look_at(d, k, v, i);
     fastest = fmax(fastest, struck_at(d, i, &at, &side));
-    if (is_kinematic(def)) fastest = fmax(fastest, fabs(at.rate - def->velocity));
+    if (is_kinematic(def)) fastest = fmax(fastest, fabs(at.rate - at.velocity));
   }
   return fastest;
 }
@@ -337,7 +340,7 @@ int perp_event_drives_impact(perp_event_drives *d, const perp_constrained *k, co
     row.lo = -HUGE_VAL;
     row.hi = HUGE_VAL;
     if (is_kinematic(def)) {
-      row.bias = -def->velocity;
+      row.bias = -at.velocity;
       events_drives_add(d, ROWS_EACH * i + MOTOR, 1, row);
     }
     if (speed == -HUGE_VAL) continue;
@@ -367,7 +370,7 @@ static int motor_of(const perp_event_drives *d, int i, const look *at)
     if (motor * force >= def->max_force - beyond && motor != 0) return motor;
     return fabs(force) >= def->max_force + beyond ? (force > 0 ? 1 : -1) : 0;
   }
-  const double off = def->velocity - at->rate;
+  const double off = at->velocity - at->rate;
   return fabs(off) > d->o.slip ? (off > 0 ? 1 : -1) : 0;
 }
 

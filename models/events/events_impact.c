@@ -96,7 +96,7 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
   }
   memset(s->force, 0, (size_t)3 * (size_t)s->n * sizeof *s->force);
   perp_eval_impulse(k->e, model, s->t, 0, v, k->f);
-  if (model->m > 0) perp_constrained_rate(k, v, k->c);
+  if (model->m > 0) perp_constrained_product(k, v, k->c);
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, s->h, v)) return false;
   const perp_contact_count count = *perp_islands_count(s->islands);
   perp_twists(model, k->e, v, s->before);
@@ -109,6 +109,8 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
                             .h = s->h,
                             .before = s->before,
                             .free = s->free,
+                            .belts = model->belts,
+                            .t_belts = k->e->t,
                             .align = true,
                             .row = row,
                             .n_rows = rows,

@@ -96,8 +96,8 @@ perp_reason perp_events_failed(const perp_contact_count *before, const perp_cont
 
 /* ---- events_state.c -------------------------------------------------------------------------- */
 
-/* Contacts at q, and which contact of the step each of them is (of); k->e is at q.  False: k->status says why. */
-bool perp_events_find(perp_events *s, perp_constrained *k, const double *q);
+/* Contacts at (t, q), and which contact of the step each of them is (of); k->e is at q.  False: k->status says why. */
+bool perp_events_find(perp_events *s, perp_constrained *k, double t, const double *q);
 /* Did contact i rest in the step? */
 bool perp_events_rested(const perp_events *s, int i);
 /* Least gap of contacts that do not rest, with what they may be deep by; least sliding speed, in the direction in which

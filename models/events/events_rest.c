@@ -12,6 +12,7 @@
  * Rows: Vondrak 2005, eq. 6.11 and 6.12; STAR 2012, eq. 28, 30, 31 and 34; Cline 2002, eq. 2.33.
  * Friction that sticks: Vondrak 2005, eq. 6.40; with the model cone STAR 2012, eq. 32. Contacts that
  * rest and slide, or stick: STAR 2012, eq. 11, 12. */
+#include "models/contact_step/belts.h"
 #include "models/events/events_private.h"
 
 #include <stdio.h>
@@ -63,6 +64,7 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
       s->slip[i] = t->slip;
     }
     perp_events_rate(s, e, x, q, v, offset);
+    if (model->belts) perp_belts_rate(model, e, x, v, offset);
     perp_events_velocity(model, e, x, v, u);
     const double rate = perp_dot(dim, x->n, u);
     /* gaps within the tolerance are as good as none */
@@ -183,7 +185,7 @@ void perp_events_push(perp_events *s, const perp_constrained *k, const double *v
   if (s->drives != NULL) perp_event_drives_push(s->drives, k, v, f);
 }
 
-bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const double *q,
+bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,
                         const double *v, bool intermediate)
 {
   if (!intermediate) s->n_shown = 0;
@@ -196,7 +198,7 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double h, const dou
     perp_event_drives_remember(s->drives, intermediate);
   }
   if (s->now.n > 0) {
-    if (!perp_events_find(s, k, q)) return false;
+    if (!perp_events_find(s, k, t, q)) return false;
     s->h_feedback = perp_constrained_feedback_step(k, PERP_LEVEL_ACCELERATION, s->h);
     n = events_rest_prepare(s, k->e, q, v) > 0 ? s->n : 0;
   }

@@ -70,10 +70,10 @@ static void events_state_match(perp_events *s)
     if (s->now.x[t].rests && !s->now.x[t].taken) events_state_nearest(s, &s->now.x[t]);
 }
 
-bool perp_events_find(perp_events *s, perp_constrained *k, const double *q)
+bool perp_events_find(perp_events *s, perp_constrained *k, double t, const double *q)
 {
   const size_t size = (size_t)s->model->nq * sizeof *q;
-  perp_constrained_at(k, q);
+  perp_constrained_at(k, t, q);
   if (s->collision == NULL) return true;
   if (!s->found || memcmp(q, s->q_found, size) != 0) {
     const double start = perp_constrained_clock(k);
@@ -143,11 +143,12 @@ bool perp_events_passed(perp_events *s, const double *q)
                                                         events_state_touched, s);
 }
 
-double perp_events_value(perp_events *s, perp_constrained *k, const double *q, const double *v)
+double perp_events_value(perp_events *s, perp_constrained *k, double t, const double *q,
+                         const double *v)
 {
   double gap, speed, load = HUGE_VAL;
   if (s->fresh) return s->margin;
-  if (!perp_events_find(s, k, q)) return (double)NAN;
+  if (!perp_events_find(s, k, t, q)) return (double)NAN;
   perp_events_lows(s, k, v, &gap, &speed);
   if (s->drives != NULL) perp_event_drives_lows(s->drives, k, v, &gap, &speed, &load);
   const double least = fmin(fmin(gap, speed), load);

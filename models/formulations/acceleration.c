@@ -110,12 +110,12 @@ static perp_ode_answer acceleration_without(workspace *w, bool intermediate)
 }
 
 /* the forces of contacts at rest and of drives */
-static bool acceleration_contact(workspace *w, double h, const double *q, const double *v,
+static bool acceleration_contact(workspace *w, double t, double h, const double *q, const double *v,
                                  bool intermediate)
 {
   const perp_contact_count *count = perp_events_counters(w->events);
   const int64_t before = count->problems + count->reused;
-  const bool good = perp_events_forces(w->events, &w->k, h, q, v, intermediate);
+  const bool good = perp_events_forces(w->events, &w->k, t, h, q, v, intermediate);
   count = perp_events_counters(w->events);
   if (!good || count->problems + count->reused != before) w->pressed = true;
   return good;
@@ -127,7 +127,8 @@ static bool acceleration_accelerations(workspace *w, double t, double h, const d
 {
   perp_constrained *k = &w->k;
   const perp_model *model = k->model;
-  perp_constrained_at(k, q);
+  if (!perp_constrained_signals(k, t)) return false;
+  perp_constrained_at(k, t, q);
   double start = perp_constrained_clock(k);
   perp_eval_forces(k->e, model, t, v, true, k->f);
   if (w->events != NULL) perp_events_push(w->events, k, v, k->f);
@@ -138,7 +139,7 @@ static bool acceleration_accelerations(workspace *w, double t, double h, const d
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
-  if (w->events != NULL && !w->between && !acceleration_contact(w, h, q, v, intermediate))
+  if (w->events != NULL && !w->between && !acceleration_contact(w, t, h, q, v, intermediate))
     return false;
   if (!intermediate) {
     memcpy(w->lambda, k->lambda, (size_t)model->m * sizeof *w->lambda);
@@ -168,7 +169,7 @@ static perp_ode_answer deriv_momentum(void *user, double t, double h, const doub
   const perp_model *model = k->model;
   double *pdot = ydot + model->nq;
   (void)none, (void)nothing;
-  perp_constrained_at(k, y);
+  perp_constrained_at(k, t, y);
   velocity_of(model, k->e, y + model->nq, w->v);
   if (!acceleration_accelerations(w, t, h, y, w->v, intermediate))
     return acceleration_without(w, intermediate);
@@ -203,11 +204,11 @@ static perp_ode_answer accept_momentum(void *user, double t, double *y, double *
   workspace *w = user;
   perp_constrained *k = &w->k;
   (void)none;
-  perp_constrained_at(k, y);
+  perp_constrained_at(k, t, y);
   velocity_of(k->model, k->e, y + k->model->nq, w->v);
   perp_ode_answer answer = accept_state(w, t, y, w->v);
   if (answer != PERP_ODE_CHANGED) return answer;
-  perp_constrained_at(k, y);
+  perp_constrained_at(k, t, y);
   momentum_of(k->model, k->e, w->v, y + k->model->nq);
   return answer;
 }
@@ -220,18 +221,17 @@ static perp_ode_answer onto_velocity(void *user, double t, double *q, double *v)
 static double event_velocity(void *user, double t, const double *q, const double *v)
 {
   workspace *w = user;
-  (void)t;
-  return perp_events_value(w->events, &w->k, q, v);
+  return perp_events_value(w->events, &w->k, t, q, v);
 }
 
 static double event_momentum(void *user, double t, const double *y, const double *none)
 {
   workspace *w = user;
   const perp_model *model = w->k.model;
-  (void)t, (void)none;
-  perp_constrained_at(&w->k, y);
+  (void)none;
+  perp_constrained_at(&w->k, t, y);
   velocity_of(model, w->k.e, y + model->nq, w->v);
-  return perp_events_value(w->events, &w->k, y, w->v);
+  return perp_events_value(w->events, &w->k, t, y, w->v);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -305,7 +305,7 @@ static void read_state(workspace *w)
   const double *y = perp_ode_q(w->ode);
   memcpy(w->q, y, (size_t)model->nq * sizeof *w->q);
   if (w->momentum) {
-    perp_constrained_at(&w->k, w->q);
+    perp_constrained_at(&w->k, perp_ode_time(w->ode), w->q);
     velocity_of(model, w->k.e, y + model->nq, w->v);
   }
 }
@@ -317,7 +317,7 @@ static perp_status acceleration_begin(perp_ctx *ctx, workspace *w, double t, con
   perp_status status;
   if (w->momentum) {
     memcpy(w->y, w->q, (size_t)model->nq * sizeof *w->q);
-    perp_constrained_at(&w->k, w->q);
+    perp_constrained_at(&w->k, t, w->q);
     momentum_of(model, w->k.e, v, w->y + model->nq);
     status = perp_ode_restart(ctx, w->ode, t, w->y, NULL);
   } else {
@@ -353,7 +353,7 @@ static perp_status stop_critical(perp_ctx *ctx, workspace *w, double t_max, perp
     const double t = perp_ode_time(w->ode);
     read_state(w);
     if (!w->momentum) memcpy(w->v, perp_ode_v(w->ode), size);
-    if (!perp_events_stop(w->events, &w->k, w->q, w->v)) {
+    if (!perp_events_stop(w->events, &w->k, t, w->q, w->v)) {
       if (w->k.reason < 0) info->reason = w->k.reason;
       return w->k.status;
     }
@@ -411,7 +411,7 @@ static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double 
   if (w->momentum) {
     status = perp_ode_dense_at(ctx, w->ode, t, w->y, NULL);
     memcpy(q, w->y, (size_t)k->model->nq * sizeof *q);
-    perp_constrained_at(k, q);
+    perp_constrained_at(k, t, q);
     velocity_of(k->model, k->e, w->y + k->model->nq, v);
     read_state(w); /* deriv_momentum writes w->v */
   } else {
@@ -465,7 +465,7 @@ const perp_formulation_desc perp_formulation_acceleration = {
          PERP_OPTIONS(option_table, options),
          .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_EVENTS |
-                 PERP_FORM_SPRINGS },
+                 PERP_FORM_SPRINGS | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = acceleration_create,
   .restart = acceleration_restart,
   .step = acceleration_step,

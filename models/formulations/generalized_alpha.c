@@ -121,7 +121,7 @@ static bool ga_residual(void *user, const double *x, double *r)
   perp_implicit_get_row(&w->newton, x, PART_V, w->p);
   perp_model_retract(model, w->s.q, w->dq, w->s.q1);
   if (!perp_all_finite(model->nq, w->s.q1)) return false;
-  perp_constrained_at(k, w->s.q1);
+  perp_constrained_at(k, w->t + h, w->s.q1);
   w->s.grid.count.rhs++;
   perp_eval_forces(k->e, model, w->t + h, w->s.v1, true, k->f);
   perp_blocks_M(&k->e->blocks, w->rate1, w->z);
@@ -138,7 +138,8 @@ static bool ga_residual(void *user, const double *x, double *r)
     if (m > 0) perp_blocks_Jt(&w->start.blocks, 1, w->eta, w->z);
     perp_implicit_put_body(&w->newton, PART_Q, w->z, r);
     for (int i = 0; i < nv; i++) w->y[i] = h * w->s.v1[i];
-    perp_constrained_rate(k, w->y, w->row);
+    perp_constrained_product(k, w->y, w->row);
+    perp_constrained_driven(k, w->t + h, -h, w->row);
     perp_implicit_put_row(&w->newton, PART_V, w->row, r);
     for (int i = 0; i < m; i++) w->row[i] = -k->e->C[i]; /* eta moves q against J' */
     perp_implicit_put_row(&w->newton, PART_Q, w->row, r);
@@ -153,7 +154,7 @@ static bool ga_residual(void *user, const double *x, double *r)
 static bool ga_accelerations(workspace *w, double t, const double *q, const double *v)
 {
   perp_constrained *k = &w->s.k;
-  perp_constrained_at(k, q);
+  perp_constrained_at(k, t, q);
   w->s.grid.count.rhs++;
   perp_eval_forces(k->e, k->model, t, v, true, k->f);
   perp_joints_bias(k->model, k->e, v, k->c);
@@ -217,7 +218,7 @@ static bool ga_begin(workspace *w)
   if (ga_stabilized(w) || m == 0) return true;
   if (!ga_accelerations(w, w->t, w->s.q, w->vn)) return false; /* for the factor */
   ga_defect(w, w->y);
-  perp_constrained_rate(k, w->y, k->c);
+  perp_constrained_product(k, w->y, k->c);
   if (!perp_constrained_response(k, k->zeros, k->c, w->y, w->row)) return false;
   for (int i = 0; i < nv; i++) w->vn[i] += w->y[i];
   return true;
@@ -253,8 +254,8 @@ static perp_reason ga_make_step(perp_stepper *s, double t, double h)
   w->t = t;
   w->h = h;
   if (!(fabs(h - w->begun) < 1e-6 * h) && !ga_begin(w)) return k->reason;
-  if (ga_stabilized(w)) perp_eval_at(&w->start, k->model, w->s.q);
-  perp_constrained_at(k, w->s.q);
+  if (ga_stabilized(w)) perp_eval_at(&w->start, k->model, t, w->s.q);
+  perp_constrained_at(k, t, w->s.q);
   ga_guess(w);
   for (int i = 0; i < nv; i++) fastest = fmax(fastest, fabs(w->dq[i]));
   const int64_t before = w->newton.iterations, jacobians = w->newton.jacobians;
@@ -333,7 +334,7 @@ const perp_formulation_desc perp_formulation_generalized_alpha = {
          .reference = "Bruels, Cardona and Arnold 2012; Arnold, Cardona and Bruels 2016",
          .equation = "q+ = q [+] h (v + (1/2 - beta) h a + beta h a+), C(q+) = 0",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES },
+         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = ga_create,
   .restart = ga_restart,
   .step = perp_stepper_step,

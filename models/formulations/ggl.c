@@ -70,7 +70,7 @@ static bool ggl_residual(void *user, const double *x, double *r)
   perp_implicit_get_row(&w->newton, x, PART_Q, w->mu);
   for (int i = 0; i < nv; i++) w->half[i] = w->dq[i] / 2;
   perp_model_retract(model, w->s.q, w->half, w->s.q1); /* the middle */
-  perp_constrained_at(k, w->s.q1);
+  perp_constrained_at(k, w->t + h / 2, w->s.q1);
   w->s.grid.count.rhs++;
   for (int i = 0; i < nv; i++) w->half[i] = (w->s.v[i] + w->u[i] / h) / 2;
   perp_eval_forces(k->e, model, w->t + h / 2, w->half, true, k->f);
@@ -85,8 +85,9 @@ static bool ggl_residual(void *user, const double *x, double *r)
   perp_implicit_put_body(&w->newton, PART_Q, w->z, r);
   perp_model_retract(model, w->s.q, w->dq, w->s.q1);
   if (!perp_all_finite(model->nq, w->s.q1)) return false;
-  perp_constrained_at(k, w->s.q1);
-  perp_constrained_rate(k, w->u, w->row);
+  perp_constrained_at(k, w->t + h, w->s.q1);
+  perp_constrained_product(k, w->u, w->row);
+  perp_constrained_driven(k, w->t + h, -h, w->row);
   perp_implicit_put_row(&w->newton, PART_V, w->row, r);
   perp_implicit_put_row(&w->newton, PART_Q, k->e->C, r);
   k->drift = perp_worst(m, k->e->C);
@@ -99,6 +100,7 @@ static bool ggl_begin(workspace *w)
   perp_constrained *k = &w->s.k;
   perp_eval_impulse(k->e, k->model, w->t, w->h, w->s.v, k->f);
   memset(k->c, 0, (size_t)k->model->m * sizeof *k->c);
+  perp_constrained_driven(k, w->t + w->h, 1, k->c);
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, w->h, w->s.v)) return false;
   for (int i = 0; i < k->model->m; i++) w->s.lambda[i] = k->lambda[i] / w->h;
   w->begun = true;
@@ -113,7 +115,7 @@ static perp_reason ggl_make_step(perp_stepper *s, double t, double h)
   double fastest = 0;
   w->t = t;
   w->h = h;
-  perp_constrained_at(k, w->s.q);
+  perp_constrained_at(k, t, w->s.q);
   if (!w->begun && !ggl_begin(w)) return k->reason;
   /* first guess: as in the step before; k->a: h times the velocity */
   for (int i = 0; i < nv; i++) w->u[i] = h * w->s.v[i];
@@ -180,7 +182,7 @@ const perp_formulation_desc perp_formulation_ggl = {
          .reference = "Gear, Gupta and Leimkuhler 1985; Hairer and Wanner II, section VII.2",
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES },
+         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = ggl_create,
   .restart = ggl_restart,
   .step = perp_stepper_step,

@@ -117,7 +117,7 @@ static bool ida_f(workspace *w, double t, const double *y, const double *yp, dou
   memcpy(w->unit, w->q, (size_t)model->nq * sizeof *w->q);
   perp_model_project(model, w->unit);
   if (!perp_all_finite(model->nq, w->unit)) return false;
-  perp_constrained_at(k, w->unit);
+  perp_constrained_at(k, t, w->unit);
   w->s.grid.count.rhs++;
 
   perp_implicit_get_row(g, y, PART_LAMBDA, w->lambda);
@@ -275,7 +275,7 @@ static perp_reason ida_begin(workspace *w, double left)
   const perp_model *model = k->model;
   const int m = model->m;
   double *y = N_VGetArrayPointer(w->y), *yp = N_VGetArrayPointer(w->yp);
-  perp_constrained_at(k, w->s.q);
+  perp_constrained_at(k, w->s.grid.t, w->s.q);
   perp_eval_forces(k->e, model, w->s.grid.t, w->s.v, true, k->f);
   perp_joints_bias(model, k->e, w->s.v, k->c);
   for (int i = 0; i < m; i++) k->c[i] = -k->c[i];
@@ -324,7 +324,7 @@ static void ida_keep(workspace *w, double t)
   perp_implicit_get_row(&w->graph, y, PART_LAMBDA, w->force);
   ida_get(w, y, w->s.q, w->s.v);
   perp_model_project(k->model, w->s.q);
-  perp_constrained_at(k, w->s.q);
+  perp_constrained_at(k, t, w->s.q);
   k->drift = perp_worst(k->model->m, k->e->C);
   w->t_start = w->s.grid.t;
   w->fresh = false;
@@ -497,7 +497,7 @@ const perp_formulation_desc perp_formulation_sundials_ida = {
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          .opts = options,
          .opts_size = sizeof(struct opts),
-         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES },
+         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = ida_create,
   .restart = ida_restart,
   .step = ida_step,

@@ -74,14 +74,14 @@ static bool first_impulse(workspace *w, double h)
 
 /* Preview from w->s.v1; w->s.q1 is where it leads, its violation in k->e->C.  k->f: what w->momentum has more than A0 M v1,
  * whose velocity over a step is part of the violation that is returned. */
-static double impulse_preview(workspace *w, double h)
+static double impulse_preview(workspace *w, double t, double h)
 {
   perp_constrained *k = &w->s.k;
   const perp_model *model = k->model;
   const int nv = model->nv;
   for (int i = 0; i < nv; i++) w->dq[i] = h * w->s.v1[i];
   perp_model_retract(model, w->s.q, w->dq, w->s.q1);
-  perp_constrained_at(k, w->s.q1);
+  perp_constrained_at(k, t + h, w->s.q1);
   perp_blocks_M(&k->e->blocks, w->s.v1, w->moved);
   perp_model_transport(model, w->dq, w->moved, w->start, w->end);
   for (int i = 0; i < nv; i++) k->f[i] = w->momentum[i] - w->start[i];
@@ -96,15 +96,16 @@ static perp_reason impulse_make_step(perp_stepper *s, double t, double h)
   const perp_model *model = k->model;
   const int m = model->m, nv = model->nv;
   const double tol = w->o.tol * model->size;
-  perp_constrained_at(k, w->s.q);
+  perp_constrained_at(k, t, w->s.q);
   perp_blocks_M(&k->e->blocks, w->s.v, w->momentum);
   impulse_kick(w, t, h / 2, w->s.v, w->momentum);
   for (int i = 0; i < m; i++) k->c[i] = -k->e->C[i] / h;
+  perp_constrained_driven(k, t + h, 1, k->c);
   if (!first_impulse(w, h)) return k->reason;
   perp_blocks_M(&k->e->blocks, w->s.v1, w->momentum);
   double d, last = HUGE_VAL;
   for (int pass = 1;; pass++) {
-    d = impulse_preview(w, h);
+    d = impulse_preview(w, t, h);
     if (isnan(d)) return PERP_NOT_FINITE;
     /* round-off of positions that are large beside the tolerance: as good as it gets */
     if (d <= tol || (d < 1e-9 * model->size && d > last / 2)) break;
@@ -125,11 +126,12 @@ static perp_reason impulse_make_step(perp_stepper *s, double t, double h)
   for (int i = 0; i < nv; i++) w->end[i] += k->f[i];
   for (int i = 0; i < m; i++) w->s.lambda[i] = (w->o.velocity ? 2 : 1) * w->p[i] / h;
   perp_model_project(model, w->s.q1);
-  perp_constrained_at(k, w->s.q1);
+  perp_constrained_at(k, t + h, w->s.q1);
   /* forces that depend on v take that of the end, which passes know to O(h), O(h^2) and O(h^3) */
   for (int pass = model->velocity_forces ? 3 : 1; pass > 0; pass--) {
     impulse_kick(w, t + h, h / 2, w->s.v1, w->end);
     memset(k->c, 0, (size_t)m * sizeof *k->c);
+    perp_constrained_driven(k, t + h, 1, k->c);
     if (!w->o.velocity)
       perp_blocks_Minv(&k->e->blocks, k->f, w->s.v1);
     else if (!first_impulse(w, h))
@@ -162,7 +164,7 @@ const perp_formulation_desc perp_formulation_impulse = {
          .reference = "STAR 2012, section 3.2.1 (Bender), figure 9",
          .equation = "J M^-1 J' p = -C(q [+] h v~) / h until C = 0;  then J v+ = 0",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_USES_KKT },
+         .caps = PERP_FORM_USES_KKT | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = impulse_create,
   .restart = perp_stepper_restart,
   .step = perp_stepper_step,

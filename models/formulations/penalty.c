@@ -60,10 +60,12 @@ static perp_ode_answer penalty_deriv(void *user, double t, double h, const doubl
   const perp_model *model = w->model;
   const double start = penalty_now(w);
   (void)h;
-  perp_eval_at(&w->e, model, q);
+  perp_eval_at(&w->e, model, t, q);
   perp_eval_forces(&w->e, model, t, v, true, w->f);
   memset(w->trial, 0, (size_t)model->m * sizeof *w->trial);
   perp_blocks_J(&w->e.blocks, -w->o.damping, v, w->trial);
+  for (int i = 0; model->n_motions > 0 && i < model->m; i++)
+    w->trial[i] -= w->o.damping * w->e.Ct[i];
   for (int i = 0; i < model->m; i++) w->trial[i] -= w->o.stiffness * w->e.C[i];
   perp_blocks_Jt(&w->e.blocks, 1, w->trial, w->f);
   perp_blocks_Minv(&w->e.blocks, w->f, a);
@@ -76,10 +78,9 @@ static perp_ode_answer penalty_deriv(void *user, double t, double h, const doubl
 static perp_ode_answer penalty_accept(void *user, double t, double *q, double *v)
 {
   workspace *w = user;
-  (void)t;
   if (!perp_all_finite(w->model->nq, q) || !perp_all_finite(w->model->nv, v))
     return PERP_ODE_FAILED;
-  perp_eval_at(&w->e, w->model, q);
+  perp_eval_at(&w->e, w->model, t, q);
   w->drift = perp_worst(w->model->m, w->e.C);
   return PERP_ODE_OK;
 }
@@ -153,7 +154,7 @@ static perp_status penalty_restart(perp_ctx *ctx, void *ws, double t, const doub
   w->assembly_s = w->step_s = 0;
   PERP_TRY(perp_constrained_check_start(ctx, w->model, w->q, v));
   PERP_TRY(perp_ode_restart(ctx, w->ode, t, w->q, v));
-  perp_eval_at(&w->e, w->model, w->q);
+  perp_eval_at(&w->e, w->model, t, w->q);
   const double a = penalty_largest(w), k = w->o.stiffness * a, d = w->o.damping * a;
   w->h_stable = k > 0 ? (sqrt(d * d + 4 * k) - d) / k : HUGE_VAL;
   return PERP_OK;
@@ -215,7 +216,7 @@ const perp_formulation_desc perp_formulation_penalty = {
          .reference = "Vondrak 2005, section 3.4, eq. 3.9; STAR 2012, section 3.2.1",
          .equation = "M v' = f - J' (stiffness C + damping J v)",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_USES_ODE },
+         .caps = PERP_FORM_USES_ODE | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = penalty_create,
   .restart = penalty_restart,
   .step = penalty_step,

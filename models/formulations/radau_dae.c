@@ -120,7 +120,7 @@ static bool radau_dae_f(void *user, double t, const double *y, double *f)
   perp_implicit_get_row(&w->graph, y, PART_LAMBDA, w->lambda);
   perp_model_retract(model, w->s.q, w->d, w->s.q1);
   if (!perp_all_finite(model->nq, w->s.q1)) return false;
-  perp_constrained_at(k, w->s.q1);
+  perp_constrained_at(k, t, w->s.q1);
   w->s.grid.count.rhs++;
   perp_eval_forces(k->e, model, t, w->v, true, k->f);
   if (m > 0) perp_blocks_Jt(&k->e->blocks, 1, w->lambda, k->f);
@@ -168,7 +168,7 @@ static bool radau_dae_about(workspace *w, double t)
   const perp_model *model = k->model;
   const int m = model->m;
   if (m == 0 && w->begun) return true;
-  perp_constrained_at(k, w->s.q);
+  perp_constrained_at(k, t, w->s.q);
   perp_eval_forces(k->e, model, t, w->s.v, true, k->f);
   perp_joints_bias(model, k->e, w->s.v, k->c);
   for (int i = 0; i < m; i++) k->c[i] = -k->c[i];
@@ -281,7 +281,7 @@ static void radau_dae_keep(workspace *w, double t, double h)
   perp_implicit_get_row(&w->graph, w->y, PART_LAMBDA, w->force);
   perp_radau_accept(&w->radau, h);
   perp_model_project(model, w->s.q1);
-  perp_constrained_at(k, w->s.q1);
+  perp_constrained_at(k, t + h, w->s.q1);
   k->drift = perp_worst(m, k->e->C);
   w->t_start = t;
   w->h_start = h;
@@ -486,7 +486,7 @@ const perp_formulation_desc perp_formulation_radau5 = {
          .reference = "Hairer and Wanner II, sections IV.8 and VII.4 to VII.6",
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES },
+         .caps = PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = radau_dae_create,
   .restart = radau_dae_restart,
   .step = radau_dae_step,

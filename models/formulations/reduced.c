@@ -74,9 +74,9 @@ static void reduced_forces(struct reduced *w, double t, const double *q, const d
   perp_reduced_kinematics(w->tree, q, u);
   perp_reduced_to_model(w->tree, w->qf, w->vf);
   if (w->loops.m > 0)
-    perp_eval_at(&w->eval, model, w->qf);
+    perp_eval_at(&w->eval, model, t, w->qf);
   else
-    perp_eval_poses(&w->eval, model, w->qf);
+    perp_eval_poses(&w->eval, model, t, w->qf);
   perp_eval_forces(&w->eval, model, t, w->vf, gyroscopic, w->f);
 }
 
@@ -330,7 +330,7 @@ const perp_formulation_desc perp_formulation_reduced = {
     .summary = "joint coordinates of a tree, articulated-body algorithm, O(n); loops are constraints",
     .reference = "R. Featherstone, Rigid Body Dynamics Algorithms, 2008; Vondrak 2005, chapter 4",
     .equation = "H(q) udot = tau - c(q, u) + J' lambda, solved link by link; J u = 0, qdot = N(q) u",
-    .caps = PERP_FORM_USES_ODE,
+    .caps = PERP_FORM_USES_ODE | PERP_FORM_SIGNALS,
   },
   .create = reduced_create,
   .restart = reduced_restart,

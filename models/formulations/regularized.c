@@ -79,7 +79,7 @@ const perp_formulation_desc perp_formulation_regularized = {
          .equation = "M v+ = M v + h f + J' p,  J v+ + compliance p / (h (h + relaxation)) = "
                      "-C / (h + relaxation)",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT },
+         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = regularized_create,
   .restart = perp_stepping_restart,
   .step = perp_stepping_step,

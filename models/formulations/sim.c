@@ -130,7 +130,9 @@ static perp_status complete_kkt(perp_ctx *ctx, const perp_model *model, perp_par
   perp_model *lifted = NULL;
   const char *name;
   if (parts->kkt.d != NULL || !(d->d.caps & PERP_FORM_USES_KKT)) return PERP_OK;
-  if (d->lift != NULL) PERP_TRY(d->lift(ctx, model, parts->formulation.opts, &lifted));
+  /* what is refused below needs no other model */
+  if (d->lift != NULL && !perp_model_depends_on_time(model))
+    PERP_TRY(d->lift(ctx, model, parts->formulation.opts, &lifted));
   const perp_status status = perp_kkt_default(ctx, lifted != NULL ? lifted : model, &name);
   perp_model_destroy(lifted);
   PERP_TRY(status);
@@ -183,6 +185,19 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
         ctx, PERP_ERR_UNSUPPORTED,
         "formulation %s does not serve joints with stiffness or damping (velocity and "
         "acceleration do)",
+        p.formulation.d->name);
+  if (status == PERP_OK && perp_model_motions(model) > 0 &&
+      !(p.formulation.d->caps & PERP_FORM_MOTIONS))
+    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "formulation %s does not serve prescribed motions of bodies (velocity and "
+                       "acceleration do)",
+                       p.formulation.d->name);
+  if (status == PERP_OK && perp_model_depends_on_time(model) &&
+      !(p.formulation.d->caps & PERP_FORM_SIGNALS))
+    status = PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "formulation %s does not serve gravity, forces or drives that depend on time, or "
+        "surfaces that move (velocity and acceleration do)",
         p.formulation.d->name);
   if (status == PERP_OK) {
     sim = calloc(1, sizeof *sim);

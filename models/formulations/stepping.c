@@ -19,13 +19,16 @@ static perp_ode_answer stepping_deriv(void *user, double t, double h, const doub
   perp_constrained *k = &w->k;
   const perp_model *model = k->model;
   (void)intermediate;
-  perp_constrained_at(k, q);
+  if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h))
+    return PERP_ODE_FAILED;
+  perp_constrained_at(k, t, q);
   double start = perp_constrained_clock(k);
   perp_eval_impulse(k->e, model, t, h, v, k->f);
   if (w->gyro_implicit) perp_gyro_implicit(model, h, v, k->f);
   memset(k->c, 0, (size_t)model->m * sizeof *k->c);
   if (w->prepare != NULL) w->prepare(w, h, v);
   perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, h, v);
+  perp_constrained_driven(k, t + h, 1, k->c);
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, h, v)) return PERP_ODE_FAILED;
   if (w->contacts != NULL) {

@@ -241,7 +241,7 @@ double perp_drive_bias(const perp_model *m, const perp_eval *e, int index, const
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i)
 {
   perp_eval e = model->eval;
-  perp_eval_poses(&e, model, q);
+  perp_eval_poses(&e, model, 0, q); /* no drive is at a motion */
   return drives_raw(model, &e, &model->drive[i]) + model->drive[i].offset;
 }
 

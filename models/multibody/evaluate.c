@@ -9,7 +9,9 @@
 
 void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a)
 {
-  e->pose = PERP_CARVE(a, perp_pose, model->n_bodies + 1);
+  e->pose = PERP_CARVE(a, perp_pose, model->n_bodies + 1 + model->n_motions);
+  e->frame = PERP_CARVE(a, perp_frame, model->n_motions);
+  e->Ct = PERP_CARVE(a, double, model->n_motions > 0 ? model->m : 0);
   e->J = PERP_CARVE(a, double, model->nnz_J);
   e->C = PERP_CARVE(a, double, model->m);
   perp_cells_layout(&e->cells, model, a);
@@ -41,38 +43,43 @@ perp_blocks perp_model_pattern(const perp_model *m)
 
 void perp_eval_init(perp_eval *e, const perp_model *m)
 {
-  e->pose[0] = (perp_pose){ 0 };
-  for (int i = 0; i < m->dim; i++) e->pose[0].R[i + m->dim * i] = 1;
-  e->pose++; /* pose[-1] is the world */
+  e->t = 0;
+  e->pose += 1 + m->n_motions; /* pose[-1] is the world */
+  e->pose[-1] = (perp_pose){ 0 };
+  for (int i = 0; i < m->dim; i++) e->pose[-1].R[i + m->dim * i] = 1;
   perp_joints_constant(m, e->J);
   e->blocks = perp_model_pattern(m);
   e->blocks.J = e->J;
 }
 
-void perp_eval_poses(perp_eval *e, const perp_model *model, const double *q)
+void perp_eval_poses(perp_eval *e, const perp_model *model, double t, const double *q)
 {
+  e->t = t;
+  if (model->n_motions > 0) perp_frames_evaluate(model, e);
   if (model->dim == 3)
     for (int b = 0; b < model->n_bodies; b++) perp_pose_of(3, q + 7 * b, &e->pose[b]);
   else
     for (int b = 0; b < model->n_bodies; b++) perp_pose_of(2, q + 3 * b, &e->pose[b]);
 }
 
-void perp_eval_at(perp_eval *e, const perp_model *model, const double *q)
+void perp_eval_at(perp_eval *e, const perp_model *model, double t, const double *q)
 {
-  perp_eval_poses(e, model, q);
+  perp_eval_poses(e, model, t, q);
   perp_joints_evaluate(model, e);
+  if (model->n_motions > 0) perp_joints_driven(model, e, t, e->Ct);
 }
 
 void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
                       bool gyroscopic, double *f)
 {
   const int d = model->dim, nvb = model->nvb;
+  const double g = perp_model_gravity_at(model, t);
   for (int b = 0; b < model->n_bodies; b++) {
     const perp_inertia *in = &model->inertia[b];
     const double *w = v + nvb * b + 3;
     double *fb = f + nvb * b, L[3];
     memset(fb, 0, (size_t)nvb * sizeof *fb);
-    fb[d - 1] = -in->mass * model->gravity;
+    fb[d - 1] = -in->mass * g;
     if (d == 2 || !gyroscopic) continue;
     perp_sym_mul(in->I, w, L);
     perp_cross(L, w, fb + 3);
@@ -90,7 +97,7 @@ void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, do
     perp_forces_add(model, e, t, v, rhs);
     for (int i = 0; i < model->nv; i++) rhs[i] *= h;
   }
-  double hg = h * model->gravity;
+  double hg = h * perp_model_gravity_at(model, t);
   for (int b = 0; b < n; b++) {
     const perp_inertia *in = &model->inertia[b];
     double p[6];
@@ -244,8 +251,8 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
   perp_eval e = model->eval;
   int d = model->dim;
   double T = 0, V = 0;
-  (void)t;
-  perp_eval_poses(&e, model, q);
+  const double g = perp_model_gravity_at(model, t);
+  perp_eval_poses(&e, model, t, q);
   for (int b = 0; b < model->n_bodies; b++) {
     const perp_inertia *in = &model->inertia[b];
     const double *vb = v + b * model->nvb;
@@ -257,7 +264,7 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
     } else {
       T += 0.5 * in->I[8] * vb[2] * vb[2];
     }
-    V += in->mass * model->gravity * e.pose[b].x[d - 1];
+    V += in->mass * g * e.pose[b].x[d - 1];
   }
   if (model->springs) {
     e.J = NULL; /* C is scratch of the model, as the poses are */
@@ -304,10 +311,9 @@ void perp_model_momentum(const perp_model *model, const double *q, const double 
 void perp_model_error(const perp_model *model, double t, const double *q, double *C)
 {
   perp_eval e = model->eval; /* the poses are scratch of the model */
-  (void)t;
   e.J = NULL;
   e.C = C;
-  perp_eval_at(&e, model, q);
+  perp_eval_at(&e, model, t, q);
   perp_model_rigid_rows(model, C);
 }
 
@@ -319,8 +325,7 @@ void perp_model_rigid_rows(const perp_model *model, double *x)
 
 const perp_blocks *perp_model_assemble(perp_model *model, double t, const double *q)
 {
-  (void)t;
-  perp_eval_at(&model->eval, model, q);
+  perp_eval_at(&model->eval, model, t, q);
   return &model->eval.blocks;
 }
 
@@ -333,16 +338,36 @@ void perp_model_forces(const perp_model *model, double t, const double *q, const
                        double *f)
 {
   perp_eval e = model->eval;
-  perp_eval_poses(&e, model, q);
+  perp_eval_poses(&e, model, t, q);
   perp_eval_forces(&e, model, t, v, true, f);
+}
+
+void perp_model_rate(const perp_model *model, double t, const double *q, const double *v,
+                     double *Cdot)
+{
+  perp_eval e = model->eval; /* its memory is scratch of the model */
+  perp_eval_at(&e, model, t, q);
+  memset(Cdot, 0, (size_t)model->m * sizeof *Cdot);
+  perp_blocks_J(&e.blocks, 1, v, Cdot);
+  for (int i = 0; model->n_motions > 0 && i < model->m; i++) Cdot[i] += e.Ct[i];
+}
+
+double perp_model_motion_power(const perp_model *model, double t, const double *q,
+                               const double *lambda)
+{
+  perp_eval e = model->eval;
+  double power = 0;
+  if (model->n_motions == 0) return 0;
+  perp_eval_at(&e, model, t, q);
+  for (int i = 0; i < model->m; i++) power -= lambda[i] * e.Ct[i];
+  return power;
 }
 
 void perp_model_jdotv(const perp_model *model, double t, const double *q, const double *v,
                       double *gamma)
 {
   perp_eval e = model->eval;
-  (void)t;
-  perp_eval_poses(&e, model, q);
+  perp_eval_poses(&e, model, t, q);
   perp_joints_bias(model, &e, v, gamma);
 }
 

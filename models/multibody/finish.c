@@ -111,6 +111,7 @@ static void fill_joints(perp_model *m)
     perp_joint_compile(def, m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
                        def->b < 0 ? NULL : m->q0 + def->b * m->nqb, m->rows + scalars, j);
     j->curve = m->curve[i];
+    if (i >= m->n_joints - m->n_motions) j->a = PERP_FRAME_OF(i - (m->n_joints - m->n_motions));
     scalars += j->n_scalars;
     j->row = row;
     m->cptr[i] = row;
@@ -138,11 +139,11 @@ static void fill_joints(perp_model *m)
   perp_blocks_transpose(m->n_bodies, m->n_joints, m->jptr, m->jblk, m->jgrp, m->tptr, m->tsub);
 }
 
-/* extent of the centres of mass and anchors, 1 m for a single point */
+/* extent of the centres of mass and anchors, 1 m for a single point; motions have none of their own */
 static double finish_extent(const perp_model *m)
 {
   double lo[3] = { HUGE_VAL, HUGE_VAL, HUGE_VAL }, hi[3] = { -HUGE_VAL, -HUGE_VAL, -HUGE_VAL };
-  for (int i = -m->n_bodies; i < 2 * m->n_joints; i++) {
+  for (int i = -m->n_bodies; i < 2 * (m->n_joints - m->n_motions); i++) {
     double p[3] = { 0 };
     if (i < 0) {
       perp_model_point(m, m->q0, -1 - i, (const double[3]){ 0 }, p);
@@ -197,7 +198,7 @@ static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
   double fastest = 0, *x = m->eval.C; /* fastest: in lengths of the model, and turns, per second */
   for (int i = 0; i < m->nv; i++)
     fastest = fmax(fastest, fabs(m->v0[i]) / (i % m->nvb < m->dim ? m->size : 1));
-  perp_eval_at(&m->eval, m, m->q0);
+  perp_eval_at(&m->eval, m, 0, m->q0);
   for (int i = 0; i < m->n_joints; i++) PERP_TRY(check_place(ctx, m, i));
   for (int level = 0; level < 2; level++) {
     for (int i = 0; i < m->n_joints; i++) {
@@ -205,14 +206,20 @@ static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
       double error = joint_norm(m, i, x, m->size);
       if (m->joint_def[i].start == PERP_START_VIOLATES && isfinite(error)) continue;
       if (error <= (level == 0 ? 1e-6 : 1e-6 * fastest)) continue;
+      const int motion = perp_model_joint_motion(m, i);
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial %s contradicts it: |%s| = %.3g",
-                       perp_model_label(buf, "joint", i, m->joint_def[i].name),
-                       level == 0 ? "position" : "velocity", level == 0 ? "C" : "J v",
+                       perp_model_label(buf, motion < 0 ? "joint" : "motion",
+                                        motion < 0 ? i : motion, m->joint_def[i].name),
+                       level == 0 ? "position" : "velocity",
+                       level == 0   ? "C"
+                       : motion < 0 ? "J v"
+                                    : "J v + dC/dt",
                        joint_norm(m, i, x, 1));
     }
     /* C has been judged; the same memory takes J v */
     memset(x, 0, (size_t)m->m * sizeof *x);
     perp_blocks_J(&m->eval.blocks, 1, m->v0, x);
+    for (int i = 0; m->n_motions > 0 && i < m->m; i++) x[i] += m->eval.Ct[i];
   }
   return PERP_OK;
 }
@@ -239,6 +246,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   PERP_TRY(perp_model_building(ctx, m));
   if (m->n_bodies == 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "the model has no body");
   if (!isfinite(m->gravity)) return PERP_FAIL(ctx, PERP_ERR_ARG, "gravity is not finite");
+  PERP_TRY(perp_motions_join(ctx, m));
   m->nq = m->n_bodies * m->nqb;
   m->nv = m->n_bodies * m->nvb;
   m->m = m->nnz_J = 0;
@@ -248,10 +256,13 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     m->m += rows;
     m->nnz_J += rows * m->nvb * ((def->a >= 0) + (def->b >= 0));
   }
-  PERP_TRY(perp_arena_layout(ctx, &m->arena, finish_layout, m));
+  perp_status status = perp_arena_layout(ctx, &m->arena, finish_layout, m);
+  if (status != PERP_OK) {
+    perp_motions_part(m);
+    return status;
+  }
   m->soft = m->springs = false;
   fill_bodies(m);
-  perp_status status = PERP_OK;
   for (int i = 0; i < m->n_joints && status == PERP_OK; i++) status = define_zero(ctx, m, i);
   fill_joints(m);
   m->velocity_forces = perp_model_forces_need_velocity(m);
@@ -266,6 +277,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     perp_arena_free(&m->arena);
     finish_layout(m, &m->arena); /* forget the addresses */
     m->arena = (perp_arena){ 0 };
+    perp_motions_part(m);
     return status;
   }
   m->finished = true;

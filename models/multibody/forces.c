@@ -68,26 +68,33 @@ static void forces_spring(int d, const perp_force_def *el, const perp_eval *e, c
   add_point_force(d, &e->pose[el->b], el->anchor_b, -1, F, fb);
 }
 
+static void forces_value(const perp_model *model, const perp_force_def *el, double t, double x[3])
+{
+  for (int k = 0; k < 3; k++) x[k] = perp_model_value(model, el->value[k], el->value_signal[k], t);
+}
+
 void perp_forces_add(const perp_model *model, const perp_eval *e, double t, const double *v,
                      double *f)
 {
   int d = model->dim, nvb = model->nvb;
-  (void)t; /* the elements so far do not depend on time */
+  double value[3];
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
     const double *va = el->a < 0 ? NULL : v + el->a * nvb, *vb = el->b < 0 ? NULL : v + el->b * nvb;
     double *fa = el->a < 0 ? NULL : f + el->a * nvb, *fb = el->b < 0 ? NULL : f + el->b * nvb;
     switch (el->kind) {
     case PERP_FORCE_POINT:
-      add_point_force(d, &e->pose[el->a], el->anchor_a, 1, el->value, fa);
+      forces_value(model, el, t, value);
+      add_point_force(d, &e->pose[el->a], el->anchor_a, 1, value, fa);
       break;
     case PERP_FORCE_TORQUE:
+      forces_value(model, el, t, value);
       if (d == 3) {
         double tau[3];
-        perp_turn_back(3, e->pose[el->a].R, el->value, tau);
+        perp_turn_back(3, e->pose[el->a].R, value, tau);
         for (int k = 0; k < 3; k++) fa[3 + k] += tau[k];
       } else {
-        fa[2] += el->value[2];
+        fa[2] += value[2];
       }
       break;
     case PERP_FORCE_SPRING:

@@ -356,6 +356,27 @@ void perp_joints_constant(const perp_model *model, double *J)
   }
 }
 
+PERP_INLINE void joints_rows_a(int d, const perp_joint *j, const perp_eval *e, double *Ja)
+{
+  const perp_pose *A = &e->pose[j->a], *B = &e->pose[j->b];
+  const int ld = j->points + j->n_scalars;
+  double C[PERP_JOINT_ROWS];
+  memset(Ja, 0, (size_t)(ld * (d + perp_rates(d))) * sizeof *Ja);
+  for (int k = 0; k < j->points; k++) Ja[k + k * ld] = -1;
+  if (j->points > 0) point_rows(d, j, A, B, ld, Ja, NULL, C);
+  for (int k = 0; k < j->n_scalars; k++)
+    scalar_row(d, j, &j->scalars[k], A, B, ld, Ja + j->points + k, NULL, C);
+}
+
+/* Ja of joint i, rows x nvb with leading dimension rows, which has no place in J */
+static void joints_rows_of_a(const perp_model *model, const perp_eval *e, int i, double *Ja)
+{
+  if (model->dim == 3)
+    joints_rows_a(3, &model->joint[i], e, Ja);
+  else
+    joints_rows_a(2, &model->joint[i], e, Ja);
+}
+
 /* rate and bias (the part without accelerations) of the second derivative of p_b - p_a */
 PERP_INLINE void between_rate(int d, const perp_pose *A, const double *sa, const perp_pose *B,
                               const double *sb, const double *va, const double *vb, double *rate)
@@ -440,7 +461,9 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, co
   for (int i = 0; i < model->n_joints; i++) {
     const perp_joint *j = &model->joint[i];
     const perp_pose *A = &e->pose[j->a], *B = &e->pose[j->b];
-    const double *va = j->a < 0 ? at_rest : v + j->a * model->nvb;
+    const double *va = j->a >= 0           ? v + j->a * model->nvb
+                       : j->a < PERP_WORLD ? e->frame[PERP_FRAME_OF(j->a)].v
+                                           : at_rest;
     const double *vb = j->b < 0 ? at_rest : v + j->b * model->nvb;
     if (j->curve != NULL) {
       if (model->released != NULL && model->released[i])
@@ -455,10 +478,39 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, co
   }
 }
 
+/* y [rows of motion i] += J_a z */
+static void joints_driven(const perp_model *m, const perp_eval *e, int i, const double *z,
+                          double *y)
+{
+  const int joint = m->n_joints - m->n_motions + i, rows = m->cptr[joint + 1] - m->cptr[joint];
+  double Ja[PERP_JOINT_ROWS * 6];
+  joints_rows_of_a(m, e, joint, Ja);
+  y += m->cptr[joint];
+  for (int k = 0; k < m->nvb; k++)
+    for (int r = 0; r < rows; r++) y[r] += Ja[r + k * rows] * z[k];
+}
+
+void perp_joints_driven(const perp_model *m, const perp_eval *e, double t, double *Ct)
+{
+  memset(Ct, 0, (size_t)m->m * sizeof *Ct);
+  for (int i = 0; i < m->n_motions; i++) {
+    perp_frame f = e->frame[i];
+    double x[3], angle;
+    if (t != e->t) perp_frame_at(m, i, t, x, &angle, &f);
+    joints_driven(m, e, i, f.v, Ct);
+  }
+}
+
+static void joints_driven_bias(const perp_model *m, const perp_eval *e, double *gamma)
+{
+  for (int i = 0; i < m->n_motions; i++) joints_driven(m, e, i, e->frame[i].a, gamma);
+}
+
 void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma)
 {
   if (model->dim == 3)
     bias_all(3, model, e, v, gamma);
   else
     bias_all(2, model, e, v, gamma);
+  if (model->n_motions > 0) joints_driven_bias(model, e, gamma);
 }

@@ -205,6 +205,10 @@ void perp_model_destroy(perp_model *model)
     free((double *)(uintptr_t)model->shape_def[i].vertices);
   }
   for (int i = 0; i < model->n_drives; i++) free((char *)(uintptr_t)model->drive_def[i].name);
+  for (int i = 0; i < model->n_motions; i++) free((char *)(uintptr_t)model->motion_def[i].name);
+  for (int i = 0; i < model->n_signals; i++) perp_signal_destroy(model->signal[i]);
+  free(model->motion_def);
+  free(model->signal);
   free(model->drive_def);
   free(model->shape_def);
   free(model->body_def);
@@ -217,6 +221,72 @@ void perp_model_destroy(perp_model *model)
 void perp_model_gravity(perp_model *model, double g)
 {
   model->gravity = g;
+}
+
+perp_status perp_model_add_signal(perp_ctx *ctx, perp_model *model, const perp_signal_def *def,
+                                  perp_signal_ref *signal)
+{
+  char buf[PERP_LABEL_MAX];
+  perp_signal *s;
+  int index = 0;
+  PERP_TRY(perp_model_building(ctx, model));
+  PERP_TRY(perp_signal_create(ctx, def, perp_model_label(buf, "signal", model->n_signals + 1, NULL),
+                              &s));
+  const perp_status status = model_push(ctx, &model->signal, &model->n_signals, &model->cap_signals,
+                                        sizeof s, &s, NULL, &index);
+  if (status != PERP_OK) {
+    perp_signal_forget(s); /* what it was made of stays with the caller */
+    return status;
+  }
+  *signal = index + 1;
+  return PERP_OK;
+}
+
+perp_status perp_model_gravity_signal(perp_ctx *ctx, perp_model *model, perp_signal_ref signal)
+{
+  PERP_TRY(perp_model_building(ctx, model));
+  PERP_TRY(perp_model_check_signal(ctx, model, signal, "gravity"));
+  model->gravity_signal = signal;
+  return PERP_OK;
+}
+
+perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_motion_def *def,
+                                  int *index)
+{
+  char buf[PERP_LABEL_MAX];
+  const char *who = perp_model_label(buf, "motion", model->n_motions, def->name);
+  PERP_TRY(perp_model_building(ctx, model));
+  PERP_TRY(check_body(ctx, model, def->body, false, who));
+  for (int i = 0; i < model->n_motions; i++)
+    if (model->motion_def[i].body == def->body)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the motion of body %d is prescribed already", who,
+                       def->body);
+  const bool turned = def->angle != 0 || def->angle_signal != 0;
+  if (!all_finite(3, def->x) || !isfinite(def->angle))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
+  if (turned && def->free_turn)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its turning is free and has an angle: one must go",
+                     who);
+  if (turned && model->dim == 3 && (!all_finite(3, def->axis) || model_zero(3, def->axis)))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an angle needs an axis that is not zero", who);
+  if (!def->free_turn && perp_model_is_particle(model, def->body))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: body %d is a particle, which has no orientation: say that its turning is "
+                     "free",
+                     who, def->body);
+  const perp_signal_ref used[] = { def->x_signal[0], def->x_signal[1], def->x_signal[2],
+                                   def->angle_signal };
+  for (int i = 0; i < 4; i++) {
+    PERP_TRY(perp_model_check_signal(ctx, model, used[i], who));
+    if (used[i] != 0 &&
+        perp_signal_definition(model->signal[used[i] - 1])->kind == PERP_SIGNAL_TABLE)
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: the rate of a table jumps, a body cannot follow: take a spline", who);
+  }
+  perp_motion_def copy = *def;
+  if (model->dim == 2) copy.axis[0] = copy.axis[1] = 0, copy.axis[2] = 1;
+  return model_push(ctx, &model->motion_def, &model->n_motions, &model->cap_motions, sizeof copy,
+                    &copy, &copy.name, index);
 }
 
 /* The rotation of a particle is uncoupled from everything and at rest; its inertia is not felt and
@@ -339,6 +409,12 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
     if (numbers[i] < 0)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s must not be negative: got %g", who, names[i],
                        numbers[i]);
+  const bool valued = def->kind == PERP_FORCE_POINT || def->kind == PERP_FORCE_TORQUE;
+  for (int i = 0; i < 3; i++) {
+    PERP_TRY(perp_model_check_signal(ctx, model, def->value_signal[i], who));
+    if (def->value_signal[i] != 0 && !valued)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: it has no value that could be a signal", who);
+  }
   PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
   if (def->kind == PERP_FORCE_SPRING)
     PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
@@ -404,6 +480,8 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: max_force must not be negative: got %g", who,
                      def->max_force);
   PERP_TRY(check_spring(ctx, def->stiffness, def->damping, who));
+  PERP_TRY(perp_model_check_signal(ctx, model, def->velocity_signal, who));
+  PERP_TRY(perp_model_check_signal(ctx, model, def->target_signal, who));
   perp_drive_def copy = *def;
   return model_push(ctx, &model->drive_def, &model->n_drives, &model->cap_drives, sizeof copy,
                     &copy, &copy.name, index);
@@ -474,6 +552,13 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
                      "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
                      s->mu, mu_dynamic);
   PERP_TRY(check_restitution(ctx, s->restitution, who));
+  if (!all_finite(3, def->belt))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the velocity of its surface is not finite", who);
+  bool runs = false;
+  for (int i = 0; i < 3; i++) {
+    PERP_TRY(perp_model_check_signal(ctx, model, def->belt_signal[i], who));
+    runs = runs || def->belt[i] != 0 || def->belt_signal[i] != 0;
+  }
   perp_shape_def copy = *def;
   double *vertices = NULL;
   copy.surface.mu_dynamic = mu_dynamic;
@@ -490,5 +575,6 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
   perp_status status = model_push(ctx, &model->shape_def, &model->n_shapes, &model->cap_shapes,
                                   sizeof copy, &copy, &copy.name, index);
   if (status != PERP_OK) free(vertices);
+  model->belts = model->belts || (status == PERP_OK && runs);
   return status;
 }

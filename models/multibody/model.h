@@ -23,6 +23,7 @@
 #define PERP_MODEL_H
 
 #include "models/shapes/shape.h"
+#include "models/signals/signal.h"
 #include "solvers/linalg/blocks.h"
 
 #ifdef __cplusplus
@@ -34,6 +35,10 @@ typedef struct perp_model perp_model;
 enum { PERP_WORLD = -1 }; /* body index of the fixed frame */
 
 /* ---- building -------------------------------------------------------------------------------- */
+
+/* A signal of the model (perp_model_add_signal), from 1 on; 0: none.  Where a number of a definition has one beside it,
+ * the value at the time t is number + signal(t).  */
+typedef int perp_signal_ref;
 
 typedef struct perp_mass { /* mass properties about the centre of mass, in the body frame */
   double mass;
@@ -165,8 +170,8 @@ typedef struct perp_joint_def {
 } perp_joint_def;
 
 typedef enum perp_force_kind {
-  PERP_FORCE_POINT,  /* constant force `value` (world) at anchor_a of body a */
-  PERP_FORCE_TORQUE, /* constant torque `value` (world) on body a */
+  PERP_FORCE_POINT,  /* force `value` (world) at anchor_a of body a */
+  PERP_FORCE_TORQUE, /* torque `value` (world) on body a */
   PERP_FORCE_SPRING, /* tension stiffness (|d| - length) + damping d|d|/dt, d = p_b - p_a */
   PERP_FORCE_DRAG,   /* -linear xdot - quadratic |xdot| xdot, and -angular w on body a */
   PERP_FORCE_PAIRS   /* spatial interaction: between each two of the bodies a ... b, see perp_law */
@@ -187,6 +192,7 @@ typedef struct perp_force_def {
   int a, b;
   double anchor_a[3], anchor_b[3];
   double value[3];
+  perp_signal_ref value_signal[3];
   double stiffness, damping, length;
   double linear, quadratic, angular;
   perp_law law;
@@ -226,12 +232,41 @@ typedef struct perp_drive_def {
   double restitution;
   double velocity, max_force; /* max_force = 0: no motor */
   double target, stiffness, damping;
+  perp_signal_ref velocity_signal, target_signal; /* on the velocity level at the end of the step */
 } perp_drive_def;
+
+/* The prescribed motion of a body: rheonomic constraints C(q, t) = 0,
+ *
+ *      x_body - x(t) = 0,      orientation = (turn about `axis` by angle(t) - angle(0)) (initial orientation)
+ *
+ * as the rows of a fixed joint, or with free_turn of a ball joint, between a frame that moves and the body.  On the
+ * velocity level J v = -C_t, on the acceleration level J a = -Jdot v - C_tt; error, rate and feedback are those of C at
+ * the time at hand.  The rows follow those of all joints, in the order of the motions. */
+typedef struct perp_motion_def {
+  const char *name; /* may be NULL */
+  int body;
+  double x[3]; /* m, of the centre of mass */
+  perp_signal_ref x_signal[3];
+  bool free_turn; /* its orientation is not prescribed; particles need it */
+  double
+      axis[3];  /* in the world, of any length; the plane does not read it; needed with an angle */
+  double angle; /* rad */
+  perp_signal_ref angle_signal;
+  /* The initial velocities of the body become those of the motion at t = 0; else they must agree with it, as its initial
+   * place must. */
+  bool sets_velocity;
+} perp_motion_def;
 
 /* An empty model of dimension 2 or 3.  PERP_ERR_DIM, PERP_ERR_NOMEM: *out is NULL. */
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
 void perp_model_destroy(perp_model *model);           /* NULL is fine */
 void perp_model_gravity(perp_model *model, double g); /* default 9.81, along -z (-y in the plane) */
+/* *signal out: its number in this model.  The model owns it: def->user is destroyed with it, from a PERP_OK on.
+ * PERP_ERR_ARG, PERP_ERR_NOMEM: as of perp_signal_create; the model is as it was. */
+perp_status perp_model_add_signal(perp_ctx *ctx, perp_model *model, const perp_signal_def *def,
+                                  perp_signal_ref *signal);
+/* Gravity is g + signal(t).  PERP_ERR_ARG: there is no such signal. */
+perp_status perp_model_gravity_signal(perp_ctx *ctx, perp_model *model, perp_signal_ref signal);
 const char *perp_joint_kind_name(perp_joint_kind kind); /* NULL when there is no such kind */
 /* Each checks its definition (finite, positive mass, inertia symmetric, positive definite and
  * obeying the triangle inequality, bodies that exist, axes not zero) and names the culprit in one
@@ -248,6 +283,10 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
  * free. */
 perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
                                  int *index);
+/* PERP_ERR_ARG: a body that has a motion already, an angle without an axis, a signal that does not exist or is a table
+ * (its rate jumps); PERP_ERR_UNSUPPORTED: a particle that is to turn. */
+perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_motion_def *def,
+                                  int *index);
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
                                  int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
@@ -279,6 +318,18 @@ double perp_model_gravity_of(const perp_model *model);
 /* First row of joint i and its number of rows. */
 int perp_model_joint_row(const perp_model *model, int i, int *rows);
 
+/* Joints of motions are joints of the model, the last ones; which motion joint i is of, -1: none. */
+int perp_model_motions(const perp_model *model);
+const perp_motion_def *perp_model_motion(const perp_model *model, int i);
+int perp_model_joint_motion(const perp_model *model, int i);
+/* The signal with this number; NULL: none. */
+const perp_signal *perp_model_signal(const perp_model *model, perp_signal_ref signal);
+int perp_model_signals(const perp_model *model);
+perp_signal_ref perp_model_gravity_signal_of(const perp_model *model);
+double perp_model_gravity_at(const perp_model *model, double t);
+/* Does anything depend on time (gravity, forces, drives, motions), or does a surface move? */
+bool perp_model_depends_on_time(const perp_model *model);
+
 int perp_model_drives(const perp_model *model);
 const perp_drive_def *perp_model_drive(const perp_model *model, int i);
 /* s of the foot of joint i, a curve joint, at q. */
@@ -297,7 +348,10 @@ void perp_model_point_velocity(const perp_model *model, const double *q, const d
                                const double s[3], double pdot[3]);
 /* R [9] column-major, body to world. */
 void perp_model_rotation(const perp_model *model, const double *q, int body, double R[9]);
-/* Kinetic energy, potential energy (gravity and springs). */
+/* Power that the rows of motions bring in with their multipliers lambda [m], W: lambda . J v = -lambda . C_t, at (t, q). */
+double perp_model_motion_power(const perp_model *model, double t, const double *q,
+                               const double *lambda);
+/* Kinetic energy, potential energy (gravity, as it is at t, and springs). */
 void perp_model_energy(const perp_model *model, double t, const double *q, const double *v,
                        double *kinetic, double *potential);
 /* Linear momentum P and angular momentum L about the origin, world frame. */
@@ -318,7 +372,10 @@ const perp_blocks *perp_model_blocks(const perp_model *model); /* as last assemb
 /* f [nv]: all forces and the gyroscopic term at (t, q, v). */
 void perp_model_forces(const perp_model *model, double t, const double *q, const double *v,
                        double *f);
-/* gamma [m] = Jdot v (so that C.. = J a + gamma for scleronomic joints). */
+/* Cdot [m] = J v + C_t at (t, q, v); C_t is not 0 for motions only. */
+void perp_model_rate(const perp_model *model, double t, const double *q, const double *v,
+                     double *Cdot);
+/* gamma [m] = Jdot v, for motions with the terms of C_t and C_tt, so that C.. = J a + gamma. */
 void perp_model_jdotv(const perp_model *model, double t, const double *q, const double *v,
                       double *gamma);
 /* Manifold: see ode.h.  qdot = N(q) v. */

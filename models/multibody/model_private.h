@@ -22,7 +22,7 @@ typedef struct perp_row {
 /* A joint ready for evaluation: `points` rows p_b - p_a (0 or dim), then `n_scalars` scalar
  * rows. */
 typedef struct perp_joint {
-  int a, b;   /* bodies, PERP_WORLD = -1 */
+  int a, b;   /* bodies, PERP_WORLD = -1; a of a motion: its frame, perp_frame_of */
   int row;    /* first row of the model */
   int points; /* 0 or dim */
   int n_scalars;
@@ -61,11 +61,20 @@ typedef struct perp_cells {
   int table;  /* a power of 2; 0: no force needs it */
 } perp_cells;
 
+/* A frame that moves, as a body does: velocity and acceleration, those of turning in the frame. */
+typedef struct perp_frame {
+  double v[6], a[6];
+} perp_frame;
+
 /* All that is evaluated at one state, owned by whoever evaluates (so that several simulations
  * share a model): poses, Jacobian and position error. */
 typedef struct perp_eval {
-  perp_pose *pose; /* [-1 ... bodies-1]; pose[-1] is the world */
+  double t;
+  perp_pose *
+      pose; /* [-1 - motions ... bodies-1]; pose[-1] is the world, before it the frames of motions */
+  perp_frame *frame; /* [motions] */
   double *J, *C;
+  double *Ct;         /* [m] of a model with motions */
   perp_cells cells;   /* scratch of spatial interaction */
   perp_blocks blocks; /* those of the model, with the J of this evaluation */
 } perp_eval;
@@ -84,6 +93,11 @@ struct perp_model {
   perp_force_def *force_def;
   perp_drive_def *drive_def;
   perp_shape_def *shape_def;
+  int n_motions, cap_motions, n_signals, cap_signals;
+  perp_motion_def *motion_def;
+  perp_signal **signal;
+  perp_signal_ref gravity_signal;
+  bool belts; /* surfaces that move */
   bool finished;
   /* set by finish */
   int nq, nv, m, nnz_J;
@@ -174,6 +188,41 @@ double perp_drive_row(const perp_model *model, const perp_eval *e, int index, do
 /* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
 double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, const double *v);
 
+/* Ct [m]: C_t with the velocities of the frames at the time t, at the poses of e. */
+void perp_joints_driven(const perp_model *model, const perp_eval *e, double t, double *Ct);
+
+/* ---- motions.c, frames.c --------------------------------------------------------------------- */
+
+/* The place in the poses of the frame of motion i. */
+#define PERP_FRAME_OF(i) (PERP_WORLD - 1 - (i))
+/* Motions become joints, and initial velocities of bodies what they say; and taken back. */
+perp_status perp_motions_join(perp_ctx *ctx, perp_model *model);
+void perp_motions_part(perp_model *model);
+/* Velocity and acceleration of the frame of motion i at t, its place and its angle, counted from t = 0. */
+void perp_frame_at(const perp_model *model, int i, double t, double x[3], double *angle,
+                   perp_frame *f);
+/* Poses and velocities of the frames at e->t. */
+void perp_frames_evaluate(const perp_model *model, perp_eval *e);
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+/* PERP_ERR_ARG: there is no such signal. */
+perp_status perp_model_check_signal(perp_ctx *ctx, const perp_model *model, perp_signal_ref signal,
+                                    const char *who);
+void perp_model_signal_at(const perp_model *model, perp_signal_ref signal, double t, double y[3]);
+/* x + signal(t) */
+PERP_INLINE double perp_model_value(const perp_model *model, double x, perp_signal_ref signal,
+                                    double t)
+{
+  double y[3];
+  if (signal == 0) return x;
+  perp_model_signal_at(model, signal, t, y);
+  return x + y[0];
+}
+/* of a drive: velocity, and its rate unless that is NULL; target */
+double perp_drive_velocity(const perp_model *model, int i, double t, double *rate);
+double perp_drive_target(const perp_model *model, int i, double t);
+
 /* ---- forces/ --------------------------------------------------------------------------------- */
 
 const char *perp_force_kind_name(perp_force_kind kind);
@@ -197,9 +246,9 @@ void perp_cells_layout(perp_cells *c, const perp_model *model, perp_arena *a);
 void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a);
 perp_blocks perp_model_pattern(const perp_model *model);
 void perp_eval_init(perp_eval *e, const perp_model *model);
-void perp_eval_poses(perp_eval *e, const perp_model *model, const double *q);
-/* Poses, J and C at q. */
-void perp_eval_at(perp_eval *e, const perp_model *model, const double *q);
+void perp_eval_poses(perp_eval *e, const perp_model *model, double t, const double *q);
+/* Poses, J, C and C_t at (t, q). */
+void perp_eval_at(perp_eval *e, const perp_model *model, double t, const double *q);
 /* f [nv]: gravity, elements and, when `gyroscopic`, -w x I w. */
 void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
                       bool gyroscopic, double *f);

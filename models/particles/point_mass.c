@@ -47,7 +47,7 @@ static const perp_opt options[] = {
 static void point_mass_fly(workspace *w, double h, double scale)
 {
   const perp_model *m = w->model;
-  perp_eval_poses(&w->e, m, w->q_out);
+  perp_eval_poses(&w->e, m, w->grid.t, w->q_out);
   perp_eval_forces(&w->e, m, w->grid.t, w->v_out, false, w->f);
   for (int i = 0; i < m->n_bodies; i++) {
     const double *f = w->f + i * m->nvb;
@@ -198,7 +198,7 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
   if (end > w->grid.t) {
     info->reason = point_mass_make_step(w, end - w->grid.t);
     if (info->reason > 0) {
-      perp_eval_at(&w->e, w->model, w->q_out);
+      perp_eval_at(&w->e, w->model, end, w->q_out);
       w->drift = perp_worst(w->model->m, w->e.C);
       perp_time_grid_accept(&w->grid, end);
     }

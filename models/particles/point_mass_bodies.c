@@ -62,7 +62,7 @@ static void point_mass_bodies_quaternion(const double R[9], double q[4])
 void perp_point_mass_enter(workspace *w, const double *q, const double *v)
 {
   const perp_model *m = w->model;
-  perp_eval_poses(&w->e, m, q);
+  perp_eval_poses(&w->e, m, w->grid.t, q);
   for (int i = 0; i < m->n_bodies; i++) {
     const body *b = &w->body[i];
     coordinates *x = &w->x[i], *rate = &w->w[i];

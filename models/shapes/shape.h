@@ -38,6 +38,11 @@ typedef struct perp_shape_def {
   const double *vertices; /* [3 n_vertices] (2 per vertex in the plane), shape frame; copied */
   int n_vertices;
   perp_surface surface;
+  /* m/s, in the frame of the shape: the surface runs along itself as a belt does, and the shape stays where it is.  Friction
+   * acts on what the other body has beside it; the part along the normal of a contact is not felt.  A signal of the
+   * model may be added to each number (perp_signal_ref in model.h). */
+  double belt[3];
+  int belt_signal[3];
   /* A pair is tested when neither body is the other's joint neighbour (unless either shape says
    * collide_joined) and the groups differ or are 0: shapes of one nonzero group never touch each
    * other. Shapes of one body, and shapes of the world, never touch each other. */

@@ -57,16 +57,14 @@ perp_ode_sys perp_formulation_ode_sys(void *user)
 static void stab_error(void *user, double t, const double *q, double *C)
 {
   perp_constrained *k = user;
-  (void)t;
-  perp_constrained_at(k, q);
+  perp_constrained_at(k, t, q);
   perp_constrained_error(k, C);
 }
 
 static void stab_rate(void *user, double t, const double *q, const double *v, double *Cdot)
 {
   perp_constrained *k = user;
-  (void)t;
-  perp_constrained_at(k, q);
+  perp_constrained_at(k, t, q);
   perp_constrained_rate(k, v, Cdot);
   perp_model_rigid_rows(k->model, Cdot);
 }
@@ -124,8 +122,7 @@ static perp_status solve_projection(perp_constrained *k, const double *c, double
 static perp_status stab_linearize(void *user, double t, const double *q, perp_stats *stats)
 {
   perp_constrained *k = user;
-  (void)t;
-  perp_constrained_at(k, q);
+  perp_constrained_at(k, t, q);
   k->start_h = 0;
   return constrained_factor(k, stats);
 }
@@ -216,6 +213,7 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
   PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->kept.lambda, &k->Cdot, &k->violation,
                &k->impulse);
   k->S = PERP_CARVE(a, double, model->springs ? model->m : 0);
+  k->Ct = PERP_CARVE(a, double, model->n_motions > 0 ? model->m : 0);
 }
 
 perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
@@ -290,7 +288,8 @@ static double constrained_fastest(const perp_model *model, const double *v)
 void perp_constrained_begin(perp_constrained *k, const double *v)
 {
   const double size = k->model->size > 0 ? k->model->size : 1;
-  k->rate = fmax(sqrt(fabs(k->model->gravity) / size), constrained_fastest(k->model, v));
+  k->rate = fmax(sqrt(fabs(perp_model_gravity_at(k->model, 0)) / size),
+                 constrained_fastest(k->model, v));
   if (!(k->rate > 0)) k->rate = 1;
 }
 
@@ -307,19 +306,21 @@ perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model,
 
 /* ---- one state ------------------------------------------------------------------------------- */
 
-void perp_constrained_at(perp_constrained *k, const double *q)
+void perp_constrained_at(perp_constrained *k, double t, const double *q)
 {
   size_t size = (size_t)k->model->nq * sizeof *q;
   int i = (int)(k->e - k->eval);
   for (int tries = 0; tries < 2; tries++, i = 1 - i)
-    if (k->known[i] && memcmp(q, k->q_at[i], size) == 0) {
+    if (k->known[i] && (k->model->n_motions == 0 || k->eval[i].t == t) &&
+        memcmp(q, k->q_at[i], size) == 0) {
       k->e = &k->eval[i];
+      k->e->t = t;
       return;
     }
   double start = perp_constrained_clock(k);
   if (k->factored == k->e) i = 1 - i;
   k->e = &k->eval[i];
-  perp_eval_at(k->e, k->model, q);
+  perp_eval_at(k->e, k->model, t, q);
   memcpy(k->q_at[i], q, size);
   k->known[i] = true;
   k->assembly_s += perp_constrained_clock(k) - start;
@@ -388,10 +389,36 @@ bool perp_constrained_response(perp_constrained *k, const double *f, const doubl
   return false;
 }
 
-void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot)
+void perp_constrained_product(const perp_constrained *k, const double *v, double *x)
 {
-  memset(Cdot, 0, (size_t)k->model->m * sizeof *Cdot);
-  perp_blocks_J(&k->e->blocks, 1, v, Cdot);
+  memset(x, 0, (size_t)k->model->m * sizeof *x);
+  perp_blocks_J(&k->e->blocks, 1, v, x);
+}
+
+void perp_constrained_rate(const perp_constrained *k, const double *v, double *Cdot)
+{
+  perp_constrained_product(k, v, Cdot);
+  for (int i = 0; k->model->n_motions > 0 && i < k->model->m; i++) Cdot[i] += k->e->Ct[i];
+}
+
+bool perp_constrained_signals(perp_constrained *k, double t)
+{
+  const int n = k->model->n_motions > 0 || k->model->belts ? 3 : 1;
+  double y[3];
+  for (int i = 0; i < k->model->n_signals; i++) {
+    perp_signal_at(k->model->signal[i], t, y);
+    if (perp_all_finite(n, y)) continue;
+    k->reason = PERP_NOT_FINITE;
+    return false;
+  }
+  return true;
+}
+
+void perp_constrained_driven(perp_constrained *k, double t, double scale, double *c)
+{
+  if (k->model->n_motions == 0) return;
+  perp_joints_driven(k->model, k->e, t, k->Ct);
+  for (int i = 0; i < k->model->m; i++) c[i] -= scale * k->Ct[i];
 }
 
 /* A projection takes the history of a multistep method away, which then starts at order one: drift of the size of its
@@ -415,7 +442,7 @@ static perp_ode_answer constrained_close(perp_constrained *k, double t, bool lea
     return PERP_ODE_FAILED;
   }
   if (model->m == 0) return PERP_ODE_OK;
-  perp_constrained_at(k, q);
+  perp_constrained_at(k, t, q);
   perp_constrained_error(k, k->violation);
   k->drift = perp_worst(model->m, k->violation);
   memset(k->impulse, 0, (size_t)model->m * sizeof *k->impulse);
@@ -430,7 +457,7 @@ static perp_ode_answer constrained_close(perp_constrained *k, double t, bool lea
      * history */
     bool same = memcmp(q, k->q_before, size_q) == 0 && memcmp(v, k->v_before, size_v) == 0;
     if (leave && k->slack > 0) {
-      perp_constrained_at(k, q);
+      perp_constrained_at(k, t, q);
       perp_constrained_rate(k, v, k->Cdot);
       k->rest = perp_worst(model->m, k->Cdot);
     }
@@ -485,6 +512,7 @@ void perp_constrained_keep(perp_constrained *k)
   const size_t size = (size_t)k->model->nq * sizeof *k->q_at[0];
   for (int i = 0; i < 2; i++) {
     k->kept.known[i] = k->known[i];
+    k->kept.t[i] = k->eval[i].t;
     if (k->known[i]) memcpy(k->kept.q[i], k->q_at[i], size);
   }
   k->kept.current = (int)(k->e - k->eval);
@@ -501,8 +529,10 @@ void perp_constrained_put_back(perp_constrained *k)
   bool moved = k->kept.factored < 0 || k->factored != &k->eval[k->kept.factored];
   for (int i = 0; i < 2; i++) {
     k->known[i] = k->kept.known[i];
-    if (!k->known[i] || memcmp(k->q_at[i], k->kept.q[i], size) == 0) continue;
-    perp_eval_at(&k->eval[i], k->model, k->kept.q[i]);
+    const bool same = k->model->n_motions == 0 || k->eval[i].t == k->kept.t[i];
+    if (same) k->eval[i].t = k->kept.t[i];
+    if (!k->known[i] || (same && memcmp(k->q_at[i], k->kept.q[i], size) == 0)) continue;
+    perp_eval_at(&k->eval[i], k->model, k->kept.t[i], k->kept.q[i]);
     memcpy(k->q_at[i], k->kept.q[i], size);
     moved = moved || i == k->kept.factored;
   }

@@ -28,12 +28,14 @@ typedef struct perp_constrained {
   double *f, *a;               /* [nv] */
   double *c, *lambda, *Cdot;   /* [m] */
   double *violation;           /* [m] */
+  double *Ct;                  /* [m] of models with motions */
   double *impulse;             /* [m] of the velocity corrections of the last post-step */
   double *S;                   /* [m] softness of the rows of a model with springs */
   double S_h;                  /* step that S holds for, 0: none */
   double *zeros;               /* [nv] */
   struct {                     /* what perp_constrained_keep has kept */
     double *q[2], *lambda;     /* [nq] each, [m] */
+    double t[2];
     bool known[2];
     int current, factored; /* of eval; -1: none */
     perp_reason reason;
@@ -66,8 +68,11 @@ void perp_constrained_restart(perp_constrained *k);
  * which nobody knows anything, in the feedback of the acceleration level and in what a projection leaves alone. */
 void perp_constrained_begin(perp_constrained *k, const double *v);
 
-/* Model at q: poses, J and C in *k->e.  Nothing is done when q is where it was evaluated last. */
-void perp_constrained_at(perp_constrained *k, const double *q);
+/* Model at (t, q): poses, J, C and C_t in *k->e.  Nothing is done where it was evaluated last. */
+void perp_constrained_at(perp_constrained *k, double t, const double *q);
+/* Have all signals of the model finite values at t, and where accelerations follow them their derivatives?  Else k->reason
+ * says it. */
+bool perp_constrained_signals(perp_constrained *k, double t);
 /* The position error C [m] at k->e, 0 for springs. */
 void perp_constrained_error(const perp_constrained *k, double *C);
 /* What stands for h in the gains of the feedback, of joints and of contacts: h itself with fixed steps. */
@@ -85,8 +90,12 @@ bool perp_constrained_solve(perp_constrained *k, perp_level level, double h, con
  * False: k->reason or k->status says why. */
 bool perp_constrained_response(perp_constrained *k, const double *f, const double *c, double *a,
                                double *lambda);
-/* Cdot = J v */
-void perp_constrained_rate(perp_constrained *k, const double *v, double *Cdot);
+/* x = J v */
+void perp_constrained_product(const perp_constrained *k, const double *v, double *x);
+/* Cdot = J v + C_t */
+void perp_constrained_rate(const perp_constrained *k, const double *v, double *Cdot);
+/* c -= scale C_t with the velocities of motions at the time t, J where it is. */
+void perp_constrained_driven(perp_constrained *k, double t, double scale, double *c);
 /* The ODE of a model in q and v, but for its derivatives and what is done at accepted states.  user: of the
  * callbacks; it begins with a pointer to the (const) model. */
 perp_ode_sys perp_formulation_ode_sys(void *user);

@@ -118,6 +118,10 @@ enum {
   PERP_FORM_EVENTS =
       1 << 8, /* steps end at impacts: contact forces are on the acceleration level */
   PERP_FORM_SPRINGS = 1 << 9, /* serves joints with stiffness or damping; others refuse them */
+  PERP_FORM_SIGNALS =
+      1
+      << 11, /* serves gravity, forces and drives that depend on time, and surfaces that move; others refuse them */
+  PERP_FORM_MOTIONS = 1 << 12, /* serves bodies whose motion is prescribed; others refuse them */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };

@@ -149,7 +149,7 @@ static void run_crowd(int dim, int steps, tally *t)
   memcpy(q, m->q0, (size_t)m->nq * sizeof *q);
   for (int s = 0; s < steps; s++) {
     move(m, q);
-    perp_eval_poses(&m->eval, m, q);
+    perp_eval_poses(&m->eval, m, 0, q);
     const perp_pose *pose = m->eval.pose;
     int n_want = 0;
     double low = HUGE_VAL;
@@ -224,7 +224,7 @@ static void run_cloud(void)
     if (perp_collision_create(&ctx, m, margin, &c[k]) != PERP_OK) bail("%s", ctx.msg);
   for (int s = 0; s < STEPS; s++) {
     if (s > 0) move(m, q);
-    perp_eval_poses(&m->eval, m, q);
+    perp_eval_poses(&m->eval, m, 0, q);
     for (int k = 0; k < TEAMS; k++) {
       ctx.threads = k + 1;
       if (perp_collision_find(&ctx, c[k], m->eval.pose, &list[k], &n[k]) != PERP_OK)
@@ -261,7 +261,7 @@ static void hostile(int dim)
   int n;
   if (perp_collision_create(&ctx, m, 0.01, &c) != PERP_OK) bail("%s", ctx.msg);
   perp_pose *pose = m->eval.pose;
-  perp_eval_poses(&m->eval, m, m->q0);
+  perp_eval_poses(&m->eval, m, 0, m->q0);
   for (int b = 0; b < m->n_bodies; b++) memset(pose[b].x, 0, sizeof pose[b].x);
   bool found = perp_collision_find(&ctx, c, pose, &list, &n) == PERP_OK;
   ok(found && finite_contacts(list, n) && n > 0,
@@ -275,7 +275,7 @@ static void hostile(int dim)
   ok(isnan(perp_collision_deepest(&ctx, c, pose)), "dim %d: nor has it a distance", dim);
   pose[m->n_bodies / 2].x[1] = HUGE_VAL;
   ok(perp_collision_find(&ctx, c, pose, &list, &n) == PERP_ERR_ARG, "dim %d: nor infinity", dim);
-  perp_eval_poses(&m->eval, m, m->q0);
+  perp_eval_poses(&m->eval, m, 0, m->q0);
   ok(perp_collision_find(&ctx, c, pose, &list, &n) == PERP_OK, "dim %d: it recovers", dim);
   perp_collision_destroy(c);
   perp_model_destroy(m);

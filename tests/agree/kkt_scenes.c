@@ -159,7 +159,7 @@ static bool look(const char *name)
     if (perp_arena_reserve(&ctx, &arena) != PERP_OK) bail("%s", ctx.msg);
     perp_eval_layout(&e, model, &arena);
     perp_eval_init(&e, model);
-    perp_eval_at(&e, model, model->q0);
+    perp_eval_at(&e, model, 0, model->q0);
     double *f = problem_memory((size_t)model->nv, 8), *c = problem_memory((size_t)model->m, 8);
     perp_eval_forces(&e, model, 0, model->v0, true, f);
     perp_joints_bias(model, &e, model->v0, c);

@@ -38,7 +38,7 @@ static void put(perp_model *m, perp_shape_def def, double x, double y, double z)
 static void finish(perp_model *m)
 {
   if (perp_model_finish(&ctx, m) != PERP_OK) stop();
-  perp_eval_poses(&m->eval, m, m->q0);
+  perp_eval_poses(&m->eval, m, 0, m->q0);
 }
 
 /* ---- one pair -------------------------------------------------------------------------------- */

@@ -144,7 +144,7 @@ static void check(motion *m, perp_drive_axis axis, int which, const char *name)
     place(m, t, q);
     velocity(model, m, t, v);
     acceleration(model, m, t, a);
-    perp_eval_poses(&e, model, q);
+    perp_eval_poses(&e, model, 0, q);
     const double x = perp_drive_row(model, &e, 0, Ja, Jb);
     const perp_drive *k = &model->drive[0];
     worst[0] = fmax(worst[0], fabs(x - coordinate(which, t, 0)));
@@ -165,7 +165,7 @@ static double row_times(const perp_model *model, const double *q, const double *
 {
   double Ja[6], Jb[6], sum = 0;
   perp_eval e = model->eval;
-  perp_eval_poses(&e, model, q);
+  perp_eval_poses(&e, model, 0, q);
   *x = perp_drive_row(model, &e, 0, Ja, Jb);
   const perp_drive *k = &model->drive[0];
   for (int i = 0; i < model->nvb; i++) {
@@ -223,7 +223,7 @@ static void off_joint(int d, perp_joint_kind kind, perp_drive_axis axis, int a, 
     perp_model_retract(model, model->q0, dq, q);
     const double rate = row_times(model, q, v, &x);
     perp_eval e = model->eval;
-    perp_eval_poses(&e, model, q);
+    perp_eval_poses(&e, model, 0, q);
     const double bias = perp_drive_bias(model, &e, 0, v);
     for (int k = 0; k < 4; k++) {
       const double s = h * (double[]){ -2, -1, 1, 2 }[k];

@@ -159,7 +159,7 @@ static void applied(int dim)
   perp_model_forces(m, 0, q, v, f);
   perp_blocks_M(perp_model_blocks(m), v, Mv);
   perp_eval e = m->eval;
-  perp_eval_poses(&e, m, q);
+  perp_eval_poses(&e, m, 0, q);
   perp_eval_impulse(&e, m, 0, h, v, rhs);
   for (int i = 0; i < perp_model_nv(m); i++) worst = fmax(worst, fabs(rhs[i] - Mv[i] - h * f[i]));
   below(worst, 1e-13, "dim %d: M v + h f in one pass, with elements", dim);
@@ -170,7 +170,7 @@ static void applied(int dim)
   perp_model_forces(m, 0, q = perp_model_q0(m), v = perp_model_v0(m), f);
   perp_blocks_M(perp_model_blocks(m), v, Mv);
   e = m->eval;
-  perp_eval_poses(&e, m, q);
+  perp_eval_poses(&e, m, 0, q);
   perp_eval_impulse(&e, m, 0, h, v, rhs);
   worst = 0;
   for (int i = 0; i < perp_model_nv(m); i++) worst = fmax(worst, fabs(rhs[i] - Mv[i] - h * f[i]));

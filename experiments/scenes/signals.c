@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Values of a scene file that depend on time, and prescribed motions of bodies.
+ *
+ * Where a number can be a signal, an expression that mentions t is a function of time, and a map is one of the kinds of
+ * models/signals.  A value of the file that is called t hides the time: then there are no such functions. */
+#include "experiments/scenes/parts.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- functions ---------------------------------------------------------------------------------- */
+
+/* An expression with the values that names had when it was read. */
+struct function {
+  perp_pool pool;
+  int t; /* which value is the time */
+  int n;
+  perp_value *value;
+  perp_expr *e;
+  perp_ctx ctx; /* of the scope */
+};
+
+struct moment {
+  const struct function *f;
+  double t;
+};
+
+static void signals_value(void *user, int row, int column, perp_value *value)
+{
+  const struct moment *now = user;
+  (void)row;
+  *value = column == now->f->t ? (perp_value){ PERP_VALUE_NUMBER, now->t, NULL }
+                               : now->f->value[column];
+}
+
+static void signals_at(const void *user, double t, double y[3])
+{
+  struct moment now = { user, t };
+  const perp_scope scope = {
+    .ctx = &now.f->ctx, .arithmetic = true, .rows = 1, .value = signals_value, .user = &now
+  };
+  perp_expr_derivatives(now.f->e, &scope, 0, now.f->t, y);
+}
+
+static void signals_destroy(void *user)
+{
+  struct function *f = user;
+  perp_pool pool = f->pool;
+  perp_pool_free(&pool);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+/* Does a text have t as a word of its own, and does no value hide the time? */
+static bool signals_mentions(const perp_scene_reader *r, const char *text)
+{
+  for (int i = 0; i < r->values.n; i++)
+    if (strcmp(r->values.column[i].name, "t") == 0) return false;
+  for (const char *s = text; *s != '\0';) {
+    size_t n = 0;
+    while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
+    if (n == 1 && *s == 't') return true;
+    s += n > 0 ? n : 1;
+  }
+  return false;
+}
+
+static bool signals_add(perp_scene_reader *r, const perp_node *node, const perp_signal_def *def,
+                        perp_signal_ref *signal)
+{
+  if (perp_model_add_signal(r->ctx, r->scene->model, def, signal) == PERP_OK) return true;
+  perp_scene_refused(r, node);
+  return false;
+}
+
+/* unit: of the value; plain: nothing has a unit, as export writes it */
+static bool signals_function(perp_scene_reader *r, const perp_node *node, const char *unit,
+                             bool plain, double *x, perp_signal_ref *signal)
+{
+  perp_pool pool = { 0 };
+  struct function *f = perp_pool_alloc(&pool, 1, sizeof *f);
+  const int known = r->values.n;
+  bool good = perp_values_add(&r->values, node, "t", plain ? "" : "s",
+                              (perp_value){ PERP_VALUE_NUMBER, 0, NULL }, NULL);
+  if (!good) {
+    perp_pool_free(&pool);
+    return false;
+  }
+  f->pool = pool;
+  f->t = known;
+  f->ctx = *r->ctx;
+  /* what is read here outlives the reader */
+  perp_values values = r->values;
+  values.pool = &f->pool;
+  values.kept = NULL;
+  values.n_kept = values.n_slots = 0;
+  f->n = values.n;
+  f->value = perp_pool_alloc(&f->pool, (size_t)values.n, sizeof *f->value);
+  memcpy(f->value, values.value, (size_t)values.n * sizeof *f->value);
+  f->e = perp_values_expression(&values, node, plain ? NULL : unit);
+  perp_values_drop(&r->values, known);
+  double y[3] = { 0 };
+  const bool moves = f->e != NULL && perp_expr_mentions(f->e, f->t);
+  if (f->e != NULL) signals_at(f, 0, y);
+  good = f->e != NULL;
+  if (good && !isfinite(y[0])) {
+    PERP_SCENE_WRONG(r, node, "at t = 0 this has no finite value");
+    good = false;
+  }
+  if (!good || !moves) { /* if(t < 0 s ...) in a text that names t in quotes only, say */
+    *x = y[0];
+    signals_destroy(f);
+    return good;
+  }
+  struct moment now = { f, 0 };
+  const perp_scope scope = { .ctx = &f->ctx,
+                             .columns = values.column,
+                             .n_columns = values.n,
+                             .arithmetic = true,
+                             .rows = 1,
+                             .value = signals_value,
+                             .user = &now };
+  perp_text text = { 0 };
+  perp_expr_write(f->e, &scope, f->t, &text);
+  const perp_signal_def def = { .kind = PERP_SIGNAL_FUNCTION,
+                                .of = signals_at,
+                                .user = f,
+                                .destroy = signals_destroy,
+                                .text = text.s };
+  good = signals_add(r, node, &def, signal);
+  perp_text_free(&text);
+  if (!good) signals_destroy(f);
+  return good;
+}
+
+static const char *const signals_kinds[] = {
+  "constant", "sine", "table", "spline", "function", NULL
+};
+
+const perp_key perp_scene_signal_keys[] = { PERP_KEY_ONE_OF(perp_signal_def, kind, "kind",
+                                                            signals_kinds),
+                                            PERP_KEY_SPECIAL("offset"),
+                                            PERP_KEY_SPECIAL("amplitude"),
+                                            PERP_KEY_REAL(perp_signal_def, rate, "rate", "rad/s"),
+                                            PERP_KEY_REAL(perp_signal_def, phase, "phase", "rad"),
+                                            PERP_KEY_SPECIAL("frequency"),
+                                            PERP_KEY_SPECIAL("points"),
+                                            PERP_KEY_SPECIAL("of"),
+                                            PERP_KEY_SPECIAL("plus"),
+                                            PERP_KEYS_END };
+
+/* Which keys a kind has, beside kind and plus. */
+static bool signals_keys(perp_scene_reader *r, const perp_node *node, perp_signal_kind kind)
+{
+  static const char *const of[][6] = { { "offset" },
+                                       { "offset", "amplitude", "rate", "frequency", "phase" },
+                                       { "points" },
+                                       { "points" },
+                                       { "of" } };
+  for (int i = 0; i < node->n; i++) {
+    const char *key = node->key[i]->text;
+    bool known = strcmp(key, "kind") == 0 || strcmp(key, "plus") == 0;
+    for (int k = 0; k < 6 && of[kind][k] != NULL; k++) known |= strcmp(of[kind][k], key) == 0;
+    if (known) continue;
+    PERP_SCENE_WRONG(r, node->key[i], "%s has no meaning with kind: %s", key, signals_kinds[kind]);
+    return false;
+  }
+  return true;
+}
+
+static bool signals_points(perp_scene_reader *r, const perp_node *node, const char *unit,
+                           perp_signal_def *def)
+{
+  if (node == NULL || node->type != PERP_NODE_LIST) return true; /* too few: the model says so */
+  double *t = perp_pool_alloc(r->pool, (size_t)node->n + 1, sizeof *t);
+  double *y = perp_pool_alloc(r->pool, (size_t)node->n + 1, sizeof *y);
+  for (int i = 0; i < node->n; i++) {
+    const perp_node *point = node->item[i];
+    if (point->type != PERP_NODE_LIST || point->n != 2) {
+      PERP_SCENE_WRONG(r, point, "a point of a signal is a list of a time and a value");
+      return false;
+    }
+    if (!perp_values_number(&r->values, point->item[0], "s", &t[i]) ||
+        !perp_values_number(&r->values, point->item[1], unit, &y[i]))
+      return false;
+  }
+  def->n = node->n;
+  def->t = t;
+  def->y = y;
+  return true;
+}
+
+static bool signals_map(perp_scene_reader *r, const perp_node *node, const char *unit, double *x,
+                        perp_signal_ref *signal)
+{
+  perp_signal_def def = { 0 };
+  const perp_node *of = perp_tree_get(node, "of"), *plus = perp_tree_get(node, "plus"),
+                  *offset = perp_tree_get(node, "offset"),
+                  *amplitude = perp_tree_get(node, "amplitude"),
+                  *frequency = perp_tree_get(node, "frequency");
+  if (perp_tree_get(node, "kind") == NULL) {
+    perp_diag_error(r->diag, node, 0,
+                    "kind: sine, table, spline or constant; or an expression of t",
+                    "'kind' is missing here");
+    return false;
+  }
+  if (!perp_keys_read(r, node, "a signal", perp_scene_signal_keys, &def) ||
+      !signals_keys(r, node, def.kind) ||
+      (plus != NULL && !perp_values_number(&r->values, plus, unit, x)) ||
+      (offset != NULL && !perp_values_number(&r->values, offset, unit, &def.offset)) ||
+      (amplitude != NULL && !perp_values_number(&r->values, amplitude, unit, &def.amplitude)) ||
+      !signals_points(r, perp_tree_get(node, "points"), unit, &def))
+    return false;
+  if (frequency != NULL) {
+    if (perp_tree_get(node, "rate") != NULL) {
+      PERP_SCENE_WRONG(r, frequency, "frequency (1/s) and rate (rad/s) say the same: one must go");
+      return false;
+    }
+    if (!perp_values_number(&r->values, frequency, "1/s", &def.rate)) return false;
+    def.rate *= 2 * M_PI;
+  }
+  if (def.kind != PERP_SIGNAL_FUNCTION) return signals_add(r, node, &def, signal);
+  if (of == NULL) {
+    PERP_SCENE_WRONG(r, node, "'of' is missing here: the function, with bare numbers");
+    return false;
+  }
+  double constant = 0;
+  if (!signals_function(r, of, unit, true, &constant, signal)) return false;
+  *x += constant;
+  return true;
+}
+
+static bool signals_read(perp_scene_reader *r, const perp_node *node, const char *unit, double *x,
+                         perp_signal_ref *signal)
+{
+  *signal = 0;
+  if (node->type == PERP_NODE_MAP) {
+    *x = 0;
+    return signals_map(r, node, unit, x, signal);
+  }
+  if (node->type != PERP_NODE_SCALAR || !signals_mentions(r, node->text))
+    return perp_values_number(&r->values, node, unit, x);
+  *x = 0;
+  return signals_function(r, node, unit, false, x, signal);
+}
+
+bool perp_scene_read_signals(perp_scene_reader *r, const perp_node *node, const char *unit, int n,
+                             int missing, double *x, perp_signal_ref *signal)
+{
+  if (n == 1) return signals_read(r, node, unit, x, signal);
+  if (node->type != PERP_NODE_LIST || node->n > n || node->n < n - missing) {
+    PERP_SCENE_WRONG(r, node, "a list of %d numbers is needed here", n - missing);
+    return false;
+  }
+  for (int i = 0; i < node->n; i++)
+    if (!signals_read(r, node->item[i], unit, &x[i], &signal[i])) return false;
+  return true;
+}
+
+/* ---- motions ------------------------------------------------------------------------------------ */
+
+const perp_key perp_scene_motion_keys[] = {
+  PERP_KEY_OF(perp_motion_def, name, "name", PERP_KEY_TEXT),
+  PERP_KEY_OF(perp_motion_def, body, "body", PERP_KEY_BODY),
+  PERP_KEY_DRIVEN(perp_motion_def, x, x_signal, "x", "m", 3),
+  PERP_KEY_OF(perp_motion_def, free_turn, "free_turn", PERP_KEY_BOOL),
+  PERP_KEY_REALS(perp_motion_def, axis, "axis", "", 3),
+  PERP_KEY_DRIVEN(perp_motion_def, angle, angle_signal, "angle", "rad", 1),
+  PERP_KEYS_ENTRY,
+  PERP_KEYS_END
+};
+
+static void motions_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  perp_motion_def def = { .body = PERP_WORLD };
+  const perp_node *x = perp_tree_get(entry, "x");
+  (void)user;
+  if (perp_tree_get(entry, "body") == NULL) {
+    PERP_SCENE_WRONG(r, entry, "'body' is missing here");
+    return;
+  }
+  if (!perp_keys_read(r, entry, "motions", perp_scene_motion_keys, &def)) return;
+  if (def.body == PERP_WORLD) {
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, "body"), "the world does not move");
+    return;
+  }
+  perp_scene_body *body = &r->body[def.body];
+  if (x == NULL) memcpy(def.x, body->def.x, sizeof def.x);
+  double start[3] = { 0 };
+  for (int k = 0; k < r->dim; k++) {
+    double y[3] = { 0 };
+    if (def.x_signal[k] != 0)
+      perp_signal_at(perp_model_signal(r->scene->model, def.x_signal[k]), 0, y);
+    start[k] = def.x[k] + y[0];
+  }
+  if (body->set[0] == NULL) memcpy(body->def.x, start, sizeof start);
+  def.sets_velocity = body->set[2] == NULL && body->set[3] == NULL;
+  r->motion = perp_pool_grown(r->pool, r->motion, r->n_motions, sizeof *r->motion);
+  r->motion_at = perp_pool_grown(r->pool, r->motion_at, r->n_motions, sizeof *r->motion_at);
+  r->motion[r->n_motions] = def;
+  r->motion_at[r->n_motions++] = entry;
+}
+
+void perp_scene_read_motions(perp_scene_reader *r)
+{
+  perp_entries(r, perp_tree_get(r->root, "motions"), "motions", motions_entry, NULL);
+}
+
+void perp_scene_add_motions(perp_scene_reader *r, perp_model *model)
+{
+  for (int i = 0; i < r->n_motions; i++)
+    if (perp_model_add_motion(r->ctx, model, &r->motion[i], NULL) != PERP_OK) {
+      perp_scene_refused(r, r->motion_at[i]);
+      return;
+    }
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bodies whose motion is prescribed (Hairer and Wanner II, section VII.1: constraints C(q, t) = 0).
+ *
+ * A motion is a frame that moves, and a ball or fixed joint from it to the body.  The frame is evaluated like a body, with
+ * its pose, velocity v_a and acceleration a_a; it is none, so that the joint has no columns J_a in J.  With them
+ *
+ *      C. = J_b v_b + J_a v_a,      C_t = J_a v_a
+ *      C.. = J_b a_b + J_a a_a + (bias of the joint for v_a and v_b) */
+#include "models/multibody/model_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int perp_model_motions(const perp_model *model)
+{
+  return model->n_motions;
+}
+
+const perp_motion_def *perp_model_motion(const perp_model *model, int i)
+{
+  return i >= 0 && i < model->n_motions ? &model->motion_def[i] : NULL;
+}
+
+int perp_model_joint_motion(const perp_model *model, int i)
+{
+  const int first = model->n_joints - model->n_motions;
+  return model->joint_def[i].a == PERP_WORLD && i >= first ? i - first : -1;
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+/* The initial state that the motion says. */
+static void motions_start(perp_model *m, int i)
+{
+  const perp_motion_def *def = &m->motion_def[i];
+  perp_body_def *body = &m->body_def[def->body];
+  const int d = m->dim;
+  perp_frame f;
+  double x[3], angle, R[9];
+  perp_frame_at(m, i, 0, x, &angle, &f);
+  if (!def->sets_velocity) return;
+  memcpy(body->v, f.v, (size_t)d * sizeof *x);
+  if (def->free_turn) return;
+  if (d == 2) {
+    body->w[2] = f.v[2];
+    return;
+  }
+  perp_quat_matrix(body->quat, R);
+  perp_turn_back(3, R, f.v + 3, body->w);
+}
+
+perp_status perp_motions_join(perp_ctx *ctx, perp_model *m)
+{
+  const int motions = m->n_motions;
+  m->n_motions = 0; /* so many have their joints */
+  perp_status status = PERP_OK;
+  for (int i = 0; i < motions && status == PERP_OK; i++) {
+    const perp_motion_def *def = &m->motion_def[i];
+    const perp_joint_def joint = { .name = def->name,
+                                   .kind = def->free_turn ? PERP_JOINT_BALL : PERP_JOINT_FIXED,
+                                   .a = PERP_WORLD,
+                                   .b = def->body };
+    motions_start(m, i);
+    status = perp_model_add_joint(ctx, m, &joint, NULL);
+    if (status == PERP_OK) m->n_motions++;
+  }
+  if (status != PERP_OK) perp_motions_part(m);
+  m->n_motions = motions;
+  return status;
+}
+
+void perp_motions_part(perp_model *m)
+{
+  for (int i = 0; i < m->n_motions; i++) {
+    m->n_joints--;
+    free((char *)(uintptr_t)m->joint_def[m->n_joints].name);
+    free(m->curve[m->n_joints]);
+  }
+}

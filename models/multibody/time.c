@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What depends on time: signals of the model and the numbers they stand beside. */
+#include "models/multibody/model_private.h"
+
+perp_status perp_model_check_signal(perp_ctx *ctx, const perp_model *model, perp_signal_ref signal,
+                                    const char *who)
+{
+  if (signal >= 0 && signal <= model->n_signals) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: there is no signal %d: they go from 1 to %d", who,
+                   signal, model->n_signals);
+}
+
+void perp_model_signal_at(const perp_model *model, perp_signal_ref signal, double t, double y[3])
+{
+  perp_signal_at(model->signal[signal - 1], t, y);
+}
+
+const perp_signal *perp_model_signal(const perp_model *model, perp_signal_ref signal)
+{
+  return signal > 0 && signal <= model->n_signals ? model->signal[signal - 1] : NULL;
+}
+
+int perp_model_signals(const perp_model *model)
+{
+  return model->n_signals;
+}
+
+perp_signal_ref perp_model_gravity_signal_of(const perp_model *model)
+{
+  return model->gravity_signal;
+}
+
+double perp_model_gravity_at(const perp_model *model, double t)
+{
+  return perp_model_value(model, model->gravity, model->gravity_signal, t);
+}
+
+bool perp_model_depends_on_time(const perp_model *model)
+{
+  if (model->n_motions > 0 || model->gravity_signal != 0 || model->belts) return true;
+  for (int i = 0; i < model->n_forces; i++)
+    for (int k = 0; k < 3; k++)
+      if (model->force_def[i].value_signal[k] != 0) return true;
+  for (int i = 0; i < model->n_drives; i++)
+    if (model->drive_def[i].velocity_signal != 0 || model->drive_def[i].target_signal != 0)
+      return true;
+  return false;
+}
+
+double perp_drive_velocity(const perp_model *model, int i, double t, double *rate)
+{
+  const perp_drive_def *def = &model->drive_def[i];
+  double y[3] = { 0 };
+  if (def->velocity_signal != 0) perp_model_signal_at(model, def->velocity_signal, t, y);
+  if (rate != NULL) *rate = y[1];
+  return def->velocity + y[0];
+}
+
+double perp_drive_target(const perp_model *model, int i, double t)
+{
+  const perp_drive_def *def = &model->drive_def[i];
+  return perp_model_value(model, def->target, def->target_signal, t);
+}
