@@ -135,7 +135,8 @@ static const perp_flag run_flags[] = {
   { "shard", 0, "K/N",
     "the K-th of N parts: every N-th cell (slice:K/N), or by id (hash:K/N); parts may share the "
     "folder, or perp merge puts theirs together" },
-  { "timeout", 0, "TIME", "CPU time of one cell, over the limit of the study; by the clock 4 times that" },
+  { "timeout", 0, "TIME",
+    "CPU time of one cell, over the limit of the study; by the clock 4 times that" },
   { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
   { "budget", 0, "TIME", "start no cell after this much time" },
   { "keep-program", 0, NULL,

@@ -325,7 +325,7 @@ static double drive_times(const pair *x, int drive, const double *v, double bias
 {
   double Ja[6], Jb[6];
   perp_eval e = x->p->eval;
-  perp_eval_poses(&e, x->p, x->q);
+  perp_eval_poses(&e, x->p, 0, x->q);
   perp_drive_row(x->p, &e, drive, Ja, Jb);
   const perp_drive *k = &x->p->drive[drive];
   for (int i = 0; i < 6; i++) {
@@ -361,7 +361,7 @@ static void test_drives(const char *file, const char *options, const double *ctr
       double sign;
       const int j = joint_of(&x, perp_model_drive(x.p, i), &sign), dof = x.m->jnt_dofadr[j];
       perp_eval e = x.p->eval;
-      perp_eval_poses(&e, x.p, x.q);
+      perp_eval_poses(&e, x.p, 0, x.q);
       const double at = perp_model_drive_coordinate(x.p, x.q, i),
                    bias = perp_drive_bias(x.p, &e, i, x.v);
       place = fmax(place, fabs(remainder(at - sign * x.d->qpos[x.m->jnt_qposadr[j]], 2 * M_PI)));
