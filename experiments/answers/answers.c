@@ -41,12 +41,6 @@ static bool answers_better(const struct answering *w, int m, double a, double b)
   return w->r->study->metric[m].better > 0 ? a > b : a < b;
 }
 
-int answers_cells(const struct answering *w, int facet, const int **cell)
-{
-  *cell = w->cell + (facet < 0 ? 0 : w->first[facet]);
-  return facet < 0 ? w->first[w->n_facets] : w->first[facet + 1] - w->first[facet];
-}
-
 /* ---- comparing ------------------------------------------------------------------------------------- */
 
 static bool usable(struct answering *w, int cell)

@@ -9,6 +9,14 @@
 
 static const double rounding = 1e-14; /* of errors of positions of order 1 */
 
+/* ---- cells of a comparison -------------------------------------------------------------------------- */
+
+int answers_cells(const struct answering *w, int facet, const int **cell)
+{
+  *cell = w->cell + (facet < 0 ? 0 : w->first[facet]);
+  return facet < 0 ? w->first[w->n_facets] : w->first[facet + 1] - w->first[facet];
+}
+
 /* ---- values ---------------------------------------------------------------------------------------- */
 
 /* "1 ms", "0.2 s", "1.50e-08 m" */
