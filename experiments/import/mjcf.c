@@ -150,7 +150,7 @@ static void mjcf_head(perp_mj *x, const char *path)
   perp_mj_digits(x, along ? -g[2] : 0);
   fputs("\n  h: ", x->out);
   perp_mj_digits(x, m->opt.timestep);
-  fputs("\n", x->out);
+  fputs("\n  friction: maximum\n", x->out);
   if (x->driven) fputs("  driven: true\n", x->out);
   if (x->dissipative) fputs("  dissipative: true\n", x->out);
   free(summary);

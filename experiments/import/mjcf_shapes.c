@@ -192,7 +192,7 @@ static void shapes_beyond(perp_mj *x, const int *which, int n)
 {
   const mjModel *m = x->m;
   int soft = 0, ellipsoids = 0, flat = 0;
-  bool friction = false;
+  bool mixed = false;
   for (int i = 0; i < n; i++) {
     const int g = which[i];
     const int kind = m->geom_type[g];
@@ -200,8 +200,7 @@ static void shapes_beyond(perp_mj *x, const int *which, int n)
     soft++;
     ellipsoids += kind == mjGEOM_ELLIPSOID;
     flat += kind != mjGEOM_ELLIPSOID && kind != mjGEOM_SPHERE && kind != mjGEOM_PLANE;
-    friction = friction || m->geom_friction[3 * g] != m->geom_friction[3 * which[0]] ||
-               (m->geom_condim[g] == 1) != (m->geom_condim[which[0]] == 1);
+    mixed = mixed || (m->geom_condim[g] == 1) != (m->geom_condim[which[0]] == 1);
     if (m->geom_condim[g] > 3)
       perp_mj_lost(x, "friction against %s of geom %s: %g%s",
                    m->geom_condim[g] > 4 ? "spinning and rolling" : "spinning", name,
@@ -218,9 +217,10 @@ static void shapes_beyond(perp_mj *x, const int *which, int n)
       if (m->geom_type[which[i]] == mjGEOM_ELLIPSOID)
         perp_mj_lost(x, "contacts of ellipsoid %s with all but planes and spheres",
                      shapes_name(x, which[i]));
-  if (friction)
-    perp_mj_note(x, "surfaces differ: a pair has the larger friction in MuJoCo, the geometric mean "
-                    "here");
+  if (mixed)
+    perp_mj_note(x, "geoms without friction (condim 1) have mu = 0: in MuJoCo their own "
+                    "coefficient may count against "
+                    "a geom with friction");
   if (soft > 0)
     perp_mj_note(x,
                  "contacts (%d geoms) give way in MuJoCo (solref, solimp): here they are rigid, "

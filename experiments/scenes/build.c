@@ -10,25 +10,27 @@
 #include <string.h>
 
 struct head {
-  int dim;
+  int dim, friction;
   double t_end, h, size;
   bool dissipative, driven, isolated;
 };
-static const perp_key head_keys[] = { PERP_KEY_SPECIAL("name"), /* texts as they stand */
-                                      PERP_KEY_SPECIAL("summary"),
-                                      PERP_KEY_SPECIAL("reference"),
-                                      PERP_KEY_SPECIAL("equation"),
-                                      PERP_KEY_OF(struct head, dim, "dim", PERP_KEY_WHOLE),
-                                      PERP_KEY_SPECIAL("gravity"), /* with the model */
-                                      PERP_KEY_REAL(struct head, t_end, "t_end", "s"),
-                                      PERP_KEY_REAL(struct head, h, "h", "s"),
-                                      PERP_KEY_REAL(struct head, size, "size", "m"),
-                                      PERP_KEY_OF(struct head, dissipative, "dissipative",
-                                                  PERP_KEY_BOOL),
-                                      PERP_KEY_OF(struct head, driven, "driven", PERP_KEY_BOOL),
-                                      PERP_KEY_OF(struct head, isolated, "isolated", PERP_KEY_BOOL),
-                                      PERP_KEY_SPECIAL("tip"),
-                                      PERP_KEYS_END };
+static const perp_key head_keys[] = {
+  PERP_KEY_SPECIAL("name"), /* texts as they stand */
+  PERP_KEY_SPECIAL("summary"),
+  PERP_KEY_SPECIAL("reference"),
+  PERP_KEY_SPECIAL("equation"),
+  PERP_KEY_OF(struct head, dim, "dim", PERP_KEY_WHOLE),
+  PERP_KEY_SPECIAL("gravity"), /* with the model */
+  PERP_KEY_ONE_OF(struct head, friction, "friction", perp_scene_friction_rules),
+  PERP_KEY_REAL(struct head, t_end, "t_end", "s"),
+  PERP_KEY_REAL(struct head, h, "h", "s"),
+  PERP_KEY_REAL(struct head, size, "size", "m"),
+  PERP_KEY_OF(struct head, dissipative, "dissipative", PERP_KEY_BOOL),
+  PERP_KEY_OF(struct head, driven, "driven", PERP_KEY_BOOL),
+  PERP_KEY_OF(struct head, isolated, "isolated", PERP_KEY_BOOL),
+  PERP_KEY_SPECIAL("tip"),
+  PERP_KEYS_END
+};
 
 struct tip {
   int body;
@@ -58,7 +60,7 @@ static bool build_values(perp_scene_reader *r, const perp_scene_file *file, cons
   return let == NULL || perp_scene_let(r, let);
 }
 
-static bool build_head(perp_scene_reader *r)
+static bool build_head(perp_scene_reader *r, int *friction)
 {
   struct head h = { .dim = 3, .t_end = 1 };
   const perp_node *node = perp_tree_get(r->root, "scene");
@@ -88,6 +90,7 @@ static bool build_head(perp_scene_reader *r)
   s->dissipative = h.dissipative;
   s->driven = h.driven;
   s->isolated = h.isolated;
+  *friction = h.friction;
   return true;
 }
 
@@ -142,8 +145,10 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
 {
   perp_scene *s = r->scene;
   const int errors = r->diag->errors;
-  if (!build_values(r, file, opts) || !build_head(r)) return false;
-  if (perp_model_create(r->ctx, r->dim, &s->model) != PERP_OK) {
+  int friction;
+  if (!build_values(r, file, opts) || !build_head(r, &friction)) return false;
+  if (perp_model_create(r->ctx, r->dim, &s->model) != PERP_OK ||
+      perp_model_friction(r->ctx, s->model, (perp_friction_rule)friction) != PERP_OK) {
     perp_scene_refused(r, r->root);
     return false;
   }
@@ -152,10 +157,10 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
   if (r->diag->errors > errors) return false;
   perp_scene_read_motions(r);
   if (r->diag->errors > errors) return false;
-  static void (*const sections[])(perp_scene_reader *,
-                                  perp_model *) = { perp_scene_add_bodies, perp_scene_add_shapes,
-                                                    perp_scene_add_joints, perp_scene_add_drives,
-                                                    perp_scene_add_forces, perp_scene_add_motions };
+  static void (*const sections[])(perp_scene_reader *, perp_model *) = {
+    perp_scene_add_bodies, perp_scene_add_shapes, perp_scene_add_pairs,  perp_scene_add_joints,
+    perp_scene_add_drives, perp_scene_add_forces, perp_scene_add_motions
+  };
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
     sections[i](r, s->model);
     if (r->diag->errors > errors) return false;

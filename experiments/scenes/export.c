@@ -284,6 +284,8 @@ static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *o
 {
   const int dim = perp_model_dim(model), n = perp_model_shapes(model);
   static const char *const always[] = { "mu_dynamic", NULL };
+  int a, b;
+  const bool pairs = perp_model_pair(model, 0, &a, &b) != NULL;
   if (n > 0) fputs("shapes:\n", out);
   for (int i = 0; i < n; i++) {
     char buf[16];
@@ -293,6 +295,7 @@ static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *o
     if (dim == 3) dflt.angle = def.angle;
     export_begin(out, "body", export_body(def.body, buf));
     fprintf(out, ", kind: %s", perp_scene_shape_kinds[def.kind]);
+    if (pairs && def.surface.material > 0) fprintf(out, ", material: m%d", def.surface.material);
     export_keys(out, model, perp_scene_shape_keys, &def, &dflt, always);
     PERP_TRY(export_quat(ctx, out, dim, &def, def.quat, export_shape_quat));
     if (def.kind == PERP_SHAPE_POLYTOPE)
@@ -300,6 +303,29 @@ static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *o
     fputs(" }\n", out);
   }
   return PERP_OK;
+}
+
+/* Materials have no names in a model.  All are there that shapes or pairs have, in the order of their numbers: they
+ * get the same ones when they are read. */
+static void export_pairs(const perp_model *model, FILE *out)
+{
+  static const char *const none[] = { NULL };
+  const perp_surface *s, dflt = { NAN, NAN, NAN, 0 };
+  int a, b, most = 0;
+  for (int i = 0; (s = perp_model_pair(model, i, &a, &b)) != NULL; i++) most = b > most ? b : most;
+  if (most == 0) return;
+  for (int i = 0; i < perp_model_shapes(model); i++) {
+    const int of = perp_model_shape(model, i)->surface.material;
+    most = of > most ? of : most;
+  }
+  fputs("materials: {", out);
+  for (int i = 1; i <= most; i++) fprintf(out, "%s m%d: {}", i > 1 ? "," : "", i);
+  fputs(" }\npairs:\n", out);
+  for (int i = 0; (s = perp_model_pair(model, i, &a, &b)) != NULL; i++) {
+    fprintf(out, "  - { a: m%d, b: m%d", a, b);
+    export_keys(out, model, perp_scene_surface_keys, s, &dflt, none);
+    fputs(" }\n", out);
+  }
 }
 
 static void export_curve(FILE *out, const perp_model *model, const perp_curve_def *curve)
@@ -428,6 +454,8 @@ static void export_head(const perp_desc *d, const perp_scene *s, const char *nam
   export_value(out, s->model, perp_model_gravity_of(s->model),
                perp_model_gravity_signal_of(s->model));
   fputs("\n", out);
+  if (perp_model_friction_of(s->model) != PERP_FRICTION_GEOMETRIC)
+    fprintf(out, "  friction: %s\n", perp_scene_friction_rules[perp_model_friction_of(s->model)]);
   export_line(out, "t_end", s->t_end);
   if (s->h != 0) export_line(out, "h", s->h);
   if (s->size != 0) export_line(out, "size", s->size);
@@ -457,6 +485,7 @@ perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *d, const perp_scen
   export_head(d, scene, name, out);
   PERP_TRY(export_bodies(ctx, scene->model, out));
   PERP_TRY(export_shapes(ctx, scene->model, out));
+  export_pairs(scene->model, out);
   export_joints(scene->model, out);
   export_drives(scene->model, out);
   export_forces(scene->model, out);

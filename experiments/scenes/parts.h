@@ -11,7 +11,8 @@ extern const char *const perp_scene_joint_kinds[],
                                     *const perp_scene_force_kinds[],
                                         *const perp_scene_laws[],
                                             *const perp_scene_drive_axes[],
-                                                *const perp_scene_shape_kinds[];
+                                                *const perp_scene_shape_kinds[],
+                                                    *const perp_scene_friction_rules[];
 /* Keys of parts, which export writes by, too. */
 extern const perp_key perp_scene_joint_keys[], perp_scene_row_keys[], perp_scene_curve_keys[],
     perp_scene_drive_keys[], perp_scene_force_keys[], perp_scene_shape_keys[],
@@ -23,6 +24,8 @@ void perp_scene_read_bodies(perp_scene_reader *r);
 /* They, and then the shapes: those of `shapes`, those of bodies. */
 void perp_scene_add_bodies(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_shapes(perp_scene_reader *r, perp_model *model);
+/* What pairs of materials have with each other. */
+void perp_scene_add_pairs(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_joints(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_drives(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_forces(perp_scene_reader *r, perp_model *model);

@@ -3,9 +3,11 @@
 #include "experiments/scenes/parts.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *const perp_scene_shape_kinds[] = { "sphere", "capsule",   "box",      "polytope",
                                                "plane",  "ellipsoid", "cylinder", NULL };
+const char *const perp_scene_friction_rules[] = { "geometric", "maximum", "minimum", "mean", NULL };
 enum { SHAPE_CYLINDER = PERP_SHAPE_ELLIPSOID + 1 }; /* a solid only */
 
 const perp_key perp_scene_surface_keys[] = {
@@ -38,25 +40,31 @@ const perp_key perp_scene_shape_keys[] = {
   PERP_KEYS_END
 };
 
+/* The number of a material in the section, from 1 on; 0: it is not there, which is an error where a node names it. */
+static int shapes_named(perp_scene_reader *r, const perp_node *node, const char *name)
+{
+  enum { SHOWN = 64 };
+  const perp_node *m = r->materials;
+  const char *names[SHOWN];
+  int n = 0;
+  for (int i = 0; m != NULL && m->type == PERP_NODE_MAP && i < m->n; i++) {
+    if (strcmp(m->key[i]->text, name) == 0) return i + 1;
+    if (n < SHOWN) names[n++] = m->key[i]->text;
+  }
+  if (node != NULL) perp_scene_unknown(r->diag, node, "material", name, names, n);
+  return 0;
+}
+
 /* The surface of a material; `default` where none is named and there is one. */
 static bool shapes_material(perp_scene_reader *r, const perp_node *node, perp_surface *surface)
 {
-  *surface = (perp_surface){ 0, (double)NAN, 0 };
+  *surface = (perp_surface){ .mu_dynamic = (double)NAN };
   const char *name = node != NULL ? perp_values_text(&r->values, node) : "default";
   if (name == NULL) return false;
-  const perp_node *m = r->materials;
-  if (m != NULL && m->type == PERP_NODE_MAP) {
-    const perp_node *material = perp_tree_get(m, name);
-    if (material != NULL)
-      return perp_keys_read(r, material, "a material", perp_scene_surface_keys, surface);
-  }
-  if (node == NULL) return true;
-  const char *names[64];
-  int n = 0;
-  for (; m != NULL && m->type == PERP_NODE_MAP && n < m->n && n < 64; n++)
-    names[n] = m->key[n]->text;
-  perp_scene_unknown(r->diag, node, "material", name, names, n);
-  return false;
+  surface->material = shapes_named(r, node, name);
+  if (surface->material == 0) return node == NULL;
+  return perp_keys_read(r, r->materials->item[surface->material - 1], "a material",
+                        perp_scene_surface_keys, surface);
 }
 
 /* What keys of the same length in two forms say, and the kind that is read here. */
@@ -130,6 +138,40 @@ void perp_scene_add_shapes(perp_scene_reader *r, perp_model *model)
       if (def->name == NULL) def->name = r->body[i].def.name;
       if (!shapes_add(r, def, r->body[i].shape_at[k])) return;
     }
+}
+
+static const perp_key pair_keys[] = { PERP_KEY_SPECIAL("a"),
+                                      PERP_KEY_SPECIAL("b"),
+                                      PERP_KEY_REAL(perp_surface, mu, "mu", ""),
+                                      PERP_KEY_REAL(perp_surface, mu_dynamic, "mu_dynamic", ""),
+                                      PERP_KEY_REAL(perp_surface, restitution, "restitution", ""),
+                                      PERP_KEYS_ENTRY,
+                                      PERP_KEYS_END };
+
+static void shapes_pair(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  static const char *const keys[] = { "a", "b" };
+  perp_model *model = user;
+  perp_surface surface = { NAN, NAN, NAN, 0 };
+  int of[2];
+  if (!perp_keys_read(r, entry, "a pair", pair_keys, &surface)) return;
+  for (int i = 0; i < 2; i++) {
+    const perp_node *node = perp_tree_get(entry, keys[i]);
+    if (node == NULL) {
+      perp_diag_error(r->diag, entry, 0, "a and b: materials of the section `materials`",
+                      "'%s' is missing here", keys[i]);
+      return;
+    }
+    const char *name = perp_values_text(&r->values, node);
+    if (name == NULL || (of[i] = shapes_named(r, node, name)) == 0) return;
+  }
+  if (perp_model_add_pair(r->ctx, model, of[0], of[1], &surface) != PERP_OK)
+    perp_scene_refused(r, entry);
+}
+
+void perp_scene_add_pairs(perp_scene_reader *r, perp_model *model)
+{
+  perp_entries(r, perp_tree_get(r->root, "pairs"), "pairs", shapes_pair, model);
 }
 
 /* ---- solids ------------------------------------------------------------------------------------- */

@@ -62,7 +62,7 @@ int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, 
   int n = flip ? fn(b, pose_b, a, pose_a, margin, t) : fn(a, pose_a, b, pose_b, margin, t);
   if (n == 0) return 0;
   if (flip) perp_touch_flip(n, t);
-  const perp_surface surface = perp_surface_pair(fa, fb);
+  const perp_surface surface = perp_surface_pair(model, fa, fb);
   for (int i = 0; i < n; i++)
     perp_contact_write(shape_a, a->body, shape_b, b->body, &surface, &t[i], &contacts[i]);
   return n;

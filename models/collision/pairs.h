@@ -71,20 +71,6 @@ perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sph
 bool perp_ball_ball(const double x[3], double ra, const double y[3], double rb, double margin,
                     perp_touch *t);
 
-/* A pair of surfaces, see shape.h. */
-PERP_INLINE double perp_mean_friction(double a, double b)
-{
-  return a == b ? a : sqrt(a * b);
-}
-PERP_INLINE perp_surface perp_surface_pair(const perp_surface *a, const perp_surface *b)
-{
-  return (perp_surface){
-    .mu = perp_mean_friction(a->mu, b->mu),
-    .mu_dynamic = perp_mean_friction(a->mu_dynamic, b->mu_dynamic),
-    .restitution = a->restitution > b->restitution ? a->restitution : b->restitution,
-  };
-}
-
 PERP_INLINE void perp_contact_write(int shape_a, int body_a, int shape_b, int body_b,
                                     const perp_surface *surface, const perp_touch *t,
                                     perp_contact *c)

@@ -93,12 +93,6 @@ static perp_status check_spring(perp_ctx *ctx, double stiffness, double damping,
                    damping);
 }
 
-static perp_status check_restitution(perp_ctx *ctx, double e, const char *who)
-{
-  if (e >= 0 && e <= 1) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who, e);
-}
-
 static bool model_zero(int n, const double *x)
 {
   for (int i = 0; i < n; i++)
@@ -207,6 +201,7 @@ void perp_model_destroy(perp_model *model)
   for (int i = 0; i < model->n_drives; i++) free((char *)(uintptr_t)model->drive_def[i].name);
   for (int i = 0; i < model->n_motions; i++) free((char *)(uintptr_t)model->motion_def[i].name);
   for (int i = 0; i < model->n_signals; i++) perp_signal_destroy(model->signal[i]);
+  free(model->pair);
   free(model->motion_def);
   free(model->signal);
   free(model->drive_def);
@@ -475,7 +470,7 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
   const double numbers[] = { def->zero, def->velocity, def->target };
   if (!all_finite(3, numbers))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
-  PERP_TRY(check_restitution(ctx, def->restitution, who));
+  PERP_TRY(perp_restitution_check(ctx, def->restitution, who));
   if (!(def->max_force >= 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: max_force must not be negative: got %g", who,
                      def->max_force);
@@ -545,13 +540,8 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
                      "%s: body %d is a particle, which has no extent: take a small body instead",
                      who, def->body);
   PERP_TRY(check_extent(ctx, model, def, who));
-  const perp_surface *s = &def->surface;
-  double mu_dynamic = isnan(s->mu_dynamic) ? s->mu : s->mu_dynamic;
-  if (!(s->mu >= 0) || !isfinite(s->mu) || !(mu_dynamic >= 0) || mu_dynamic > s->mu)
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
-                     s->mu, mu_dynamic);
-  PERP_TRY(check_restitution(ctx, s->restitution, who));
+  perp_shape_def copy = *def;
+  PERP_TRY(perp_surface_check(ctx, &copy.surface, who));
   if (!all_finite(3, def->belt))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the velocity of its surface is not finite", who);
   bool runs = false;
@@ -559,9 +549,7 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
     PERP_TRY(perp_model_check_signal(ctx, model, def->belt_signal[i], who));
     runs = runs || def->belt[i] != 0 || def->belt_signal[i] != 0;
   }
-  perp_shape_def copy = *def;
   double *vertices = NULL;
-  copy.surface.mu_dynamic = mu_dynamic;
   if (model_zero(4, copy.quat)) copy.quat[0] = 1;
   perp_quat_unit(copy.quat);
   if (def->kind == PERP_SHAPE_POLYTOPE) {

@@ -267,6 +267,20 @@ perp_status perp_model_add_signal(perp_ctx *ctx, perp_model *model, const perp_s
                                   perp_signal_ref *signal);
 /* Gravity is g + signal(t).  PERP_ERR_ARG: there is no such signal. */
 perp_status perp_model_gravity_signal(perp_ctx *ctx, perp_model *model, perp_signal_ref signal);
+/* How two coefficients of friction become that of a pair: sqrt(a b), max(a, b), min(a, b) or (a + b) / 2. */
+typedef enum perp_friction_rule {
+  PERP_FRICTION_GEOMETRIC,
+  PERP_FRICTION_MAXIMUM,
+  PERP_FRICTION_MINIMUM,
+  PERP_FRICTION_MEAN
+} perp_friction_rule;
+/* For all pairs that have none of their own; the first one where nothing is said. */
+perp_status perp_model_friction(perp_ctx *ctx, perp_model *model, perp_friction_rule rule);
+/* What materials a and b >= 1 (perp_surface.material) have with each other: surface->mu, mu_dynamic and restitution; NaN:
+ * as their surfaces say, for mu_dynamic with a mu: the same as mu.  surface->material is not read.  PERP_ERR_ARG: numbers
+ * out of range, mu_dynamic without mu, a pair that is there already; PERP_ERR_NOMEM.  O(pairs). */
+perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
+                                const perp_surface *surface);
 const char *perp_joint_kind_name(perp_joint_kind kind); /* NULL when there is no such kind */
 /* Each checks its definition (finite, positive mass, inertia symmetric, positive definite and
  * obeying the triangle inequality, bodies that exist, axes not zero) and names the culprit in one
@@ -329,6 +343,10 @@ perp_signal_ref perp_model_gravity_signal_of(const perp_model *model);
 double perp_model_gravity_at(const perp_model *model, double t);
 /* Does anything depend on time (gravity, forces, drives, motions), or does a surface move? */
 bool perp_model_depends_on_time(const perp_model *model);
+
+perp_friction_rule perp_model_friction_of(const perp_model *model);
+/* Pairs of materials in the order of their numbers: a <= b and what they have; NULL: there is no i-th. */
+const perp_surface *perp_model_pair(const perp_model *model, int i, int *a, int *b);
 
 int perp_model_drives(const perp_model *model);
 const perp_drive_def *perp_model_drive(const perp_model *model, int i);

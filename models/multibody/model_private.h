@@ -79,6 +79,12 @@ typedef struct perp_eval {
   perp_blocks blocks; /* those of the model, with the J of this evaluation */
 } perp_eval;
 
+/* What two materials have with each other. */
+typedef struct perp_material_pair {
+  int a, b; /* a <= b */
+  perp_surface surface;
+} perp_material_pair;
+
 typedef struct perp_curve perp_curve; /* compiled, see joints/curve.c */
 typedef struct perp_shape perp_shape; /* compiled, see shapes/shapes_private.h */
 
@@ -98,6 +104,9 @@ struct perp_model {
   perp_signal **signal;
   perp_signal_ref gravity_signal;
   bool belts; /* surfaces that move */
+  perp_friction_rule friction;
+  int n_pairs;
+  perp_material_pair *pair; /* [n_pairs] sorted by a, then b */
   bool finished;
   /* set by finish */
   int nq, nv, m, nnz_J;
@@ -222,6 +231,28 @@ PERP_INLINE double perp_model_value(const perp_model *model, double x, perp_sign
 /* of a drive: velocity, and its rate unless that is NULL; target */
 double perp_drive_velocity(const perp_model *model, int i, double t, double *rate);
 double perp_drive_target(const perp_model *model, int i, double t);
+
+/* ---- surfaces.c ------------------------------------------------------------------------------ */
+
+/* A surface of a shape, its mu_dynamic filled in; a coefficient of restitution.  PERP_ERR_ARG. */
+perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who);
+perp_status perp_restitution_check(perp_ctx *ctx, double e, const char *who);
+/* As perp_surface_pair says, where the model says more than the geometric mean.  O(log pairs). */
+perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a,
+                                  const perp_surface *b);
+/* What two surfaces have with each other: see shape.h. */
+PERP_INLINE perp_surface perp_surface_pair(const perp_model *model, const perp_surface *a,
+                                           const perp_surface *b)
+{
+  if (model->n_pairs > 0 || model->friction != PERP_FRICTION_GEOMETRIC)
+    return perp_surface_pair_of(model, a, b);
+  return (perp_surface){
+    .mu = a->mu == b->mu ? a->mu : sqrt(a->mu * b->mu),
+    .mu_dynamic = a->mu_dynamic == b->mu_dynamic ? a->mu_dynamic
+                                                 : sqrt(a->mu_dynamic * b->mu_dynamic),
+    .restitution = a->restitution > b->restitution ? a->restitution : b->restitution,
+  };
+}
 
 /* ---- forces/ --------------------------------------------------------------------------------- */
 

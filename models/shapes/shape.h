@@ -20,12 +20,14 @@ typedef enum perp_shape_kind {
   PERP_SHAPE_ELLIPSOID /* half axes half[]; space only; touches planes and spheres only */
 } perp_shape_kind;
 
-/* The surface of a shape.  A pair of surfaces has mu = sqrt(mu_a mu_b), likewise for mu_dynamic,
- * and e = max(e_a, e_b). */
+enum { PERP_MATERIALS_MAX = 65535 };
+/* The surface of a shape.  A pair of surfaces has mu = sqrt(mu_a mu_b), likewise for mu_dynamic, and e = max(e_a, e_b),
+ * unless the model says otherwise (perp_model_friction), or of the two materials (perp_model_add_pair). */
 typedef struct perp_surface {
   double mu;          /* coefficient of (static) friction, >= 0 */
   double mu_dynamic;  /* of sliding, 0 <= mu_dynamic <= mu; NaN: the same as mu */
   double restitution; /* e in [0, 1] */
+  int material;       /* a number of the caller's, 1 ... PERP_MATERIALS_MAX, by which pairs are told; 0: none */
 } perp_surface;
 
 typedef struct perp_shape_def {

@@ -149,6 +149,24 @@ int main(void)
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_scene, i)) != NULL; i++)
     round_trip(d->name, 5);
+  perp_scene pairs;
+  perp_spec of_pairs;
+  const char *const many =
+      "schema: perp-scene/1\n"
+      "scene: { friction: minimum, size: 0.2 m }\n"
+      "materials: { ice: {}, wood: { mu: 0.5, mu_dynamic: 0.4 }, rubber: { mu: 1 } }\n"
+      "pairs: [{ a: wood, b: ice, mu: 0.1 }, { a: rubber, b: ice, restitution: 0.3 }]\n"
+      "bodies:\n"
+      "  - { mass: 1, x: [0, 0, 0.1], v: [1, 0, 0], shape: { kind: box, size: [0.2, 0.2, 0.2], "
+      "material: wood } }\n"
+      "  - { mass: 1, x: [0, 1, 0.1], v: [1, 0, 0], shape: { kind: box, size: [0.2, 0.2, 0.2], "
+      "material: rubber } }\n"
+      "shapes:\n  - { body: world, kind: plane, material: ice }\n";
+  if (perp_write_file(&ctx, "pairs.yaml", many, strlen(many)) != PERP_OK) bail("%s", ctx.msg);
+  if (!create("pairs.yaml", &pairs, &of_pairs)) bail("%s", ctx.msg);
+  perp_scene_destroy(&pairs);
+  perp_spec_free(&of_pairs);
+  round_trip("pairs.yaml", 20);
   static const char *const more[] = { "chain:joint=mixed,links=9,error=0.001",
                                       "chain:dim=2,start=hanging,collide=true",
                                       "stack:dim=2,overlap=0.01",
@@ -159,6 +177,7 @@ int main(void)
   if (rmdir(folder) != 0) {
     unlink("links.yaml");
     unlink("boxes.yaml");
+    unlink("pairs.yaml");
     rmdir(folder);
   }
   return tap_done();

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What two surfaces have with each other: a rule for all, and pairs of materials that have numbers of their own. */
+#include "models/multibody/model_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+perp_status perp_restitution_check(perp_ctx *ctx, double e, const char *who)
+{
+  if (e >= 0 && e <= 1) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who, e);
+}
+
+perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who)
+{
+  if (isnan(s->mu_dynamic)) s->mu_dynamic = s->mu;
+  if (!(s->mu >= 0) || !isfinite(s->mu) || !(s->mu_dynamic >= 0) || s->mu_dynamic > s->mu)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
+                     s->mu, s->mu_dynamic);
+  if (s->material < 0 || s->material > PERP_MATERIALS_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: materials have numbers from 1 to %d, 0 is none: got %d", who,
+                     PERP_MATERIALS_MAX, s->material);
+  return perp_restitution_check(ctx, s->restitution, who);
+}
+
+perp_status perp_model_friction(perp_ctx *ctx, perp_model *model, perp_friction_rule rule)
+{
+  PERP_TRY(perp_model_building(ctx, model));
+  if (rule < PERP_FRICTION_GEOMETRIC || rule > PERP_FRICTION_MEAN)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "there is no rule %d for the friction of pairs", (int)rule);
+  model->friction = rule;
+  return PERP_OK;
+}
+
+perp_friction_rule perp_model_friction_of(const perp_model *model)
+{
+  return model->friction;
+}
+
+/* Where the pair of a <= b is, or belongs. */
+static int surfaces_place(const perp_model *model, int a, int b, bool *there)
+{
+  int lo = 0, hi = model->n_pairs;
+  while (lo < hi) {
+    const int mid = (lo + hi) / 2;
+    const perp_material_pair *p = &model->pair[mid];
+    if (p->a < a || (p->a == a && p->b < b))
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  *there = lo < model->n_pairs && model->pair[lo].a == a && model->pair[lo].b == b;
+  return lo;
+}
+
+perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
+                                const perp_surface *surface)
+{
+  char who[64];
+  perp_material_pair pair = { a < b ? a : b, a < b ? b : a, *surface };
+  snprintf(who, sizeof who, "the pair of materials %d and %d", a, b);
+  PERP_TRY(perp_model_building(ctx, model));
+  if (pair.a < 1 || pair.b > PERP_MATERIALS_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: materials have numbers from 1 to %d", who,
+                     PERP_MATERIALS_MAX);
+  if (isnan(surface->mu) && !isnan(surface->mu_dynamic))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mu_dynamic of a pair needs its mu", who);
+  perp_surface check = { .mu = isnan(surface->mu) ? 0 : surface->mu,
+                         .mu_dynamic = surface->mu_dynamic,
+                         .restitution = isnan(surface->restitution) ? 0 : surface->restitution };
+  PERP_TRY(perp_surface_check(ctx, &check, who));
+  if (!isnan(surface->mu)) pair.surface.mu_dynamic = check.mu_dynamic;
+  pair.surface.material = 0;
+  bool there;
+  const int at = surfaces_place(model, pair.a, pair.b, &there);
+  if (there) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s has been given already", who);
+  perp_material_pair *more = realloc(model->pair, (size_t)(model->n_pairs + 1) * sizeof *more);
+  if (more == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for pairs of materials");
+  model->pair = more;
+  memmove(more + at + 1, more + at, (size_t)(model->n_pairs - at) * sizeof *more);
+  more[at] = pair;
+  model->n_pairs++;
+  return PERP_OK;
+}
+
+const perp_surface *perp_model_pair(const perp_model *model, int i, int *a, int *b)
+{
+  if (i < 0 || i >= model->n_pairs) return NULL;
+  *a = model->pair[i].a;
+  *b = model->pair[i].b;
+  return &model->pair[i].surface;
+}
+
+static double surfaces_friction(perp_friction_rule rule, double a, double b)
+{
+  if (a == b) return a;
+  switch (rule) {
+  case PERP_FRICTION_MAXIMUM:
+    return fmax(a, b);
+  case PERP_FRICTION_MINIMUM:
+    return fmin(a, b);
+  case PERP_FRICTION_MEAN:
+    return (a + b) / 2;
+  default:
+    return sqrt(a * b);
+  }
+}
+
+perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a,
+                                  const perp_surface *b)
+{
+  perp_surface s = { .mu = surfaces_friction(model->friction, a->mu, b->mu),
+                     .mu_dynamic = surfaces_friction(model->friction, a->mu_dynamic, b->mu_dynamic),
+                     .restitution = fmax(a->restitution, b->restitution) };
+  bool there = false;
+  const int i = a->material < b->material ? surfaces_place(model, a->material, b->material, &there)
+                                          : surfaces_place(model, b->material, a->material, &there);
+  if (!there) return s;
+  const perp_surface *own = &model->pair[i].surface;
+  if (!isnan(own->mu)) s.mu = own->mu, s.mu_dynamic = own->mu_dynamic;
+  if (!isnan(own->restitution)) s.restitution = own->restitution;
+  return s;
+}
