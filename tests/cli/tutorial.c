@@ -35,7 +35,7 @@ int main(void)
   ok(file_has("tutorial.out", "proved: the exact solver never fails"), "its claim is proved");
   ok(file_has("tutorial.out", "failed 0, skipped"), "its plug-ins pass the contract tests");
   ok(file_has("results/mine/derived/cells.csv", ",mine,"), "its solver stands in the table");
-  ok(perp_exists("results/mine/report.html") && perp_exists("mine.csv"),
+  ok(perp_exists("results/two/report.html") && perp_exists("two.csv"),
      "its report and its table are there");
   perp_text_free(&script);
   free(said);
