@@ -248,7 +248,7 @@ int perp_opt_format(const perp_opt *o, const void *opts, char *buf, size_t size)
 int perp_opt_range(const perp_opt *o, char *buf, size_t size);
 
 /* Read a real number with an optional unit of the dimension of `unit` ("s", "m", "kg", "rad",
- * "1/s", "" ...): "0.8 s", "1ms", "30deg", "0.001", also "2^-8".  *value is in SI; "inf" is a number.
+ * "1/s", "" ...): "0.8 s", "1ms", "30deg", "0.001", also "2^-8" and "1/240 s".  *value is in SI; "inf" is a number.
  * PERP_ERR_OPTION: no number, NaN, too large for a double, no such unit; *value is then unchanged. */
 perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, double *value);
 /* The shortest decimal text that reads back as exactly v.  Returns the length needed. */

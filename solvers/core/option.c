@@ -70,6 +70,11 @@ perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, d
     if (end == exponent) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a number", text);
     v = pow(v, e);
   }
+  if (*end == '/' && isdigit((unsigned char)end[1])) { /* 1/240; m/s is a unit */
+    const double divisor = strtod(end + 1, &end);
+    if (divisor == 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a number", text);
+    v /= divisor;
+  }
   if (errno == ERANGE && fabs(v) > 1)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is out of range", text);
   while (isspace((unsigned char)*end)) end++;

@@ -207,6 +207,10 @@ int main(void)
 
   double v;
   ok(perp_parse_real(&ctx, "2^-8", "s", &v) == PERP_OK && v == 1.0 / 256, "2^-8");
+  ok(perp_parse_real(&ctx, "1/240", "s", &v) == PERP_OK && v == 1.0 / 240, "1/240");
+  ok(perp_parse_real(&ctx, "1/240 s", "s", &v) == PERP_OK && v == 1.0 / 240, "1/240 s");
+  ok(perp_parse_real(&ctx, "3 m/s", "m/s", &v) == PERP_OK && v == 3, "a unit with a stroke");
+  ok(perp_parse_real(&ctx, "1/0", "s", &v) == PERP_ERR_OPTION, "1/0 is no number");
   ok(perp_parse_real(&ctx, "30deg", "rad", &v) == PERP_OK, "30deg");
   near(v, 0.52359877559829887307710723054658, 0, 1e-15, "30deg in rad");
   static const struct {
