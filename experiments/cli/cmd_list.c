@@ -8,6 +8,7 @@
 #include "experiments/base/tree.h"
 #include "models/models.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ static const struct kind {
   { "lcp", "lcps", "solvers of linear complementarity problems", PERP_KIND_lcp, 0 },
   { "stab", "stabs", "constraint stabilization", PERP_KIND_stab, 0 },
   { "contact", "contacts", "contact and friction models", PERP_KIND_contact, 0 },
+  { "joints", "joint", "what holds bodies together", PERP_KIND_joint, 0 },
+  { "forces", "force", "what pushes and pulls bodies", PERP_KIND_force, 0 },
   { "metrics", "metric", "what a run is judged by", PERP_KIND_metric, 0 },
   { "studies", "study", "study files that come with perp", PERP_KIND_NONE, 22 },
   { "plots", "plot", "figures that a study may ask for", PERP_KIND_NONE, 19 },
@@ -154,8 +157,9 @@ static const perp_flag list_flags[] = {
 const perp_command perp_list_command = {
   .cli.name = "list",
   .cli.usage = "[KIND] [--json]",
-  .cli.summary = "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, "
-                 "contact, metrics, studies, plots. Without it: how many there are of each.",
+  .cli.summary =
+      "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, "
+      "contact, joints, forces, metrics, studies, plots. Without it: how many there are of each.",
   .cli.more = "Where the file of a study is, perp check NAME says.",
   .cli.example = "perp list ode        # the integrators; more about one: perp info rk4",
   .cli.flags = list_flags,
@@ -165,6 +169,26 @@ const perp_command perp_list_command = {
 };
 
 /* ---- info ------------------------------------------------------------------------------------ */
+
+/* Three rows that are a vector, as scene files write it. */
+static bool info_vector(const perp_opt *o, const void *opts)
+{
+  static const char *const ends[] = { "_x", "_y", "_z" };
+  char value[3][40];
+  size_t n = strlen(o->key);
+  for (int k = 0; k < 3; k++) {
+    if (o[k].type != PERP_OPT_REAL || n < 3 || strlen(o[k].key) != n ||
+        strncmp(o[k].key, o->key, n - 2) != 0 || strcmp(o[k].key + n - 2, ends[k]) != 0)
+      return false;
+    perp_opt_format(&o[k], opts, value[k], sizeof value[k]);
+  }
+  char name[64];
+  snprintf(name, sizeof name, "%.*s", (int)n - 2, o->key);
+  printf("  %-14s %-8s default [%s, %s, %s]\n", name, o->unit[0] ? o->unit : "-", value[0],
+         value[1], value[2]);
+  perp_wrap(stdout, 17, o->help);
+  return true;
+}
 
 static void info_text(perp_kind kind, const perp_desc *d)
 {
@@ -195,6 +219,14 @@ static void info_text(perp_kind kind, const perp_desc *d)
       printf("  at times as   %s\n",
              strcmp(lcp->same, "*") == 0 ? "whatever it chooses" : lcp->same);
   }
+  int least, most;
+  perp_describe_bodies(kind, d, &least, &most);
+  if (least > 0 && least == most)
+    printf("  bodies        %d\n", least);
+  else if (least > 0 && most == INT_MAX)
+    printf("  bodies        %d or more\n", least);
+  else if (least > 0)
+    printf("  bodies        %d to %d\n", least, most);
   if (perp_capabilities(kind, d->caps, buf, sizeof buf) > 0)
     perp_wrap_after(stdout, "  capabilities", 16, buf);
   if (d->opts_size == 0) {
@@ -206,6 +238,10 @@ static void info_text(perp_kind kind, const perp_desc *d)
   perp_opts_default(d, opts);
   for (const perp_opt *o = d->opts; o->type != PERP_OPT_END; o++) {
     char value[160], range[512];
+    if (info_vector(o, opts)) {
+      o += 2;
+      continue;
+    }
     perp_opt_format(o, opts, value, sizeof value);
     perp_opt_range(o, range, sizeof range);
     const int n = printf("  %-14s %-8s default %-10s", o->key, o->unit[0] ? o->unit : "-", value);

@@ -16,6 +16,8 @@
 #include "experiments/metrics/metrics.h"
 #include "models/contact/contact.h"
 #include "models/models.h"
+#include "models/multibody/force.h"
+#include "models/multibody/joint.h"
 #include "solvers/solvers.h"
 
 #ifdef __cplusplus
@@ -62,6 +64,8 @@ typedef struct perp_outside {
     PERP_LAYOUT_OF(perp_contact_desc),                                                            \
     PERP_LAYOUT_OF(perp_truth), PERP_LAYOUT_OF(perp_scene), PERP_LAYOUT_OF(perp_scene_desc),      \
     PERP_LAYOUT_OF(perp_measure), PERP_LAYOUT_OF(perp_metric_desc),                               \
+    PERP_LAYOUT_OF(perp_body_state), PERP_LAYOUT_OF(perp_force_desc),                             \
+    PERP_LAYOUT_OF(perp_joint_desc),                                                              \
     { NULL, 0 } }
 /* clang-format on */
 

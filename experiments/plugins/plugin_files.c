@@ -84,6 +84,7 @@ static const struct {
   NEEDS(formulation, destroy),
   NEEDS(scene, build),
   NEEDS(metric, value), NEEDS(metric, unit), NEEDS(metric, better),
+  NEEDS(force, force), NEEDS(joint, rows), NEEDS(joint, evaluate),
 };
 /* clang-format on */
 
@@ -96,6 +97,28 @@ static const char *missing_member(perp_kind kind, const perp_desc *d)
     if (member == NULL) return needed[i].name;
   }
   return NULL;
+}
+
+/* Forces and joints: how many bodies, where they exist. */
+static perp_status check_element(perp_ctx *ctx, const char *path, const perp_plugin *p)
+{
+  const perp_force_desc *force = (const perp_force_desc *)(const void *)p->d;
+  const perp_joint_desc *joint = (const perp_joint_desc *)(const void *)p->d;
+  const bool forces = p->kind == PERP_KIND_force;
+  if (!forces && p->kind != PERP_KIND_joint) return PERP_OK;
+  const int least = forces ? force->bodies_min : joint->bodies_min,
+            most = forces ? force->bodies_max : joint->bodies_max;
+  const char *name = p->d->name;
+  if (least < 1 || most < least || most > PERP_ELEMENT_BODIES)
+    return REFUSED("%s: %s: bodies_min and bodies_max must be 1 to %d: got %d and %d", path, name,
+                   PERP_ELEMENT_BODIES, least, most);
+  if ((forces ? force->own : joint->own) != 0)
+    return REFUSED("%s: %s: own is of those that come with perp", path, name);
+  if (!(p->d->caps & (PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE)))
+    return REFUSED("%s: %s: declares neither IN_SPACE nor IN_PLANE", path, name);
+  if (forces && p->d->caps & PERP_FORCE_CONSERVATIVE && force->energy == NULL)
+    return REFUSED("%s: %s: declares CONSERVATIVE and has no energy", path, name);
+  return PERP_OK;
 }
 
 static perp_status check_options(perp_ctx *ctx, const char *path, const perp_desc *d)
@@ -137,6 +160,7 @@ static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp
     const char *missing = missing_member(p->kind, p->d);
     if (missing != NULL) return REFUSED("%s: %s %s has no %s", path, kind, p->d->name, missing);
     PERP_TRY(check_options(ctx, path, p->d));
+    PERP_TRY(check_element(ctx, path, p));
   }
   return PERP_OK;
 }
@@ -352,6 +376,16 @@ void perp_plugin_arguments(perp_text *out)
   }
 }
 
+/* Does a scene file have forces or joints of this plug-in file? */
+static bool plugin_files_scene_uses(const perp_desc *scene, const perp_plugin_file *f)
+{
+  for (const perp_plugin *p = f->content->plugins; p->kind != PERP_KIND_NONE; p++)
+    if ((p->kind == PERP_KIND_force && perp_scene_file_uses(scene, "forces", p->d->name)) ||
+        (p->kind == PERP_KIND_joint && perp_scene_file_uses(scene, "joints", p->d->name)))
+      return true;
+  return false;
+}
+
 void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_cell *cell,
                       char code[17])
 {
@@ -373,6 +407,11 @@ void perp_plugin_code(const perp_ctx *ctx, const perp_study *study, const perp_c
       hash = perp_hash64(&f->hash, sizeof f->hash, hash);
       any = true;
     }
+    for (int i = 0; file && i < n_files; i++)
+      if (plugin_files_scene_uses(spec.d, &files[i])) {
+        hash = perp_hash64(&files[i].hash, sizeof files[i].hash, hash);
+        any = true;
+      }
     const uint64_t scene = file ? perp_scene_file_hash(spec.d) : 0;
     if (scene != 0) {
       hash = perp_hash64(&scene, sizeof scene, hash);

@@ -4,6 +4,7 @@
 
 #include "experiments/scenes/claims.h"
 #include "experiments/scenes/parts.h"
+#include "models/multibody/force.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -130,6 +131,27 @@ static bool build_gravity(perp_scene_reader *r)
   return perp_model_gravity_signal(r->ctx, r->scene->model, signal) == PERP_OK;
 }
 
+/* Forces of plug-ins whose energy nobody knows may do work, unless the file says that they take it; others than internal
+ * ones change the momentum. */
+static bool build_forces(perp_scene_reader *r)
+{
+  perp_scene *s = r->scene;
+  for (int i = 0; i < perp_model_force_elements(s->model); i++) {
+    const perp_force_def *def = perp_model_force_element(s->model, i);
+    const unsigned caps = perp_force_promises(def);
+    if (def->kind != PERP_FORCE_PLUGIN) continue;
+    if (!(caps & PERP_FORCE_CONSERVATIVE) && !s->dissipative) s->driven = true;
+    if (!s->isolated || caps & PERP_FORCE_INTERNAL) continue;
+    PERP_SCENE_WRONG(
+        r, perp_tree_get(perp_tree_get(r->root, "scene"), "isolated"),
+        "a scene on which force '%s' acts, which does not declare that it is internal, "
+        "is not isolated",
+        perp_force_name(def));
+    return false;
+  }
+  return true;
+}
+
 /* What depends on time is driven from outside. */
 static bool build_driven(perp_scene_reader *r)
 {
@@ -169,7 +191,7 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
     perp_scene_refused(r, build_culprit(r));
     return false;
   }
-  if (!build_driven(r)) return false;
+  if (!build_forces(r) || !build_driven(r)) return false;
   build_tip(r);
   perp_scene_add_gauges(r);
   perp_scene_add_truths(r);

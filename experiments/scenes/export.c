@@ -3,6 +3,8 @@
 #include "experiments/scenes/scene_file.h"
 
 #include "experiments/scenes/parts.h"
+#include "models/multibody/force.h"
+#include "models/multibody/joint.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -359,8 +361,28 @@ static void export_rows(FILE *out, const perp_model *model, const perp_joint_def
   fputs("]", out);
 }
 
+/* Kind, bodies and all options of an element of a plug-in. */
+static void export_plugin(FILE *out, const perp_desc *d, const void *opts, int n, const int *body)
+{
+  char text[PERP_TEXT_MAX + 64];
+  export_begin(out, "kind", d->name);
+  fputs(", bodies: [", out);
+  for (int i = 0; i < n; i++) fprintf(out, "%s%s", i > 0 ? ", " : "", export_body(body[i], text));
+  fputs("]", out);
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    fprintf(out, ", %s: ", o->key);
+    if (o->type == PERP_OPT_TEXT) {
+      perp_write_quoted(out, (const char *)opts + o->offset);
+      continue;
+    }
+    perp_opt_format(o, opts, text, sizeof text);
+    fputs(text, out);
+  }
+}
+
 static void export_joints(const perp_model *model, FILE *out)
 {
+  static const char *const none[] = { NULL };
   static const char *const always[] = { "a", "b", NULL };
   const int n = perp_model_joints(model) - perp_model_motions(model);
   if (n > 0) fputs("joints:\n", out);
@@ -368,8 +390,13 @@ static void export_joints(const perp_model *model, FILE *out)
     perp_joint_def def = *perp_model_joint(model, i), dflt = { .kind = def.kind };
     def.name = dflt.name = NULL; /* drives name joints by their numbers */
     if (def.start == PERP_START_ZERO) def.start = PERP_START_HOLDS; /* it has been moved */
-    export_begin(out, "kind", perp_scene_joint_kinds[def.kind]);
-    export_keys(out, model, perp_scene_joint_keys, &def, &dflt, always);
+    if (def.kind == PERP_JOINT_PLUGIN) {
+      export_plugin(out, &def.plugin->d, def.opts, def.n_bodies, def.body);
+      export_keys(out, model, perp_scene_joint_plugin_keys, &def, &dflt, none);
+    } else {
+      export_begin(out, "kind", perp_scene_joint_kinds[def.kind]);
+      export_keys(out, model, perp_scene_joint_keys, &def, &dflt, always);
+    }
     export_rows(out, model, &def);
     if (def.kind == PERP_JOINT_CURVE) export_curve(out, model, &def.curve);
     fputs(" }\n", out);
@@ -403,6 +430,11 @@ static void export_forces(const perp_model *model, FILE *out)
   for (int i = 0; i < n; i++) {
     const perp_force_def def = *perp_model_force_element(model, i);
     const perp_force_def dflt = { .kind = def.kind, .b = PERP_WORLD };
+    if (def.kind == PERP_FORCE_PLUGIN) {
+      export_plugin(out, &def.plugin->d, def.opts, def.n_bodies, def.body);
+      fputs(" }\n", out);
+      continue;
+    }
     export_begin(out, "kind", perp_scene_force_kinds[def.kind]);
     export_keys(out, model, perp_scene_force_keys, &def, &dflt, always);
     if (def.kind == PERP_FORCE_TORQUE && dim == 2) {

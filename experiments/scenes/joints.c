@@ -2,6 +2,9 @@
 /* Joints, drives and forces of a scene file. */
 #include "experiments/scenes/parts.h"
 
+#include "models/multibody/force.h"
+#include "models/multibody/joint.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -110,12 +113,67 @@ static bool joints_needs(perp_scene_reader *r, const perp_node *entry, const cha
   return true;
 }
 
+static void joints_add(perp_scene_reader *r, const perp_node *entry, const perp_joint_def *def)
+{
+  if (perp_model_add_joint(r->ctx, r->scene->model, def, NULL) != PERP_OK)
+    perp_scene_refused(r, entry);
+  else
+    perp_named_add(r, &r->joints, "joint", def->name, entry);
+}
+
+/* What joints of plug-ins have in common, beside their bodies. */
+const perp_key perp_scene_joint_plugin_keys[] = {
+  PERP_KEY_SPECIAL("kind"),
+  PERP_KEY_SPECIAL("bodies"),
+  PERP_KEY_OF(perp_joint_def, name, "name", PERP_KEY_TEXT),
+  PERP_KEY_REAL(perp_joint_def, softness, "softness", NULL),
+  PERP_KEY_REAL(perp_joint_def, stiffness, "stiffness", NULL),
+  PERP_KEY_REAL(perp_joint_def, damping, "damping", NULL),
+  PERP_KEY_SPECIAL("rows"),
+  PERP_KEY_OF(perp_joint_def, collide, "collide", PERP_KEY_BOOL),
+  PERP_KEY_ONE_OF(perp_joint_def, start, "start", perp_scene_starts),
+  PERP_KEYS_ENTRY,
+  PERP_KEYS_END
+};
+
+static void joints_plugin(perp_scene_reader *r, const perp_node *entry, const perp_desc *d)
+{
+  perp_joint_def said = { 0 }, def;
+  const perp_node *rows = perp_tree_get(entry, "rows");
+  void *opts;
+  const int *body;
+  int n;
+  if (!perp_scene_element_read(r, entry, d, "joint", perp_scene_joint_plugin_keys, &said, &opts, &n,
+                               &body) ||
+      (rows != NULL && !joints_rows(r, rows, &said)))
+    return;
+  if (perp_joint_define(r->ctx, (const perp_joint_desc *)(const void *)d, opts, n, body, &def) !=
+      PERP_OK) {
+    perp_scene_refused(r, perp_tree_get(entry, "bodies"));
+    return;
+  }
+  def.name = said.name;
+  def.softness = said.softness;
+  def.stiffness = said.stiffness;
+  def.damping = said.damping;
+  def.collide = said.collide;
+  def.start = said.start;
+  memcpy(def.row, said.row, sizeof def.row);
+  joints_add(r, entry, &def);
+}
+
 static void joints_entry(perp_scene_reader *r, const perp_node *entry, void *user)
 {
   static const char *const needed[] = { "kind", "a", "b", NULL };
   perp_joint_def def = { 0 };
   const perp_node *rows = perp_tree_get(entry, "rows"), *curve = perp_tree_get(entry, "curve");
+  const perp_desc *plugin;
   (void)user;
+  if (!perp_scene_element_kind(r, entry, PERP_KIND_joint, perp_scene_joint_kinds, &plugin)) return;
+  if (plugin != NULL) {
+    joints_plugin(r, entry, plugin);
+    return;
+  }
   if (!joints_needs(r, entry, needed) ||
       !perp_keys_read(r, entry, "joints", perp_scene_joint_keys, &def) ||
       !joints_in_world(r, entry, "at", "anchor_a", "anchor_b", true, def.a, def.b, def.anchor_a,
@@ -125,10 +183,7 @@ static void joints_entry(perp_scene_reader *r, const perp_node *entry, void *use
       (rows != NULL && !joints_rows(r, rows, &def)) ||
       (curve != NULL && !joints_curve(r, curve, &def.curve)))
     return;
-  if (perp_model_add_joint(r->ctx, r->scene->model, &def, NULL) != PERP_OK)
-    perp_scene_refused(r, entry);
-  else
-    perp_named_add(r, &r->joints, "joint", def.name, entry);
+  joints_add(r, entry, &def);
 }
 
 void perp_scene_add_joints(perp_scene_reader *r, perp_model *model)
@@ -195,12 +250,34 @@ const perp_key perp_scene_force_keys[] = {
   PERP_KEYS_END
 };
 
+static void forces_plugin(perp_scene_reader *r, const perp_node *entry, const perp_desc *d)
+{
+  static const perp_key common[] = { PERP_KEY_SPECIAL("kind"), PERP_KEY_SPECIAL("bodies"),
+                                     PERP_KEYS_ENTRY, PERP_KEYS_END };
+  perp_force_def def;
+  void *opts;
+  const int *body;
+  int n;
+  if (!perp_scene_element_read(r, entry, d, "force", common, &def, &opts, &n, &body)) return;
+  if (perp_force_define(r->ctx, (const perp_force_desc *)(const void *)d, opts, n, body, &def) !=
+      PERP_OK)
+    perp_scene_refused(r, perp_tree_get(entry, "bodies"));
+  else if (perp_model_add_force(r->ctx, r->scene->model, &def) != PERP_OK)
+    perp_scene_refused(r, entry);
+}
+
 static void forces_entry(perp_scene_reader *r, const perp_node *entry, void *user)
 {
   static const char *const needed[] = { "kind", "a", NULL };
   perp_force_def def = { .b = PERP_WORLD };
   const perp_node *value = perp_tree_get(entry, "value");
+  const perp_desc *plugin;
   (void)user;
+  if (!perp_scene_element_kind(r, entry, PERP_KIND_force, perp_scene_force_kinds, &plugin)) return;
+  if (plugin != NULL) {
+    forces_plugin(r, entry, plugin);
+    return;
+  }
   if (!joints_needs(r, entry, needed) ||
       !perp_keys_read(r, entry, "forces", perp_scene_force_keys, &def))
     return;

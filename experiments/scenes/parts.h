@@ -17,7 +17,7 @@ extern const char *const perp_scene_joint_kinds[],
 extern const perp_key perp_scene_joint_keys[], perp_scene_row_keys[], perp_scene_curve_keys[],
     perp_scene_drive_keys[], perp_scene_force_keys[], perp_scene_shape_keys[],
     perp_scene_surface_keys[], perp_scene_body_keys[], perp_scene_mass_keys[],
-    perp_scene_motion_keys[], perp_scene_signal_keys[];
+    perp_scene_motion_keys[], perp_scene_signal_keys[], perp_scene_joint_plugin_keys[];
 
 /* Bodies of `bodies`, with their shapes, then what `initial` says of them, into r->body. */
 void perp_scene_read_bodies(perp_scene_reader *r);
@@ -29,6 +29,14 @@ void perp_scene_add_pairs(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_joints(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_drives(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_forces(perp_scene_reader *r, perp_model *model);
+/* Of an entry of joints or forces: the plug-in of its kind, NULL for a kind of model.h (own).  false after an error: nobody
+ * knows the kind. */
+bool perp_scene_element_kind(perp_scene_reader *r, const perp_node *entry, perp_kind kind,
+                             const char *const *own, const perp_desc **d);
+/* Its keys: those of all of its kind (common) into *def, its options, its bodies; from the pool.  what: "joint". */
+bool perp_scene_element_read(perp_scene_reader *r, const perp_node *entry, const perp_desc *d,
+                             const char *what, const perp_key *common, void *def, void **opts,
+                             int *n, const int **body);
 /* Of r->signals. */
 perp_signals_fn perp_scene_read_signals;
 /* Into r->motion, before bodies are added: bodies start where they are to move. */

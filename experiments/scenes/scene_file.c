@@ -240,6 +240,20 @@ uint64_t perp_scene_file_hash(const perp_desc *d)
   return f != NULL ? f->hash | 1 : 0;
 }
 
+bool perp_scene_file_uses(const perp_desc *d, const char *section, const char *kind)
+{
+  const perp_scene_file *f = scene_file_of(d);
+  const perp_node *list = f != NULL ? perp_tree_get(f->root, section) : NULL;
+  for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++) {
+    const perp_node *entry = list->item[i],
+                    *word = entry->type == PERP_NODE_MAP ? perp_tree_get(entry, "kind") : NULL;
+    if (word != NULL && word->type == PERP_NODE_SCALAR &&
+        (strcmp(word->text, kind) == 0 || strchr(word->text, '{') != NULL))
+      return true;
+  }
+  return false;
+}
+
 bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, const perp_node *at)
 {
   const int errors = diag->errors;

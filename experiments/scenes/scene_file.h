@@ -23,6 +23,8 @@ bool perp_scene_file_is(const char *text);
 bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, const perp_node *at);
 /* Of the content of all files that a scene is made of, tables included; 0: it is not made of files. */
 uint64_t perp_scene_file_hash(const perp_desc *d);
+/* Has an entry of the section (forces, joints) this kind, or one that is an expression?  false: not a scene file. */
+bool perp_scene_file_uses(const perp_desc *d, const char *section, const char *kind);
 /* Copy the files of all scenes that were read into dir/scenes, so that a study in dir finds them there.  beside: the
  * study that named them.  PERP_ERR_IO. */
 perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *beside);

@@ -2,6 +2,7 @@
 #include "experiments/simulate/replay.h"
 
 #include "experiments/base/util.h"
+#include "models/multibody/joint.h"
 
 #include <errno.h>
 #include <math.h>
@@ -98,7 +99,8 @@ static void joint_error(const perp_model *model, const double *q, int joint, flo
   length = sqrt(length);
   const bool slides = d->kind == PERP_JOINT_SLIDER || d->kind == PERP_JOINT_LINE ||
                       d->kind == PERP_JOINT_WHEEL || d->kind == PERP_JOINT_CURVE ||
-                      d->kind == PERP_JOINT_PLANAR || d->kind == PERP_JOINT_CYLINDRICAL;
+                      d->kind == PERP_JOINT_PLANAR || d->kind == PERP_JOINT_CYLINDRICAL ||
+                      d->kind == PERP_JOINT_PLUGIN;  /* has no anchors that anybody knew */
   double part = slides                           ? 0 /* moves apart by right */
                 : d->kind != PERP_JOINT_DISTANCE ? 1
                 : length > 0                     ? 1 - d->length / length
@@ -245,7 +247,9 @@ static void replay_joints(perp_json *j, const perp_model *model)
   for (int i = 0; i < perp_model_joints(model); i++) {
     const perp_joint_def *d = perp_model_joint(model, i);
     perp_json_open(j, NULL, '{');
-    perp_json_members(j, "kind %s, a %d, b %d", perp_joint_kind_name(d->kind), d->a, d->b);
+    const bool turned = d->kind == PERP_JOINT_PLUGIN && d->a < 0; /* no anchor in the world */
+    perp_json_members(j, "kind %s, a %d, b %d", perp_joint_name(d), turned ? d->b : d->a,
+                      turned ? d->a : d->b);
     replay_reals(j, "at_a", d->anchor_a, 3);
     replay_reals(j, "at_b", d->anchor_b, 3);
     replay_reals(j, "axis", d->axis_a, 3);

@@ -6,6 +6,7 @@
 #include "models/models.h"
 
 #include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,17 @@ static const struct capability {
   { PERP_KIND_contact, PERP_CONTACT_CONE, "cone" },
   { PERP_KIND_contact, PERP_CONTACT_DENSE, "dense" },
   { PERP_KIND_contact, PERP_CONTACT_RELAXED, "relaxed" },
+  { PERP_KIND_force, PERP_FORCE_IN_SPACE, "space" },
+  { PERP_KIND_force, PERP_FORCE_IN_PLANE, "plane" },
+  { PERP_KIND_force, PERP_FORCE_AT_CENTRES, "at-centres" },
+  { PERP_KIND_force, PERP_FORCE_INTERNAL, "internal" },
+  { PERP_KIND_force, PERP_FORCE_CONSERVATIVE, "conservative" },
+  { PERP_KIND_force, PERP_FORCE_NEEDS_VELOCITY, "needs-velocity" },
+  { PERP_KIND_force, PERP_FORCE_NEEDS_TIME, "needs-time" },
+  { PERP_KIND_joint, PERP_JOINT_IN_SPACE, "space" },
+  { PERP_KIND_joint, PERP_JOINT_IN_PLANE, "plane" },
+  { PERP_KIND_joint, PERP_JOINT_AT_CENTRES, "at-centres" },
+  { PERP_KIND_joint, PERP_JOINT_INVARIANT, "invariant" },
   { PERP_KIND_metric, PERP_METRIC_TIMING, "timing" },
   { PERP_KIND_metric, PERP_METRIC_GAUGE, "gauge" },
   { PERP_KIND_NONE, PERP_CAP_ALLOCATES, "allocates" }, /* every kind */
@@ -116,6 +128,19 @@ static void option_json(perp_json *j, const perp_opt *o)
   perp_json_close(j, '}');
 }
 
+void perp_describe_bodies(perp_kind kind, const perp_desc *d, int *least, int *most)
+{
+  if (kind == PERP_KIND_force) {
+    *least = ((const perp_force_desc *)(const void *)d)->bodies_min;
+    *most = ((const perp_force_desc *)(const void *)d)->bodies_max;
+  } else if (kind == PERP_KIND_joint) {
+    *least = ((const perp_joint_desc *)(const void *)d)->bodies_min;
+    *most = ((const perp_joint_desc *)(const void *)d)->bodies_max;
+  } else {
+    *least = *most = 0;
+  }
+}
+
 void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
 {
   perp_json_members(j, "{ name %s, summary %s, reference %s", d->name, d->summary, d->reference);
@@ -132,6 +157,10 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
     if (lcp->counts != NULL) perp_json_text(j, "counts", lcp->counts);
     if (lcp->same != NULL) perp_json_text(j, "same", lcp->same);
   }
+  int least = 0, most = 0;
+  perp_describe_bodies(kind, d, &least, &most);
+  if (least > 0) perp_json_int(j, "bodies_min", least);
+  if (least > 0 && most < INT_MAX) perp_json_int(j, "bodies_max", most);
   perp_json_open(j, "capabilities", '[');
   for (int b = 0; b < 32; b++) {
     const char *name = d->caps & 1u << b ? perp_capability_name(kind, 1u << b) : NULL;

@@ -17,10 +17,10 @@ enum { TEAM_SHAPES = 2000 };
 static void broad_join(perp_broad *b)
 {
   const perp_model *m = b->model;
+  int pair[2], n;
   for (int i = 0; i < m->n_joints; i++) {
-    if (m->joint_def[i].collide) continue;
-    b->first[m->joint_def[i].a + 1]++;
-    b->first[m->joint_def[i].b + 1]++;
+    const int *body = perp_joint_bodies(&m->joint_def[i], pair, &n);
+    for (int p = 0; p < n && !m->joint_def[i].collide; p++) b->first[body[p] + 1] += n - 1;
   }
   int sum = 0;
   for (int i = 0; i <= m->n_bodies; i++) {
@@ -29,11 +29,23 @@ static void broad_join(perp_broad *b)
   }
   b->first[m->n_bodies + 1] = sum;
   for (int i = 0; i < m->n_joints; i++) {
-    int p = m->joint_def[i].a, q = m->joint_def[i].b;
-    if (m->joint_def[i].collide) continue;
-    b->neighbour[--b->first[p + 1]] = q;
-    b->neighbour[--b->first[q + 1]] = p;
+    const int *body = perp_joint_bodies(&m->joint_def[i], pair, &n);
+    for (int p = 0; p < n && !m->joint_def[i].collide; p++)
+      for (int q = 0; q < n; q++)
+        if (q != p) b->neighbour[--b->first[body[p] + 1]] = body[q];
   }
+}
+
+/* entries of all lists of neighbours */
+static size_t broad_neighbours(const perp_model *m)
+{
+  size_t sum = 0;
+  int pair[2], n;
+  for (int i = 0; i < m->n_joints; i++) {
+    perp_joint_bodies(&m->joint_def[i], pair, &n);
+    sum += (size_t)n * (size_t)(n - 1);
+  }
+  return sum;
 }
 
 perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *model, double margin)
@@ -53,7 +65,7 @@ perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *mode
   b->entry = calloc(size, sizeof *b->entry);
   b->sorted = calloc(size, sizeof *b->sorted);
   b->bucket = calloc((size_t)b->mask + 2, sizeof *b->bucket);
-  b->neighbour = calloc(2 * (size_t)model->n_joints + 1, sizeof *b->neighbour);
+  b->neighbour = calloc(broad_neighbours(model) + 1, sizeof *b->neighbour);
   b->first = calloc((size_t)model->n_bodies + 3, sizeof *b->first);
   b->pair = calloc((size_t)b->cap_pairs, sizeof *b->pair);
   b->lane[0].pair = calloc((size_t)b->cap_pairs, sizeof *b->pair);

@@ -56,10 +56,11 @@ static void islands_layout_grown(void *ws, perp_arena *a)
   s->b_decompression = PERP_CARVE(a, double, rows + n);
   s->x_decompression = PERP_CARVE(a, double, rows);
   PERP_DOUBLES(a, further, &s->row_lo, &s->row_hi, &s->left_lo, &s->left_hi);
-  s->J = PERP_CARVE(a, double, 2 * nv * (r * n + JOINT_ROWS * nj + nb));
+  size_t subs = 2 * (n + nb) + (s->rows ? (size_t)model->n_subs : 0);
+  s->J = PERP_CARVE(a, double, 2 * nv * (r * n + nb) + (s->rows ? (size_t)model->nnz_J : 0));
   PERP_INTS(a, groups + islands, &s->cptr, &s->jptr);
-  s->joff = PERP_CARVE(a, int, 2 * groups + islands);
-  PERP_INTS(a, 2 * groups, &s->jblk, &s->jgrp, &s->tsub);
+  s->joff = PERP_CARVE(a, int, subs + islands);
+  PERP_INTS(a, subs, &s->jblk, &s->jgrp, &s->tsub);
 }
 
 perp_status perp_islands_room(perp_ctx *ctx, perp_islands *s, int n)
@@ -118,11 +119,12 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
     s->mass[i] = model->inertia[i].mass;
   }
   for (int i = 0; i < model->n_joints; i++) {
-    const perp_joint *j = &model->joint[i];
-    s->joint_body[i] = j->a >= 0 ? j->a : j->b;
-    if (j->a >= 0) s->jointed[j->a] = true;
-    if (j->b >= 0) s->jointed[j->b] = true;
-    if (j->a >= 0 && j->b >= 0) perp_unite(s->joint_root, j->a, j->b);
+    const int *body = model->jblk + model->jptr[i];
+    s->joint_body[i] = body[0];
+    for (int k = 0; k < model->jptr[i + 1] - model->jptr[i]; k++) {
+      s->jointed[body[k]] = true;
+      perp_unite(s->joint_root, body[0], body[k]);
+    }
   }
   for (int i = 0; i < model->n_bodies; i++) s->joint_root[i] = perp_root(s->joint_root, i);
   memset(s->zero, 0, (size_t)model->m * sizeof *s->zero);

@@ -84,8 +84,14 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
     for (int l = p->first[BODIES]; l < next->first[BODIES]; l++)
       s->local[s->bodies[l]] = l - p->first[BODIES];
     next->joint_rows = p->joint_rows;
-    for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++)
-      next->joint_rows += model->cptr[s->joints[j] + 1] - model->cptr[s->joints[j]];
+    next->joint_subs = p->joint_subs;
+    next->joint_numbers = p->joint_numbers;
+    for (int j = p->first[JOINTS]; j < next->first[JOINTS]; j++) {
+      const int joint = s->joints[j], sub = model->jptr[joint], end = model->jptr[joint + 1];
+      next->joint_rows += model->cptr[joint + 1] - model->cptr[joint];
+      next->joint_subs += end - sub;
+      next->joint_numbers += (size_t)(model->joff[end] - model->joff[sub]);
+    }
     const size_t rows = (size_t)s->r * (size_t)islands_number(s, i, CONTACTS) +
                         (size_t)islands_number(s, i, BOUNDED);
     next->dense = p->dense + (p->eliminate ? rows * rows : 0);

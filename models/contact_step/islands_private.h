@@ -20,6 +20,8 @@ enum { CONTACTS, BODIES, JOINTS, BOUNDED, PARTS };
 typedef struct island {
   int first[PARTS];
   int joint_rows; /* free rows of all islands before */
+  int joint_subs; /* their sub-matrices, and the numbers in these */
+  size_t joint_numbers;
   size_t dense;   /* where its matrix starts in A */
   bool eliminate; /* its joints: the problem is dense */
   bool solved;    /* its guess was not the answer */
@@ -124,14 +126,21 @@ static inline int islands_first_group(const perp_islands *s, int i)
   return first[CONTACTS] + first[JOINTS] + first[BOUNDED];
 }
 
+/* Room for the sub-matrices of all islands before. */
+static inline int islands_first_sub(const perp_islands *s, int i)
+{
+  const int *first = s->start[i].first;
+  return 2 * (first[CONTACTS] + first[BOUNDED]) + s->start[i].joint_subs;
+}
+
 /* The block structure of island i in the shared arrays. */
 static inline perp_blocks islands_blocks(const perp_islands *s, int i, bool soft)
 {
   const island *p = &s->start[i];
   const size_t nvb = (size_t)s->model->nvb, square = nvb * nvb, body = (size_t)p->first[BODIES];
   const int nb = islands_number(s, i, BODIES), group = islands_first_group(s, i);
-  const size_t rows = (size_t)s->r * (size_t)p->first[CONTACTS] +
-                      JOINT_ROWS * (size_t)p->first[JOINTS] + (size_t)p->first[BOUNDED];
+  const size_t rows = (size_t)s->r * (size_t)p->first[CONTACTS] + (size_t)p->first[BOUNDED];
+  const int sub = islands_first_sub(s, i);
   return (perp_blocks){
     .nv = nb * s->model->nvb,
     .m = s->r * islands_number(s, i, CONTACTS) + islands_further(s, i),
@@ -141,14 +150,14 @@ static inline perp_blocks islands_blocks(const perp_islands *s, int i, bool soft
     .mptr = s->mptr + p->first[BODIES] + i,
     .cptr = s->cptr + group + i,
     .jptr = s->jptr + group + i,
-    .jblk = s->jblk + 2 * group,
-    .joff = s->joff + 2 * group + i,
-    .jgrp = s->jgrp + 2 * group,
+    .jblk = s->jblk + sub,
+    .joff = s->joff + sub + i,
+    .jgrp = s->jgrp + sub,
     .tptr = s->tptr + p->first[BODIES] + i,
-    .tsub = s->tsub + 2 * group,
+    .tsub = s->tsub + sub,
     .M = s->M + square * body,
     .Minv = s->Minv + square * body,
-    .J = s->J + 2 * nvb * rows,
+    .J = s->J + 2 * nvb * rows + p->joint_numbers,
     .diag = s->diag + body,
     .flat = s->flat + nvb * body,
     .s = soft ? s->s + islands_first_row(s, i) : NULL,

@@ -353,13 +353,14 @@ static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
   const perp_model *model = s->model;
   const island *p = &s->start[i], *next = p + 1;
   const perp_blocks F = islands_blocks(s, i, true);
-  const int nvb = model->nvb, group = islands_first_group(s, i), first = p->first[BODIES] + i;
+  const int nvb = model->nvb, group = islands_first_group(s, i), first = p->first[BODIES] + i,
+            sub = islands_first_sub(s, i);
   const size_t row = islands_first_row(s, i), further = islands_first_further(s, i);
   const int nc = islands_number(s, i, CONTACTS);
   pattern w = { .cptr = s->cptr + group + i,
                 .jptr = s->jptr + group + i,
-                .jblk = s->jblk + 2 * group,
-                .joff = s->joff + 2 * group + i };
+                .jblk = s->jblk + sub,
+                .joff = s->joff + sub + i };
   rows_out out = { .J = s->J + (F.J - s->J),
                    .b = s->b + row,
                    .x = s->x + row,
@@ -389,8 +390,7 @@ static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
     memcpy(diagonal, out.soft + F.cptr[g], (size_t)r * sizeof *diagonal);
     add_diagonal(model, model->dim, r, s->bodies + p->first[BODIES], &F, g, diagonal);
   }
-  perp_blocks_transpose(F.nb, F.nc, w.jptr, w.jblk, s->jgrp + 2 * group, s->tptr + first,
-                        s->tsub + 2 * group);
+  perp_blocks_transpose(F.nb, F.nc, w.jptr, w.jblk, s->jgrp + sub, s->tptr + first, s->tsub + sub);
 }
 
 /* Bodies come in no order: what a contact reads of them is asked for in good time. */

@@ -76,6 +76,12 @@ static void swept_bounds_tie(perp_swept_bounds *s, int a, int b)
   if (a >= 0 && b >= 0) perp_unite(s->tied, a, b); /* the world connects nothing */
 }
 
+static void swept_bounds_tie_all(perp_swept_bounds *s, int n, const int *body)
+{
+  for (int i = 1; i < n; i++)
+    for (int k = 0; k < i; k++) swept_bounds_tie(s, body[i], body[k]);
+}
+
 perp_status perp_swept_bounds_create(perp_ctx *ctx, const perp_model *model, double margin,
                                      perp_swept_bounds **out)
 {
@@ -90,10 +96,17 @@ perp_status perp_swept_bounds_create(perp_ctx *ctx, const perp_model *model, dou
     s->tied[b] = b;
     s->grow[b] = 0.5 * margin + rest_gap * perp_swept_bounds_reach(s, b);
   }
-  for (int i = 0; i < model->n_joints; i++)
-    swept_bounds_tie(s, model->joint_def[i].a, model->joint_def[i].b);
+  for (int i = 0; i < model->n_joints; i++) {
+    int pair[2], n;
+    const int *body = perp_joint_bodies(&model->joint_def[i], pair, &n);
+    swept_bounds_tie_all(s, n, body);
+  }
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
+    if (el->kind == PERP_FORCE_PLUGIN) {
+      swept_bounds_tie_all(s, el->n_bodies, el->body);
+      continue;
+    }
     swept_bounds_tie(s, el->a, el->b);
     for (int b = el->a + 1; el->kind == PERP_FORCE_PAIRS && b < el->b; b++)
       swept_bounds_tie(s, el->a, b);

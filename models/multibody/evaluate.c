@@ -382,6 +382,8 @@ bool perp_model_forces_need_velocity(const perp_model *model)
     const perp_force_def *el = &model->force_def[i];
     if (el->kind == PERP_FORCE_DRAG || (el->kind == PERP_FORCE_SPRING && el->damping > 0))
       return true;
+    if (el->kind == PERP_FORCE_PLUGIN && perp_force_promises(el) & PERP_FORCE_NEEDS_VELOCITY)
+      return true;
   }
   return false;
 }

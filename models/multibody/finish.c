@@ -22,8 +22,8 @@ static void finish_layout(void *model, perp_arena *a)
   PERP_DOUBLES(a, m->m, &m->softness, &m->stiffness, &m->damping);
   PERP_INTS(a, nb + 1, &m->bptr, &m->mptr, &m->tptr);
   PERP_INTS(a, nc + 1, &m->cptr, &m->jptr);
-  PERP_INTS(a, 2 * nc, &m->jblk, &m->jgrp, &m->tsub);
-  PERP_INTS(a, 2 * nc + 1, &m->joff);
+  PERP_INTS(a, m->n_subs, &m->jblk, &m->jgrp, &m->tsub);
+  PERP_INTS(a, m->n_subs + 1, &m->joff);
   perp_eval_layout(&m->eval, m, a);
 }
 
@@ -94,6 +94,8 @@ static perp_status define_zero(perp_ctx *ctx, perp_model *m, int i)
 {
   char buf[PERP_LABEL_MAX];
   perp_joint_def *def = &m->joint_def[i];
+  if (def->kind == PERP_JOINT_PLUGIN)
+    return perp_joint_plugin_begin(ctx, m, i, perp_model_label(buf, "joint", i, def->name));
   if (def->start != PERP_START_ZERO) return PERP_OK;
   return perp_joint_define_zero(
       ctx, def, m->curve[i], m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
@@ -107,20 +109,24 @@ static void fill_joints(perp_model *m)
   for (int i = 0; i < m->n_joints; i++) {
     const perp_joint_def *def = &m->joint_def[i];
     perp_joint *j = &m->joint[i];
-    int rows = perp_joint_kind_rows(def->kind, m->dim);
-    perp_joint_compile(def, m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
-                       def->b < 0 ? NULL : m->q0 + def->b * m->nqb, m->rows + scalars, j);
+    int rows = perp_joint_rows(def, m->dim), pair[2], bodies;
+    const int *body = perp_joint_bodies(def, pair, &bodies);
+    if (def->kind == PERP_JOINT_PLUGIN)
+      perp_joint_plugin_compile(def, m->dim, m->rows + scalars, j);
+    else
+      perp_joint_compile(def, m->dim, def->a < 0 ? NULL : m->q0 + def->a * m->nqb,
+                         def->b < 0 ? NULL : m->q0 + def->b * m->nqb, m->rows + scalars, j);
     j->curve = m->curve[i];
     if (i >= m->n_joints - m->n_motions) j->a = PERP_FRAME_OF(i - (m->n_joints - m->n_motions));
     scalars += j->n_scalars;
     j->row = row;
     m->cptr[i] = row;
     m->jptr[i] = sub;
-    for (int side = 0; side < 2; side++) {
-      int body = side == 0 ? def->a : def->b;
-      if (body < 0) continue;
-      *(side == 0 ? &j->ja : &j->jb) = off;
-      m->jblk[sub] = body;
+    j->sub = sub;
+    for (int side = 0; side < bodies; side++) {
+      if (body[side] < 0) continue;
+      if (j->plugin == NULL) *(side == 0 ? &j->ja : &j->jb) = off;
+      m->jblk[sub] = body[side];
       m->joff[sub++] = off;
       off += rows * m->nvb;
     }
@@ -149,6 +155,7 @@ static double finish_extent(const perp_model *m)
       perp_model_point(m, m->q0, -1 - i, (const double[3]){ 0 }, p);
     } else {
       const perp_joint_def *def = &m->joint_def[i / 2];
+      if (def->kind == PERP_JOINT_PLUGIN) continue; /* no anchors that anybody knew */
       perp_model_point(m, m->q0, i % 2 == 0 ? def->a : def->b,
                        i % 2 == 0 ? def->anchor_a : def->anchor_b, p);
     }
@@ -249,12 +256,15 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   PERP_TRY(perp_motions_join(ctx, m));
   m->nq = m->n_bodies * m->nqb;
   m->nv = m->n_bodies * m->nvb;
-  m->m = m->nnz_J = 0;
+  m->m = m->nnz_J = m->n_subs = 0;
   for (int i = 0; i < m->n_joints; i++) {
     const perp_joint_def *def = &m->joint_def[i];
-    int rows = perp_joint_kind_rows(def->kind, m->dim);
+    int rows = perp_joint_rows(def, m->dim), pair[2], bodies, moving = 0;
+    const int *body = perp_joint_bodies(def, pair, &bodies);
+    for (int k = 0; k < bodies; k++) moving += body[k] >= 0;
     m->m += rows;
-    m->nnz_J += rows * m->nvb * ((def->a >= 0) + (def->b >= 0));
+    m->n_subs += moving;
+    m->nnz_J += rows * m->nvb * moving;
   }
   perp_status status = perp_arena_layout(ctx, &m->arena, finish_layout, m);
   if (status != PERP_OK) {

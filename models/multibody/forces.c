@@ -11,7 +11,7 @@
 static const char *const names[] = {
   [PERP_FORCE_POINT] = "point force", [PERP_FORCE_TORQUE] = "torque",
   [PERP_FORCE_SPRING] = "spring",     [PERP_FORCE_DRAG] = "drag",
-  [PERP_FORCE_PAIRS] = "pairs",
+  [PERP_FORCE_PAIRS] = "pairs",       [PERP_FORCE_PLUGIN] = "plug-in",
 };
 
 const char *perp_force_kind_name(perp_force_kind kind)
@@ -103,6 +103,9 @@ void perp_forces_add(const perp_model *model, const perp_eval *e, double t, cons
     case PERP_FORCE_PAIRS:
       perp_pairs_add(model, e, el, f);
       break;
+    case PERP_FORCE_PLUGIN:
+      perp_force_plugin_add(model, e, el, t, v, f);
+      break;
     case PERP_FORCE_DRAG: {
       double c = el->linear + el->quadratic * sqrt(perp_dot(d, va, va));
       for (int k = 0; k < d; k++) fa[k] -= c * va[k];
@@ -119,6 +122,7 @@ double perp_forces_potential(const perp_model *model, const perp_eval *e)
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
     if (el->kind == PERP_FORCE_PAIRS) sum += perp_pairs_potential(model, e, el);
+    if (el->kind == PERP_FORCE_PLUGIN) sum += perp_force_plugin_potential(model, e, el);
     if (el->kind != PERP_FORCE_SPRING) continue;
     double stretch = forces_line_of(model->dim, el, e).length - el->length;
     sum += 0.5 * el->stiffness * stretch * stretch;

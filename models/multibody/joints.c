@@ -47,6 +47,7 @@ static const joint_type types[] = {
   [PERP_JOINT_CURVE] = { "curve", true, false, false, { 1, 2 } },
   [PERP_JOINT_PLANAR] = { "planar", false, false, false, { 0, 3 } },
   [PERP_JOINT_CYLINDRICAL] = { "cylindrical", false, false, false, { 0, 4 } },
+  [PERP_JOINT_PLUGIN] = { "plug-in", true, false, false, { 0, 0 } }, /* it says itself */
 };
 
 static const joint_type *type_of(perp_joint_kind kind)
@@ -174,6 +175,7 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
     break;
   case PERP_JOINT_BALL:
   case PERP_JOINT_FIXED:
+  case PERP_JOINT_PLUGIN:
     break;
   }
 }
@@ -325,6 +327,10 @@ PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *e)
       curve_rows(d, j, A, B, model->released != NULL && model->released[i], Ja, Jb, C);
       continue;
     }
+    if (j->plugin != NULL) {
+      perp_joint_plugin_evaluate(model, j, e);
+      continue;
+    }
     int ld = j->points + j->n_scalars;
     if (j->points > 0) point_rows(d, j, A, B, ld, Ja, Jb, C);
     for (int k = 0; k < j->n_scalars; k++) {
@@ -470,6 +476,10 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, co
         memset(gamma + j->row, 0, (size_t)(d - 1) * sizeof *gamma);
       else
         curve_bias(d, j, A, B, va, vb, gamma + j->row);
+      continue;
+    }
+    if (j->plugin != NULL) {
+      perp_joint_plugin_bias(model, j, e, v, gamma + j->row);
       continue;
     }
     if (j->points > 0) between_bias(d, A, j->sa, B, j->sb, va, vb, gamma + j->row);

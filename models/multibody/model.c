@@ -190,8 +190,11 @@ void perp_model_destroy(perp_model *model)
   for (int i = 0; i < model->n_bodies; i++) free((char *)(uintptr_t)model->body_def[i].name);
   for (int i = 0; i < model->n_joints; i++) {
     free((char *)(uintptr_t)model->joint_def[i].name);
+    perp_element_free(model->joint_def[i].opts, model->joint_def[i].body);
     free(model->curve[i]);
   }
+  for (int i = 0; i < model->n_forces; i++)
+    perp_element_free(model->force_def[i].opts, model->force_def[i].body);
   free(model->curve);
   perp_shapes_free(model);
   for (int i = 0; i < model->n_shapes; i++) {
@@ -320,18 +323,13 @@ perp_status perp_model_add_body(perp_ctx *ctx, perp_model *model, const perp_bod
                     &copy.name, index);
 }
 
-perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
-                                 int *index)
+/* What a joint of model.h must have. */
+static perp_status check_own_joint(perp_ctx *ctx, const perp_model *model,
+                                   const perp_joint_def *def, const char *who)
 {
-  char buf[PERP_LABEL_MAX];
-  const char *who = perp_model_label(buf, "joint", model->n_joints, def->name);
-  PERP_TRY(perp_model_building(ctx, model));
-  const char *kind = perp_joint_kind_name(def->kind);
-  if (kind == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of joint: %d", who, (int)def->kind);
   if (perp_joint_kind_rows(def->kind, model->dim) == 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a %s joint does not exist in the plane", who,
-                     kind);
+                     perp_joint_kind_name(def->kind));
   PERP_TRY(check_bodies(ctx, model, def->a, def->b, who));
   if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an anchor is not finite", who);
@@ -349,13 +347,21 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   }
   if (def->kind == PERP_JOINT_DISTANCE && !(def->length > 0 && isfinite(def->length)))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who, def->length);
+  return PERP_OK;
+}
+
+static perp_status check_joint(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
+                               const char *who)
+{
+  PERP_TRY(def->kind == PERP_JOINT_PLUGIN ? perp_joint_plugin_check(ctx, model, def, who)
+                                          : check_own_joint(ctx, model, def, who));
   if (!(def->softness >= 0) || !isfinite(def->softness))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: softness must be in [0, inf): got %g", who,
                      def->softness);
   if ((unsigned)def->start > PERP_START_VIOLATES)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such start: %d", who, (int)def->start);
   PERP_TRY(check_spring(ctx, def->stiffness, def->damping, who));
-  const int rows = perp_joint_kind_rows(def->kind, model->dim);
+  const int rows = perp_joint_rows(def, model->dim);
   for (int k = 0; k < PERP_JOINT_ROWS; k++) {
     const double x[] = { def->row[k].softness, def->row[k].stiffness, def->row[k].damping };
     for (int i = 0; i < 3; i++)
@@ -365,28 +371,44 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
                          "beyond its %d rows: got %g",
                          who, k, rows, x[i]);
   }
+  return PERP_OK;
+}
+
+perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_joint_def *def,
+                                 int *index)
+{
+  char buf[PERP_LABEL_MAX];
+  const char *who = perp_model_label(buf, "joint", model->n_joints, def->name);
   perp_joint_def copy = *def;
   perp_curve *curve = NULL;
-  if (def->kind == PERP_JOINT_CURVE) PERP_TRY(perp_curve_create(ctx, def, model->dim, who, &curve));
+  PERP_TRY(perp_model_building(ctx, model));
+  if (perp_joint_kind_name(def->kind) == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of joint: %d", who, (int)def->kind);
+  if (def->kind == PERP_JOINT_PLUGIN)
+    PERP_TRY(perp_joint_plugin_take(ctx, &copy, who));
+  else
+    copy.opts = copy.body = NULL;
+  perp_status status = check_joint(ctx, model, &copy, who);
+  if (status == PERP_OK && def->kind == PERP_JOINT_CURVE)
+    status = perp_curve_create(ctx, def, model->dim, who, &curve);
   copy.curve.data = curve != NULL ? perp_curve_data(curve) : NULL;
   int n_curves = model->n_joints;
-  perp_status status = model_push(ctx, &model->curve, &n_curves, &model->cap_curves, sizeof curve,
-                                  &curve, NULL, NULL);
+  if (status == PERP_OK)
+    status = model_push(ctx, &model->curve, &n_curves, &model->cap_curves, sizeof curve, &curve,
+                        NULL, NULL);
   if (status == PERP_OK)
     status = model_push(ctx, &model->joint_def, &model->n_joints, &model->cap_joints, sizeof copy,
                         &copy, &copy.name, index);
-  if (status != PERP_OK) free(curve);
+  if (status == PERP_OK) return PERP_OK;
+  free(curve);
+  perp_element_free(copy.opts, copy.body);
   return status;
 }
 
-perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def)
+/* What a force of model.h must have. */
+static perp_status check_own_force(perp_ctx *ctx, const perp_model *model,
+                                   const perp_force_def *def, const char *who)
 {
-  char buf[PERP_LABEL_MAX];
-  PERP_TRY(perp_model_building(ctx, model));
-  const char *kind = perp_force_kind_name(def->kind);
-  const char *who = perp_model_label(buf, "force", model->n_forces, kind);
-  if (kind == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of force: %d", who, (int)def->kind);
   if (def->kind == PERP_FORCE_PAIRS)
     PERP_TRY(perp_pairs_check(ctx, model, def, who));
   else if (def->kind == PERP_FORCE_SPRING)
@@ -417,10 +439,32 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: body %d is a particle, which nothing turns: take a point force", who,
                      def->a);
+  return PERP_OK;
+}
+
+perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_force_def *def)
+{
+  char buf[PERP_LABEL_MAX];
+  PERP_TRY(perp_model_building(ctx, model));
+  const char *kind = perp_force_kind_name(def->kind);
+  const char *who = perp_model_label(buf, "force", model->n_forces, kind);
   perp_force_def copy = *def;
-  if (copy.kind != PERP_FORCE_SPRING && copy.kind != PERP_FORCE_PAIRS) copy.b = PERP_WORLD;
-  return model_push(ctx, &model->force_def, &model->n_forces, &model->cap_forces, sizeof copy,
-                    &copy, NULL, NULL);
+  if (kind == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of force: %d", who, (int)def->kind);
+  const bool plugin = def->kind == PERP_FORCE_PLUGIN;
+  if (plugin)
+    PERP_TRY(perp_force_plugin_take(ctx, &copy, who));
+  else
+    copy.opts = copy.body = NULL;
+  perp_status status = plugin ? perp_force_plugin_check(ctx, model, &copy, who)
+                              : check_own_force(ctx, model, def, who);
+  if (copy.kind != PERP_FORCE_SPRING && copy.kind != PERP_FORCE_PAIRS && !plugin)
+    copy.b = PERP_WORLD;
+  if (status == PERP_OK)
+    status = model_push(ctx, &model->force_def, &model->n_forces, &model->cap_forces, sizeof copy,
+                        &copy, NULL, NULL);
+  if (status != PERP_OK) perp_element_free(copy.opts, copy.body);
+  return status;
 }
 
 /* A ball joint in space has angles where its axes are not parallel. */

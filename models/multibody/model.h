@@ -102,7 +102,8 @@ typedef enum perp_joint_kind {
                      * axis_b perpendicular to it: 3 rows; space only */
   PERP_JOINT_CURVE, /* p_b on a curve fixed in a: 2 rows (1 in the plane) */
   PERP_JOINT_PLANAR, /* p_b in the plane through p_a across axis_a, axis_a parallel to axis_b: 3 rows; space only */
-  PERP_JOINT_CYLINDRICAL /* p_b on the line through p_a along axis_a, axis_a parallel to axis_b: 4 rows; space only */
+  PERP_JOINT_CYLINDRICAL, /* p_b on the line through p_a along axis_a, axis_a parallel to axis_b: 4 rows; space only */
+  PERP_JOINT_PLUGIN /* of kind `joint` (joint.h), between one body or more */
 } perp_joint_kind;
 
 /* Curves c(s) (van Overveld & Barenbrug 1995, section 2.6) in a frame of body a: origin anchor_a,
@@ -167,6 +168,11 @@ typedef struct perp_joint_def {
   bool collide;                       /* its bodies may touch each other */
   perp_curve_def curve;
   perp_joint_start start;
+  /* Of a plug-in, whose a and b are its first bodies (b the world where there is one): see perp_joint_define.  Copied. */
+  const struct perp_joint_desc *plugin;
+  const void *opts; /* NULL: all defaults */
+  int n_bodies;
+  const int *body; /* [n_bodies] */
 } perp_joint_def;
 
 typedef enum perp_force_kind {
@@ -174,7 +180,8 @@ typedef enum perp_force_kind {
   PERP_FORCE_TORQUE, /* torque `value` (world) on body a */
   PERP_FORCE_SPRING, /* tension stiffness (|d| - length) + damping d|d|/dt, d = p_b - p_a */
   PERP_FORCE_DRAG,   /* -linear xdot - quadratic |xdot| xdot, and -angular w on body a */
-  PERP_FORCE_PAIRS   /* spatial interaction: between each two of the bodies a ... b, see perp_law */
+  PERP_FORCE_PAIRS,  /* spatial interaction: between each two of the bodies a ... b, see perp_law */
+  PERP_FORCE_PLUGIN  /* of kind `force` (force.h), on one body or more */
 } perp_force_kind;
 
 /* Potential V(r) of two bodies whose centres are r apart, k = strength, s = length; the force is
@@ -197,6 +204,11 @@ typedef struct perp_force_def {
   double linear, quadratic, angular;
   perp_law law;
   double strength, cutoff;
+  /* Of a plug-in, as of joints: see perp_force_define.  Copied. */
+  const struct perp_force_desc *plugin;
+  const void *opts;
+  int n_bodies;
+  const int *body;
 } perp_force_def;
 
 /* The coordinate of a drive: rad or m of b relative to a.

@@ -4,6 +4,8 @@
 #define PERP_MODEL_PRIVATE_H
 
 #include "models/kinematics/kinematics.h"
+#include "models/multibody/force.h"
+#include "models/multibody/joint.h"
 #include "models/multibody/model.h"
 
 /* One scalar row beyond the point-to-point rows of a joint. */
@@ -31,6 +33,10 @@ typedef struct perp_joint {
   double length;
   perp_row *scalars;              /* [n_scalars] */
   const struct perp_curve *curve; /* NULL: not on a curve */
+  const perp_joint_desc *plugin;  /* NULL: none; all its rows are scalars */
+  const void *opts;
+  int n_bodies, sub; /* sub: its first sub-matrix */
+  const int *body;
 } perp_joint;
 
 /* A drive ready for evaluation. */
@@ -109,7 +115,7 @@ struct perp_model {
   perp_material_pair *pair; /* [n_pairs] sorted by a, then b */
   bool finished;
   /* set by finish */
-  int nq, nv, m, nnz_J;
+  int nq, nv, m, nnz_J, n_subs; /* n_subs: sub-matrices of J */
   perp_arena arena;
   double size;                         /* m, extent of the initial state */
   bool velocity_forces, soft, springs; /* springs: rows with stiffness or damping */
@@ -142,6 +148,60 @@ perp_status perp_model_building(perp_ctx *ctx, const perp_model *model);
 bool perp_model_is_particle(const perp_model *model, int body); /* false for the world */
 /* The compiled shapes; none is fine. */
 void perp_shapes_free(perp_model *model);
+
+/* ---- elements of plug-ins -------------------------------------------------------------------- */
+
+/* Bodies that an element of n bodies may have: existing, different, one of them not the world; no particle unless it acts
+ * at centres; a dimension that it serves (caps: the bits of force.h and joint.h, which are the same). */
+perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
+                               unsigned caps, int least, int most, int n, const int *body,
+                               const char *who);
+/* Copies of options and bodies, to be freed one by one; NULL options: the defaults. */
+perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *d, const void **opts, int *n,
+                              const int **body);
+void perp_element_free(const void *opts, const int *body);
+/* The states of bodies at the poses of e; v NULL: at rest. */
+void perp_element_states(const perp_model *model, const perp_eval *e, const double *v, int n,
+                         const int *body, perp_body_state *out);
+/* The same at q, before there are any evaluations. */
+void perp_element_states_at(const perp_model *model, const double *q, int n, const int *body,
+                            perp_body_state *out);
+/* out = the state after dx and the turn dtheta, in the body frame. */
+void perp_element_move(const perp_body_state *in, const double dx[3], const double dtheta[3],
+                       perp_body_state *out);
+/* The k-th velocity of a body among (v, w) of space: in the plane vx, vy, wz. */
+PERP_INLINE int perp_element_rate(int dim, int k)
+{
+  return dim == 3 || k < 2 ? k : 5;
+}
+
+/* Its options and bodies become the definition's own, to be freed, once its descriptor is complete. */
+perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const char *who);
+perp_status perp_joint_plugin_check(perp_ctx *ctx, const perp_model *model,
+                                    const perp_joint_def *def, const char *who);
+/* What joint i keeps of the initial state, and its zero. */
+perp_status perp_joint_plugin_begin(perp_ctx *ctx, const perp_model *model, int i, const char *who);
+/* The rows, as perp_joint_compile. */
+void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *rows, perp_joint *j);
+void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, perp_eval *e);
+void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const perp_eval *e,
+                            const double *v, double *gamma);
+/* Rows of a joint that is added; 0: not in this dimension, no such kind. */
+int perp_joint_rows(const perp_joint_def *def, int dim);
+/* The bodies of a joint or force, the world among them; of two at most in pair. */
+const int *perp_joint_bodies(const perp_joint_def *def, int pair[2], int *n);
+
+perp_status perp_force_plugin_take(perp_ctx *ctx, perp_force_def *def, const char *who);
+perp_status perp_force_plugin_check(perp_ctx *ctx, const perp_model *model,
+                                    const perp_force_def *def, const char *who);
+void perp_force_plugin_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+                           double t, const double *v, double *f);
+double perp_force_plugin_potential(const perp_model *model, const perp_eval *e,
+                                   const perp_force_def *el);
+/* perp_model_force_gradient at the poses of e; body: those that move. */
+int perp_force_plugin_gradient(const perp_model *model, const perp_eval *e,
+                               const perp_force_def *el, double t, const double *v, int *body,
+                               double *dq, double *dv);
 
 /* ---- joints/ --------------------------------------------------------------------------------- */
 

@@ -45,11 +45,30 @@ static perp_status subset_pair(perp_ctx *ctx, const perp_subset *s, const char *
   return PERP_OK;
 }
 
+/* The same of an element of a plug-in: its bodies to own [PERP_ELEMENT_BODIES]. */
+static perp_status subset_all(perp_ctx *ctx, const perp_subset *s, const char *what, int i, int n,
+                              const int **body, int *own, bool *inside)
+{
+  int in = 0, outside = 0;
+  for (int k = 0; k < n; k++) {
+    own[k] = subset_find(s, (*body)[k]);
+    if (own[k] >= 0) in++;
+    if (own[k] == OUTSIDE) outside++;
+  }
+  *inside = in > 0;
+  if (*inside && outside > 0)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s %d connects %d bodies, %d of them outside", what, i, n,
+                     outside);
+  *body = own;
+  return PERP_OK;
+}
+
 static perp_status add_parts(perp_ctx *ctx, perp_subset *s)
 {
   const perp_model *whole = s->whole;
   perp_model *model = s->model;
   bool inside;
+  int own[PERP_ELEMENT_BODIES];
   model->gravity = whole->gravity;
   model->friction = whole->friction;
   for (int i = 0; i < whole->n_pairs; i++)
@@ -63,7 +82,10 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *s)
   }
   for (int i = 0; i < whole->n_joints; i++) {
     perp_joint_def def = whole->joint_def[i];
-    PERP_TRY(subset_pair(ctx, s, "joint", i, &def.a, &def.b, &inside));
+    if (def.kind == PERP_JOINT_PLUGIN)
+      PERP_TRY(subset_all(ctx, s, "joint", i, def.n_bodies, &def.body, own, &inside));
+    else
+      PERP_TRY(subset_pair(ctx, s, "joint", i, &def.a, &def.b, &inside));
     if (!inside) continue;
     PERP_TRY(perp_model_add_joint(ctx, model, &def, NULL));
     s->joint[s->n_joints++] = i;
@@ -79,7 +101,10 @@ static perp_status add_parts(perp_ctx *ctx, perp_subset *s)
   }
   for (int i = 0; i < whole->n_forces; i++) {
     perp_force_def def = whole->force_def[i];
-    PERP_TRY(subset_pair(ctx, s, "force", i, &def.a, &def.b, &inside));
+    if (def.kind == PERP_FORCE_PLUGIN)
+      PERP_TRY(subset_all(ctx, s, "force", i, def.n_bodies, &def.body, own, &inside));
+    else
+      PERP_TRY(subset_pair(ctx, s, "force", i, &def.a, &def.b, &inside));
     if (inside) PERP_TRY(perp_model_add_force(ctx, model, &def));
   }
   for (int i = 0; i < whole->n_shapes; i++) {

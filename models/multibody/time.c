@@ -39,8 +39,7 @@ bool perp_model_depends_on_time(const perp_model *model)
 {
   if (model->n_motions > 0 || model->gravity_signal != 0 || model->belts) return true;
   for (int i = 0; i < model->n_forces; i++)
-    for (int k = 0; k < 3; k++)
-      if (model->force_def[i].value_signal[k] != 0) return true;
+    if (perp_force_promises(&model->force_def[i]) & PERP_FORCE_NEEDS_TIME) return true;
   for (int i = 0; i < model->n_drives; i++)
     if (model->drive_def[i].velocity_signal != 0 || model->drive_def[i].target_signal != 0)
       return true;

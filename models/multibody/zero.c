@@ -82,6 +82,8 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
     if (d == 3 && (def->kind == PERP_JOINT_HINGE || def->kind == PERP_JOINT_UNIVERSAL))
       return set_axis(ctx, def, &A, &B, def->kind == PERP_JOINT_UNIVERSAL, who);
     return PERP_OK;
+  case PERP_JOINT_PLUGIN: /* by itself */
+    return PERP_OK;
   }
   for (int i = 0; i < d; i++) def->anchor_a[i] += gap[i];
   return PERP_OK;

@@ -20,7 +20,7 @@ perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w)
           ctx, PERP_ERR_UNSUPPORTED,
           "formulation point-mass couples points: it has ball, hinge, distance and curve joints, "
           "joint %d is a %s joint",
-          i, perp_joint_kind_name(def->kind));
+          i, perp_joint_name(def));
     if (hinge) w->reports = false;
     for (int n = 0; n < (hinge ? 2 : 1); n++) {
       link *k = &w->link[w->n_links++];

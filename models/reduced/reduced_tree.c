@@ -38,6 +38,7 @@ static perp_reduced_kind kind_of(perp_joint_kind kind, int dim)
   case PERP_JOINT_CURVE:
   case PERP_JOINT_PLANAR:
   case PERP_JOINT_CYLINDRICAL:
+  case PERP_JOINT_PLUGIN:
     break;
   }
   return PERP_REDUCED_FIXED;
@@ -174,7 +175,7 @@ static bool reduced_tree_carries(const perp_joint_def *def)
 {
   return def->kind != PERP_JOINT_LINE && def->kind != PERP_JOINT_WHEEL &&
          def->kind != PERP_JOINT_CURVE && def->kind != PERP_JOINT_PLANAR &&
-         def->kind != PERP_JOINT_CYLINDRICAL &&
+         def->kind != PERP_JOINT_CYLINDRICAL && def->kind != PERP_JOINT_PLUGIN &&
          !(def->kind == PERP_JOINT_DISTANCE && !(def->length > 0));
 }
 
@@ -263,6 +264,8 @@ bool perp_reduced_position_only(const perp_reduced_tree *tree)
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
     if (el->kind == PERP_FORCE_DRAG || (el->kind == PERP_FORCE_SPRING && el->damping > 0))
+      return false;
+    if (el->kind == PERP_FORCE_PLUGIN && perp_force_promises(el) & PERP_FORCE_NEEDS_VELOCITY)
       return false;
   }
   for (int i = 0; i < tree->n; i++) {

@@ -22,14 +22,17 @@ static int implicit_edges(const perp_model *m, int *edge)
     n++;                                                                                           \
   } while (0)
   for (int k = 0; k < m->n_joints; k++) {
-    const int a = m->joint[k].a, b = m->joint[k].b, node = m->n_bodies + k;
-    if (a >= 0) IMPLICIT_EDGE(node, a);
-    if (b >= 0) IMPLICIT_EDGE(node, b);
-    if (a >= 0 && b >= 0) IMPLICIT_EDGE(a, b);
+    const int *body = m->jblk + m->jptr[k], bodies = m->jptr[k + 1] - m->jptr[k];
+    for (int i = 0; i < bodies; i++) IMPLICIT_EDGE(m->n_bodies + k, body[i]);
+    for (int i = 0; i < bodies; i++)
+      for (int j = i + 1; j < bodies; j++) IMPLICIT_EDGE(body[i], body[j]);
   }
   for (int k = 0; k < m->n_forces; k++) {
     const perp_force_def *f = &m->force_def[k];
     if (f->kind == PERP_FORCE_SPRING && f->a >= 0 && f->b >= 0) IMPLICIT_EDGE(f->a, f->b);
+    for (int i = 0; f->kind == PERP_FORCE_PLUGIN && i < f->n_bodies; i++)
+      for (int j = 0; j < i; j++)
+        if (f->body[i] >= 0 && f->body[j] >= 0) IMPLICIT_EDGE(f->body[i], f->body[j]);
     if (f->kind == PERP_FORCE_PAIRS)
       for (int i = f->a; i <= f->b; i++)
         for (int j = f->a; j < i; j++) IMPLICIT_EDGE(i, j);

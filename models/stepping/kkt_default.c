@@ -17,10 +17,14 @@ static perp_status kkt_default_forest(perp_ctx *ctx, const perp_model *model, bo
   for (int i = 0; i <= n; i++) root[i] = i;
   *forest = true;
   for (int i = 0; i < model->n_joints; i++) {
-    const int a = model->joint[i].a >= 0 ? model->joint[i].a : n,
-              b = model->joint[i].b >= 0 ? model->joint[i].b : n;
-    *forest = *forest && perp_root(root, a) != perp_root(root, b);
-    perp_unite(root, a, b);
+    int pair[2], bodies;
+    const int *body = perp_joint_bodies(&model->joint_def[i], pair, &bodies), none = PERP_WORLD;
+    for (int k = 1; k < bodies || k == 1; k++) { /* one alone is tied to the world */
+      const int at = k < bodies ? body[k] : none, a = body[0] >= 0 ? body[0] : n,
+                b = at >= 0 ? at : n;
+      *forest = *forest && perp_root(root, a) != perp_root(root, b);
+      perp_unite(root, a, b);
+    }
   }
   free(root);
   return PERP_OK;

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
-#define PERP_ABI 8
+#define PERP_ABI 9
 /* That of the library that is there, for those who have no compiler to ask. */
 int perp_abi(void);
 
@@ -105,6 +105,8 @@ typedef enum perp_kind {
   PERP_KIND_stab,
   PERP_KIND_contact,
   PERP_KIND_metric,
+  PERP_KIND_force,
+  PERP_KIND_joint,
   PERP_KIND_COUNT
 } perp_kind;
 

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Joints and forces of a scene file that are plug-ins: their bodies, and options as their tables say. */
+#include "experiments/scenes/parts.h"
+
+#include "models/multibody/force.h"
+#include "models/multibody/joint.h"
+
+#include <string.h>
+
+enum { KEYS_MOST = 60 }; /* as many as perp_keys_read has room for */
+
+bool perp_scene_element_kind(perp_scene_reader *r, const perp_node *entry, perp_kind kind,
+                             const char *const *own, const perp_desc **d)
+{
+  const perp_node *node = perp_tree_get(entry, "kind");
+  const char *what = perp_kind_name(kind), *names[256];
+  *d = NULL;
+  if (node == NULL) return true; /* others say so */
+  const char *text = perp_values_text(&r->values, node);
+  if (text == NULL) return false;
+  for (int i = 0; own[i] != NULL; i++)
+    if (strcmp(own[i], text) == 0) return true;
+  *d = perp_find(r->ctx, kind, text);
+  if (*d != NULL) return true;
+  int n = 0;
+  for (const perp_desc *k; n < 256 && (k = perp_plugin_at(r->ctx, kind, n)) != NULL; n++)
+    names[n] = k->name;
+  for (int i = 0; n == 0 && own[i] != NULL; i++) names[n++] = own[i]; /* nothing is registered */
+  const char *near = perp_closest(text, names, n);
+  perp_text hint = { 0 };
+  if (near != NULL) perp_text_add(&hint, "did you mean '%s'? ", near);
+  perp_text_add(&hint,
+                "perp list %ss shows what there is; those of your own come with --plugin FILE.so",
+                what);
+  perp_diag_error(r->diag, node, 0, hint.s, "unknown %s '%s'", what, text);
+  perp_text_free(&hint);
+  return false;
+}
+
+/* Is row i of the table the first component of a vector?  *length: of its name. */
+static bool elements_vector(const perp_opt *o, int i, int *length)
+{
+  static const char *const ends[] = { "_x", "_y", "_z" };
+  const size_t n = strlen(o[i].key);
+  if (n < 3) return false;
+  for (int k = 0; k < 3; k++)
+    if (o[i + k].type != PERP_OPT_REAL || strlen(o[i + k].key) != n ||
+        strncmp(o[i + k].key, o[i].key, n - 2) != 0 || strcmp(o[i + k].key + n - 2, ends[k]) != 0)
+      return false;
+  *length = (int)n - 2;
+  return true;
+}
+
+/* The keys of all elements of the kind with those of this one; NULL after an error. */
+static const perp_key *elements_keys(perp_scene_reader *r, const perp_node *at, const perp_desc *d,
+                                     const perp_key *common)
+{
+  perp_key *keys = perp_pool_alloc(r->pool, KEYS_MOST + 1, sizeof *keys);
+  int n = 0, length;
+  for (; common[n].type != PERP_KEY_END; n++) keys[n] = common[n];
+  const int first = n;
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
+    if (n + 2 > KEYS_MOST) {
+      PERP_SCENE_WRONG(r, at, "'%s' has more than %d options", d->name, KEYS_MOST - first - 1);
+      return NULL;
+    }
+    for (int i = 0; i < first; i++)
+      if (strcmp(keys[i].name, o->key) == 0) {
+        PERP_SCENE_WRONG(
+            r, at,
+            "option '%s' of '%s' has the name of a key of all of its kind: the plug-in "
+            "must call it something else",
+            o->key, d->name);
+        return NULL;
+      }
+    keys[n++] = (perp_key)PERP_KEY_SPECIAL(o->key);
+    if (elements_vector(d->opts, (int)(o - d->opts), &length))
+      keys[n++] = (perp_key)PERP_KEY_SPECIAL(perp_pool_strndup(r->pool, o->key, (size_t)length));
+  }
+  keys[n] = (perp_key)PERP_KEYS_END;
+  return keys;
+}
+
+static bool elements_set(perp_scene_reader *r, const perp_node *node, const perp_desc *d,
+                         const perp_opt *o, void *opts)
+{
+  char text[PERP_TEXT_MAX + 64];
+  const char *word = text;
+  double x = 0;
+  bool truth = false;
+  int whole = 0;
+  switch (o->type) {
+  case PERP_OPT_REAL:
+    if (!perp_values_number(&r->values, node, o->unit, &x)) return false;
+    perp_format_real(x, text, sizeof text);
+    break;
+  case PERP_OPT_INT:
+    if (!perp_values_whole(&r->values, node, o->min, o->max, &whole)) return false;
+    snprintf(text, sizeof text, "%d", whole);
+    break;
+  case PERP_OPT_BOOL:
+    if (!perp_values_true(&r->values, node, &truth)) return false;
+    snprintf(text, sizeof text, "%s", truth ? "true" : "false");
+    break;
+  case PERP_OPT_ENUM:
+    if (!perp_keys_choice(r, node, o->choices, &whole)) return false;
+    word = o->choices[whole];
+    break;
+  case PERP_OPT_TEXT:
+    word = perp_values_text(&r->values, node);
+    if (word == NULL) return false;
+    break;
+  case PERP_OPT_END:
+    break;
+  }
+  if (perp_opts_set(r->ctx, d, opts, o->key, word) == PERP_OK) return true;
+  perp_scene_refused(r, node);
+  return false;
+}
+
+/* The option or vector of a key; keys that are none are looked at by others. */
+static bool elements_option(perp_scene_reader *r, const char *key, const perp_node *node,
+                            const perp_desc *d, void *opts)
+{
+  int length;
+  for (int i = 0; d->opts != NULL && d->opts[i].type != PERP_OPT_END; i++) {
+    if (strcmp(d->opts[i].key, key) == 0) return elements_set(r, node, d, &d->opts[i], opts);
+    if (!elements_vector(d->opts, i, &length) || (int)strlen(key) != length ||
+        strncmp(d->opts[i].key, key, (size_t)length) != 0)
+      continue;
+    if (node->type != PERP_NODE_LIST || node->n > 3 || node->n < (r->dim == 2 ? 2 : 3)) {
+      PERP_SCENE_WRONG(r, node, "a list of %d numbers is needed here", r->dim == 2 ? 2 : 3);
+      return false;
+    }
+    for (int k = 0; k < node->n; k++)
+      if (!elements_set(r, node->item[k], d, &d->opts[i + k], opts)) return false;
+    return true;
+  }
+  return true;
+}
+
+bool perp_scene_element_read(perp_scene_reader *r, const perp_node *entry, const perp_desc *d,
+                             const char *what, const perp_key *common, void *def, void **opts,
+                             int *n, const int **body)
+{
+  char whose[96];
+  const perp_node *bodies = perp_tree_get(entry, "bodies");
+  const perp_key *keys = elements_keys(r, entry, d, common);
+  snprintf(whose, sizeof whose, "%s '%.60s'", what, d->name);
+  if (keys == NULL || !perp_keys_read(r, entry, whose, keys, def)) return false;
+  if (bodies == NULL || bodies->type != PERP_NODE_LIST || bodies->n < 1) {
+    perp_diag_error(r->diag, bodies != NULL ? bodies : entry, 0, "bodies: [a, b, world]",
+                    "%s needs 'bodies', a list of what it acts on", whose);
+    return false;
+  }
+  int *list = perp_pool_alloc(r->pool, (size_t)bodies->n, sizeof *list);
+  for (int i = 0; i < bodies->n; i++)
+    if ((list[i] = perp_named_find(r, &r->bodies, "body", true, bodies->item[i])) < PERP_WORLD)
+      return false;
+  *n = bodies->n;
+  *body = list;
+  *opts = perp_pool_alloc(r->pool, 1, d->opts_size + 1);
+  perp_opts_default(d, *opts);
+  for (int i = 0; i < entry->n; i++)
+    if (!elements_option(r, entry->key[i]->text, entry->item[i], d, *opts)) return false;
+  return true;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bodies as forces and joints of plug-ins see them. */
+#include "models/multibody/model_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static perp_status element_body(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
+                                unsigned caps, int i, const int *body, const char *who)
+{
+  if (body[i] < PERP_WORLD || body[i] >= model->n_bodies)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d does not exist (there are %d)", who, body[i],
+                     model->n_bodies);
+  for (int k = 0; k < i; k++)
+    if (body[k] == body[i])
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s stands twice among its bodies", who,
+                       body[i] == PERP_WORLD ? "the world" : "a body");
+  if (perp_model_is_particle(model, body[i]) && !(caps & PERP_FORCE_AT_CENTRES))
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "%s: body %d is a particle, which nothing turns; '%s' does not declare that it "
+        "acts at centres only",
+        who, body[i], d->name);
+  return PERP_OK;
+}
+
+perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
+                               unsigned caps, int least, int most, int n, const int *body,
+                               const char *who)
+{
+  const unsigned needed = model->dim == 3 ? PERP_FORCE_IN_SPACE : PERP_FORCE_IN_PLANE;
+  bool moves = false;
+  if (!(caps & needed))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: '%s' does not exist in %s", who, d->name,
+                     model->dim == 3 ? "space" : "the plane");
+  if (n < least || n > most || n > PERP_ELEMENT_BODIES)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: '%s' takes %d to %d bodies: got %d", who, d->name,
+                     least, most, n);
+  for (int i = 0; i < n; i++) {
+    PERP_TRY(element_body(ctx, model, d, caps, i, body, who));
+    moves = moves || body[i] != PERP_WORLD;
+  }
+  return moves ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_ARG, "%s: connects the world with itself", who);
+}
+
+perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *d, const void **opts, int *n,
+                              const int **body)
+{
+  if (*n < 0 || *body == NULL) *n = 0; /* to be refused */
+  void *own = calloc(1, d->opts_size + 1);
+  int *list = calloc((size_t)*n + 1, sizeof *list);
+  if (own == NULL || list == NULL) {
+    free(own);
+    free(list);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the options of %s", d->name);
+  }
+  if (*opts != NULL)
+    memcpy(own, *opts, d->opts_size);
+  else
+    perp_opts_default(d, own);
+  if (*n > 0) memcpy(list, *body, (size_t)*n * sizeof *list);
+  *opts = own;
+  *body = list;
+  return PERP_OK;
+}
+
+void perp_element_free(const void *opts, const int *body)
+{
+  free((void *)(uintptr_t)opts);
+  free((int *)(uintptr_t)body);
+}
+
+static void element_state(const perp_model *model, int body, const perp_pose *pose, const double *v,
+                          perp_body_state *out)
+{
+  const int d = model->dim;
+  *out = (perp_body_state){ .mass = body < 0 ? HUGE_VAL : model->inertia[body].mass,
+                            .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
+  for (int j = 0; j < d; j++) {
+    out->x[j] = pose->x[j];
+    for (int i = 0; i < d; i++) out->R[i + 3 * j] = pose->R[i + d * j];
+  }
+  if (body < 0 || v == NULL) return;
+  v += body * model->nvb;
+  memcpy(out->v, v, (size_t)d * sizeof *v);
+  for (int k = 0; k < model->rates; k++) out->w[d == 3 ? k : 2] = v[d + k];
+}
+
+void perp_element_states(const perp_model *model, const perp_eval *e, const double *v, int n,
+                         const int *body, perp_body_state *out)
+{
+  for (int i = 0; i < n; i++) element_state(model, body[i], &e->pose[body[i]], v, &out[i]);
+}
+
+void perp_element_states_at(const perp_model *model, const double *q, int n, const int *body,
+                            perp_body_state *out)
+{
+  for (int i = 0; i < n; i++) {
+    perp_pose pose;
+    perp_pose_or_world(model->dim, body[i] < 0 ? NULL : q + body[i] * model->nqb, &pose);
+    element_state(model, body[i], &pose, NULL, &out[i]);
+  }
+}
+
+void perp_element_move(const perp_body_state *in, const double dx[3], const double dtheta[3],
+                       perp_body_state *out)
+{
+  static const double straight[4] = { 1 };
+  double quat[4], turn[9];
+  *out = *in;
+  for (int i = 0; i < 3; i++) out->x[i] += dx[i];
+  perp_quat_retract(straight, dtheta, quat);
+  perp_quat_matrix(quat, turn);
+  for (int j = 0; j < 3; j++) perp_turn(3, in->R, turn + 3 * j, out->R + 3 * j);
+}

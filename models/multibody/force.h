@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Forces: those of model.h, and plug-ins of kind `force`, functions of the states of one body or more. */
+#ifndef PERP_FORCE_H
+#define PERP_FORCE_H
+
+#include "models/multibody/element.h"
+#include "models/multibody/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* capability bits: promises */
+enum {
+  PERP_FORCE_IN_SPACE = 1 << 0, /* serves models of 3 dimensions */
+  PERP_FORCE_IN_PLANE = 1 << 1, /* of 2; at least one of both must be there */
+  PERP_FORCE_AT_CENTRES =
+      1 << 2,                   /* no torque, and no orientation is read: bodies may be particles */
+  PERP_FORCE_INTERNAL = 1 << 3, /* forces and torques on all its bodies together are zero: they keep
+                                    * momentum and angular momentum */
+  PERP_FORCE_CONSERVATIVE =
+      1 << 4, /* `energy` is there, and the power of the force is -d energy / dt */
+  PERP_FORCE_NEEDS_VELOCITY = 1 << 5, /* without it v and w are not read */
+  PERP_FORCE_NEEDS_TIME = 1 << 6      /* without it t is not read */
+};
+
+/* The functions depend on nothing but what they are given, and opts is not changed; they may be called by several threads
+ * at a time, and for states that no simulation has accepted.  Numbers that are not finite end a run as diverged. */
+typedef struct perp_force_desc {
+  perp_desc d;
+  int bodies_min,
+      bodies_max; /* how many it takes, at most PERP_ELEMENT_BODIES; the world may be one of
+                               * them, once */
+  /* Do options and number of bodies fit together?  PERP_ERR_ARG with a message that says what the user can do.  NULL: they
+   * always do. */
+  perp_status (*check)(perp_ctx *ctx, const void *opts, int dim, int n);
+  /* f [6 n] += of each body in turn the force (world) and the torque (body frame); it comes filled with zeros.  What is
+   * said of the world is not read. */
+  void (*force)(const void *opts, int dim, int n, const perp_body_state *body, double t, double *f);
+  /* Potential energy, J; v and w are not there.  NULL: there is none. */
+  double (*energy)(const void *opts, int dim, int n, const perp_body_state *body, double t);
+  /* Derivatives of f, N x N column-major with N = 6 n, filled with zeros: dq by small turns and displacements (x + dx, R exp(dtheta
+   * x), dtheta in the body frame), dv by (v, w).  For formulations that are implicit in forces.  NULL: central differences
+   * of `force`, 24 n calls. */
+  void (*gradient)(const void *opts, int dim, int n, const perp_body_state *body, double t,
+                   double *dq, double *dv);
+  /* Capabilities with these options, where they decide about more than d.caps; NULL: d.caps. */
+  unsigned (*promises)(const void *opts);
+  int own; /* 1 + perp_force_kind of a force of model.h, whose options are a perp_force_def; 0: a plug-in */
+} perp_force_desc;
+
+/* The definition of a force for perp_model_add_force, plug-in or not; body [n] and opts (of desc->d, NULL: all defaults) must
+ * live until it has been added.  PERP_ERR_ARG: a number of bodies that it does not take, for `pairs` bodies that
+ * do not follow each other.  No allocation. */
+perp_status perp_force_define(perp_ctx *ctx, const perp_force_desc *desc, const void *opts, int n,
+                              const int *body, perp_force_def *def);
+/* "spring", or the name of the plug-in; NULL where there is no such kind. */
+const char *perp_force_name(const perp_force_def *def);
+/* The capabilities of a force with its options. */
+unsigned perp_force_promises(const perp_force_def *def);
+/* Of force element i of a finished model at (t, q, v): which bodies it moves (in the order of the blocks below; at most
+ * PERP_ELEMENT_BODIES), how many; and the derivatives of their generalized forces by dq (perp_model_retract) and by v, N x N
+ * column-major with N = bodies * (6 or 3): of a plug-in by its `gradient`, else by central differences.  dq, dv NULL: the
+ * bodies only.  Forces of model.h have no answer: 0.  No allocation. */
+int perp_model_force_gradient(const perp_model *model, int i, double t, const double *q,
+                              const double *v, int body[PERP_ELEMENT_BODIES], double *dq,
+                              double *dv);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

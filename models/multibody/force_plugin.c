@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Forces of plug-ins, and their derivatives.  Where a plug-in has none, they are differences of the force for states in
+ * the neighbourhood (Cline 2002, section 2.7.4). */
+#include "models/multibody/model_private.h"
+
+#include <float.h>
+#include <string.h>
+
+enum { FORCE_PLUGIN_F = 6 * PERP_ELEMENT_BODIES };
+
+const char *perp_force_name(const perp_force_def *def)
+{
+  static const char *const names[] = { [PERP_FORCE_POINT] = "point",
+                                       [PERP_FORCE_TORQUE] = "torque",
+                                       [PERP_FORCE_SPRING] = "spring",
+                                       [PERP_FORCE_DRAG] = "drag",
+                                       [PERP_FORCE_PAIRS] = "pairs" };
+  if (def->kind == PERP_FORCE_PLUGIN) return def->plugin->d.name;
+  return (unsigned)def->kind < sizeof names / sizeof *names ? names[def->kind] : NULL;
+}
+
+perp_status perp_force_define(perp_ctx *ctx, const perp_force_desc *desc, const void *opts, int n,
+                              const int *body, perp_force_def *def)
+{
+  if (n < desc->bodies_min || n > desc->bodies_max)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "force '%s' takes %d to %d bodies: got %d", desc->d.name,
+                     desc->bodies_min, desc->bodies_max, n);
+  *def = (perp_force_def){ 0 };
+  if (desc->own > 0) {
+    if (opts != NULL) *def = *(const perp_force_def *)opts;
+    def->kind = (perp_force_kind)(desc->own - 1);
+    for (int i = 1; i < n && def->kind == PERP_FORCE_PAIRS; i++)
+      if (body[i] != body[i - 1] + 1)
+        return PERP_FAIL(ctx, PERP_ERR_ARG,
+                         "force '%s' takes bodies that follow each other: %d comes after %d",
+                         desc->d.name, body[i], body[i - 1]);
+  } else {
+    def->kind = PERP_FORCE_PLUGIN;
+    def->plugin = desc;
+    def->opts = opts;
+    def->body = body;
+    def->n_bodies = n;
+  }
+  def->a = body[0];
+  def->b = n > 1 ? body[n - 1] : PERP_WORLD;
+  return PERP_OK;
+}
+
+unsigned perp_force_promises(const perp_force_def *def)
+{
+  const unsigned everywhere = PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE;
+  switch (def->kind) {
+  case PERP_FORCE_PLUGIN:
+    return def->plugin->promises != NULL ? def->plugin->promises(def->opts) : def->plugin->d.caps;
+  case PERP_FORCE_SPRING:
+    return everywhere | PERP_FORCE_INTERNAL |
+           (def->damping > 0 ? PERP_FORCE_NEEDS_VELOCITY : PERP_FORCE_CONSERVATIVE);
+  case PERP_FORCE_PAIRS:
+    return everywhere | PERP_FORCE_INTERNAL | PERP_FORCE_CONSERVATIVE | PERP_FORCE_AT_CENTRES;
+  case PERP_FORCE_DRAG:
+    return everywhere | PERP_FORCE_NEEDS_VELOCITY;
+  case PERP_FORCE_POINT:
+  case PERP_FORCE_TORQUE:
+    for (int k = 0; k < 3; k++)
+      if (def->value_signal[k] != 0) return everywhere | PERP_FORCE_NEEDS_TIME;
+    return everywhere;
+  }
+  return 0;
+}
+
+perp_status perp_force_plugin_take(perp_ctx *ctx, perp_force_def *def, const char *who)
+{
+  const perp_force_desc *p = def->plugin;
+  if (p == NULL || p->own != 0 || p->force == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its descriptor is not complete: force is needed", who);
+  PERP_TRY(perp_element_copy(ctx, &p->d, &def->opts, &def->n_bodies, &def->body));
+  def->a = def->n_bodies > 0 ? def->body[0] : PERP_WORLD;
+  def->b = def->n_bodies > 1 ? def->body[1] : PERP_WORLD;
+  return PERP_OK;
+}
+
+perp_status perp_force_plugin_check(perp_ctx *ctx, const perp_model *model,
+                                    const perp_force_def *def, const char *who)
+{
+  const perp_force_desc *p = def->plugin;
+  const unsigned caps = perp_force_promises(def);
+  if (caps & PERP_FORCE_CONSERVATIVE && p->energy == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: '%s' declares that it is conservative, and has no energy", who,
+                     p->d.name);
+  PERP_TRY(perp_element_check(ctx, model, &p->d, caps, p->bodies_min, p->bodies_max, def->n_bodies,
+                              def->body, who));
+  if (p->check == NULL) return PERP_OK;
+  char said[sizeof ctx->msg];
+  const perp_status status = p->check(ctx, def->opts, model->dim, def->n_bodies);
+  if (status == PERP_OK) return PERP_OK;
+  memcpy(said, ctx->msg, sizeof said);
+  return PERP_FAIL(ctx, status, "%s: %s", who, said);
+}
+
+/* ---- evaluation ------------------------------------------------------------------------------ */
+
+static void force_plugin_at(const perp_model *model, const perp_force_def *el,
+                            const perp_body_state *body, double t, double *F)
+{
+  memset(F, 0, (size_t)(6 * el->n_bodies) * sizeof *F);
+  el->plugin->force(el->opts, model->dim, el->n_bodies, body, t, F);
+}
+
+void perp_force_plugin_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+                           double t, const double *v, double *f)
+{
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  double F[FORCE_PLUGIN_F];
+  perp_element_states(model, e, v, el->n_bodies, el->body, body);
+  force_plugin_at(model, el, body, t, F);
+  for (int i = 0; i < el->n_bodies; i++)
+    for (int k = 0; el->body[i] >= 0 && k < model->nvb; k++)
+      f[el->body[i] * model->nvb + k] += F[6 * i + perp_element_rate(model->dim, k)];
+}
+
+double perp_force_plugin_potential(const perp_model *model, const perp_eval *e,
+                                   const perp_force_def *el)
+{
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  if (el->plugin->energy == NULL) return 0;
+  perp_element_states(model, e, NULL, el->n_bodies, el->body, body);
+  return el->plugin->energy(el->opts, model->dim, el->n_bodies, body, e->t);
+}
+
+/* ---- derivatives ----------------------------------------------------------------------------- */
+
+/* Bodies that move, with their places among those of the element. */
+static int force_plugin_moving(const perp_force_def *el, int *place)
+{
+  int n = 0;
+  for (int i = 0; i < el->n_bodies; i++)
+    if (el->body[i] >= 0) place[n++] = i;
+  return n;
+}
+
+/* Column c of a matrix of the moving bodies: scale F, or += it. */
+static void force_plugin_column(const perp_model *model, int n, const int *place, const double *F,
+                                double scale, double *to)
+{
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < model->nvb; k++)
+      to[i * model->nvb + k] += scale * F[6 * place[i] + perp_element_rate(model->dim, k)];
+}
+
+/* the force after a change of velocity k (0 ... 5) of body i, or of its place */
+static void force_plugin_shifted(const perp_model *model, const perp_force_def *el,
+                                 perp_body_state *body, double t, int i, int k, bool place,
+                                 double by, double *F)
+{
+  const perp_body_state kept = body[i];
+  double d[6] = { 0 };
+  d[k] = by;
+  if (place)
+    perp_element_move(&kept, d, d + 3, &body[i]);
+  else if (k < 3)
+    body[i].v[k] += by;
+  else
+    body[i].w[k - 3] += by;
+  force_plugin_at(model, el, body, t, F);
+  body[i] = kept;
+}
+
+static void force_plugin_differences(const perp_model *model, const perp_force_def *el,
+                                     perp_body_state *body, double t, int n, const int *place,
+                                     bool by_place, double *D)
+{
+  const int N = n * model->nvb;
+  const double part = cbrt(DBL_EPSILON);
+  double F[FORCE_PLUGIN_F], size = 1, turns = 1;
+  for (int i = 0; i < n && !by_place; i++) {
+    size = fmax(size, sqrt(perp_dot(3, body[place[i]].v, body[place[i]].v)));
+    turns = fmax(turns, sqrt(perp_dot(3, body[place[i]].w, body[place[i]].w)));
+  }
+  if (by_place) size = model->size;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < model->nvb; k++) {
+      double *column = D + (size_t)(i * model->nvb + k) * (size_t)N;
+      const double h = part * (k < model->dim ? size : turns);
+      for (int side = -1; side <= 1; side += 2) {
+        force_plugin_shifted(model, el, body, t, place[i], perp_element_rate(model->dim, k),
+                             by_place, side * h, F);
+        force_plugin_column(model, n, place, F, side / (2 * h), column);
+      }
+    }
+}
+
+/* what the plug-in says, of all its bodies in space, as a matrix of those that move */
+static void force_plugin_pick(const perp_model *model, const perp_force_def *el, int n,
+                              const int *place, const double *all, double *D)
+{
+  const int N = n * model->nvb;
+  for (int i = 0; i < n; i++)
+    for (int k = 0; k < model->nvb; k++)
+      force_plugin_column(model, n, place,
+                          all + (size_t)(6 * place[i] + perp_element_rate(model->dim, k)) *
+                                    (size_t)(6 * el->n_bodies),
+                          1, D + (size_t)(i * model->nvb + k) * (size_t)N);
+}
+
+int perp_force_plugin_gradient(const perp_model *model, const perp_eval *e,
+                               const perp_force_def *el, double t, const double *v, int *moving,
+                               double *dq, double *dv)
+{
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  int place[PERP_ELEMENT_BODIES];
+  const int n = force_plugin_moving(el, place), all = 6 * el->n_bodies;
+  const size_t size = (size_t)(n * model->nvb) * (size_t)(n * model->nvb);
+  for (int i = 0; i < n; i++) moving[i] = el->body[place[i]];
+  if (dq == NULL || dv == NULL) return n;
+  memset(dq, 0, size * sizeof *dq);
+  memset(dv, 0, size * sizeof *dv);
+  perp_element_states(model, e, v, el->n_bodies, el->body, body);
+  if (el->plugin->gradient != NULL) {
+    double by_place[FORCE_PLUGIN_F * FORCE_PLUGIN_F], by_rate[FORCE_PLUGIN_F * FORCE_PLUGIN_F];
+    memset(by_place, 0, (size_t)(all * all) * sizeof *by_place);
+    memset(by_rate, 0, (size_t)(all * all) * sizeof *by_rate);
+    el->plugin->gradient(el->opts, model->dim, el->n_bodies, body, t, by_place, by_rate);
+    force_plugin_pick(model, el, n, place, by_place, dq);
+    force_plugin_pick(model, el, n, place, by_rate, dv);
+    return n;
+  }
+  force_plugin_differences(model, el, body, t, n, place, true, dq);
+  if (perp_force_promises(el) & PERP_FORCE_NEEDS_VELOCITY)
+    force_plugin_differences(model, el, body, t, n, place, false, dv);
+  return n;
+}
+
+int perp_model_force_gradient(const perp_model *model, int i, double t, const double *q,
+                              const double *v, int body[PERP_ELEMENT_BODIES], double *dq,
+                              double *dv)
+{
+  perp_eval e = model->eval; /* its memory is scratch of the model */
+  const perp_force_def *el = &model->force_def[i];
+  if (el->kind != PERP_FORCE_PLUGIN) return 0;
+  perp_eval_poses(&e, model, t, q);
+  return perp_force_plugin_gradient(model, &e, el, t, v, body, dq, dv);
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Joints of plug-ins: between any bodies, rows by functions of the plug-in. */
+#include "models/multibody/model_private.h"
+
+#include <string.h>
+
+/* Of the motion in a step of the difference of Jdot v: a part of the size of the model, radians.  The error of order 6 and
+ * rounding, 1e-16 over the step, are alike. */
+static const double STEP = 5e-3;
+
+int perp_joint_rows(const perp_joint_def *def, int dim)
+{
+  unsigned angles = 0;
+  if (def->kind != PERP_JOINT_PLUGIN) return perp_joint_kind_rows(def->kind, dim);
+  return def->plugin->rows(def->opts, dim, def->n_bodies, &angles);
+}
+
+const char *perp_joint_name(const perp_joint_def *def)
+{
+  return def->kind == PERP_JOINT_PLUGIN ? def->plugin->d.name : perp_joint_kind_name(def->kind);
+}
+
+const int *perp_joint_bodies(const perp_joint_def *def, int pair[2], int *n)
+{
+  *n = def->kind == PERP_JOINT_PLUGIN ? def->n_bodies : 2;
+  pair[0] = def->a;
+  pair[1] = def->b;
+  return def->kind == PERP_JOINT_PLUGIN ? def->body : pair;
+}
+
+perp_status perp_joint_define(perp_ctx *ctx, const perp_joint_desc *desc, const void *opts, int n,
+                              const int *body, perp_joint_def *def)
+{
+  if (n < desc->bodies_min || n > desc->bodies_max)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "joint '%s' takes %d to %d bodies: got %d", desc->d.name,
+                     desc->bodies_min, desc->bodies_max, n);
+  *def = (perp_joint_def){ 0 };
+  if (desc->own > 0) {
+    if (opts != NULL) *def = *(const perp_joint_def *)opts;
+    def->kind = (perp_joint_kind)(desc->own - 1);
+  } else {
+    def->kind = PERP_JOINT_PLUGIN;
+    def->plugin = desc;
+    def->opts = opts;
+    def->body = body;
+    def->n_bodies = n;
+  }
+  def->a = body[0];
+  def->b = n > 1 ? body[1] : PERP_WORLD;
+  return PERP_OK;
+}
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const char *who)
+{
+  const perp_joint_desc *p = def->plugin;
+  if (p == NULL || p->own != 0 || p->rows == NULL || p->evaluate == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: its descriptor is not complete: rows and evaluate are needed", who);
+  PERP_TRY(perp_element_copy(ctx, &p->d, &def->opts, &def->n_bodies, &def->body));
+  def->a = def->n_bodies > 0 ? def->body[0] : PERP_WORLD;
+  def->b = def->n_bodies > 1 ? def->body[1] : PERP_WORLD;
+  return PERP_OK;
+}
+
+perp_status perp_joint_plugin_check(perp_ctx *ctx, const perp_model *model,
+                                    const perp_joint_def *def, const char *who)
+{
+  const perp_joint_desc *p = def->plugin;
+  unsigned angles = 0;
+  PERP_TRY(perp_element_check(ctx, model, &p->d, p->d.caps, p->bodies_min, p->bodies_max,
+                              def->n_bodies, def->body, who));
+  if (def->start == PERP_START_ZERO && p->zero == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: joint '%s' cannot take its zero from the initial state: it holds or "
+                     "violates",
+                     who, p->d.name);
+  const int rows = p->rows(def->opts, model->dim, def->n_bodies, &angles);
+  if (rows < 1 || rows > PERP_JOINT_ROWS)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint '%s' says that it has %d rows: 1 to %d", who,
+                     p->d.name, rows, PERP_JOINT_ROWS);
+  if (p->check == NULL) return PERP_OK;
+  char said[sizeof ctx->msg];
+  const perp_status status = p->check(ctx, def->opts, model->dim, def->n_bodies);
+  if (status == PERP_OK) return PERP_OK;
+  memcpy(said, ctx->msg, sizeof said);
+  return PERP_FAIL(ctx, status, "%s: %s", who, said);
+}
+
+perp_status perp_joint_plugin_begin(perp_ctx *ctx, const perp_model *model, int i, const char *who)
+{
+  const perp_joint_def *def = &model->joint_def[i];
+  const perp_joint_desc *p = def->plugin;
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  void *opts = (void *)(uintptr_t)def->opts; /* the model's own copy */
+  char said[sizeof ctx->msg];
+  perp_element_states_at(model, model->q0, def->n_bodies, def->body, body);
+  if (p->begin != NULL) p->begin(opts, model->dim, def->n_bodies, body);
+  if (def->start != PERP_START_ZERO) return PERP_OK;
+  const perp_status status = p->zero(ctx, opts, model->dim, def->n_bodies, body);
+  if (status == PERP_OK) return PERP_OK;
+  memcpy(said, ctx->msg, sizeof said);
+  return PERP_FAIL(ctx, status, "%s: %s", who, said);
+}
+
+void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *rows, perp_joint *j)
+{
+  unsigned angles = 0;
+  *j = (perp_joint){ .a = def->a,
+                     .b = def->b,
+                     .ja = -1,
+                     .jb = -1,
+                     .scalars = rows,
+                     .plugin = def->plugin,
+                     .opts = def->opts,
+                     .body = def->body,
+                     .n_bodies = def->n_bodies };
+  j->n_scalars = def->plugin->rows(def->opts, dim, def->n_bodies, &angles);
+  for (int k = 0; k < j->n_scalars; k++) /* what kind of number an error is */
+    rows[k] = (perp_row){ .kind = angles >> k & 1 ? PERP_ROW_DOT : PERP_ROW_ALONG };
+}
+
+/* ---- evaluation ------------------------------------------------------------------------------ */
+
+enum { JOINT_PLUGIN_J = PERP_JOINT_ROWS * 6 * PERP_ELEMENT_BODIES };
+
+void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, perp_eval *e)
+{
+  const int r = j->n_scalars, nvb = model->nvb;
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  double J[JOINT_PLUGIN_J], *C = e->C + j->row;
+  perp_element_states(model, e, NULL, j->n_bodies, j->body, body);
+  for (int k = 0; k < r; k++) C[k] = 0;
+  if (e->J == NULL) {
+    j->plugin->evaluate(j->opts, model->dim, j->n_bodies, body, C, NULL);
+    return;
+  }
+  memset(J, 0, (size_t)(6 * r * j->n_bodies) * sizeof *J);
+  j->plugin->evaluate(j->opts, model->dim, j->n_bodies, body, C, J);
+  for (int i = 0, sub = j->sub; i < j->n_bodies; i++) {
+    if (j->body[i] < 0) continue;
+    double *to = e->J + model->joff[sub++];
+    for (int k = 0; k < nvb; k++)
+      memcpy(to + k * r, J + r * (6 * i + perp_element_rate(model->dim, k)),
+             (size_t)r * sizeof *to);
+  }
+}
+
+/* y [rows] += weight (J v) after the motion of the bodies for the time s */
+static void joint_plugin_rate(const perp_joint *j, int dim, const perp_body_state *at, double s,
+                              double weight, double *y)
+{
+  const int r = j->n_scalars;
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  double J[JOINT_PLUGIN_J], C[PERP_JOINT_ROWS] = { 0 };
+  for (int i = 0; i < j->n_bodies; i++) {
+    double dx[3], turn[3];
+    for (int k = 0; k < 3; k++) dx[k] = s * at[i].v[k], turn[k] = s * at[i].w[k];
+    perp_element_move(&at[i], dx, turn, &body[i]);
+    for (int k = 0; k < 3; k++) body[i].v[k] = body[i].w[k] = 0;
+  }
+  memset(J, 0, (size_t)(6 * r * j->n_bodies) * sizeof *J);
+  j->plugin->evaluate(j->opts, dim, j->n_bodies, body, C, J);
+  for (int i = 0; i < j->n_bodies; i++)
+    for (int k = 0; k < 6; k++) {
+      const double v = k < 3 ? at[i].v[k] : at[i].w[k - 3];
+      for (int l = 0; l < r; l++) y[l] += weight * v * J[l + r * (6 * i + k)];
+    }
+}
+
+void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const perp_eval *e,
+                            const double *v, double *gamma)
+{
+  static const double weight[3] = { 45.0 / 60, -9.0 / 60, 1.0 / 60 };
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  double speed = 0;
+  perp_element_states(model, e, v, j->n_bodies, j->body, body);
+  for (int k = 0; k < j->n_scalars; k++) gamma[k] = 0;
+  if (j->plugin->bias != NULL) {
+    j->plugin->bias(j->opts, model->dim, j->n_bodies, body, gamma);
+    return;
+  }
+  for (int i = 0; i < j->n_bodies; i++)
+    speed = fmax(speed, sqrt(perp_dot(3, body[i].v, body[i].v)) / model->size +
+                            sqrt(perp_dot(3, body[i].w, body[i].w)));
+  if (speed == 0) return;
+  const double s = STEP / speed;
+  for (int k = 0; k < 3; k++) {
+    joint_plugin_rate(j, model->dim, body, (k + 1) * s, weight[k] / s, gamma);
+    joint_plugin_rate(j, model->dim, body, -(k + 1) * s, -weight[k] / s, gamma);
+  }
+}
