@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 static const char *const kinds[] = { "lcp",     "ode",         "kkt",   "stab",
-                                     "contact", "formulation", "scene", "metric" };
+                                     "contact", "formulation", "scene", "metric",
+                                     "force",   "joint" };
 
 struct words {
   const char *name, *kind, *file; /* file: that is loaded, of a plug-in */
@@ -62,7 +63,8 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
   if (args->n < 2)
     return perp_usage_error(
         args,
-        "a plug-in of which kind? lcp, ode, kkt, stab, contact, formulation, scene or metric");
+        "a plug-in of which kind? lcp, ode, kkt, stab, contact, formulation, scene, metric, force "
+        "or joint");
   w->kind = args->arg[1];
   if (perp_choose(args, "there is no template for a plug-in of kind", w->kind, kinds,
                   sizeof kinds / sizeof *kinds, "") < 0)
@@ -99,17 +101,22 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
   char *target = perp_xprintf("%s.%s", w->name, python ? "py" : "c");
   char *object = perp_xprintf("%s.%s", w->name, python ? "py" : "so");
   w->file = object;
+  const bool element = strcmp(w->kind, "force") == 0 || strcmp(w->kind, "joint") == 0;
+  char *scene = perp_xprintf("%s-scene.yaml", w->kind), *made = perp_xprintf("%s.yaml", w->name);
   const char *const files[][2] = { { source, target },
                                    { study, "study.yaml" },
                                    { python ? "README-python.md" : "README.md", "README.md" },
-                                   { python ? NULL : "Makefile", "Makefile" } };
-  for (int i = 0; i < 4 && files[i][0] != NULL && status == PERP_OK; i++) {
+                                   { python ? NULL : "Makefile", "Makefile" },
+                                   { element ? scene : NULL, made } };
+  for (int i = 0; i < 5 && files[i][0] != NULL && status == PERP_OK; i++) {
     char *path = perp_xprintf("%s/%s", dir, files[i][1]);
     status = write_one(ctx, w, files[i][0], path);
     free(path);
   }
   free(source);
   free(study);
+  free(scene);
+  free(made);
   perp_text folder = { 0 };
   perp_shell_path(&folder, dir);
   if (status == PERP_OK && python)
@@ -206,7 +213,7 @@ const perp_command perp_new_command = {
   .cli.usage = "study | scene | plugin KIND [options]",
   .cli.summary = "Writes a study or a scene file to begin with, or the folder of a plug-in of kind "
                  "lcp, ode, kkt, "
-                 "stab, contact, formulation, scene or metric that builds, passes the contract "
+                 "stab, contact, formulation, scene, metric, force or joint that builds, passes the contract "
                  "tests and stands in a study as it is.",
   .cli.more = "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
   .cli.example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",

@@ -7,8 +7,8 @@
  * with the joints, drives, contacts and friction of the formulation velocity on v+.  Stable whatever the
  * stiffness; first order; agrees with `velocity` as h -> 0.
  *
- * The gradient is that of springs and dampers between points and of the linear drag of a body.  It is not
- * formed: -df/dq of a spring under tension T with the direction n and the distance d of its ends is
+ * The gradient is that of springs and dampers between points, of the linear drag of a body and of forces of
+ * plug-ins, of which force_gradient.h has the rest.  That of a spring is not formed: -df/dq of a spring under tension T with the direction n and the distance d of its ends is
  *
  *      K = g E + (k - g) n n',    g = T / d,    k the stiffness,
  *
@@ -31,6 +31,7 @@
  * the step, where the body has linear drag too.
  *
  * Cost per step: as velocity on a model with that many more joints. */
+#include "models/formulations/force_gradient.h"
 #include "models/formulations/stepping.h"
 
 #include <float.h>
@@ -66,6 +67,9 @@ typedef struct workspace {
   perp_model *model; /* springs are soft joints */
   lifted *element;   /* [n] */
   int n;
+  perp_force_gradient *plugin; /* [n_plugins] */
+  int n_plugins, largest;
+  perp_force_gradient_room room;
   int gradient;
   double *rate, *bias; /* [m] J v and Jdot v */
 } workspace;
@@ -126,6 +130,9 @@ static void velocity_implicit_prepare(perp_stepping *s, double h, const double *
 {
   workspace *w = (workspace *)s;
   perp_model *m = w->model;
+  for (int i = 0; i < w->n_plugins; i++)
+    perp_force_gradient_rows(&w->plugin[i], &w->room, m, &s->k, h, v);
+  if (w->n_plugins > 0) s->k.S_h = 0;
   if (w->n == 0) return;
   perp_constrained_rate(&s->k, v, w->rate);
   perp_joints_bias(m, s->k.e, v, w->bias);
@@ -185,13 +192,22 @@ static perp_status lift_drag(perp_ctx *ctx, workspace *w, const perp_model *mode
   return rest.angular > 0 ? perp_model_add_force(ctx, w->model, &rest) : PERP_OK;
 }
 
+static perp_status lift_plugin(perp_ctx *ctx, workspace *w, const perp_force_def *el)
+{
+  perp_force_gradient *g = &w->plugin[w->n_plugins++];
+  PERP_TRY(perp_force_gradient_add(ctx, w->model, el, g));
+  if (g->size > w->largest) w->largest = g->size;
+  return PERP_OK;
+}
+
 /* The model with springs and dampers as soft joints, behind its own, so that rows keep their numbers. */
 static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const perp_model *model,
                                           int gradient)
 {
   w->gradient = gradient;
   w->element = calloc((size_t)model->n_forces + 1, sizeof *w->element);
-  if (w->element == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
+  w->plugin = calloc((size_t)model->n_forces + 1, sizeof *w->plugin);
+  if (w->element == NULL || w->plugin == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
   PERP_TRY(perp_model_create(ctx, model->dim, &w->model));
   perp_model_gravity(w->model, model->gravity);
   for (int i = 0; i < model->n_bodies; i++)
@@ -204,6 +220,8 @@ static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const per
       PERP_TRY(lift_spring(ctx, w, el, gradient));
     else if (is_drag(el))
       PERP_TRY(lift_drag(ctx, w, model, el));
+    else if (el->kind == PERP_FORCE_PLUGIN)
+      PERP_TRY(lift_plugin(ctx, w, el));
     else
       PERP_TRY(perp_model_add_force(ctx, w->model, el));
   }
@@ -222,6 +240,7 @@ static perp_status velocity_implicit_model(perp_ctx *ctx, const perp_model *mode
   *out = NULL;
   const perp_status status = velocity_implicit_lift(ctx, &w, model, o->gradient);
   free(w.element);
+  free(w.plugin);
   if (status == PERP_OK)
     *out = w.model;
   else
@@ -234,6 +253,7 @@ static void velocity_implicit_layout(void *ws, perp_arena *a)
   workspace *w = ws;
   perp_stepping_layout(ws, a);
   PERP_DOUBLES(a, w->model->m, &w->rate, &w->bias);
+  perp_force_gradient_layout(&w->room, w->largest, a);
 }
 
 static void velocity_implicit_destroy(void *ws)
@@ -243,6 +263,7 @@ static void velocity_implicit_destroy(void *ws)
   perp_stepping_destroy(ws);
   perp_model_destroy(w.model);
   free(w.element);
+  free(w.plugin);
 }
 
 static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
@@ -258,6 +279,7 @@ static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
   if (status == PERP_OK) return PERP_OK;
   perp_model_destroy(like.model);
   free(like.element);
+  free(like.plugin);
   return status;
 }
 

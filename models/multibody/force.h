@@ -10,18 +10,22 @@
 extern "C" {
 #endif
 
-/* capability bits: promises */
+/* Capability bits, promises:
+ *      IN_SPACE, IN_PLANE  serves models of 3, of 2 dimensions; one of both at least must be there
+ *      AT_CENTRES          no orientation is read, and there is no torque: bodies may be particles
+ *      INTERNAL            forces and torques on all its bodies together are zero: between bodies (not the world) it keeps
+ *                          momentum and angular momentum
+ *      CONSERVATIVE        `energy` is there, and the power of the force is -d energy / dt
+ *      NEEDS_VELOCITY      without it v and w are not read
+ *      NEEDS_TIME          without it t is not read */
 enum {
-  PERP_FORCE_IN_SPACE = 1 << 0, /* serves models of 3 dimensions */
-  PERP_FORCE_IN_PLANE = 1 << 1, /* of 2; at least one of both must be there */
-  PERP_FORCE_AT_CENTRES =
-      1 << 2,                   /* no torque, and no orientation is read: bodies may be particles */
-  PERP_FORCE_INTERNAL = 1 << 3, /* forces and torques on all its bodies together are zero: they keep
-                                    * momentum and angular momentum */
-  PERP_FORCE_CONSERVATIVE =
-      1 << 4, /* `energy` is there, and the power of the force is -d energy / dt */
-  PERP_FORCE_NEEDS_VELOCITY = 1 << 5, /* without it v and w are not read */
-  PERP_FORCE_NEEDS_TIME = 1 << 6      /* without it t is not read */
+  PERP_FORCE_IN_SPACE = 1 << 0,
+  PERP_FORCE_IN_PLANE = 1 << 1,
+  PERP_FORCE_AT_CENTRES = 1 << 2,
+  PERP_FORCE_INTERNAL = 1 << 3,
+  PERP_FORCE_CONSERVATIVE = 1 << 4,
+  PERP_FORCE_NEEDS_VELOCITY = 1 << 5,
+  PERP_FORCE_NEEDS_TIME = 1 << 6
 };
 
 /* The functions depend on nothing but what they are given, and opts is not changed; they may be called by several threads

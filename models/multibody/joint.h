@@ -10,14 +10,17 @@
 extern "C" {
 #endif
 
-/* capability bits: promises */
+/* Capability bits, promises:
+ *      IN_SPACE, IN_PLANE  serves models of 3, of 2 dimensions; one of both at least must be there
+ *      AT_CENTRES          no orientation is read, and nothing turns: bodies may be particles
+ *      INVARIANT           C stays as it is when all its bodies are moved and turned together: between bodies (not the world) it
+ *                          keeps momentum and angular momentum, whatever its error.  Rows in axes of the world, as those of a ball
+ *                          joint, turn with them and are not */
 enum {
-  PERP_JOINT_IN_SPACE = 1 << 0,   /* serves models of 3 dimensions */
-  PERP_JOINT_IN_PLANE = 1 << 1,   /* of 2; at least one of both must be there */
-  PERP_JOINT_AT_CENTRES = 1 << 2, /* no orientation is read: bodies may be particles */
-  PERP_JOINT_INVARIANT =
-      1 << 3 /* C stays as it is when all its bodies are moved and turned together: between
-                                   * bodies (not the world) it keeps momentum and angular momentum */
+  PERP_JOINT_IN_SPACE = 1 << 0,
+  PERP_JOINT_IN_PLANE = 1 << 1,
+  PERP_JOINT_AT_CENTRES = 1 << 2,
+  PERP_JOINT_INVARIANT = 1 << 3
 };
 
 /* The functions depend on nothing but what they are given, and `evaluate` and `bias` do not change opts; they may be

@@ -58,7 +58,7 @@ static const perp_opt track[] = {
            .reference = source,                                                                    \
            .equation = rows_are,                                                                   \
            PERP_OPTIONS(table, perp_joint_def),                                                    \
-           .caps = (bits) | PERP_JOINT_INVARIANT },                                                \
+           .caps = (bits) },                                                                       \
     .bodies_min = 2,                                                                               \
     .bodies_max = 2,                                                                               \
     .own = 1 + kind_of,                                                                            \
@@ -75,28 +75,30 @@ JOINT(universal, PERP_JOINT_UNIVERSAL, two_axes, PERP_JOINT_IN_SPACE,
       "one point of both bodies and two axes across each other: 4 rows",
       "p_b - p_a = 0, axis_a . axis_b = 0", "Cline 2002, section 4.4.1");
 JOINT(
-    slider, PERP_JOINT_SLIDER, one_axis, BOTH,
+    slider, PERP_JOINT_SLIDER, one_axis, BOTH | PERP_JOINT_INVARIANT,
     "motion along one axis, no relative turning: 5 rows, in the plane 2",
     "e_i . g_(i+1) = 0 for e_i of a and g_i = e_i of b in the initial state, t_k . (p_b - p_a) = 0",
     "Cline 2002, section 4.4.1");
 JOINT(fixed, PERP_JOINT_FIXED, points, BOTH, "no relative motion: 6 rows, in the plane 3",
       "p_b - p_a = 0, e_i . g_(i+1) = 0 for e_i of a and g_i = e_i of b in the initial state",
       "Cline 2002, section 4.4.1");
-JOINT(distance, PERP_JOINT_DISTANCE, length, BOTH | PERP_JOINT_AT_CENTRES,
+JOINT(distance, PERP_JOINT_DISTANCE, length, BOTH | PERP_JOINT_INVARIANT | PERP_JOINT_AT_CENTRES,
       "a rod between two points: 1 row", "|p_b - p_a| - length = 0",
       "van Overveld & Barenbrug 1995, section 2.4");
-JOINT(line, PERP_JOINT_LINE, one_axis, BOTH, "a point of b on a line of a: 2 rows, in the plane 1",
-      "t_k . (p_b - p_a) = 0", "Cline 2002, section 4.4.1");
+JOINT(line, PERP_JOINT_LINE, one_axis, BOTH | PERP_JOINT_INVARIANT,
+      "a point of b on a line of a: 2 rows, in the plane 1", "t_k . (p_b - p_a) = 0",
+      "Cline 2002, section 4.4.1");
 JOINT(
-    wheel, PERP_JOINT_WHEEL, two_axes, PERP_JOINT_IN_SPACE,
+    wheel, PERP_JOINT_WHEEL, two_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
     "the wheel of a car: its centre on the axis it is steered about, its axle across that: 3 rows",
     "t_k . (p_b - p_a) = 0, axis_a . axis_b = 0", "Vondrak 2005, section 6.6");
-JOINT(curve, PERP_JOINT_CURVE, track, BOTH, "a point of b on a curve of a: 2 rows, in the plane 1",
+JOINT(curve, PERP_JOINT_CURVE, track, BOTH | PERP_JOINT_INVARIANT,
+      "a point of b on a curve of a: 2 rows, in the plane 1",
       "n_k . (p_b - c) = 0, c the point of the curve next to p_b, n_k across it",
       "van Overveld & Barenbrug 1995, section 2.6");
-JOINT(planar, PERP_JOINT_PLANAR, two_axes, PERP_JOINT_IN_SPACE,
+JOINT(planar, PERP_JOINT_PLANAR, two_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
       "motion in a plane of a and turning about its normal: 3 rows",
       "axis_a . (p_b - p_a) = 0, t_k . axis_b = 0", "Cline 2002, section 4.4.1");
-JOINT(cylindrical, PERP_JOINT_CYLINDRICAL, two_axes, PERP_JOINT_IN_SPACE,
+JOINT(cylindrical, PERP_JOINT_CYLINDRICAL, two_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
       "motion along one axis and turning about it: 4 rows",
       "t_k . (p_b - p_a) = 0, t_k . axis_b = 0", "Cline 2002, section 4.4.1");

@@ -62,8 +62,8 @@ static void test_template(const char *kind)
 
 static void test_templates(void)
 {
-  static const char *const kinds[] = { "lcp",     "ode",         "kkt",   "stab",
-                                       "contact", "formulation", "scene", "metric" };
+  static const char *const kinds[] = { "lcp",         "ode",   "kkt",    "stab",  "contact",
+                                       "formulation", "scene", "metric", "force", "joint" };
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) test_template(kinds[i]);
 
   refuses(2, "new plugin lcp --name mine-lcp", "mine-lcp/mine-lcp.c exists already");
@@ -292,16 +292,22 @@ static void test_unfit(const char *folder)
 {
   static const char *const why[] = {
     "it does not end in PERP_OUTSIDE",
-    "was built for interface version 9, this perp has version 8; build it again",
+    "was built for interface version 10, this perp has version 9; build it again",
     "perp_ctx has",
     "there is another metric 'steps' already",
     "undefined symbol: perp_no_such_function",
     "crashes while it is loaded: signal 6",
     "ends the program while it is loaded",
     "metric unfit has no value",
-    "a name of metric must be lower-case"
+    "a name of metric must be lower-case",
+    "bodies_min and bodies_max must be 1 to 16: got 1 and 17",
+    "declares neither IN_SPACE nor IN_PLANE",
+    "declares CONSERVATIVE and has no energy",
+    "there is another force 'spring' already",
+    "own is of those that come with perp",
+    "joint unfit has no rows"
   };
-  for (int i = 1; i <= 9; i++) {
+  for (int i = 1; i <= 15; i++) {
     char *words = perp_xprintf("list metrics --plugin %s/unfit%d.so", folder, i);
     refuses(3, words, why[i - 1]);
     free(words);
