@@ -163,7 +163,8 @@ static perp_expr *read_level(struct parser *p, enum level level, const perp_expr
 static perp_expr *expr_parse_read_number(struct parser *p)
 {
   static const char *const dimensions[] = { "s",   "m", "kg", "rad", "rad/s", "m/s",    "m/s^2",
-                                            "1/s", "N", "Nm", "N/m", "Ns/m",  "kg/m^3", "J" };
+                                            "1/s", "N", "Nm", "N/m", "Ns/m",  "kg/m^3", "J",
+                                            "m^2", "m^3", "kg m^2" };
   perp_expr *e = expr_parse_node(p, OP_NUMBER, T_NUMBER, p->at, NULL, NULL);
   e->number = strtod(p->text + p->at, NULL);
   const char *s = p->text + p->end;
@@ -173,6 +174,7 @@ static perp_expr *expr_parse_read_number(struct parser *p)
            (n > 0 && (s[skip + n] == '/' || s[skip + n] == '^') &&
             isalnum((unsigned char)s[skip + n + 1])))
       n++;
+  if (n == 2 && strncmp(s + skip, "kg m^2", 6) == 0 && !isalnum((unsigned char)s[skip + 6])) n = 6;
   if (n > 0 && !expr_parse_keyword(s + skip, (size_t)n)) {
     char text[64];
     bool known = false;

@@ -380,6 +380,29 @@ static void export_plugin(FILE *out, const perp_desc *d, const void *opts, int n
   }
 }
 
+static void export_rate(FILE *out, const perp_model *model, const perp_rate_def *def)
+{
+  char buf[16];
+  fputs("  - { kind: nonholonomic, value: ", out);
+  export_value(out, model, def->value, def->value_signal);
+  fputs(", terms: [", out);
+  for (int i = 0; i < def->n_terms; i++) {
+    const perp_rate_term *term = &def->term[i];
+    fprintf(out, "%s{ body: %d, frame: %s", i > 0 ? ", " : "", term->body,
+            export_body(term->frame, buf));
+    export_vector(out, "at", 3, term->at);
+    export_vector(out, "along", 3, term->along);
+    if (perp_model_dim(model) == 3)
+      export_vector(out, "about", 3, term->about);
+    else {
+      fputs(", about: ", out);
+      export_number(out, term->about[2]);
+    }
+    fputs(" }", out);
+  }
+  fputs("] }\n", out);
+}
+
 static void export_joints(const perp_model *model, FILE *out)
 {
   static const char *const none[] = { NULL };
@@ -390,6 +413,11 @@ static void export_joints(const perp_model *model, FILE *out)
     perp_joint_def def = *perp_model_joint(model, i), dflt = { .kind = def.kind };
     def.name = dflt.name = NULL; /* drives name joints by their numbers */
     if (def.start == PERP_START_ZERO) def.start = PERP_START_HOLDS; /* it has been moved */
+    perp_rate_def rate;
+    if (perp_model_rate_of(model, i, &rate)) {
+      export_rate(out, model, &rate);
+      continue;
+    }
     if (def.kind == PERP_JOINT_PLUGIN) {
       export_plugin(out, &def.plugin->d, def.opts, def.n_bodies, def.body);
       export_keys(out, model, perp_scene_joint_plugin_keys, &def, &dflt, none);

@@ -170,6 +170,11 @@ static void joints_entry(perp_scene_reader *r, const perp_node *entry, void *use
   const perp_desc *plugin;
   (void)user;
   if (!perp_scene_element_kind(r, entry, PERP_KIND_joint, perp_scene_joint_kinds, &plugin)) return;
+  if (plugin != NULL && strcmp(plugin->name, "nonholonomic") == 0) {
+    const char *name = NULL;
+    if (perp_scene_add_rate(r, entry, &name)) perp_named_add(r, &r->joints, "joint", name, entry);
+    return;
+  }
   if (plugin != NULL) {
     joints_plugin(r, entry, plugin);
     return;

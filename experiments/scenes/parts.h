@@ -26,6 +26,8 @@ void perp_scene_add_bodies(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_shapes(perp_scene_reader *r, perp_model *model);
 /* What pairs of materials have with each other. */
 void perp_scene_add_pairs(perp_scene_reader *r, perp_model *model);
+/* A row on velocities; *name: of the joint. */
+bool perp_scene_add_rate(perp_scene_reader *r, const perp_node *entry, const char **name);
 void perp_scene_add_joints(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_drives(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_forces(perp_scene_reader *r, perp_model *model);

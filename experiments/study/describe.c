@@ -61,6 +61,7 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_FEEDBACK, "feedback" },
   { PERP_KIND_formulation, PERP_FORM_SIGNALS, "signals" },
   { PERP_KIND_formulation, PERP_FORM_MOTIONS, "motions" },
+  { PERP_KIND_formulation, PERP_FORM_NONHOLONOMIC, "nonholonomic" },
   { PERP_KIND_contact, PERP_CONTACT_FRICTION, "friction" },
   { PERP_KIND_contact, PERP_CONTACT_BOX, "box" },
   { PERP_KIND_contact, PERP_CONTACT_CONE, "cone" },
@@ -77,6 +78,7 @@ static const struct capability {
   { PERP_KIND_joint, PERP_JOINT_IN_PLANE, "plane" },
   { PERP_KIND_joint, PERP_JOINT_AT_CENTRES, "at-centres" },
   { PERP_KIND_joint, PERP_JOINT_INVARIANT, "invariant" },
+  { PERP_KIND_joint, PERP_JOINT_NONHOLONOMIC, "nonholonomic" },
   { PERP_KIND_metric, PERP_METRIC_TIMING, "timing" },
   { PERP_KIND_metric, PERP_METRIC_GAUGE, "gauge" },
   { PERP_KIND_NONE, PERP_CAP_ALLOCATES, "allocates" }, /* every kind */

@@ -192,6 +192,13 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
                        "formulation %s does not serve prescribed motions of bodies (velocity and "
                        "acceleration do)",
                        p.formulation.d->name);
+  for (int i = 0; status == PERP_OK && i < model->n_joints; i++)
+    if (perp_joint_nonholonomic_is(model, i) &&
+        !(p.formulation.d->caps & PERP_FORM_NONHOLONOMIC))
+      status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                         "formulation %s does not serve non-holonomic joints, rows on velocities "
+                         "alone (velocity and acceleration do)",
+                         p.formulation.d->name);
   if (status == PERP_OK && perp_model_depends_on_time(model) &&
       !(p.formulation.d->caps & PERP_FORM_SIGNALS))
     status = PERP_FAIL(

@@ -11,7 +11,7 @@ void perp_eval_layout(perp_eval *e, const perp_model *model, perp_arena *a)
 {
   e->pose = PERP_CARVE(a, perp_pose, model->n_bodies + 1 + model->n_motions);
   e->frame = PERP_CARVE(a, perp_frame, model->n_motions);
-  e->Ct = PERP_CARVE(a, double, model->n_motions > 0 ? model->m : 0);
+  e->Ct = PERP_CARVE(a, double, model->driven ? model->m : 0);
   e->J = PERP_CARVE(a, double, model->nnz_J);
   e->C = PERP_CARVE(a, double, model->m);
   perp_cells_layout(&e->cells, model, a);
@@ -66,7 +66,7 @@ void perp_eval_at(perp_eval *e, const perp_model *model, double t, const double 
 {
   perp_eval_poses(e, model, t, q);
   perp_joints_evaluate(model, e);
-  if (model->n_motions > 0) perp_joints_driven(model, e, t, e->Ct);
+  if (model->driven) perp_joints_driven(model, e, t, e->Ct);
 }
 
 void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,
@@ -349,7 +349,7 @@ void perp_model_rate(const perp_model *model, double t, const double *q, const d
   perp_eval_at(&e, model, t, q);
   memset(Cdot, 0, (size_t)model->m * sizeof *Cdot);
   perp_blocks_J(&e.blocks, 1, v, Cdot);
-  for (int i = 0; model->n_motions > 0 && i < model->m; i++) Cdot[i] += e.Ct[i];
+  for (int i = 0; model->driven && i < model->m; i++) Cdot[i] += e.Ct[i];
 }
 
 double perp_model_motion_power(const perp_model *model, double t, const double *q,
@@ -357,7 +357,7 @@ double perp_model_motion_power(const perp_model *model, double t, const double *
 {
   perp_eval e = model->eval;
   double power = 0;
-  if (model->n_motions == 0) return 0;
+  if (!model->driven) return 0;
   perp_eval_at(&e, model, t, q);
   for (int i = 0; i < model->m; i++) power -= lambda[i] * e.Ct[i];
   return power;

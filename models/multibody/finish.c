@@ -226,7 +226,7 @@ static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
     /* C has been judged; the same memory takes J v */
     memset(x, 0, (size_t)m->m * sizeof *x);
     perp_blocks_J(&m->eval.blocks, 1, m->v0, x);
-    for (int i = 0; m->n_motions > 0 && i < m->m; i++) x[i] += m->eval.Ct[i];
+    for (int i = 0; m->driven && i < m->m; i++) x[i] += m->eval.Ct[i];
   }
   return PERP_OK;
 }
@@ -257,11 +257,13 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   m->nq = m->n_bodies * m->nqb;
   m->nv = m->n_bodies * m->nvb;
   m->m = m->nnz_J = m->n_subs = 0;
+  m->driven = m->n_motions > 0;
   for (int i = 0; i < m->n_joints; i++) {
     const perp_joint_def *def = &m->joint_def[i];
     int rows = perp_joint_rows(def, m->dim), pair[2], bodies, moving = 0;
     const int *body = perp_joint_bodies(def, pair, &bodies);
     for (int k = 0; k < bodies; k++) moving += body[k] >= 0;
+    m->driven = m->driven || (def->kind == PERP_JOINT_PLUGIN && def->plugin->prescribed != NULL);
     m->m += rows;
     m->n_subs += moving;
     m->nnz_J += rows * m->nvb * moving;

@@ -15,12 +15,14 @@ extern "C" {
  *      AT_CENTRES          no orientation is read, and nothing turns: bodies may be particles
  *      INVARIANT           C stays as it is when all its bodies are moved and turned together: between bodies (not the world) it
  *                          keeps momentum and angular momentum, whatever its error.  Rows in axes of the world, as those of a ball
- *                          joint, turn with them and are not */
+ *                          joint, turn with them and are not
+ *      NONHOLONOMIC        rows on velocities, J v = g(t), that are no derivative of rows on positions: C = 0 always */
 enum {
   PERP_JOINT_IN_SPACE = 1 << 0,
   PERP_JOINT_IN_PLANE = 1 << 1,
   PERP_JOINT_AT_CENTRES = 1 << 2,
-  PERP_JOINT_INVARIANT = 1 << 3
+  PERP_JOINT_INVARIANT = 1 << 3,
+  PERP_JOINT_NONHOLONOMIC = 1 << 4
 };
 
 /* The functions depend on nothing but what they are given, and `evaluate` and `bias` do not change opts; they may be
@@ -51,6 +53,8 @@ typedef struct perp_joint_desc {
    * motion, of order 6 with steps of 1/200 of the size of the model (or of radians): off by about 1e-13 of its terms for
    * a C that is smooth on that scale; 6 calls of `evaluate`. */
   void (*bias)(const void *opts, int dim, int n, const perp_body_state *body, double *gamma);
+  /* Of a NONHOLONOMIC one: g [rows] and its derivative by t.  NULL: 0. */
+  void (*prescribed)(const void *opts, double t, double *g, double *gdot);
   int own; /* 1 + perp_joint_kind of a joint of model.h, whose options are a perp_joint_def; 0: a plug-in */
 } perp_joint_desc;
 

@@ -269,6 +269,29 @@ typedef struct perp_motion_def {
   bool sets_velocity;
 } perp_motion_def;
 
+/* A row on velocities that is no derivative of a row on positions (Neimark and Fufaev, Dynamics of Nonholonomic Systems,
+ * chapter I),
+ *
+ *      sum over terms of (along . pdot + about . omega) = value + signal(t)    [m/s]
+ *
+ * with the velocity pdot of the point `at` of a body, its angular velocity omega in the world, and directions fixed in the
+ * body `frame` or in the world: a blade that does not slip aside, wheels that roll, gears whose speeds are tied.  Their lengths are
+ * the factors.  In the plane about[2] is read.  It is a joint, `nonholonomic`, with one
+ * row: C of it is 0, no stabilization of positions acts on it. */
+enum { PERP_RATE_TERMS = 8 };
+typedef struct perp_rate_term {
+  int body, frame;           /* frame: PERP_WORLD, or any body */
+  double at[3];              /* m, in the frame of the body */
+  double along[3], about[3]; /* about: m, an arm */
+} perp_rate_term;
+typedef struct perp_rate_def {
+  const char *name; /* may be NULL */
+  int n_terms;
+  perp_rate_term term[PERP_RATE_TERMS];
+  double value; /* m/s */
+  perp_signal_ref value_signal;
+} perp_rate_def;
+
 /* An empty model of dimension 2 or 3.  PERP_ERR_DIM, PERP_ERR_NOMEM: *out is NULL. */
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
 void perp_model_destroy(perp_model *model);           /* NULL is fine */
@@ -313,6 +336,11 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
  * (its rate jumps); PERP_ERR_UNSUPPORTED: a particle that is to turn. */
 perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_motion_def *def,
                                   int *index);
+/* *index: its number among joints.  PERP_ERR_ARG: no term, or more than PERP_RATE_TERMS, bodies that do not exist, numbers
+ * that are not finite, a term without a direction, a signal that does not exist or is a table (its rate jumps);
+ * PERP_ERR_UNSUPPORTED: a particle. */
+perp_status perp_model_add_rate(perp_ctx *ctx, perp_model *model, const perp_rate_def *def,
+                                int *index);
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
                                  int *index);
 /* Ends building: numbers rows, builds the block pattern.  Refuses joints that the initial state
@@ -343,6 +371,9 @@ const perp_force_def *perp_model_force_element(const perp_model *model, int i);
 double perp_model_gravity_of(const perp_model *model);
 /* First row of joint i and its number of rows. */
 int perp_model_joint_row(const perp_model *model, int i, int *rows);
+
+/* The row on velocities that joint i is, with the numbers of the model; false: it is none. */
+bool perp_model_rate_of(const perp_model *model, int i, perp_rate_def *def);
 
 /* Joints of motions are joints of the model, the last ones; which motion joint i is of, -1: none. */
 int perp_model_motions(const perp_model *model);

@@ -116,6 +116,7 @@ struct perp_model {
   bool finished;
   /* set by finish */
   int nq, nv, m, nnz_J, n_subs; /* n_subs: sub-matrices of J */
+  bool driven;                  /* C_t is not 0 */
   perp_arena arena;
   double size;                         /* m, extent of the initial state */
   bool velocity_forces, soft, springs; /* springs: rows with stiffness or damping */
@@ -272,6 +273,16 @@ void perp_frame_at(const perp_model *model, int i, double t, double x[3], double
                    perp_frame *f);
 /* Poses and velocities of the frames at e->t. */
 void perp_frames_evaluate(const perp_model *model, perp_eval *e);
+
+/* ---- nonholonomic.c -------------------------------------------------------------------------- */
+
+PERP_INLINE bool perp_joint_nonholonomic_is(const perp_model *model, int i)
+{
+  const perp_joint_desc *plugin = model->joint_def[i].plugin;
+  return plugin != NULL && (plugin->d.caps & PERP_JOINT_NONHOLONOMIC) != 0;
+}
+/* Rows J v = g(t) of joints: Ct [m] += -g, gamma [m] += -dg/dt; either may be NULL. */
+void perp_nonholonomic_driven(const perp_model *model, double t, double *Ct, double *gamma);
 
 /* ---- time ------------------------------------------------------------------------------------ */
 

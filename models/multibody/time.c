@@ -37,7 +37,7 @@ double perp_model_gravity_at(const perp_model *model, double t)
 
 bool perp_model_depends_on_time(const perp_model *model)
 {
-  if (model->n_motions > 0 || model->gravity_signal != 0 || model->belts) return true;
+  if (model->driven || model->gravity_signal != 0 || model->belts) return true;
   for (int i = 0; i < model->n_forces; i++)
     if (perp_force_promises(&model->force_def[i]) & PERP_FORCE_NEEDS_TIME) return true;
   for (int i = 0; i < model->n_drives; i++)

@@ -213,7 +213,7 @@ void perp_constrained_layout(perp_constrained *k, const perp_model *model, perp_
   PERP_DOUBLES(a, model->m, &k->c, &k->lambda, &k->kept.lambda, &k->Cdot, &k->violation,
                &k->impulse);
   k->S = PERP_CARVE(a, double, model->springs ? model->m : 0);
-  k->Ct = PERP_CARVE(a, double, model->n_motions > 0 ? model->m : 0);
+  k->Ct = PERP_CARVE(a, double, model->driven ? model->m : 0);
 }
 
 perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
@@ -311,7 +311,7 @@ void perp_constrained_at(perp_constrained *k, double t, const double *q)
   size_t size = (size_t)k->model->nq * sizeof *q;
   int i = (int)(k->e - k->eval);
   for (int tries = 0; tries < 2; tries++, i = 1 - i)
-    if (k->known[i] && (k->model->n_motions == 0 || k->eval[i].t == t) &&
+    if (k->known[i] && (!k->model->driven || k->eval[i].t == t) &&
         memcmp(q, k->q_at[i], size) == 0) {
       k->e = &k->eval[i];
       k->e->t = t;
@@ -398,12 +398,12 @@ void perp_constrained_product(const perp_constrained *k, const double *v, double
 void perp_constrained_rate(const perp_constrained *k, const double *v, double *Cdot)
 {
   perp_constrained_product(k, v, Cdot);
-  for (int i = 0; k->model->n_motions > 0 && i < k->model->m; i++) Cdot[i] += k->e->Ct[i];
+  for (int i = 0; k->model->driven && i < k->model->m; i++) Cdot[i] += k->e->Ct[i];
 }
 
 bool perp_constrained_signals(perp_constrained *k, double t)
 {
-  const int n = k->model->n_motions > 0 || k->model->belts ? 3 : 1;
+  const int n = k->model->driven || k->model->belts ? 3 : 1;
   double y[3];
   for (int i = 0; i < k->model->n_signals; i++) {
     perp_signal_at(k->model->signal[i], t, y);
@@ -416,7 +416,7 @@ bool perp_constrained_signals(perp_constrained *k, double t)
 
 void perp_constrained_driven(perp_constrained *k, double t, double scale, double *c)
 {
-  if (k->model->n_motions == 0) return;
+  if (!k->model->driven) return;
   perp_joints_driven(k->model, k->e, t, k->Ct);
   for (int i = 0; i < k->model->m; i++) c[i] -= scale * k->Ct[i];
 }
@@ -529,7 +529,7 @@ void perp_constrained_put_back(perp_constrained *k)
   bool moved = k->kept.factored < 0 || k->factored != &k->eval[k->kept.factored];
   for (int i = 0; i < 2; i++) {
     k->known[i] = k->kept.known[i];
-    const bool same = k->model->n_motions == 0 || k->eval[i].t == k->kept.t[i];
+    const bool same = !k->model->driven || k->eval[i].t == k->kept.t[i];
     if (same) k->eval[i].t = k->kept.t[i];
     if (!k->known[i] || (same && memcmp(k->q_at[i], k->kept.q[i], size) == 0)) continue;
     perp_eval_at(&k->eval[i], k->model, k->kept.t[i], k->kept.q[i]);

@@ -81,7 +81,8 @@ int main(void)
   } all[] = { { "vibrating-pendulum.yaml", "m", 1e-8, 2e-4, 1e-4 },
               { "belt.yaml", "m", 2e-4, 5e-3, 1e-3 },
               { "rocking.yaml", "s", 1e-6, 1e-2, 2e-4 },
-              { "six-bar.yaml", "m", 1e-9, 2e-3, 1e-3 } };
+              { "six-bar.yaml", "m", 1e-9, 2e-3, 1e-3 },
+              { "sleigh.yaml", "m", 1e-8, 2e-3, 1e-3 } };
   const char *source = getenv("PERP_SOURCE");
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
