@@ -4,8 +4,6 @@
 #define PERP_MODELS_H
 
 #include "models/stepping/formulation.h"
-#include "models/multibody/force.h"
-#include "models/multibody/joint.h"
 #include "models/multibody/model.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/scene.h"

@@ -11,9 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const kinds[] = { "lcp",     "ode",         "kkt",   "stab",
-                                     "contact", "formulation", "scene", "metric",
-                                     "force",   "joint" };
+static const char *const kinds[] = { "lcp",         "ode",   "kkt",    "stab",  "contact",
+                                     "formulation", "scene", "metric", "force", "joint" };
 
 struct words {
   const char *name, *kind, *file; /* file: that is loaded, of a plug-in */
@@ -211,10 +210,11 @@ static const perp_flag new_flags[] = {
 const perp_command perp_new_command = {
   .cli.name = "new",
   .cli.usage = "study | scene | plugin KIND [options]",
-  .cli.summary = "Writes a study or a scene file to begin with, or the folder of a plug-in of kind "
-                 "lcp, ode, kkt, "
-                 "stab, contact, formulation, scene, metric, force or joint that builds, passes the contract "
-                 "tests and stands in a study as it is.",
+  .cli.summary =
+      "Writes a study or a scene file to begin with, or the folder of a plug-in of kind "
+      "lcp, ode, kkt, "
+      "stab, contact, formulation, scene, metric, force or joint that builds, passes the contract "
+      "tests and stands in a study as it is.",
   .cli.more = "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
   .cli.example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
   .cli.flags = new_flags,

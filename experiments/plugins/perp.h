@@ -16,8 +16,6 @@
 #include "experiments/metrics/metrics.h"
 #include "models/contact/contact.h"
 #include "models/models.h"
-#include "models/multibody/force.h"
-#include "models/multibody/joint.h"
 #include "solvers/solvers.h"
 
 #ifdef __cplusplus

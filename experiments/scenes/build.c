@@ -4,7 +4,6 @@
 
 #include "experiments/scenes/claims.h"
 #include "experiments/scenes/parts.h"
-#include "models/multibody/force.h"
 
 #include <math.h>
 #include <stdlib.h>

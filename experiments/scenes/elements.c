@@ -2,9 +2,6 @@
 /* Joints and forces of a scene file that are plug-ins: their bodies, and options as their tables say. */
 #include "experiments/scenes/parts.h"
 
-#include "models/multibody/force.h"
-#include "models/multibody/joint.h"
-
 #include <string.h>
 
 enum { KEYS_MOST = 60 }; /* as many as perp_keys_read has room for */

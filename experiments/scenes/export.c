@@ -3,8 +3,6 @@
 #include "experiments/scenes/scene_file.h"
 
 #include "experiments/scenes/parts.h"
-#include "models/multibody/force.h"
-#include "models/multibody/joint.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,9 +2,6 @@
 /* Joints, drives and forces of a scene file. */
 #include "experiments/scenes/parts.h"
 
-#include "models/multibody/force.h"
-#include "models/multibody/joint.h"
-
 #include <math.h>
 #include <string.h>
 

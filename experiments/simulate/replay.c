@@ -2,7 +2,6 @@
 #include "experiments/simulate/replay.h"
 
 #include "experiments/base/util.h"
-#include "models/multibody/joint.h"
 
 #include <errno.h>
 #include <math.h>

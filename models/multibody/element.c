@@ -15,7 +15,7 @@ static perp_status element_body(perp_ctx *ctx, const perp_model *model, const pe
     if (body[k] == body[i])
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s stands twice among its bodies", who,
                        body[i] == PERP_WORLD ? "the world" : "a body");
-  if (perp_model_is_particle(model, body[i]) && !(caps & PERP_FORCE_AT_CENTRES))
+  if (body[i] >= 0 && model->body_def[body[i]].particle && !(caps & PERP_FORCE_AT_CENTRES))
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
         "%s: body %d is a particle, which nothing turns; '%s' does not declare that it "

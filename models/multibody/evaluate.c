@@ -371,6 +371,17 @@ void perp_model_jdotv(const perp_model *model, double t, const double *q, const 
   perp_joints_bias(model, &e, v, gamma);
 }
 
+int perp_model_force_gradient(const perp_model *model, int i, double t, const double *q,
+                              const double *v, int body[PERP_ELEMENT_BODIES], double *dq,
+                              double *dv)
+{
+  perp_eval e = model->eval; /* its memory is scratch of the model */
+  const perp_force_def *el = &model->force_def[i];
+  if (el->kind != PERP_FORCE_PLUGIN) return 0;
+  perp_eval_poses(&e, model, t, q);
+  return perp_force_plugin_gradient(model, &e, el, t, v, body, dq, dv);
+}
+
 bool perp_model_forces_need_velocity(const perp_model *model)
 {
   for (int b = 0; b < model->n_bodies && model->dim == 3; b++) {

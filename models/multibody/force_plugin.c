@@ -8,44 +8,6 @@
 
 enum { FORCE_PLUGIN_F = 6 * PERP_ELEMENT_BODIES };
 
-const char *perp_force_name(const perp_force_def *def)
-{
-  static const char *const names[] = { [PERP_FORCE_POINT] = "point",
-                                       [PERP_FORCE_TORQUE] = "torque",
-                                       [PERP_FORCE_SPRING] = "spring",
-                                       [PERP_FORCE_DRAG] = "drag",
-                                       [PERP_FORCE_PAIRS] = "pairs" };
-  if (def->kind == PERP_FORCE_PLUGIN) return def->plugin->d.name;
-  return (unsigned)def->kind < sizeof names / sizeof *names ? names[def->kind] : NULL;
-}
-
-perp_status perp_force_define(perp_ctx *ctx, const perp_force_desc *desc, const void *opts, int n,
-                              const int *body, perp_force_def *def)
-{
-  if (n < desc->bodies_min || n > desc->bodies_max)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "force '%s' takes %d to %d bodies: got %d", desc->d.name,
-                     desc->bodies_min, desc->bodies_max, n);
-  *def = (perp_force_def){ 0 };
-  if (desc->own > 0) {
-    if (opts != NULL) *def = *(const perp_force_def *)opts;
-    def->kind = (perp_force_kind)(desc->own - 1);
-    for (int i = 1; i < n && def->kind == PERP_FORCE_PAIRS; i++)
-      if (body[i] != body[i - 1] + 1)
-        return PERP_FAIL(ctx, PERP_ERR_ARG,
-                         "force '%s' takes bodies that follow each other: %d comes after %d",
-                         desc->d.name, body[i], body[i - 1]);
-  } else {
-    def->kind = PERP_FORCE_PLUGIN;
-    def->plugin = desc;
-    def->opts = opts;
-    def->body = body;
-    def->n_bodies = n;
-  }
-  def->a = body[0];
-  def->b = n > 1 ? body[n - 1] : PERP_WORLD;
-  return PERP_OK;
-}
-
 unsigned perp_force_promises(const perp_force_def *def)
 {
   const unsigned everywhere = PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE;
@@ -229,15 +191,4 @@ int perp_force_plugin_gradient(const perp_model *model, const perp_eval *e,
   if (perp_force_promises(el) & PERP_FORCE_NEEDS_VELOCITY)
     force_plugin_differences(model, el, body, t, n, place, false, dv);
   return n;
-}
-
-int perp_model_force_gradient(const perp_model *model, int i, double t, const double *q,
-                              const double *v, int body[PERP_ELEMENT_BODIES], double *dq,
-                              double *dv)
-{
-  perp_eval e = model->eval; /* its memory is scratch of the model */
-  const perp_force_def *el = &model->force_def[i];
-  if (el->kind != PERP_FORCE_PLUGIN) return 0;
-  perp_eval_poses(&e, model, t, q);
-  return perp_force_plugin_gradient(model, &e, el, t, v, body, dq, dv);
 }

@@ -8,48 +8,6 @@
  * rounding, 1e-16 over the step, are alike. */
 static const double STEP = 5e-3;
 
-int perp_joint_rows(const perp_joint_def *def, int dim)
-{
-  unsigned angles = 0;
-  if (def->kind != PERP_JOINT_PLUGIN) return perp_joint_kind_rows(def->kind, dim);
-  return def->plugin->rows(def->opts, dim, def->n_bodies, &angles);
-}
-
-const char *perp_joint_name(const perp_joint_def *def)
-{
-  return def->kind == PERP_JOINT_PLUGIN ? def->plugin->d.name : perp_joint_kind_name(def->kind);
-}
-
-const int *perp_joint_bodies(const perp_joint_def *def, int pair[2], int *n)
-{
-  *n = def->kind == PERP_JOINT_PLUGIN ? def->n_bodies : 2;
-  pair[0] = def->a;
-  pair[1] = def->b;
-  return def->kind == PERP_JOINT_PLUGIN ? def->body : pair;
-}
-
-perp_status perp_joint_define(perp_ctx *ctx, const perp_joint_desc *desc, const void *opts, int n,
-                              const int *body, perp_joint_def *def)
-{
-  if (n < desc->bodies_min || n > desc->bodies_max)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "joint '%s' takes %d to %d bodies: got %d", desc->d.name,
-                     desc->bodies_min, desc->bodies_max, n);
-  *def = (perp_joint_def){ 0 };
-  if (desc->own > 0) {
-    if (opts != NULL) *def = *(const perp_joint_def *)opts;
-    def->kind = (perp_joint_kind)(desc->own - 1);
-  } else {
-    def->kind = PERP_JOINT_PLUGIN;
-    def->plugin = desc;
-    def->opts = opts;
-    def->body = body;
-    def->n_bodies = n;
-  }
-  def->a = body[0];
-  def->b = n > 1 ? body[1] : PERP_WORLD;
-  return PERP_OK;
-}
-
 /* ---- building -------------------------------------------------------------------------------- */
 
 perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const char *who)

@@ -22,6 +22,8 @@
 #ifndef PERP_MODEL_H
 #define PERP_MODEL_H
 
+#include "models/elements/force.h"
+#include "models/elements/joint.h"
 #include "models/shapes/shape.h"
 #include "models/signals/signal.h"
 #include "solvers/linalg/blocks.h"
@@ -169,7 +171,7 @@ typedef struct perp_joint_def {
   perp_curve_def curve;
   perp_joint_start start;
   /* Of a plug-in, whose a and b are its first bodies (b the world where there is one): see perp_joint_define.  Copied. */
-  const struct perp_joint_desc *plugin;
+  const perp_joint_desc *plugin;
   const void *opts; /* NULL: all defaults */
   int n_bodies;
   const int *body; /* [n_bodies] */
@@ -205,7 +207,7 @@ typedef struct perp_force_def {
   perp_law law;
   double strength, cutoff;
   /* Of a plug-in, as of joints: see perp_force_define.  Copied. */
-  const struct perp_force_desc *plugin;
+  const perp_force_desc *plugin;
   const void *opts;
   int n_bodies;
   const int *body;
@@ -316,6 +318,22 @@ perp_status perp_model_friction(perp_ctx *ctx, perp_model *model, perp_friction_
  * out of range, mu_dynamic without mu, a pair that is there already; PERP_ERR_NOMEM.  O(pairs). */
 perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
                                 const perp_surface *surface);
+/* The definition of a joint for perp_model_add_joint, plug-in or not: rigid, and it holds in the initial state; what all joints
+ * have (name, softness, start, ...) can be set in it after that.  body [n] and opts (of desc->d, NULL: all defaults) must
+ * live until it has been added.  PERP_ERR_ARG: a number of bodies that it does not take.  No allocation. */
+perp_status perp_joint_define(perp_ctx *ctx, const perp_joint_desc *desc, const void *opts, int n,
+                              const int *body, perp_joint_def *def);
+/* "ball", or the name of the plug-in; NULL where there is no such kind. */
+const char *perp_joint_name(const perp_joint_def *def);
+/* The definition of a force for perp_model_add_force, plug-in or not; body [n] and opts (of desc->d, NULL: all defaults) must
+ * live until it has been added.  PERP_ERR_ARG: a number of bodies that it does not take, for `pairs` bodies that
+ * do not follow each other.  No allocation. */
+perp_status perp_force_define(perp_ctx *ctx, const perp_force_desc *desc, const void *opts, int n,
+                              const int *body, perp_force_def *def);
+/* "spring", or the name of the plug-in; NULL where there is no such kind. */
+const char *perp_force_name(const perp_force_def *def);
+/* The capabilities of a force with its options. */
+unsigned perp_force_promises(const perp_force_def *def);
 const char *perp_joint_kind_name(perp_joint_kind kind); /* NULL when there is no such kind */
 /* Each checks its definition (finite, positive mass, inertia symmetric, positive definite and
  * obeying the triangle inequality, bodies that exist, axes not zero) and names the culprit in one
@@ -439,6 +457,13 @@ void perp_model_rate(const perp_model *model, double t, const double *q, const d
 /* gamma [m] = Jdot v, for motions with the terms of C_t and C_tt, so that C.. = J a + gamma. */
 void perp_model_jdotv(const perp_model *model, double t, const double *q, const double *v,
                       double *gamma);
+/* Of force element i of a finished model at (t, q, v): which bodies it moves (in the order of the blocks below; at most
+ * PERP_ELEMENT_BODIES), how many; and the derivatives of their generalized forces by dq (perp_model_retract) and by v, N x N
+ * column-major with N = bodies * (6 or 3): of a plug-in by its `gradient`, else by central differences.  dq, dv NULL: the
+ * bodies only.  Forces of model.h have no answer: 0.  No allocation. */
+int perp_model_force_gradient(const perp_model *model, int i, double t, const double *q,
+                              const double *v, int body[PERP_ELEMENT_BODIES], double *dq,
+                              double *dv);
 /* Manifold: see ode.h.  qdot = N(q) v. */
 void perp_model_qdot(const perp_model *model, const double *q, const double *v, double *qdot);
 void perp_model_retract(const perp_model *model, const double *q, const double *dq, double *q_out);

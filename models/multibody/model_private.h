@@ -4,8 +4,6 @@
 #define PERP_MODEL_PRIVATE_H
 
 #include "models/kinematics/kinematics.h"
-#include "models/multibody/force.h"
-#include "models/multibody/joint.h"
 #include "models/multibody/model.h"
 
 /* One scalar row beyond the point-to-point rows of a joint. */

@@ -166,7 +166,7 @@ int main(void)
                            "2], x: [i, 0, 0], w: [0, 0, 1] }\n"
                            "joints:\n"
                            "  - { kind: nonholonomic, bodies: [b0], along: [1, 0, 0] }\n"
-                           "  - { kind: nonholonomic, value: 0.5 m/s * sin(2 * t * 1/s), terms: [{ "
+                           "  - { kind: nonholonomic, value: 0.5 m/s * sin(t * 2 rad/s), terms: [{ "
                            "body: b0, about: [0, 0, 1 m] },\n"
                            "      { body: b1, frame: world, about: [0, 0, -1 m] }, { body: b1, "
                            "frame: b0, along: [0, 1, 0], at: [0, 0, 1] }] }\n";

@@ -106,7 +106,7 @@ static const struct bad {
   { "a term and terms",
     HEAD BALL "joints:\n  - { kind: nonholonomic, at: [0, 0, 1], terms: [{ body: ball, along: [1, "
               "0, 0] }] }\n",
-    "f.yaml:5:32", "belongs into the terms", NULL },
+    "f.yaml:5:31", "belongs into the terms", NULL },
   { "a term of the world",
     HEAD BALL "joints:\n  - { kind: nonholonomic, terms: [{ along: [1, 0, 0] }] }\n", "f.yaml:5:35",
     "a term is of a body", NULL },

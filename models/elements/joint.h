@@ -3,8 +3,7 @@
 #ifndef PERP_JOINT_H
 #define PERP_JOINT_H
 
-#include "models/multibody/element.h"
-#include "models/multibody/model.h"
+#include "models/elements/element.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,14 +56,6 @@ typedef struct perp_joint_desc {
   void (*prescribed)(const void *opts, double t, double *g, double *gdot);
   int own; /* 1 + perp_joint_kind of a joint of model.h, whose options are a perp_joint_def; 0: a plug-in */
 } perp_joint_desc;
-
-/* The definition of a joint for perp_model_add_joint, plug-in or not: rigid, and it holds in the initial state; what all joints
- * have (name, softness, start, ...) can be set in it after that.  body [n] and opts (of desc->d, NULL: all defaults) must
- * live until it has been added.  PERP_ERR_ARG: a number of bodies that it does not take.  No allocation. */
-perp_status perp_joint_define(perp_ctx *ctx, const perp_joint_desc *desc, const void *opts, int n,
-                              const int *body, perp_joint_def *def);
-/* "ball", or the name of the plug-in; NULL where there is no such kind. */
-const char *perp_joint_name(const perp_joint_def *def);
 
 #ifdef __cplusplus
 }

@@ -3,8 +3,7 @@
 #ifndef PERP_FORCE_H
 #define PERP_FORCE_H
 
-#include "models/multibody/element.h"
-#include "models/multibody/model.h"
+#include "models/elements/element.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,23 +51,6 @@ typedef struct perp_force_desc {
   unsigned (*promises)(const void *opts);
   int own; /* 1 + perp_force_kind of a force of model.h, whose options are a perp_force_def; 0: a plug-in */
 } perp_force_desc;
-
-/* The definition of a force for perp_model_add_force, plug-in or not; body [n] and opts (of desc->d, NULL: all defaults) must
- * live until it has been added.  PERP_ERR_ARG: a number of bodies that it does not take, for `pairs` bodies that
- * do not follow each other.  No allocation. */
-perp_status perp_force_define(perp_ctx *ctx, const perp_force_desc *desc, const void *opts, int n,
-                              const int *body, perp_force_def *def);
-/* "spring", or the name of the plug-in; NULL where there is no such kind. */
-const char *perp_force_name(const perp_force_def *def);
-/* The capabilities of a force with its options. */
-unsigned perp_force_promises(const perp_force_def *def);
-/* Of force element i of a finished model at (t, q, v): which bodies it moves (in the order of the blocks below; at most
- * PERP_ELEMENT_BODIES), how many; and the derivatives of their generalized forces by dq (perp_model_retract) and by v, N x N
- * column-major with N = bodies * (6 or 3): of a plug-in by its `gradient`, else by central differences.  dq, dv NULL: the
- * bodies only.  Forces of model.h have no answer: 0.  No allocation. */
-int perp_model_force_gradient(const perp_model *model, int i, double t, const double *q,
-                              const double *v, int body[PERP_ELEMENT_BODIES], double *dq,
-                              double *dv);
 
 #ifdef __cplusplus
 }
