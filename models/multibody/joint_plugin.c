@@ -149,3 +149,19 @@ void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const 
     joint_plugin_rate(j, model->dim, body, -(k + 1) * s, -weight[k] / s, gamma);
   }
 }
+
+/* ---- what depends on time -------------------------------------------------------------------- */
+
+void perp_joint_plugin_driven(const perp_model *model, double t, double *Ct, double *gamma)
+{
+  double g[PERP_JOINT_ROWS], gdot[PERP_JOINT_ROWS];
+  for (int i = 0; i < model->n_joints; i++) {
+    const perp_joint *j = &model->joint[i];
+    if (j->plugin == NULL || j->plugin->prescribed == NULL) continue;
+    j->plugin->prescribed(j->opts, t, g, gdot);
+    for (int k = 0; k < j->n_scalars; k++) {
+      if (Ct != NULL) Ct[j->row + k] -= g[k];
+      if (gamma != NULL) gamma[j->row + k] -= gdot[k];
+    }
+  }
+}

@@ -185,6 +185,8 @@ void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *row
 void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, perp_eval *e);
 void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const perp_eval *e,
                             const double *v, double *gamma);
+/* Rows J v = g(t) of joints: Ct [m] += -g, gamma [m] += -dg/dt; either may be NULL. */
+void perp_joint_plugin_driven(const perp_model *model, double t, double *Ct, double *gamma);
 /* Rows of a joint that is added; 0: not in this dimension, no such kind. */
 int perp_joint_rows(const perp_joint_def *def, int dim);
 /* The bodies of a joint or force, the world among them; of two at most in pair. */
@@ -279,8 +281,6 @@ PERP_INLINE bool perp_joint_nonholonomic_is(const perp_model *model, int i)
   const perp_joint_desc *plugin = model->joint_def[i].plugin;
   return plugin != NULL && (plugin->d.caps & PERP_JOINT_NONHOLONOMIC) != 0;
 }
-/* Rows J v = g(t) of joints: Ct [m] += -g, gamma [m] += -dg/dt; either may be NULL. */
-void perp_nonholonomic_driven(const perp_model *model, double t, double *Ct, double *gamma);
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -303,9 +303,6 @@ double perp_drive_target(const perp_model *model, int i, double t);
 
 /* ---- surfaces.c ------------------------------------------------------------------------------ */
 
-/* A surface of a shape, its mu_dynamic filled in; a coefficient of restitution.  PERP_ERR_ARG. */
-perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who);
-perp_status perp_restitution_check(perp_ctx *ctx, double e, const char *who);
 /* As perp_surface_pair says, where the model says more than the geometric mean.  O(log pairs). */
 perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a,
                                   const perp_surface *b);

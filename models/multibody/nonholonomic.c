@@ -238,19 +238,3 @@ bool perp_model_rate_of(const perp_model *model, int i, perp_rate_def *def)
   }
   return true;
 }
-
-/* ---- what depends on time -------------------------------------------------------------------- */
-
-void perp_nonholonomic_driven(const perp_model *model, double t, double *Ct, double *gamma)
-{
-  double g[PERP_JOINT_ROWS], gdot[PERP_JOINT_ROWS];
-  for (int i = 0; i < model->n_joints; i++) {
-    const perp_joint *j = &model->joint[i];
-    if (j->plugin == NULL || j->plugin->prescribed == NULL) continue;
-    j->plugin->prescribed(j->opts, t, g, gdot);
-    for (int k = 0; k < j->n_scalars; k++) {
-      if (Ct != NULL) Ct[j->row + k] -= g[k];
-      if (gamma != NULL) gamma[j->row + k] -= gdot[k];
-    }
-  }
-}

@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What two surfaces have with each other: a rule for all, and pairs of materials that have numbers of their own. */
 #include "models/multibody/model_private.h"
+#include "models/shapes/shapes_private.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-perp_status perp_restitution_check(perp_ctx *ctx, double e, const char *who)
-{
-  if (e >= 0 && e <= 1) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who, e);
-}
-
-perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who)
-{
-  if (isnan(s->mu_dynamic)) s->mu_dynamic = s->mu;
-  if (!(s->mu >= 0) || !isfinite(s->mu) || !(s->mu_dynamic >= 0) || s->mu_dynamic > s->mu)
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
-                     s->mu, s->mu_dynamic);
-  if (s->material < 0 || s->material > PERP_MATERIALS_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: materials have numbers from 1 to %d, 0 is none: got %d", who,
-                     PERP_MATERIALS_MAX, s->material);
-  return perp_restitution_check(ctx, s->restitution, who);
-}
 
 perp_status perp_model_friction(perp_ctx *ctx, perp_model *model, perp_friction_rule rule)
 {

@@ -27,7 +27,7 @@ typedef struct perp_surface {
   double mu;          /* coefficient of (static) friction, >= 0 */
   double mu_dynamic;  /* of sliding, 0 <= mu_dynamic <= mu; NaN: the same as mu */
   double restitution; /* e in [0, 1] */
-  int material;       /* a number of the caller's, 1 ... PERP_MATERIALS_MAX, by which pairs are told; 0: none */
+  int material; /* a number of the caller's, 1 ... PERP_MATERIALS_MAX, by which pairs are told; 0: none */
 } perp_surface;
 
 typedef struct perp_shape_def {

@@ -113,4 +113,8 @@ void perp_relative(const perp_pose *a, const perp_pose *b, perp_pose *rel);
 /* Axis-aligned box of a shape at a lifted pose of its body; of a plane everything. */
 void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3]);
 
+/* A surface of a shape, its mu_dynamic filled in; a coefficient of restitution.  PERP_ERR_ARG. */
+perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who);
+perp_status perp_restitution_check(perp_ctx *ctx, double e, const char *who);
+
 #endif
