@@ -93,7 +93,7 @@ static const struct bad {
   { "a joint without a kind", HEAD BALL "joints:\n  - { a: world, b: ball }\n", "f.yaml:5:5",
     "'kind' is missing", NULL },
   { "an unknown kind", HEAD BALL "joints:\n  - { kind: bal, a: world, b: ball }\n", "f.yaml:5:13",
-    "unknown word 'bal'", "'ball'" },
+    "unknown joint 'bal'", "'ball'" },
   { "an unknown material",
     HEAD "materials: { wood: { mu: 1 } }\n" BALL
          "shapes:\n  - { body: world, kind: plane, material: woode }\n",
