@@ -508,6 +508,44 @@ static perp_model *tied(int n, bool collide, double apart_by)
   return m;
 }
 
+/* Several islands side by side on a floor, pulled apart, each with another number of bodies on its rope. */
+static perp_model *ropes(void)
+{
+  static const int first[4] = { 0, 3, 5, 9 };
+  const perp_shape_def floor = { .kind = PERP_SHAPE_PLANE,
+                                 .body = PERP_WORLD,
+                                 .surface = { .mu = 0.3, .mu_dynamic = 0.3 } };
+  perp_model *m;
+  if (perp_model_create(&ctx, 3, &m) != PERP_OK ||
+      perp_model_add_shape(&ctx, m, &floor, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  for (int r = 0; r < 3; r++) {
+    int body[4];
+    const int n = first[r + 1] - first[r];
+    perp_joint_def def;
+    for (int i = 0; i < n; i++) {
+      const perp_body_def ball = { .mass = perp_mass_sphere(1 + 0.1 * i, 0.1),
+                                   .x = { 0.4 * i, 2 * r + 0.1 * (i % 2), 0.1 },
+                                   .v = { 0.2 * i - 0.1 * r } };
+      perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1, .surface = floor.surface };
+      if (perp_model_add_body(&ctx, m, &ball, &body[i]) != PERP_OK) bail("%s", ctx.msg);
+      shape.body = body[i];
+      if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    }
+    const perp_force_def pull = { .kind = PERP_FORCE_POINT,
+                                  .a = body[0],
+                                  .value = { -8, 1 + r, 0 } };
+    if (perp_joint_define(&ctx, &my_rope, NULL, n, body, &def) != PERP_OK) bail("%s", ctx.msg);
+    def.start = PERP_START_ZERO;
+    def.softness = 1e-3; /* it may move at the start */
+    if (perp_model_add_joint(&ctx, m, &def, NULL) != PERP_OK ||
+        perp_model_add_force(&ctx, m, &pull) != PERP_OK)
+      bail("%s", ctx.msg);
+  }
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  return m;
+}
+
 static int touching(const perp_model *m)
 {
   perp_sim *sim = run_start(&ctx, (perp_model *)(uintptr_t)m,
@@ -535,6 +573,13 @@ static void test_many(void)
   perp_model_error(m, 0, q[0], C);
   ok(fabs(C[0]) < 1e-3 && q[0][0] < -0.05, "the rope holds (%.2g m) while it is pulled (%.2g m)",
      C[0], q[0][0]);
+  perp_model_destroy(m);
+
+  double many[2][63];
+  m = ropes();
+  ok(march(m, eliminate, 1e-3, 0.2, many[0]) && march(m, rows, 1e-3, 0.2, many[1]) &&
+         apart(63, many[0], many[1]) < 1e-8,
+     "three islands with ropes over 3, 2 and 4 bodies: %.2g", apart(63, many[0], many[1]));
   perp_model_destroy(m);
 
   m = tied(3, false, 0.19);
