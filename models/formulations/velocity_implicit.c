@@ -8,7 +8,8 @@
  * stiffness; first order; agrees with `velocity` as h -> 0.
  *
  * The gradient is that of springs and dampers between points, of the linear drag of a body and of forces of
- * plug-ins, of which force_gradient.h has the rest.  That of a spring is not formed: -df/dq of a spring under tension T with the direction n and the distance d of its ends is
+ * plug-ins, of which force_gradient.h says how.  That of springs is not formed: -df/dq of one under tension T with the
+ * direction n and the distance d of its ends is
  *
  *      K = g E + (k - g) n n',    g = T / d,    k the stiffness,
  *
@@ -207,7 +208,8 @@ static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const per
   w->gradient = gradient;
   w->element = calloc((size_t)model->n_forces + 1, sizeof *w->element);
   w->plugin = calloc((size_t)model->n_forces + 1, sizeof *w->plugin);
-  if (w->element == NULL || w->plugin == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
+  if (w->element == NULL || w->plugin == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "velocity-implicit: no memory");
   PERP_TRY(perp_model_create(ctx, model->dim, &w->model));
   perp_model_gravity(w->model, model->gravity);
   for (int i = 0; i < model->n_bodies; i++)
