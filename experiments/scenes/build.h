@@ -26,8 +26,21 @@ bool perp_scene_file_read(perp_ctx *ctx, perp_diag *diag, const char *shown, con
                           size_t size, perp_scene_file *file);
 /* `parameters` as the options of the descriptor. */
 bool perp_scene_file_options(perp_ctx *ctx, perp_diag *diag, perp_scene_file *file);
-/* The scene with these options; *scene is empty after an error. */
-bool perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_scene_file *file,
-                           const void *opts, perp_scene *scene);
+/* The scene with these options; *scene is empty after an error.  PERP_ERR_OPTION: the file refuses these options,
+ * PERP_ERR_FORMAT: anything else. */
+perp_status perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_scene_file *file,
+                                  const void *opts, perp_scene *scene);
+
+/* The descriptor of a file that was read: a scene of this name.  Texts live in the pool of the file. */
+void perp_scene_file_describe(perp_scene_file *file, const char *name);
+/* Returns status with the first message of diag, which is freed, in ctx. */
+perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status status);
+
+/* The scenes of the files that come with perp, as plug-ins; read at the first call, for the life of the program.  NULL
+ * after an error. */
+const perp_plugin *perp_scenes_shipped(perp_ctx *ctx);
+/* Of one of them, allocated: where its file is, and its text.  NULL: d is none of them (path: or there is no file). */
+char *perp_scene_shipped_path(const perp_desc *d);
+char *perp_scene_shipped_source(const perp_desc *d);
 
 #endif
