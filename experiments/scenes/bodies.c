@@ -109,7 +109,7 @@ static bool bodies_state(perp_scene_reader *r, const perp_node *entry, perp_scen
       perp_diag_error(r->diag, node, 0,
                       r->section    ? "a section has turn: { axis: [0, 1, 0], angle }"
                       : r->dim == 2 ? "the plane has an angle"
-                                  : "space has quat, or turn: { axis, angle }",
+                                    : "space has quat, or turn: { axis, angle }",
                       "%s has no meaning with dim: %d", s->key, r->dim);
       return false;
     }

@@ -55,8 +55,7 @@ static bool build_values(perp_scene_reader *r, const perp_scene_file *file, cons
       };
     if (!perp_values_add(&r->values, file->at[i], o->key, o->unit, value, choices)) return false;
   }
-  const perp_node *let = perp_tree_get(r->root, "let");
-  return let == NULL || perp_scene_let(r, let);
+  return true;
 }
 
 /* ---- options that do not go together ------------------------------------------------------------ */
@@ -172,7 +171,9 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
   const int errors = r->diag->errors;
   if (!build_values(r, file, opts)) return false;
   perp_entries(r, perp_tree_get(r->root, "refuse"), "refuse", build_refuse, refusal);
-  if (r->diag->errors > errors || !build_head(r)) return false;
+  const perp_node *let = perp_tree_get(r->root, "let");
+  if (r->diag->errors > errors || (let != NULL && !perp_scene_let(r, let)) || !build_head(r))
+    return false;
   if (perp_model_create(r->ctx, r->dim, &s->model) != PERP_OK) {
     perp_scene_refused(r, r->root);
     return false;

@@ -34,9 +34,9 @@ enum gauge_kind {
   GAUGE_EVENTS,
   GAUGE_PATH
 };
-static const char *const gauge_kinds[] = { "rest",   "stands", "force", "acceleration", "velocity",
-                                           "period", "places", "table", "events",       "path",
-                                           NULL };
+static const char *const gauge_kinds[] = { "rest",     "stands", "force",  "acceleration",
+                                           "velocity", "period", "places", "table",
+                                           "events",   "path",   NULL };
 
 struct gauge {
   enum gauge_kind kind;
@@ -313,9 +313,8 @@ static bool claims_numbers(perp_scene_reader *r, const perp_node *entry, struct 
 {
   const perp_node *exact = perp_tree_get(entry, "exact"), *weight = perp_tree_get(entry, "weight");
   for (int i = 0; i < 6; i++) g->weight[i] = 1;
-  if (exact != NULL &&
-      (g->kind == GAUGE_ACCELERATION ? !claims_vector(r, exact, "m/s^2", g->exact)
-                                     : !claims_rates(r, exact, -1, g->exact)))
+  if (exact != NULL && (g->kind == GAUGE_ACCELERATION ? !claims_vector(r, exact, "m/s^2", g->exact)
+                                                      : !claims_rates(r, exact, -1, g->exact)))
     return false;
   return weight == NULL || claims_rates(r, weight, 1, g->weight);
 }
@@ -420,8 +419,9 @@ void perp_scene_add_gauges(perp_scene_reader *r)
 /* ---- truths ------------------------------------------------------------------------------------- */
 
 enum truth_kind { TRUTH_REST, TRUTH_REDUCED, TRUTH_STATES, TRUTH_MOTION, TRUTH_REFERENCE };
-static const char *const truth_kinds[] = { "rest", "reduced", "states", "motion", "reference",
-                                           NULL };
+static const char *const truth_kinds[] = {
+  "rest", "reduced", "states", "motion", "reference", NULL
+};
 static const char *const truth_wants[] = { "?what", "?t_end ?uncertainty", "file ?uncertainty",
                                            "motion ?what ?uncertainty",
                                            "reference columns uncertainty" };

@@ -27,7 +27,7 @@ perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status s
 }
 
 static perp_status describe_make(perp_ctx *ctx, const void *data, const void *opts,
-                                   perp_scene *scene)
+                                 perp_scene *scene)
 {
   perp_diag diag = { 0 };
   const perp_status status = perp_scene_file_build(ctx, &diag, data, opts, scene);

@@ -98,7 +98,8 @@ struct perp_scene_reader {
   const perp_node *root;
   perp_scene *scene; /* being built */
   int dim, entries;
-  bool section; /* in the plane, of a scene that is written for space: vectors are (x, y, z), and y is left out */
+  bool
+      section; /* in the plane, of a scene that is written for space: vectors are (x, y, z), and y is left out */
   perp_named bodies, joints;
   perp_scene_body *body; /* [bodies.n] */
   int n_shapes;

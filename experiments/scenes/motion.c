@@ -118,15 +118,20 @@ static void motion_destroy(void *user)
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-static const perp_key motion_keys[] = {
-  PERP_KEY_SPECIAL("body"),  PERP_KEY_SPECIAL("x"), PERP_KEY_SPECIAL("quat"),
-  PERP_KEY_SPECIAL("angle"), PERP_KEY_SPECIAL("v"), PERP_KEY_SPECIAL("w"),
-  PERP_KEY_SPECIAL("omega"), PERP_KEY_SPECIAL("turn"), PERP_KEY_SPECIAL("let_t"),
-  PERP_KEYS_ENTRY, PERP_KEYS_END
-};
+static const perp_key motion_keys[] = { PERP_KEY_SPECIAL("body"),
+                                        PERP_KEY_SPECIAL("x"),
+                                        PERP_KEY_SPECIAL("quat"),
+                                        PERP_KEY_SPECIAL("angle"),
+                                        PERP_KEY_SPECIAL("v"),
+                                        PERP_KEY_SPECIAL("w"),
+                                        PERP_KEY_SPECIAL("omega"),
+                                        PERP_KEY_SPECIAL("turn"),
+                                        PERP_KEY_SPECIAL("let_t"),
+                                        PERP_KEYS_ENTRY,
+                                        PERP_KEYS_END };
 static const perp_key path_keys[] = { PERP_KEY_SPECIAL("kind"), PERP_KEY_SPECIAL("body"),
-                                      PERP_KEY_SPECIAL("x"), PERP_KEY_SPECIAL("let_t"),
-                                      PERP_KEYS_ENTRY, PERP_KEYS_END };
+                                      PERP_KEY_SPECIAL("x"),    PERP_KEY_SPECIAL("let_t"),
+                                      PERP_KEYS_ENTRY,          PERP_KEYS_END };
 static const perp_key motion_turn_keys[] = { PERP_KEY_SPECIAL("axis"), PERP_KEY_SPECIAL("angle"),
                                              PERP_KEYS_END };
 /* Which coordinates a key means, in space and in the plane. */
@@ -175,8 +180,9 @@ static bool motion_turn(perp_scene_reader *r, perp_values *values, const perp_no
   if (!perp_keys_vector(r, axis, "", 3, 0, m->axis)) return false;
   const double *a = m->axis, length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
   if (!(length > 0) || (r->section && (a[0] != 0 || a[2] != 0))) {
-    PERP_SCENE_WRONG(r, axis, r->section ? "a section (dim: 2) turns about y only"
-                                         : "turn needs an axis that is not zero");
+    PERP_SCENE_WRONG(r, axis,
+                     r->section ? "a section (dim: 2) turns about y only"
+                                : "turn needs an axis that is not zero");
     return false;
   }
   for (int i = 0; i < 3; i++) m->axis[i] /= length;
@@ -214,10 +220,9 @@ static bool motion_later(perp_scene_reader *r, perp_values *values, const perp_n
   m->later = perp_pool_alloc(values->pool, (size_t)let->n + 1, sizeof *m->later);
   for (int i = 0; i < let->n; i++) {
     m->later[i] = perp_values_expression(values, let->item[i], NULL);
-    if (m->later[i] == NULL ||
-        !perp_values_add(values, let->key[i], let->key[i]->text,
-                         perp_values_unit(values, let->item[i]),
-                         (perp_value){ PERP_VALUE_NUMBER, 0, NULL }, NULL))
+    if (m->later[i] == NULL || !perp_values_add(values, let->key[i], let->key[i]->text,
+                                                perp_values_unit(values, let->item[i]),
+                                                (perp_value){ PERP_VALUE_NUMBER, 0, NULL }, NULL))
       return false;
     m->n_later++;
   }

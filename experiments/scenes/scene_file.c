@@ -211,8 +211,7 @@ bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, con
   perp_scene scene;
   perp_ctx quiet = *ctx;
   if (perp_spec_parse(&quiet, PERP_KIND_scene, text, &spec) != PERP_OK) return true;
-  if (perp_scene_file_build(ctx, diag, f, spec.opts, &scene) == PERP_OK)
-    perp_scene_destroy(&scene);
+  if (perp_scene_file_build(ctx, diag, f, spec.opts, &scene) == PERP_OK) perp_scene_destroy(&scene);
   perp_spec_free(&spec);
   return diag->errors == errors;
 }

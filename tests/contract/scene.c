@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What every scene of the registry owes: it builds, twice the same, says where it comes from, and its truth
  * begins where it begins. */
+#include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "tests/contract/under_test.h"
 #include "tests/count_malloc.h"
@@ -164,7 +165,8 @@ static void check(const perp_desc *d)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   register_under_test(&ctx);
   const perp_desc *d;

@@ -2,6 +2,7 @@
 /* docs/scenes.md is what the scenes say of themselves: every one has its row and its section, with its equation, source,
  * truths, figures and options.  --accept writes the file anew. */
 #include "experiments/base/util.h"
+#include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "tests/tap.h"
@@ -143,7 +144,8 @@ int main(int argc, char **argv)
 {
   const char *root = getenv("PERP_SOURCE"), heading[] = "\n## All\n";
   if (root == NULL) bail("PERP_SOURCE names no folder");
-  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   char *path = perp_xprintf("%s/docs/scenes.md", root);
   char *file = perp_read_file(path, NULL);

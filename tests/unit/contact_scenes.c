@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Truths of the contact scenes against independent computations: tabulated digits of other programs, equations
  * of motion on finite differences, quadrature, statics; and the gauges on states made by hand. */
+#include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/kinematics/kinematics.h"
 #include "models/models.h"
@@ -514,7 +515,8 @@ static void gauges(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   incline();
   rolling();

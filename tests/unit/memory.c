@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Memory ends at every allocation in turn: what was asked for is refused with a reason, and everything that was had
  * until then is given back.  Problems, files, conversions, scenes, solvers and simulations. */
-#include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "solvers/lcp/io/convert.h"
 #include "tests/count_malloc.h"
@@ -171,8 +170,7 @@ int main(void)
     return tap_done();
   }
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
-    bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   const perp_lcp_recipe recipes[] = { { .family = "stack-cone", .n = 12, .factored = true },
                                       { .family = "boxed", .n = 6, .seed = 2 } };
   if (perp_lcp_generate(&ctx, &recipes[0], &cones) != PERP_OK ||
@@ -195,7 +193,7 @@ int main(void)
   ends("contacts", contacts, "velocity");
   ends("contacts", contacts, "acceleration");
   ends("scene", build, "chain:links=3");
-  ends("scene", build, "incline");
+  ends("scene", build, "rolling-sphere");
   ends("scene", build, "four-bar");
   perp_scene_destroy(&chain);
   perp_scene_destroy(&stack);
