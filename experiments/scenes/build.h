@@ -36,9 +36,10 @@ void perp_scene_file_describe(perp_scene_file *file, const char *name);
 /* Returns status with the first message of diag, which is freed, in ctx. */
 perp_status perp_scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status status);
 
-/* The scenes of the files that come with perp, as plug-ins; read at the first call, for the life of the program.  NULL
- * after an error. */
-const perp_plugin *perp_scenes_shipped(perp_ctx *ctx);
+/* The scenes of the files that come with perp, as plug-ins that have only their names until they are needed: then their
+ * file is read, for the life of the program.  One that is wrong has no options and says why when it is built. */
+const perp_plugin *perp_scenes_shipped(void);
+void perp_scene_shipped_need(const perp_desc *d);
 /* Of one of them, allocated: where its file is, and its text.  NULL: d is none of them (path: or there is no file). */
 char *perp_scene_shipped_path(const perp_desc *d);
 char *perp_scene_shipped_source(const perp_desc *d);

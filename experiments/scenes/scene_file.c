@@ -169,10 +169,9 @@ static perp_status scene_file_open(perp_ctx *ctx, perp_kind kind, const char *na
 
 perp_status perp_scene_files_register(perp_ctx *ctx)
 {
-  const perp_plugin *shipped = perp_scenes_shipped(ctx);
-  if (shipped == NULL) return PERP_ERR_FORMAT;
   ctx->open = scene_file_open;
-  return perp_register_own(ctx, shipped);
+  ctx->need = perp_scene_shipped_need;
+  return perp_register_own(ctx, perp_scenes_shipped());
 }
 
 static const perp_scene_file *scene_file_of(const perp_desc *d)

@@ -8,8 +8,9 @@
 #include "models/scenes/scene.h"
 
 /* The scenes of the files that come with perp (shipped/) are known to ctx from now on, under their names, and others are
- * found in files: ctx->open.  Files that were read stay until the program ends.  PERP_ERR_NOMEM: the registry is full;
- * PERP_ERR_FORMAT: one that comes with perp is wrong. */
+ * found in files: ctx->open.  Files that were read stay until the program ends, and those that come with perp are read when
+ * their descriptor is first asked for (ctx->need).  Gauges of scenes need the metrics (perp_register_metrics) in ctx when
+ * scenes are built.  PERP_ERR_NOMEM: the registry is full. */
 perp_status perp_scene_files_register(perp_ctx *ctx);
 /* Relative names are looked for beside this file (a study) first, then in the working folder. */
 void perp_scene_files_beside(const char *file);
