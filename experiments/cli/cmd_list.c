@@ -271,7 +271,7 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
       if (n_names < MOST) names[n_names++] = d->name;
       if (strcmp(d->name, name) != 0) continue;
       if (source)
-        return perp_usage_error(args, "only scenes have a source: %s is a %s", name,
+        return perp_usage_error(args, "only scenes have a source: %s is of kind %s", name,
                                 perp_kind_name(kinds[i].kind));
       if (json && found == 0) perp_json_open(&j, NULL, '[');
       if (json)

@@ -139,7 +139,7 @@ perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *pat
 struct track {
   int dim, bodies, rows, n, next; /* next: row to be compared */
   bool started, compared;
-  double t, worst;
+  double t, worst, floor; /* floor: what the table cannot tell from an error of 0 */
   /* where the coordinate of a column is [n]; t and the columns [rows][1 + n]; those of the state before [n], their rates
    * [n] */
   double data[];
@@ -205,7 +205,7 @@ static void track_sample(void *user, double t, const double *q, const double *v,
 static double track_worst(const void *user)
 {
   const struct track *g = user;
-  return g->compared ? g->worst : (double)NAN;
+  return !g->compared ? (double)NAN : g->worst < g->floor ? g->floor : g->worst;
 }
 
 static perp_status track_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *c, struct track *g)
@@ -243,7 +243,8 @@ perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *met
   else {
     *g = (struct track){ .dim = perp_model_dim(scene->model),
                          .bodies = perp_model_bodies(scene->model),
-                         .rows = c.rows };
+                         .rows = c.rows,
+                         .floor = isnan(c.uncertainty) ? 0 : c.uncertainty };
     status = track_fill(ctx, scene, &c, g);
   }
   if (status == PERP_OK)
@@ -259,7 +260,7 @@ enum { EVENTS_MAX = 32 };
 struct happenings {
   int dim, bodies, n, rows;
   bool started;
-  double slack, t, err;
+  double slack, t, err, floor;
   struct {
     int place, direction, next; /* next: row from where its next time is looked for */
     bool rate;
@@ -309,7 +310,7 @@ static double happenings_value(const void *user)
     if (g->started && i < g->rows && g->row[2 * i] <= g->t - g->slack) return HUGE_VAL;
     seen = seen || g->event[e].next > 0;
   }
-  return seen ? g->err : (double)NAN;
+  return seen ? fmax(g->err, g->floor) : (double)NAN;
 }
 
 /* Room for `rows` times of these events, none of which is set; NULL after an error. */
@@ -357,6 +358,7 @@ perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const cha
   if (g != NULL && (column < 0 || c.n > 2 + (perp_data_find(&c, "uncertainty") >= 0)))
     status = columns_error(
         ctx, &c, "a table of events has the columns t [s], event, and perhaps uncertainty");
+  if (g != NULL && !isnan(c.uncertainty)) g->floor = c.uncertainty;
   for (int i = 0; i < c.rows && status == PERP_OK; i++) {
     const char *word = c.word[(int)c.x[(size_t)i * (size_t)c.n + (size_t)column]];
     int e = 0;

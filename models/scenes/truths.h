@@ -75,13 +75,14 @@ perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *pat
                                double uncertainty);
 /* Any coordinates over time as the metric of this name, which lives as long as the scene: the largest |x - x_exact| of
  * a column at a row of the table, all in SI, within the run.  Between two accepted states coordinates are taken from the
- * cubic polynomial that has both and their rates, rates and quaternions from the straight line. */
+ * cubic polynomial that has both and their rates, rates and quaternions from the straight line.  A figure below the
+ * uncertainty of the table, which is one of all its columns in SI, would mean nothing: that is its floor. */
 perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *metric,
                                const char *path);
 /* A table t, event: the times when events happen.  An event is that a coordinate of a body passes a value: a place at the
  * time of the straight line between two accepted states, a rate at the end of the step, where an impact is.  The i-th
  * time of an event is compared with the i-th row of its name.  event.err: the largest difference, infinity when one that
- * is due (time <= end of the run - slack) was never seen. */
+ * is due (time <= end of the run - slack) was never seen; not below the uncertainty of the table [s]. */
 typedef struct perp_event {
   const char *name;
   int body, k; /* coordinate: see above */

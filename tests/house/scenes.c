@@ -81,6 +81,11 @@ static void put_section(FILE *out, const perp_desc *d, const perp_scene *s)
   fputs("* source: ", out);
   put_cell(out, d->reference);
   fputc('\n', out);
+  char *file = perp_scene_file_path(d);
+  if (file != NULL)
+    fprintf(out, "* file: [%s](../experiments/scenes/shipped/%s)\n", strrchr(file, '/') + 1,
+            strrchr(file, '/') + 1);
+  free(file);
   if (s->n_truths > 0) fputs("* truth: ", out), put_truths(out, s, "; "), fputc('\n', out);
   if (s->n_gauges > 0) fputs("* judged by ", out), put_gauges(out, s, ", "), fputc('\n', out);
   if (s->published.what[0] != '\0') {
