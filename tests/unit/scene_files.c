@@ -122,7 +122,7 @@ static const struct bad {
     HEAD BALL "events:\n  - { name: e, of: ball.vz }\ngauges:\n  - { kind: events }\n",
     "f.yaml:7:5", "give a file, or the events their times", NULL },
   { "times that fall", HEAD BALL "events:\n  - { name: e, of: ball.vz, times: [2, 1] }\n",
-    "f.yaml:5:41", "times must rise", NULL },
+    "f.yaml:5:40", "times must rise", NULL },
   { "velocities said twice",
     HEAD BALL "gauges:\n  - { kind: velocity, metric: speed.rel.err, time: 1, scale: 1 }\n",
     "f.yaml:5:5", "exact (all bodies alike) or bodies", NULL },
@@ -141,7 +141,7 @@ static const struct bad {
   { "a reference with a folder",
     HEAD BALL
     "truth:\n  - { kind: reference, reference: ../a.csv, uncertainty: 0, columns: [a] }\n",
-    "f.yaml:5:68", "a reference is a file of perp, and 13 columns", NULL },
+    "f.yaml:5:70", "a reference is a file of perp, and 13 columns", NULL },
   { "a refusal without a reason", HEAD BALL "refuse:\n  - { when: 1 > 0 }\n", "f.yaml:5:5",
     "'why' is missing", NULL },
   { "a value over t that is none",
