@@ -142,9 +142,9 @@ int perp_main(int argc, char **argv)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
     return perp_refuse(&ctx, PERP_EXIT_INTERNAL);
+  if (perp_scene_files_register(&ctx) != PERP_OK) return perp_refuse(&ctx, PERP_EXIT_INTERNAL);
   perp_register_kinds(kinds);
   perp_register_study_loader(perp_plugin_load_named);
-  perp_scene_files_register(&ctx);
   int loaded = load_plugins(&ctx, &argc, argv);
   if (loaded >= 0) return loaded;
   if (argc < 2) {

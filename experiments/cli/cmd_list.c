@@ -201,6 +201,9 @@ static void info_text(perp_kind kind, const perp_desc *d)
     printf("\n");
   }
   perp_wrap_after(stdout, "  reference", 16, d->reference);
+  char *file = kind == PERP_KIND_scene ? perp_scene_file_path(d) : NULL;
+  if (file != NULL) printf("  file          %s\n", file);
+  free(file);
   if (kind == PERP_KIND_ode) {
     const perp_ode_desc *ode = (const perp_ode_desc *)(const void *)d;
     if (ode->order > 0)
@@ -254,6 +257,18 @@ static void info_text(perp_kind kind, const perp_desc *d)
   free(opts);
 }
 
+/* What stands in the file of a scene. */
+static int info_source(const perp_args *args, const perp_desc *d)
+{
+  char *source = perp_scene_file_source(d);
+  if (source == NULL)
+    return perp_usage_error(
+        args, "%s is no scene of a file; its model as one: perp export-scene %s", d->name, d->name);
+  fputs(source, stdout);
+  free(source);
+  return PERP_EXIT_OK;
+}
+
 static int cmd_info(perp_ctx *ctx, const perp_args *args)
 {
   int only = -1;
@@ -265,7 +280,7 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
       return perp_usage_error(args, "%s are no parts of a run: perp list %s", kinds[only].name,
                               kinds[only].name);
   }
-  bool json = perp_option_given(args, "json");
+  bool json = perp_option_given(args, "json"), source = perp_option_given(args, "source");
   perp_json j = { .out = stdout, .indent = true };
   const char *names[MOST];
   int n_names = 0, found = 0;
@@ -274,6 +289,7 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
     const perp_desc *file = refused < 0 ? perp_find(ctx, PERP_KIND_scene, name) : NULL;
     if (refused >= 0) return refused;
     if (file == NULL) return perp_usage_error(args, "options are not for perp info: %s", name);
+    if (source) return info_source(args, file);
     if (json) perp_json_open(&j, NULL, '[');
     if (json)
       perp_describe_json(&j, PERP_KIND_scene, file);
@@ -282,12 +298,17 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
     if (json) perp_json_close(&j, ']');
     return PERP_EXIT_OK;
   }
+  const perp_desc *scene = source ? perp_find(ctx, PERP_KIND_scene, name) : NULL;
+  if (source && scene != NULL) return info_source(args, scene);
   for (int i = 0; i < N_KINDS; i++) {
     if (kinds[i].kind == PERP_KIND_NONE || (only >= 0 && i != only)) continue;
     const perp_desc *d;
     for (int p = 0; (d = perp_plugin_at(ctx, kinds[i].kind, p)) != NULL; p++) {
       if (n_names < MOST) names[n_names++] = d->name;
       if (strcmp(d->name, name) != 0) continue;
+      if (source)
+        return perp_usage_error(args, "only scenes have a source: %s is of kind %s", name,
+                                perp_kind_name(kinds[i].kind));
       if (json && found == 0) perp_json_open(&j, NULL, '[');
       if (json)
         perp_describe_json(&j, kinds[i].kind, d);
@@ -307,12 +328,14 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag info_flags[] = {
-  { "json", 0, NULL, "as JSON: a list, one entry for each match" }, { 0 }
+  { "json", 0, NULL, "as JSON: a list, one entry for each match" },
+  { "source", 0, NULL, "print the file of a scene that is one, to copy and change" },
+  { 0 }
 };
 
 const perp_command perp_info_command = {
   .cli.name = "info",
-  .cli.usage = "[KIND] NAME [--json]",
+  .cli.usage = "[KIND] NAME [--json | --source]",
   .cli.summary = "Everything about one part: what it does, its source, order, capabilities and "
                  "options with unit, range and default. A scene file is a part, too.",
   .cli.example = "perp info baumgarte  # or, where a name is used twice: perp info stab none",

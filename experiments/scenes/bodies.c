@@ -27,28 +27,6 @@ const perp_key perp_scene_body_keys[] = {
   PERP_KEYS_END
 };
 
-struct turn {
-  double axis[3], angle;
-};
-static const perp_key turn_keys[] = { PERP_KEY_REALS(struct turn, axis, "axis", "", 3),
-                                      PERP_KEY_REAL(struct turn, angle, "angle", "rad"),
-                                      PERP_KEYS_END };
-
-/* The rotation by an angle about an axis. */
-static bool bodies_turn(perp_scene_reader *r, const perp_node *node, double quat[4])
-{
-  struct turn t = { 0 };
-  if (!perp_keys_read(r, node, "turn", turn_keys, &t)) return false;
-  const double length = sqrt(perp_dot(3, t.axis, t.axis));
-  if (!(length > 0)) {
-    PERP_SCENE_WRONG(r, node, "turn needs an axis that is not zero");
-    return false;
-  }
-  quat[0] = cos(t.angle / 2);
-  for (int i = 0; i < 3; i++) quat[1 + i] = sin(t.angle / 2) * t.axis[i] / length;
-  return true;
-}
-
 /* What belongs together: said twice is a contradiction. */
 static const struct state {
   const char *key;
@@ -64,10 +42,12 @@ static bool bodies_state(perp_scene_reader *r, const perp_node *entry, perp_scen
     const perp_node *node = perp_tree_get(entry, states[i].key);
     const struct state *s = &states[i];
     if (node == NULL) continue;
-    if (r->dim == 2 ? !s->plane : !s->space) {
+    const bool turn = strcmp(s->key, "turn") == 0;
+    if (r->dim == 2 ? !s->plane && !(turn && r->section) : !s->space) {
       perp_diag_error(r->diag, node, 0,
-                      r->dim == 2 ? "the plane has an angle"
-                                  : "space has quat, or turn: { axis, angle }",
+                      r->section    ? "a section has turn: { axis: [0, 1, 0], angle }"
+                      : r->dim == 2 ? "the plane has an angle"
+                                    : "space has quat, or turn: { axis, angle }",
                       "%s has no meaning with dim: %d", s->key, r->dim);
       return false;
     }
@@ -78,11 +58,8 @@ static bool bodies_state(perp_scene_reader *r, const perp_node *entry, perp_scen
       return false;
     }
     b->set[s->part] = node;
-    if (strcmp(s->key, "turn") == 0 && !bodies_turn(r, node, b->def.quat)) return false;
-    if (strcmp(s->key, "w") != 0) continue;
-    if (r->dim == 3 ? !perp_keys_vector(r, node, "rad/s", 3, 0, b->def.w)
-                    : !perp_values_number(&r->values, node, "rad/s", &b->def.w[2]))
-      return false;
+    if (turn && !perp_scene_read_turn(r, node, b->def.quat, &b->def.angle)) return false;
+    if (strcmp(s->key, "w") == 0 && !perp_scene_read_rate(r, node, b->def.w)) return false;
   }
   return true;
 }
@@ -96,10 +73,13 @@ static bool bodies_inertia(perp_scene_reader *r, const perp_node *node, double I
     I[0] = I[4] = I[8] = x[0];
     return true;
   }
-  if (node->type == PERP_NODE_LIST && node->n == 9)
-    return perp_keys_vector(r, node, "kg m^2", 9, 0, I);
+  if (node->type == PERP_NODE_LIST && node->n == 9) {
+    if (!perp_keys_vector(r, node, "kg m^2", 9, 0, I)) return false;
+    if (r->section) I[8] = I[0] = I[4];
+    return true;
+  }
   if (!perp_keys_vector(r, node, "kg m^2", 3, 0, x)) return false;
-  for (int i = 0; i < 3; i++) I[4 * i] = x[i];
+  for (int i = 0; i < 3; i++) I[4 * i] = r->section ? x[1] : x[i];
   return true;
 }
 

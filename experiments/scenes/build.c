@@ -12,7 +12,7 @@
 struct head {
   int dim, friction;
   double t_end, h, size;
-  bool dissipative, driven, isolated;
+  bool dissipative, driven, isolated, section;
 };
 static const perp_key head_keys[] = {
   PERP_KEY_SPECIAL("name"), /* texts as they stand */
@@ -20,6 +20,7 @@ static const perp_key head_keys[] = {
   PERP_KEY_SPECIAL("reference"),
   PERP_KEY_SPECIAL("equation"),
   PERP_KEY_OF(struct head, dim, "dim", PERP_KEY_WHOLE),
+  PERP_KEY_OF(struct head, section, "section", PERP_KEY_BOOL),
   PERP_KEY_SPECIAL("gravity"), /* with the model */
   PERP_KEY_ONE_OF(struct head, friction, "friction", perp_scene_friction_rules),
   PERP_KEY_REAL(struct head, t_end, "t_end", "s"),
@@ -56,9 +57,33 @@ static bool build_values(perp_scene_reader *r, const perp_scene_file *file, cons
       };
     if (!perp_values_add(&r->values, file->at[i], o->key, o->unit, value, choices)) return false;
   }
-  const perp_node *let = perp_tree_get(r->root, "let");
-  return let == NULL || perp_scene_let(r, let);
+  return true;
 }
+
+/* ---- options that do not go together ------------------------------------------------------------ */
+
+struct refusal {
+  const char *name; /* of the scene */
+  bool refused;
+};
+static const perp_key refuse_keys[] = { PERP_KEY_SPECIAL("why"), PERP_KEYS_ENTRY, PERP_KEYS_END };
+
+static void build_refuse(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  struct refusal *refusal = user;
+  const perp_node *why = perp_tree_get(entry, "why");
+  if (!perp_keys_read(r, entry, "refuse", refuse_keys, NULL)) return;
+  if (why == NULL) {
+    PERP_SCENE_WRONG(r, entry, "'why' is missing here");
+    return;
+  }
+  const char *text = perp_values_text(&r->values, why);
+  if (text == NULL) return;
+  refusal->refused = true;
+  perp_diag_error(r->diag, NULL, 0, NULL, "%s: %s", refusal->name, text);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
 
 static bool build_head(perp_scene_reader *r, int *friction)
 {
@@ -84,6 +109,7 @@ static bool build_head(perp_scene_reader *r, int *friction)
     }
   perp_scene *s = r->scene;
   r->dim = h.dim;
+  r->section = h.section && h.dim == 2;
   s->t_end = h.t_end;
   s->h = h.h;
   s->size = h.size;
@@ -162,12 +188,18 @@ static bool build_driven(perp_scene_reader *r)
   return false;
 }
 
-static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, const void *opts)
+static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, const void *opts,
+                           struct refusal *refusal)
 {
   perp_scene *s = r->scene;
   const int errors = r->diag->errors;
   int friction;
-  if (!build_values(r, file, opts) || !build_head(r, &friction)) return false;
+  if (!build_values(r, file, opts)) return false;
+  perp_entries(r, perp_tree_get(r->root, "refuse"), "refuse", build_refuse, refusal);
+  const perp_node *let = perp_tree_get(r->root, "let");
+  if (r->diag->errors > errors || (let != NULL && !perp_scene_let(r, let)) ||
+      !build_head(r, &friction))
+    return false;
   if (perp_model_create(r->ctx, r->dim, &s->model) != PERP_OK ||
       perp_model_friction(r->ctx, s->model, (perp_friction_rule)friction) != PERP_OK) {
     perp_scene_refused(r, r->root);
@@ -197,10 +229,11 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
   return r->diag->errors == errors;
 }
 
-bool perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_scene_file *file,
-                           const void *opts, perp_scene *scene)
+perp_status perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_scene_file *file,
+                                  const void *opts, perp_scene *scene)
 {
   perp_pool pool = { 0 };
+  struct refusal refusal = { file->name, false };
   *scene = (perp_scene){ .tip_body = PERP_WORLD };
   perp_scene_reader r = { .ctx = ctx,
                           .diag = diag,
@@ -211,8 +244,8 @@ bool perp_scene_file_build(perp_ctx *ctx, perp_diag *diag, const perp_scene_file
                           .folder = file->folder,
                           .signals = perp_scene_read_signals };
   perp_values_init(&r.values, ctx, diag, &pool);
-  const bool good = build_sections(&r, file, opts);
+  const bool good = build_sections(&r, file, opts, &refusal);
   if (!good) perp_scene_destroy(scene);
   perp_pool_free(&pool);
-  return good;
+  return good ? PERP_OK : refusal.refused ? PERP_ERR_OPTION : PERP_ERR_FORMAT;
 }

@@ -2,6 +2,7 @@
 #include "experiments/scenes/claims.h"
 
 #include "experiments/metrics/metrics.h"
+#include "experiments/scenes/parts.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"
 
@@ -30,10 +31,12 @@ enum gauge_kind {
   GAUGE_PERIOD,
   GAUGE_PLACES,
   GAUGE_TABLE,
-  GAUGE_EVENTS
+  GAUGE_EVENTS,
+  GAUGE_PATH
 };
-static const char *const gauge_kinds[] = { "rest",   "stands", "force", "acceleration", "velocity",
-                                           "period", "places", "table", "events",       NULL };
+static const char *const gauge_kinds[] = { "rest",     "stands", "force",  "acceleration",
+                                           "velocity", "period", "places", "table",
+                                           "events",   "path",   NULL };
 
 struct gauge {
   enum gauge_kind kind;
@@ -62,6 +65,9 @@ static const perp_key gauge_keys[] = { PERP_KEY_ONE_OF(struct gauge, kind, "kind
                                        PERP_KEY_SPECIAL("forces"),
                                        PERP_KEY_SPECIAL("places"),
                                        PERP_KEY_SPECIAL("file"),
+                                       PERP_KEY_SPECIAL("x"),
+                                       PERP_KEY_SPECIAL("bodies"),
+                                       PERP_KEY_SPECIAL("let_t"),
                                        PERP_KEYS_ENTRY,
                                        PERP_KEYS_END };
 
@@ -71,11 +77,12 @@ static const char *const gauge_wants[] = {
   "?first ?last radius limit ?stands",
   "forces scale ?from",
   "body exact ?scale ?from to",
-  "metric time exact ?weight scale",
+  "metric time ?exact ?bodies ?weight scale",
   "of period",
   "places",
   "metric file",
-  "file ?slack",
+  "?file ?slack",
+  "body x ?let_t",
 };
 
 static bool claims_word(const char *list, const char *word, bool *may)
@@ -179,6 +186,49 @@ static void claims_height(const perp_scene_reader *r, const double x[3], double 
   p[2] = r->dim == 3 ? x[2] : x[1];
 }
 
+/* Three numbers (x, y, z), in the plane two. */
+static bool claims_vector(perp_scene_reader *r, const perp_node *node, const char *unit,
+                          double x[3])
+{
+  return r->section ? perp_keys_spatial(r, node, unit, x)
+                    : perp_keys_vector(r, node, unit, r->dim, 0, x);
+}
+
+/* Velocity and rate of a body, those of a section from all six. */
+static bool claims_rates(perp_scene_reader *r, const perp_node *node, double sign, double x[6])
+{
+  double v[6];
+  if (!r->section) return perp_keys_vector(r, node, NULL, r->dim == 3 ? 6 : 3, 0, x);
+  if (!perp_keys_vector(r, node, NULL, 6, 0, v)) return false;
+  x[0] = v[0], x[1] = v[2], x[2] = sign * v[4];
+  return true;
+}
+
+/* Into [nv], which is user. */
+static void claims_velocity(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  static const perp_key keys[] = { PERP_KEY_SPECIAL("body"), PERP_KEY_SPECIAL("v"),
+                                   PERP_KEY_SPECIAL("w"), PERP_KEYS_ENTRY, PERP_KEYS_END };
+  if (!perp_keys_read(r, entry, "bodies of a gauge", keys, NULL)) return;
+  const perp_node *who = perp_tree_get(entry, "body"), *v = perp_tree_get(entry, "v"),
+                  *w = perp_tree_get(entry, "w");
+  if (who == NULL) {
+    PERP_SCENE_WRONG(r, entry, "'body' is missing here");
+    return;
+  }
+  const int body = perp_named_find(r, &r->bodies, "body", false, who);
+  double speed[3] = { 0 }, rate[3] = { 0 };
+  if (body < 0 || (v != NULL && !claims_vector(r, v, "m/s", speed)) ||
+      (w != NULL && !perp_scene_read_rate(r, w, rate)))
+    return;
+  double *at = (double *)user + body * (r->dim == 3 ? 6 : 3);
+  memcpy(at, speed, (size_t)r->dim * sizeof *at);
+  if (r->dim == 3)
+    memcpy(at + 3, rate, sizeof rate);
+  else
+    at[2] = rate[2];
+}
+
 static void claims_place(perp_scene_reader *r, const perp_node *entry, void *user)
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("x"), PERP_KEYS_ENTRY, PERP_KEYS_END };
@@ -188,7 +238,7 @@ static void claims_place(perp_scene_reader *r, const perp_node *entry, void *use
   double p[3] = { 0 };
   if (x == NULL)
     PERP_SCENE_WRONG(r, entry, "'x' is missing here: the place of the next body");
-  else if (perp_keys_vector(r, x, "m", r->dim, 0, p)) {
+  else if (claims_vector(r, x, "m", p)) {
     list->x = perp_pool_grown(r->pool, list->x, list->n, 3 * sizeof *list->x);
     claims_height(r, p, list->x + 3 * list->n++);
   }
@@ -207,24 +257,52 @@ static const perp_key event_keys[] = { PERP_KEY_OF(struct event, name, "name", P
                                        PERP_KEY_REAL(struct event, value, "value", NULL),
                                        PERP_KEY_ONE_OF(struct event, direction, "direction",
                                                        directions),
+                                       PERP_KEY_SPECIAL("times"),
                                        PERP_KEYS_ENTRY,
                                        PERP_KEYS_END };
 struct event_list {
   int n;
   perp_event *event;
+  int n_times;
+  double *time;
+  int *of; /* [n_times] which event */
 };
+
+/* The times of the event that comes next, rising. */
+static bool claims_times(perp_scene_reader *r, const perp_node *node, struct event_list *list)
+{
+  if (node->type != PERP_NODE_LIST || node->n < 1) {
+    PERP_SCENE_WRONG(r, node, "times is a list of times, rising");
+    return false;
+  }
+  for (int i = 0; i < node->n; i++) {
+    double t;
+    if (!perp_values_number(&r->values, node->item[i], "s", &t)) return false;
+    if (i > 0 && !(t > list->time[list->n_times - 1])) {
+      PERP_SCENE_WRONG(r, node->item[i], "times must rise");
+      return false;
+    }
+    list->time = perp_pool_grown(r->pool, list->time, list->n_times, sizeof *list->time);
+    list->of = perp_pool_grown(r->pool, list->of, list->n_times, sizeof *list->of);
+    list->time[list->n_times] = t;
+    list->of[list->n_times++] = list->n;
+  }
+  return true;
+}
 
 static void claims_event(perp_scene_reader *r, const perp_node *entry, void *user)
 {
   struct event_list *list = user;
   struct event e = { .direction = 1 };
-  if (!claims_fit(r, entry, event_keys, "event", "name of ?value ?direction")) return;
+  if (!claims_fit(r, entry, event_keys, "event", "name of ?value ?direction ?times")) return;
   if (!perp_keys_read(r, entry, "events", event_keys, &e)) return;
   perp_event event = { .name = e.name, .value = e.value, .direction = e.direction - 1 };
   if (perp_coordinate_find(r->ctx, r->scene->model, e.of, &event.body, &event.k) != PERP_OK) {
     perp_scene_refused(r, perp_tree_get(entry, "of"));
     return;
   }
+  const perp_node *times = perp_tree_get(entry, "times");
+  if (times != NULL && !claims_times(r, times, list)) return;
   list->event = perp_pool_grown(r->pool, list->event, list->n, sizeof *list->event);
   list->event[list->n++] = event;
 }
@@ -234,12 +312,11 @@ static void claims_event(perp_scene_reader *r, const perp_node *entry, void *use
 static bool claims_numbers(perp_scene_reader *r, const perp_node *entry, struct gauge *g)
 {
   const perp_node *exact = perp_tree_get(entry, "exact"), *weight = perp_tree_get(entry, "weight");
-  const int nvb = r->dim == 3 ? 6 : 3;
   for (int i = 0; i < 6; i++) g->weight[i] = 1;
-  if (exact != NULL && !perp_keys_vector(r, exact, g->kind == GAUGE_ACCELERATION ? "m/s^2" : NULL,
-                                         g->kind == GAUGE_ACCELERATION ? r->dim : nvb, 0, g->exact))
+  if (exact != NULL && (g->kind == GAUGE_ACCELERATION ? !claims_vector(r, exact, "m/s^2", g->exact)
+                                                      : !claims_rates(r, exact, -1, g->exact)))
     return false;
-  return weight == NULL || perp_keys_vector(r, weight, NULL, nvb, 0, g->weight);
+  return weight == NULL || claims_rates(r, weight, 1, g->weight);
 }
 
 /* Which of the coordinates q a text names; -1 after an error. */
@@ -263,9 +340,10 @@ static perp_status claims_make(perp_scene_reader *r, const perp_node *entry, str
   struct force_list forces = { 0 };
   struct place_list places = { 0 };
   struct event_list events = { 0 };
-  const perp_node *file = perp_tree_get(entry, "file");
+  const perp_node *file = perp_tree_get(entry, "file"), *each = perp_tree_get(entry, "bodies");
   const char *path = file != NULL ? perp_scene_path(r, file) : NULL;
   const int errors = r->diag->errors, n = g->last - g->first + 1;
+  double *velocity = perp_pool_alloc(r->pool, (size_t)perp_model_nv(s->model), sizeof *velocity);
   double p[3];
   if (g->metric != NULL) g->metric = claims_metric(r, perp_tree_get(entry, "metric"), g->metric);
   perp_entries(r, perp_tree_get(entry, "forces"), "forces", claims_force, &forces);
@@ -274,6 +352,13 @@ static perp_status claims_make(perp_scene_reader *r, const perp_node *entry, str
     perp_entries(r, perp_tree_get(r->root, "events"), "events", claims_event, &events);
   const int q = g->kind == GAUGE_PERIOD ? claims_q(r, perp_tree_get(entry, "of"), g->coordinate)
                                         : 0;
+  if (g->kind == GAUGE_VELOCITY && (each != NULL) == (perp_tree_get(entry, "exact") != NULL))
+    PERP_SCENE_WRONG(r, entry, "velocities are exact (all bodies alike) or bodies: { body, v, w }");
+  perp_entries(r, each, "bodies", claims_velocity, velocity);
+  if (g->kind == GAUGE_EVENTS && file == NULL && events.n_times == 0)
+    PERP_SCENE_WRONG(r, entry, "give a file, or the events their times");
+  if (file != NULL && events.n_times > 0)
+    PERP_SCENE_WRONG(r, file, "events have times of their own: the file or they must go");
   if (places.n > r->bodies.n)
     PERP_SCENE_WRONG(r, perp_tree_get(entry, "places"), "%d places of %d bodies", places.n,
                      r->bodies.n);
@@ -290,6 +375,8 @@ static perp_status claims_make(perp_scene_reader *r, const perp_node *entry, str
     claims_height(r, g->exact, p);
     return perp_gauge_accel(ctx, s, g->body, p, g->scale, g->from, g->to);
   case GAUGE_VELOCITY:
+    if (each != NULL)
+      return perp_gauge_velocity(ctx, s, g->metric, g->time, g->weight, velocity, g->scale);
     return perp_gauge_velocities(ctx, s, g->metric, g->time, g->weight, g->exact, g->scale);
   case GAUGE_PERIOD:
     return perp_gauge_period(ctx, s, q, g->period);
@@ -298,7 +385,13 @@ static perp_status claims_make(perp_scene_reader *r, const perp_node *entry, str
   case GAUGE_TABLE:
     return perp_gauge_columns(ctx, s, g->metric, path);
   case GAUGE_EVENTS:
+    if (file == NULL)
+      return perp_gauge_event_times(ctx, s, events.n, events.event, events.n_times, events.time,
+                                    events.of, g->slack);
     return perp_gauge_event_columns(ctx, s, path, events.n, events.event, g->slack);
+  case GAUGE_PATH:
+    perp_scene_add_path(r, entry);
+    break;
   }
   return PERP_OK;
 }
@@ -325,10 +418,13 @@ void perp_scene_add_gauges(perp_scene_reader *r)
 
 /* ---- truths ------------------------------------------------------------------------------------- */
 
-enum truth_kind { TRUTH_REST, TRUTH_REDUCED, TRUTH_STATES, TRUTH_MOTION };
-static const char *const truth_kinds[] = { "rest", "reduced", "states", "motion", NULL };
+enum truth_kind { TRUTH_REST, TRUTH_REDUCED, TRUTH_STATES, TRUTH_MOTION, TRUTH_REFERENCE };
+static const char *const truth_kinds[] = {
+  "rest", "reduced", "states", "motion", "reference", NULL
+};
 static const char *const truth_wants[] = { "?what", "?t_end ?uncertainty", "file ?uncertainty",
-                                           "motion ?what ?uncertainty" };
+                                           "motion ?what ?uncertainty",
+                                           "reference columns uncertainty" };
 struct truth {
   enum truth_kind kind;
   const char *what;
@@ -340,8 +436,29 @@ static const perp_key truth_keys[] = { PERP_KEY_ONE_OF(struct truth, kind, "kind
                                        PERP_KEY_REAL(struct truth, uncertainty, "uncertainty", ""),
                                        PERP_KEY_SPECIAL("file"),
                                        PERP_KEY_SPECIAL("motion"),
+                                       PERP_KEY_SPECIAL("reference"),
+                                       PERP_KEY_SPECIAL("columns"),
                                        PERP_KEYS_ENTRY,
                                        PERP_KEYS_END };
+
+/* A reference file of perp: its columns are the coordinates of the bodies, then their rates. */
+static perp_status claims_reference(perp_scene_reader *r, const perp_node *entry,
+                                    double uncertainty)
+{
+  const perp_node *columns = perp_tree_get(entry, "columns");
+  const char *file = perp_values_text(&r->values, perp_tree_get(entry, "reference"));
+  const int n = perp_model_nq(r->scene->model) + perp_model_nv(r->scene->model);
+  if (file == NULL) return PERP_OK;
+  if (strchr(file, '/') != NULL || columns->type != PERP_NODE_LIST || columns->n != n) {
+    PERP_SCENE_WRONG(r, columns, "a reference is a file of perp, and %d columns of it: got %d", n,
+                     columns->type == PERP_NODE_LIST ? columns->n : 0);
+    return PERP_OK;
+  }
+  const char **names = perp_pool_alloc(r->pool, (size_t)n, sizeof *names);
+  for (int i = 0; i < n; i++)
+    if ((names[i] = perp_values_text(&r->values, columns->item[i])) == NULL) return PERP_OK;
+  return perp_truth_file(r->ctx, r->scene, file, uncertainty, n, names, NULL, NULL, 0);
+}
 
 static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *user)
 {
@@ -372,6 +489,9 @@ static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *use
   case TRUTH_MOTION:
     perp_scene_add_motion(r, entry, t.what != NULL ? t.what : "closed form",
                           isnan(t.uncertainty) ? 0 : t.uncertainty);
+    break;
+  case TRUTH_REFERENCE:
+    status = claims_reference(r, entry, t.uncertainty);
     break;
   }
   if (status != PERP_OK) perp_scene_refused(r, file != NULL ? file : entry);

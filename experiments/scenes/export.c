@@ -499,11 +499,15 @@ static void export_line(FILE *out, const char *key, double x)
 
 static void export_head(const perp_desc *d, const perp_scene *s, const char *name, FILE *out)
 {
+  char *source = perp_scene_file_source(d);
   fprintf(out,
           "schema: perp-scene/1\n# the scene %s with all its numbers; its truths and gauges are "
-          "not in here\n"
-          "scene:\n  summary: ",
+          "not in here",
           name);
+  if (source != NULL)
+    fprintf(out, ":\n# perp info %s --source prints the file that has them", d->name);
+  fputs("\nscene:\n  summary: ", out);
+  free(source);
   perp_write_quoted(out, d->summary);
   fputs("\n  reference: ", out);
   perp_write_quoted(out, d->reference);

@@ -94,7 +94,7 @@ static bool joints_in_world(perp_scene_reader *r, const perp_node *entry, const 
                     of_a, of_b);
     return false;
   }
-  if (!perp_keys_vector(r, node, place ? "m" : "", 3, r->dim == 2, p)) return false;
+  if (!perp_keys_spatial(r, node, place ? "m" : "", p)) return false;
   perp_scene_local(r, a, place, p, in_a);
   perp_scene_local(r, b, place, p, in_b);
   return true;
@@ -283,6 +283,12 @@ static void forces_entry(perp_scene_reader *r, const perp_node *entry, void *use
   if (!joints_needs(r, entry, needed) ||
       !perp_keys_read(r, entry, "forces", perp_scene_force_keys, &def))
     return;
+  if (value != NULL && def.kind == PERP_FORCE_TORQUE && r->section &&
+      value->type == PERP_NODE_LIST) {
+    perp_diag_error(r->diag, value, 0, "two entries, with when: dim == 2 and when: dim == 3",
+                    "a torque has no section: with dim: 2 it is a number");
+    return;
+  }
   if (value != NULL && def.kind == PERP_FORCE_TORQUE && r->dim == 2) {
     if (!r->signals(r, value, "Nm", 1, 0, &def.value[2], &def.value_signal[2])) return;
   } else if (value != NULL && !r->signals(r, value, def.kind == PERP_FORCE_TORQUE ? "Nm" : "N", 3,

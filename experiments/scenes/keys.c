@@ -105,6 +105,15 @@ bool perp_keys_vector(perp_scene_reader *r, const perp_node *node, const char *u
   return true;
 }
 
+bool perp_keys_spatial(perp_scene_reader *r, const perp_node *node, const char *unit, double x[3])
+{
+  if (!r->section) return perp_keys_vector(r, node, unit, 3, r->dim == 2, x);
+  double p[3];
+  if (!perp_keys_vector(r, node, unit, 3, 0, p)) return false;
+  x[0] = p[0], x[1] = p[2], x[2] = 0;
+  return true;
+}
+
 bool perp_keys_choice(perp_scene_reader *r, const perp_node *node, const char *const *names, int *x)
 {
   const char *text = perp_values_text(&r->values, node);
@@ -125,7 +134,10 @@ struct points {
 static void keys_point(perp_scene_reader *r, const perp_node *node, struct points *p)
 {
   double x[3];
-  p->good = p->good && perp_keys_vector(r, node, "m", p->width, 0, x);
+  if (p->width == 2 && r->section)
+    p->good = p->good && perp_keys_spatial(r, node, "m", x);
+  else
+    p->good = p->good && perp_keys_vector(r, node, "m", p->width, 0, x);
   if (p->good && p->n == MOST_POINTS) {
     PERP_SCENE_WRONG(r, node, "more than %d points", MOST_POINTS);
     p->good = false;
@@ -180,7 +192,8 @@ static bool keys_value(perp_scene_reader *r, const perp_node *node, const perp_k
   case PERP_KEY_NUMBER:
     return perp_values_number(&r->values, node, k->unit, (double *)(void *)at);
   case PERP_KEY_VECTOR:
-    return perp_keys_vector(r, node, k->unit, k->n, r->dim == 2 && k->n == 3, (double *)(void *)at);
+    return k->n == 3 ? perp_keys_spatial(r, node, k->unit, (double *)(void *)at)
+                     : perp_keys_vector(r, node, k->unit, k->n, 0, (double *)(void *)at);
   case PERP_KEY_WHOLE:
     return perp_values_whole(&r->values, node, 0, INT32_MAX, (int *)(void *)at);
   case PERP_KEY_BOOL:

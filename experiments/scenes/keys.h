@@ -98,6 +98,8 @@ struct perp_scene_reader {
   const perp_node *root;
   perp_scene *scene; /* being built */
   int dim, entries;
+  bool
+      section; /* in the plane, of a scene that is written for space: vectors are (x, y, z), and y is left out */
   perp_named bodies, joints;
   perp_scene_body *body; /* [bodies.n] */
   int n_shapes;
@@ -125,6 +127,8 @@ void perp_scene_unknown(perp_diag *diag, const perp_node *at, const char *what, 
 /* n numbers; missing: so many of the last ones may be left out and stay as they are. */
 bool perp_keys_vector(perp_scene_reader *r, const perp_node *node, const char *unit, int n,
                       int missing, double *x);
+/* Three numbers in space; in the plane the third may be left out, and of the section of space it is (x, z). */
+bool perp_keys_spatial(perp_scene_reader *r, const perp_node *node, const char *unit, double x[3]);
 /* Index of one of names, ended by NULL. */
 bool perp_keys_choice(perp_scene_reader *r, const perp_node *node, const char *const *names,
                       int *x);

@@ -2,6 +2,7 @@
 /* Truths in closed form: coordinates of bodies as expressions over the time t. */
 #include "experiments/scenes/claims.h"
 
+#include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"
 
 #include <math.h>
@@ -12,27 +13,27 @@
 struct mover {
   int body, t; /* t: which value is the time */
   perp_value *value;
+  int n_later; /* values that depend on t: those behind it, in order */
+  perp_expr **later;
   perp_expr *of[13]; /* by coordinate; NULL: as in the initial state */
+  bool minus[13];
+  perp_expr *turn; /* NULL: none; about: */
+  double axis[3];
 };
 struct motion {
   perp_pool pool;
+  struct motion *next; /* paths that live as long as the scene */
   int dim, bodies, n;
   struct mover *mover;
   perp_ctx ctx; /* of the scopes */
   double *q0, *v0;
 };
 
-struct moment {
-  const struct mover *m;
-  double t;
-};
-
 static void motion_value(void *user, int row, int column, perp_value *value)
 {
-  const struct moment *now = user;
+  const struct mover *m = user;
   (void)row;
-  *value = column == now->m->t ? (perp_value){ PERP_VALUE_NUMBER, now->t, NULL }
-                               : now->m->value[column];
+  *value = m->value[column];
 }
 
 /* Where coordinate k of a body is in q or v. */
@@ -42,6 +43,44 @@ static double *motion_place(const struct motion *m, int body, int k, double *q, 
   return k < nqb ? q + body * nqb + k : v + body * nvb + k - nqb;
 }
 
+/* The value of an expression now; false after an error. */
+static bool motion_number(const struct motion *m, struct mover *one, const perp_expr *e,
+                          perp_ctx *ctx, double *x)
+{
+  const perp_scope scope = {
+    .ctx = &m->ctx, .arithmetic = true, .rows = 1, .value = motion_value, .user = one
+  };
+  const perp_value value = perp_expr_eval(e, &scope, 0);
+  *x = value.number;
+  if (value.type == PERP_VALUE_NUMBER && isfinite(value.number)) return true;
+  PERP_FAIL(ctx, PERP_ERR_ARG, "the closed form has no finite value at t = %g s",
+            one->value[one->t].number);
+  return false;
+}
+
+/* Now is t. */
+static bool motion_at(const struct motion *m, struct mover *one, double t, perp_ctx *ctx)
+{
+  one->value[one->t].number = t;
+  for (int i = 0; i < one->n_later; i++)
+    if (!motion_number(m, one, one->later[i], ctx, &one->value[one->t + 1 + i].number))
+      return false;
+  return true;
+}
+
+/* The orientation after a turn; of a section its angle. */
+static void motion_turned(const struct motion *m, const struct mover *mover, double angle,
+                          double *q)
+{
+  double *to = motion_place(m, mover->body, m->dim == 3 ? 3 : 2, q, NULL);
+  if (m->dim == 2) {
+    *to = -angle * mover->axis[1];
+    return;
+  }
+  to[0] = cos(angle / 2);
+  for (int i = 0; i < 3; i++) to[1 + i] = sin(angle / 2) * mover->axis[i];
+}
+
 static perp_status motion_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   struct motion *m = user;
@@ -49,17 +88,17 @@ static perp_status motion_state(void *user, perp_ctx *ctx, double t, double *q, 
   memcpy(q, m->q0, (size_t)(m->bodies * nqb) * sizeof *q);
   memcpy(v, m->v0, (size_t)(m->bodies * nvb) * sizeof *v);
   for (int i = 0; i < m->n; i++) {
-    struct moment now = { &m->mover[i], t };
-    const perp_scope scope = {
-      .ctx = &m->ctx, .arithmetic = true, .rows = 1, .value = motion_value, .user = &now
-    };
+    struct mover *one = &m->mover[i];
+    double x;
+    if (!motion_at(m, one, t, ctx)) return PERP_ERR_ARG;
     for (int k = 0; k < perp_coordinates(m->dim); k++) {
-      if (now.m->of[k] == NULL) continue;
-      const perp_value x = perp_expr_eval(now.m->of[k], &scope, 0);
-      if (x.type != PERP_VALUE_NUMBER || !isfinite(x.number))
-        return PERP_FAIL(ctx, PERP_ERR_ARG, "the closed form has no finite value at t = %g s", t);
-      *motion_place(m, now.m->body, k, q, v) = x.number;
+      if (one->of[k] == NULL) continue;
+      if (!motion_number(m, one, one->of[k], ctx, &x)) return PERP_ERR_ARG;
+      *motion_place(m, one->body, k, q, v) = one->minus[k] ? -x : x;
     }
+    if (one->turn == NULL) continue;
+    if (!motion_number(m, one, one->turn, ctx, &x)) return PERP_ERR_ARG;
+    motion_turned(m, one, x, q);
   }
   return PERP_OK;
 }
@@ -79,11 +118,22 @@ static void motion_destroy(void *user)
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-static const perp_key motion_keys[] = {
-  PERP_KEY_SPECIAL("body"),  PERP_KEY_SPECIAL("x"), PERP_KEY_SPECIAL("quat"),
-  PERP_KEY_SPECIAL("angle"), PERP_KEY_SPECIAL("v"), PERP_KEY_SPECIAL("w"),
-  PERP_KEY_SPECIAL("omega"), PERP_KEYS_ENTRY,       PERP_KEYS_END
-};
+static const perp_key motion_keys[] = { PERP_KEY_SPECIAL("body"),
+                                        PERP_KEY_SPECIAL("x"),
+                                        PERP_KEY_SPECIAL("quat"),
+                                        PERP_KEY_SPECIAL("angle"),
+                                        PERP_KEY_SPECIAL("v"),
+                                        PERP_KEY_SPECIAL("w"),
+                                        PERP_KEY_SPECIAL("omega"),
+                                        PERP_KEY_SPECIAL("turn"),
+                                        PERP_KEY_SPECIAL("let_t"),
+                                        PERP_KEYS_ENTRY,
+                                        PERP_KEYS_END };
+static const perp_key path_keys[] = { PERP_KEY_SPECIAL("kind"), PERP_KEY_SPECIAL("body"),
+                                      PERP_KEY_SPECIAL("x"),    PERP_KEY_SPECIAL("let_t"),
+                                      PERP_KEYS_ENTRY,          PERP_KEYS_END };
+static const perp_key motion_turn_keys[] = { PERP_KEY_SPECIAL("axis"), PERP_KEY_SPECIAL("angle"),
+                                             PERP_KEYS_END };
 /* Which coordinates a key means, in space and in the plane. */
 static const struct group {
   const char *key;
@@ -91,10 +141,60 @@ static const struct group {
 } groups[] = { { "x", 0, 3, 0, 2 }, { "quat", 3, 4, 0, 0 }, { "angle", 0, 0, 2, 1 },
                { "v", 7, 3, 3, 2 }, { "w", 10, 3, 0, 0 },   { "omega", 0, 0, 5, 1 } };
 
+static bool motion_expression(perp_scene_reader *r, perp_values *values, const perp_node *node,
+                              int k, struct mover *m)
+{
+  m->of[k] = perp_values_expression(values, node, perp_coordinate_unit(r->dim, k));
+  return m->of[k] != NULL;
+}
+
+/* Of a section: (x, z) of a place or a velocity, minus the rate about y. */
+static bool motion_section(perp_scene_reader *r, perp_values *values, const perp_node *node,
+                           const struct group *g, struct mover *m)
+{
+  if (node->type != PERP_NODE_LIST || node->n != 3) {
+    PERP_SCENE_WRONG(r, node, "a list of 3 expressions is needed here");
+    return false;
+  }
+  if (g->n_plane > 0)
+    return motion_expression(r, values, node->item[0], g->plane, m) &&
+           motion_expression(r, values, node->item[2], g->plane + 1, m);
+  m->minus[5] = true;
+  return motion_expression(r, values, node->item[1], 5, m);
+}
+
+/* { axis: numbers, angle: an expression } */
+static bool motion_turn(perp_scene_reader *r, perp_values *values, const perp_node *node,
+                        struct mover *m)
+{
+  if (r->dim == 2 && !r->section) {
+    PERP_SCENE_WRONG(r, node, "turn has no meaning with dim: 2");
+    return false;
+  }
+  if (!perp_keys_read(r, node, "turn", motion_turn_keys, NULL)) return false;
+  const perp_node *axis = perp_tree_get(node, "axis"), *angle = perp_tree_get(node, "angle");
+  if (axis == NULL || angle == NULL) {
+    PERP_SCENE_WRONG(r, node, "a turn is { axis, angle }");
+    return false;
+  }
+  if (!perp_keys_vector(r, axis, "", 3, 0, m->axis)) return false;
+  const double *a = m->axis, length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
+  if (!(length > 0) || (r->section && (a[0] != 0 || a[2] != 0))) {
+    PERP_SCENE_WRONG(r, axis,
+                     r->section ? "a section (dim: 2) turns about y only"
+                                : "turn needs an axis that is not zero");
+    return false;
+  }
+  for (int i = 0; i < 3; i++) m->axis[i] /= length;
+  m->turn = perp_values_expression(values, angle, "rad");
+  return m->turn != NULL;
+}
+
 static bool motion_group(perp_scene_reader *r, perp_values *values, const perp_node *node,
                          const struct group *g, struct mover *m)
 {
   const int first = r->dim == 3 ? g->space : g->plane, n = r->dim == 3 ? g->n_space : g->n_plane;
+  if (r->section && g->n_space == 3) return motion_section(r, values, node, g, m);
   if (n == 0) {
     PERP_SCENE_WRONG(r, node, "%s has no meaning with dim: %d", g->key, r->dim);
     return false;
@@ -103,20 +203,38 @@ static bool motion_group(perp_scene_reader *r, perp_values *values, const perp_n
     PERP_SCENE_WRONG(r, node, "a list of %d expressions is needed here", n);
     return false;
   }
-  for (int i = 0; i < n; i++) {
-    const perp_node *x = n > 1 ? node->item[i] : node;
-    m->of[first + i] = perp_values_expression(values, x, perp_coordinate_unit(r->dim, first + i));
-    if (m->of[first + i] == NULL) return false;
+  for (int i = 0; i < n; i++)
+    if (!motion_expression(r, values, n > 1 ? node->item[i] : node, first + i, m)) return false;
+  return true;
+}
+
+/* Values that depend on t: each may use those before it. */
+static bool motion_later(perp_scene_reader *r, perp_values *values, const perp_node *let,
+                         struct mover *m)
+{
+  if (let == NULL) return true;
+  if (let->type != PERP_NODE_MAP) {
+    PERP_SCENE_WRONG(r, let, "let_t is a map of name: value");
+    return false;
+  }
+  m->later = perp_pool_alloc(values->pool, (size_t)let->n + 1, sizeof *m->later);
+  for (int i = 0; i < let->n; i++) {
+    m->later[i] = perp_values_expression(values, let->item[i], NULL);
+    if (m->later[i] == NULL || !perp_values_add(values, let->key[i], let->key[i]->text,
+                                                perp_values_unit(values, let->item[i]),
+                                                (perp_value){ PERP_VALUE_NUMBER, 0, NULL }, NULL))
+      return false;
+    m->n_later++;
   }
   return true;
 }
 
-static void motion_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+static void motion_read(perp_scene_reader *r, const perp_node *entry, const char *what,
+                        const perp_key *keys, struct motion *m)
 {
-  struct motion *m = user;
   const perp_node *who = perp_tree_get(entry, "body");
   struct mover one = { 0 };
-  if (!perp_keys_read(r, entry, "motion", motion_keys, NULL)) return;
+  if (!perp_keys_read(r, entry, what, keys, NULL)) return;
   if (who == NULL) {
     PERP_SCENE_WRONG(r, entry, "'body' is missing here");
     return;
@@ -133,12 +251,19 @@ static void motion_entry(perp_scene_reader *r, const perp_node *entry, void *use
   values.kept = NULL;
   values.n_kept = values.n_slots = 0;
   one.t = known;
+  bool good = motion_later(r, &values, perp_tree_get(entry, "let_t"), &one);
   one.value = perp_pool_alloc(&m->pool, (size_t)values.n, sizeof *one.value);
   memcpy(one.value, values.value, (size_t)values.n * sizeof *one.value);
-  bool good = true;
   for (size_t i = 0; i < sizeof groups / sizeof *groups && good; i++) {
     const perp_node *node = perp_tree_get(entry, groups[i].key);
     if (node != NULL) good = motion_group(r, &values, node, &groups[i], &one);
+  }
+  const perp_node *turn = perp_tree_get(entry, "turn");
+  if (good && turn != NULL) good = motion_turn(r, &values, turn, &one);
+  if (good && turn != NULL && one.of[r->dim == 3 ? 3 : 2] != NULL) {
+    PERP_SCENE_WRONG(r, turn, "turn and %s say the same: one must go",
+                     r->dim == 3 ? "quat" : "angle");
+    good = false;
   }
   perp_values_drop(&r->values, known);
   if (!good) return;
@@ -146,8 +271,14 @@ static void motion_entry(perp_scene_reader *r, const perp_node *entry, void *use
   m->mover[m->n++] = one;
 }
 
+static void motion_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  motion_read(r, entry, "motion", motion_keys, user);
+}
+
 /* The motion begins in the initial state. */
-static bool motion_begins(perp_scene_reader *r, struct motion *m, const perp_node *truth)
+static bool motion_begins(perp_scene_reader *r, struct motion *m, const perp_node *truth,
+                          double uncertainty)
 {
   const int nq = perp_model_nq(r->scene->model), nv = perp_model_nv(r->scene->model);
   double *q = perp_pool_alloc(r->pool, (size_t)(nq + nv), sizeof *q), *v = q + nq;
@@ -158,7 +289,7 @@ static bool motion_begins(perp_scene_reader *r, struct motion *m, const perp_nod
   for (int b = 0; b < m->bodies; b++)
     for (int k = 0; k < perp_coordinates(m->dim); k++) {
       const double is = *motion_place(m, b, k, q, v), start = *motion_place(m, b, k, m->q0, m->v0);
-      if (fabs(is - start) <= 1e-9 * fmax(1, fabs(start))) continue;
+      if (fabs(is - start) <= fmax(1e-9, uncertainty) * fmax(1, fabs(start))) continue;
       PERP_SCENE_WRONG(r, truth,
                        "at t = 0 the motion contradicts the initial state: %s of body %d is "
                        "%.9g there and %.9g here",
@@ -168,8 +299,7 @@ static bool motion_begins(perp_scene_reader *r, struct motion *m, const perp_nod
   return true;
 }
 
-bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const char *what,
-                           double uncertainty)
+static struct motion *motion_create(const perp_scene_reader *r)
 {
   perp_pool pool = { 0 };
   struct motion *m = perp_pool_alloc(&pool, 1, sizeof *m);
@@ -180,12 +310,19 @@ bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const c
   m->ctx = *r->ctx;
   m->q0 = (double *)(uintptr_t)perp_model_q0(model); /* the model outlives its truths */
   m->v0 = (double *)(uintptr_t)perp_model_v0(model);
+  return m;
+}
+
+bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const char *what,
+                           double uncertainty)
+{
+  struct motion *m = motion_create(r);
   const int errors = r->diag->errors;
   perp_entries(r, perp_tree_get(truth, "motion"), "motion", motion_entry, m);
   if (r->diag->errors == errors && m->n == 0)
     PERP_SCENE_WRONG(r, perp_tree_get(truth, "motion"), "a motion has entries: { body, x, ... }");
   perp_truth *slot = NULL;
-  if (r->diag->errors == errors && motion_begins(r, m, truth) &&
+  if (r->diag->errors == errors && motion_begins(r, m, truth, uncertainty) &&
       (slot = perp_truth_slot(r->ctx, r->scene, what)) == NULL)
     perp_scene_refused(r, truth);
   if (slot == NULL) {
@@ -199,4 +336,41 @@ bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const c
   slot->next_time = motion_next;
   slot->destroy = motion_destroy;
   return true;
+}
+
+/* ---- the path of a body ------------------------------------------------------------------------- */
+
+static void path_place(const void *user, double t, double p[3])
+{
+  const struct motion *m = *(const struct motion *const *)user;
+  struct mover *one = &m->mover[0];
+  perp_ctx quiet = m->ctx;
+  double x[3] = { 0 };
+  const bool good = motion_at(m, one, t, &quiet);
+  for (int i = 0; i < m->dim; i++)
+    if (!good || !motion_number(m, one, one->of[i], &quiet, &x[i])) x[i] = (double)NAN;
+  p[0] = x[0];
+  p[1] = m->dim == 3 ? x[1] : 0;
+  p[2] = m->dim == 3 ? x[2] : x[1];
+}
+
+static void path_free(void *user)
+{
+  for (struct motion *m = user, *next; m != NULL; m = next) {
+    next = m->next;
+    motion_destroy(m);
+  }
+}
+
+void perp_scene_add_path(perp_scene_reader *r, const perp_node *entry)
+{
+  struct motion *m = motion_create(r);
+  const int errors = r->diag->errors;
+  motion_read(r, entry, "gauges", path_keys, m);
+  if (r->diag->errors == errors &&
+      perp_gauge_path(r->ctx, r->scene, m->mover[0].body, path_place, &m, sizeof m) != PERP_OK)
+    perp_scene_refused(r, entry);
+  m->next = r->scene->user;
+  r->scene->user = m;
+  r->scene->destroy = path_free;
 }

@@ -45,6 +45,11 @@ perp_signals_fn perp_scene_read_signals;
 void perp_scene_read_motions(perp_scene_reader *r);
 void perp_scene_add_motions(perp_scene_reader *r, perp_model *model);
 
+/* `turn`, one or one after the other: in space into quat, of a section added to the angle. */
+bool perp_scene_read_turn(perp_scene_reader *r, const perp_node *node, double quat[4],
+                          double *angle);
+/* `w` of a body. */
+bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[3]);
 /* A shape of a body or of the world (def->body is set by the caller unless the entry has `body`). */
 bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_shape_def *def);
 /* Mass and inertia about the centre of mass of a solid (the map `at`), or of the one shape of a body, which stands there.

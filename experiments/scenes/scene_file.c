@@ -95,61 +95,6 @@ static char *scene_file_place(const char *name)
 
 /* ---- scenes ------------------------------------------------------------------------------------- */
 
-/* The first message in one line, with its hint behind "; ". */
-static void scene_file_line(const perp_diag *diag, char *buf, size_t size)
-{
-  const char *s = diag->text.s != NULL ? diag->text.s : "error: unknown", *end = strchr(s, '\n');
-  const char *error = strstr(s, "error: ");
-  const int length = end != NULL ? (int)(end - s) : (int)strlen(s),
-            before = error != NULL ? (int)(error - s) : 0;
-  int n = snprintf(buf, size, "%.*s%.*s", before, s, length - before - 7, s + before + 7);
-  const char *caret = end != NULL ? strstr(end, "\n      | ") : NULL;
-  if (caret != NULL) caret = strchr(caret + 1, '^');
-  if (caret != NULL && caret[1] == ' ' && n > 0 && (size_t)n < size)
-    snprintf(buf + n, size - (size_t)n, "; %.*s", (int)strcspn(caret + 2, "\n"), caret + 2);
-}
-
-static perp_status scene_file_refuse(perp_ctx *ctx, perp_diag *diag, perp_status status)
-{
-  char line[480];
-  scene_file_line(diag, line, sizeof line);
-  perp_diag_free(diag);
-  return PERP_FAIL(ctx, status, "%s", line);
-}
-
-static perp_status scene_file_make(perp_ctx *ctx, const void *data, const void *opts,
-                                   perp_scene *scene)
-{
-  perp_diag diag = { 0 };
-  if (perp_scene_file_build(ctx, &diag, data, opts, scene)) {
-    perp_diag_free(&diag);
-    return PERP_OK;
-  }
-  return scene_file_refuse(ctx, &diag, PERP_ERR_FORMAT);
-}
-
-static const char *scene_file_text(const perp_node *root, const char *key, const char *dflt)
-{
-  const perp_node *scene = perp_tree_get(root, "scene");
-  const perp_node *node = scene != NULL ? perp_tree_get(scene, key) : NULL;
-  return node != NULL && node->type == PERP_NODE_SCALAR ? node->text : dflt;
-}
-
-static void scene_file_describe(perp_scene_file *f, const char *name)
-{
-  f->name = perp_pool_strdup(&f->pool, name);
-  f->desc = (perp_scene_desc){
-    .d = { .name = f->name,
-           .summary = scene_file_text(f->root, "summary", "a scene from a file"),
-           .reference = scene_file_text(f->root, "reference", f->name),
-           .equation = scene_file_text(f->root, "equation", NULL),
-           .opts = f->n_options > 0 ? f->options : NULL,
-           .opts_size = (size_t)f->n_options * sizeof(double) },
-    .build_from = scene_file_make,
-    .data = f,
-  };
-}
-
 /* Lines of what a robot has lost, for people. */
 static void scene_file_say(const char *name, const char *lines)
 {
@@ -197,7 +142,7 @@ static const perp_scene_file *scene_file_get(perp_ctx *ctx, const char *name, pe
   } else if (perp_import_ends(path, strlen(path))
                  ? scene_file_robot(ctx, path, diag, at, &k->file)
                  : perp_scene_file_read(ctx, diag, path, NULL, 0, &k->file)) {
-    scene_file_describe(&k->file, name);
+    perp_scene_file_describe(&k->file, name);
     k->path = path;
     k->next = known;
     known = k;
@@ -216,15 +161,17 @@ static perp_status scene_file_open(perp_ctx *ctx, perp_kind kind, const char *na
   *d = NULL;
   if (kind != PERP_KIND_scene || !scene_file_ends(name, strlen(name))) return PERP_OK;
   const perp_scene_file *f = scene_file_get(ctx, name, &diag, NULL);
-  if (f == NULL) return scene_file_refuse(ctx, &diag, PERP_ERR_FORMAT);
+  if (f == NULL) return perp_scene_file_refuse(ctx, &diag, PERP_ERR_FORMAT);
   perp_diag_free(&diag);
   *d = &f->desc.d;
   return PERP_OK;
 }
 
-void perp_scene_files_register(perp_ctx *ctx)
+perp_status perp_scene_files_register(perp_ctx *ctx)
 {
   ctx->open = scene_file_open;
+  ctx->need = perp_scene_shipped_need;
+  return perp_register_own(ctx, perp_scenes_shipped());
 }
 
 static const perp_scene_file *scene_file_of(const perp_desc *d)
@@ -232,6 +179,18 @@ static const perp_scene_file *scene_file_of(const perp_desc *d)
   for (const struct known *k = known; k != NULL; k = k->next)
     if (&k->file.desc.d == d) return &k->file;
   return NULL;
+}
+
+char *perp_scene_file_path(const perp_desc *d)
+{
+  const perp_scene_file *f = scene_file_of(d);
+  return f != NULL ? perp_xstrdup(f->path) : perp_scene_shipped_path(d);
+}
+
+char *perp_scene_file_source(const perp_desc *d)
+{
+  const perp_scene_file *f = scene_file_of(d);
+  return f != NULL ? perp_read_file(f->path, NULL) : perp_scene_shipped_source(d);
 }
 
 uint64_t perp_scene_file_hash(const perp_desc *d)
@@ -265,7 +224,7 @@ bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, con
   perp_scene scene;
   perp_ctx quiet = *ctx;
   if (perp_spec_parse(&quiet, PERP_KIND_scene, text, &spec) != PERP_OK) return true;
-  if (perp_scene_file_build(ctx, diag, f, spec.opts, &scene)) perp_scene_destroy(&scene);
+  if (perp_scene_file_build(ctx, diag, f, spec.opts, &scene) == PERP_OK) perp_scene_destroy(&scene);
   perp_spec_free(&spec);
   return diag->errors == errors;
 }
@@ -277,10 +236,10 @@ bool perp_scene_text_check(perp_ctx *ctx, const char *name, const char *text, si
   perp_scene scene;
   bool good = perp_scene_file_read(ctx, diag, name, text, size, &f);
   if (good) {
-    scene_file_describe(&f, name);
+    perp_scene_file_describe(&f, name);
     void *opts = perp_xalloc(1, f.desc.d.opts_size + 1);
     perp_opts_default(&f.desc.d, opts);
-    good = perp_scene_file_build(ctx, diag, &f, opts, &scene);
+    good = perp_scene_file_build(ctx, diag, &f, opts, &scene) == PERP_OK;
     if (good) perp_scene_destroy(&scene);
     free(opts);
   }

@@ -7,8 +7,11 @@
 #include "experiments/base/tree.h"
 #include "models/scenes/scene.h"
 
-/* Scenes are found in files from now on: ctx->open.  Files that were read stay until the program ends. */
-void perp_scene_files_register(perp_ctx *ctx);
+/* The scenes of the files that come with perp (shipped/) are known to ctx from now on, under their names, and others are
+ * found in files: ctx->open.  Files that were read stay until the program ends, and those that come with perp are read when
+ * their descriptor is first asked for (ctx->need).  Gauges of scenes need the metrics (perp_register_metrics) in ctx when
+ * scenes are built.  PERP_ERR_NOMEM: the registry is full. */
+perp_status perp_scene_files_register(perp_ctx *ctx);
 /* Relative names are looked for beside this file (a study) first, then in the working folder. */
 void perp_scene_files_beside(const char *file);
 /* Does a text, a scene with options, name a file? */
@@ -21,7 +24,12 @@ bool perp_scene_file_is(const char *text);
 /* Read the file of a scene with options and build the scene once: false, and everything that is wrong in diag, but for
  * the options, about which perp_spec_parse has its message.  at: where the scene is named; NULL: on the command line. */
 bool perp_scene_file_check(perp_ctx *ctx, const char *text, perp_diag *diag, const perp_node *at);
-/* Of the content of all files that a scene is made of, tables included; 0: it is not made of files. */
+/* The file of a scene, and what stands in it; free() them.  NULL: it is not made of a file, or there is none (those that
+ * come with perp are parts of the program, too). */
+char *perp_scene_file_path(const perp_desc *d);
+char *perp_scene_file_source(const perp_desc *d);
+/* Of the content of all files that a scene is made of, tables included; 0: it is not made of files, or comes with
+ * perp: its files are parts of the program, as a scene in C is. */
 uint64_t perp_scene_file_hash(const perp_desc *d);
 /* Has an entry of the section (forces, joints) this kind, or one that is an expression?  false: not a scene file. */
 bool perp_scene_file_uses(const perp_desc *d, const char *section, const char *kind);

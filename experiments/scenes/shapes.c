@@ -23,6 +23,7 @@ const perp_key perp_scene_shape_keys[] = {
   PERP_KEY_REALS(perp_shape_def, x, "x", "m", 3),
   PERP_KEY_REALS(perp_shape_def, quat, "quat", "", 4),
   PERP_KEY_REAL(perp_shape_def, angle, "angle", "rad"),
+  PERP_KEY_SPECIAL("turn"),
   PERP_KEY_REAL(perp_shape_def, radius, "radius", "m"),
   PERP_KEY_REAL(perp_shape_def, length, "length", "m"),
   PERP_KEY_REALS(perp_shape_def, half, "half", "m", 3),
@@ -67,6 +68,29 @@ static bool shapes_material(perp_scene_reader *r, const perp_node *node, perp_su
                         perp_scene_surface_keys, surface);
 }
 
+static bool shapes_turn(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
+{
+  const perp_node *turn = perp_tree_get(node, "turn"), *quat = perp_tree_get(node, "quat"),
+                  *angle = perp_tree_get(node, "angle");
+  if (r->section && quat != NULL) {
+    perp_diag_error(r->diag, quat, 0, "turn: { axis: [0, 1, 0], angle: ... }",
+                    "quat has no meaning in a section (dim: 2)");
+    return false;
+  }
+  if (turn == NULL) return true;
+  if (quat != NULL || angle != NULL) {
+    perp_diag_error(r->diag, turn, 0, "one of the two must go",
+                    "the orientation of this shape is given twice (first in line %d)",
+                    (quat != NULL ? quat : angle)->line + 1);
+    return false;
+  }
+  if (r->dim == 2 && !r->section) {
+    perp_diag_error(r->diag, turn, 0, "the plane has an angle", "turn has no meaning with dim: 2");
+    return false;
+  }
+  return perp_scene_read_turn(r, turn, def->quat, &def->angle);
+}
+
 /* What keys of the same length in two forms say, and the kind that is read here. */
 static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
 {
@@ -83,7 +107,7 @@ static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_
     return false;
   }
   if (size != NULL) {
-    if (!perp_keys_vector(r, size, "m", 3, r->dim == 2, edge)) return false;
+    if (!perp_keys_spatial(r, size, "m", edge)) return false;
     for (int i = 0; i < 3; i++) def->half[i] = edge[i] / 2;
   }
   if (vertices != NULL) {
@@ -96,7 +120,8 @@ static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_
 bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
 {
   if (!shapes_material(r, perp_tree_get(node, "material"), &def->surface) ||
-      !perp_keys_read(r, node, "a shape", perp_scene_shape_keys, def) || !shapes_size(r, node, def))
+      !perp_keys_read(r, node, "a shape", perp_scene_shape_keys, def) ||
+      !shapes_size(r, node, def) || !shapes_turn(r, node, def))
     return false;
   if ((int)def->kind != SHAPE_CYLINDER) return true;
   perp_diag_error(r->diag, perp_tree_get(node, "kind"), 0, "a polytope, or a capsule",

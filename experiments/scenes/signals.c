@@ -253,8 +253,15 @@ bool perp_scene_read_signals(perp_scene_reader *r, const perp_node *node, const 
     PERP_SCENE_WRONG(r, node, "a list of %d numbers is needed here", n - missing);
     return false;
   }
-  for (int i = 0; i < node->n; i++)
-    if (!signals_read(r, node->item[i], unit, &x[i], &signal[i])) return false;
+  if (r->section && n == 3 && node->n != 3) {
+    PERP_SCENE_WRONG(r, node, "a list of 3 numbers is needed here");
+    return false;
+  }
+  const bool section = r->section && n == 3;
+  for (int i = 0; i < node->n; i += section ? 2 : 1) { /* (x, z) of a section */
+    const int to = section ? i / 2 : i;
+    if (!signals_read(r, node->item[i], unit, &x[to], &signal[to])) return false;
+  }
   return true;
 }
 
@@ -283,6 +290,12 @@ static void motions_entry(perp_scene_reader *r, const perp_node *entry, void *us
   if (!perp_keys_read(r, entry, "motions", perp_scene_motion_keys, &def)) return;
   if (def.body == PERP_WORLD) {
     PERP_SCENE_WRONG(r, perp_tree_get(entry, "body"), "the world does not move");
+    return;
+  }
+  if (r->section && perp_tree_get(entry, "axis") != NULL) {
+    perp_diag_error(r->diag, perp_tree_get(entry, "axis"), 0,
+                    "two entries: when: dim == 3 with the axis, when: dim == 2 with angle alone",
+                    "a section (dim: 2) has no axis");
     return;
   }
   perp_scene_body *body = &r->body[def.body];

@@ -2,6 +2,7 @@
 #include "experiments/study/describe.h"
 
 #include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "experiments/base/build.h"
 #include "models/models.h"
 
@@ -147,6 +148,9 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
 {
   perp_json_members(j, "{ name %s, summary %s, reference %s", d->name, d->summary, d->reference);
   if (d->equation != NULL) perp_json_text(j, "equation", d->equation);
+  char *file = kind == PERP_KIND_scene ? perp_scene_file_path(d) : NULL;
+  if (file != NULL) perp_json_text(j, "file", file);
+  free(file);
   if (kind == PERP_KIND_ode) {
     const perp_ode_desc *ode = (const perp_ode_desc *)(const void *)d;
     perp_json_members(j, "order %d, stages %d", ode->order, ode->stages);

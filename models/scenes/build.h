@@ -8,14 +8,6 @@
 
 /* ---- truths ---------------------------------------------------------------------------------- */
 
-/* Rows of a reference file, as text with all its digits: see tests/data/reference/README.md. names
- * [n]: the columns that are wanted.  map turns their values at one time into (q, v), with a copy of
- * user [size bytes]; without it they are q and then v. */
-typedef void perp_truth_map(void *user, double t, const double *row, double *q, double *v);
-perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, double uncertainty,
-                            int n, const char *const *names, perp_truth_map *map, const void *user,
-                            size_t size);
-
 /* Tables of states: n rows of 1 + width numbers, each with its time first, which ascends.  A run reaches a time t_k as
  * k h: rounding leaves it as close to the grid as perp_truth_same asks.  The first row that is not before t; n: there is
  * none.  O(log n). */

@@ -139,7 +139,7 @@ perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *pat
 struct track {
   int dim, bodies, rows, n, next; /* next: row to be compared */
   bool started, compared;
-  double t, worst;
+  double t, worst, floor; /* floor: what the table cannot tell from an error of 0 */
   /* where the coordinate of a column is [n]; t and the columns [rows][1 + n]; those of the state before [n], their rates
    * [n] */
   double data[];
@@ -205,7 +205,7 @@ static void track_sample(void *user, double t, const double *q, const double *v,
 static double track_worst(const void *user)
 {
   const struct track *g = user;
-  return g->compared ? g->worst : (double)NAN;
+  return !g->compared ? (double)NAN : g->worst < g->floor ? g->floor : g->worst;
 }
 
 static perp_status track_fill(perp_ctx *ctx, const perp_scene *scene, perp_data *c, struct track *g)
@@ -243,7 +243,8 @@ perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *met
   else {
     *g = (struct track){ .dim = perp_model_dim(scene->model),
                          .bodies = perp_model_bodies(scene->model),
-                         .rows = c.rows };
+                         .rows = c.rows,
+                         .floor = isnan(c.uncertainty) ? 0 : c.uncertainty };
     status = track_fill(ctx, scene, &c, g);
   }
   if (status == PERP_OK)
@@ -259,7 +260,7 @@ enum { EVENTS_MAX = 32 };
 struct happenings {
   int dim, bodies, n, rows;
   bool started;
-  double slack, t, err;
+  double slack, t, err, floor;
   struct {
     int place, direction, next; /* next: row from where its next time is looked for */
     bool rate;
@@ -309,50 +310,83 @@ static double happenings_value(const void *user)
     if (g->started && i < g->rows && g->row[2 * i] <= g->t - g->slack) return HUGE_VAL;
     seen = seen || g->event[e].next > 0;
   }
-  return seen ? g->err : (double)NAN;
+  return seen ? fmax(g->err, g->floor) : (double)NAN;
+}
+
+/* Room for `rows` times of these events, none of which is set; NULL after an error. */
+static struct happenings *happenings_create(perp_ctx *ctx, const perp_scene *scene, int rows, int n,
+                                            const perp_event *events, double slack, size_t *size)
+{
+  const int dim = perp_model_dim(scene->model), nqb = dim == 3 ? 7 : 3;
+  if (n > EVENTS_MAX) {
+    PERP_FAIL(ctx, PERP_ERR_ARG, "%d events, %d is the limit", n, EVENTS_MAX);
+    return NULL;
+  }
+  *size = sizeof(struct happenings) + 2 * (size_t)rows * sizeof(double);
+  struct happenings *g = calloc(1, *size);
+  if (g == NULL) {
+    PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d times of events", rows);
+    return NULL;
+  }
+  *g = (struct happenings){
+    .dim = dim, .bodies = perp_model_bodies(scene->model), .n = n, .rows = rows, .slack = slack
+  };
+  for (int e = 0; e < n; e++) {
+    g->event[e].place = states_place(dim, g->bodies, events[e].body, events[e].k);
+    g->event[e].rate = events[e].k >= nqb;
+    g->event[e].direction = events[e].direction;
+    g->event[e].value = events[e].value;
+  }
+  return g;
+}
+
+static perp_status happenings_add(perp_ctx *ctx, perp_scene *scene, struct happenings *g,
+                                  size_t size)
+{
+  return perp_gauge_add(ctx, scene, "event.err", g, size, happenings_sample, happenings_value);
 }
 
 perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const char *path, int n,
                                      const perp_event *events, double slack)
 {
   perp_data c;
+  size_t size;
   PERP_TRY(perp_data_read(ctx, path, &c));
-  const int column = perp_data_find(&c, "event"), dim = perp_model_dim(scene->model);
-  const size_t size = sizeof(struct happenings) + 2 * (size_t)c.rows * sizeof(double);
-  struct happenings *g = calloc(1, size);
-  perp_status status = PERP_OK;
-  if (g == NULL)
-    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s", path);
-  else if (column < 0 || c.n > 2 + (perp_data_find(&c, "uncertainty") >= 0))
+  const int column = perp_data_find(&c, "event");
+  struct happenings *g = happenings_create(ctx, scene, c.rows, n, events, slack, &size);
+  perp_status status = g != NULL ? PERP_OK : PERP_ERR_NOMEM;
+  if (g != NULL && (column < 0 || c.n > 2 + (perp_data_find(&c, "uncertainty") >= 0)))
     status = columns_error(
         ctx, &c, "a table of events has the columns t [s], event, and perhaps uncertainty");
-  else if (n > EVENTS_MAX)
-    status = PERP_FAIL(ctx, PERP_ERR_ARG, "%d events, %d is the limit", n, EVENTS_MAX);
-  else {
-    *g = (struct happenings){
-      .dim = dim, .bodies = perp_model_bodies(scene->model), .n = n, .rows = c.rows, .slack = slack
-    };
-    const int nqb = dim == 3 ? 7 : 3;
-    for (int e = 0; e < n; e++) {
-      g->event[e].place = states_place(dim, g->bodies, events[e].body, events[e].k);
-      g->event[e].rate = events[e].k >= nqb;
-      g->event[e].direction = events[e].direction;
-      g->event[e].value = events[e].value;
-    }
-    for (int i = 0; i < c.rows && status == PERP_OK; i++) {
-      const char *word = c.word[(int)c.x[(size_t)i * (size_t)c.n + (size_t)column]];
-      int e = 0;
-      while (e < n && strcmp(events[e].name, word) != 0) e++;
-      g->row[2 * i] = c.x[(size_t)i * (size_t)c.n];
-      g->row[2 * i + 1] = e;
-      char what[160];
-      snprintf(what, sizeof what, "the scene defines no event '%.80s', which the table has", word);
-      if (e == n) status = columns_error(ctx, &c, what);
-    }
+  if (g != NULL && !isnan(c.uncertainty)) g->floor = c.uncertainty;
+  for (int i = 0; i < c.rows && status == PERP_OK; i++) {
+    const char *word = c.word[(int)c.x[(size_t)i * (size_t)c.n + (size_t)column]];
+    int e = 0;
+    while (e < n && strcmp(events[e].name, word) != 0) e++;
+    g->row[2 * i] = c.x[(size_t)i * (size_t)c.n];
+    g->row[2 * i + 1] = e;
+    char what[160];
+    snprintf(what, sizeof what, "the scene defines no event '%.80s', which the table has", word);
+    if (e == n) status = columns_error(ctx, &c, what);
   }
-  if (status == PERP_OK)
-    status = perp_gauge_add(ctx, scene, "event.err", g, size, happenings_sample, happenings_value);
+  if (status == PERP_OK) status = happenings_add(ctx, scene, g, size);
   free(g);
   perp_data_free(&c);
+  return status;
+}
+
+perp_status perp_gauge_event_times(perp_ctx *ctx, perp_scene *scene, int n,
+                                   const perp_event *events, int n_times, const double *times,
+                                   const int *event, double slack)
+{
+  size_t size;
+  struct happenings *g = happenings_create(ctx, scene, n_times, n, events, slack, &size);
+  if (g == NULL) return PERP_ERR_NOMEM;
+  for (int i = 0; i < n_times; i++) {
+    g->row[2 * i] = times[i];
+    g->row[2 * i + 1] = event[i];
+  }
+  const perp_status status = happenings_add(ctx, scene, g, size);
+  free(g);
   return status;
 }

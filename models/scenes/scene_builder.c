@@ -4,7 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-void perp_build_quat(double tilt, double azimuth, double quat[4])
+/* R = Rz(azimuth) Ry(tilt) as a quaternion. */
+static void scene_builder_quat(double tilt, double azimuth, double quat[4])
 {
   const double ct = cos(tilt / 2), st = sin(tilt / 2), ca = cos(azimuth / 2), sa = sin(azimuth / 2);
   quat[0] = ca * ct;
@@ -39,7 +40,7 @@ int perp_build_body(perp_builder *y, perp_body_def *def, const double p[3], doub
   perp_scene_point(y->dim, p, def->x);
   perp_scene_point(y->dim, y->v, def->v);
   if (y->dim == 3) {
-    perp_build_quat(tilt, azimuth, def->quat);
+    scene_builder_quat(tilt, azimuth, def->quat);
     if (y->spin != 0) def->w[1] = -y->spin;
   } else {
     def->angle = -tilt;
@@ -51,8 +52,9 @@ int perp_build_body(perp_builder *y, perp_body_def *def, const double p[3], doub
   return body;
 }
 
-int perp_build_solid(perp_builder *y, perp_body_def *def, perp_shape_def *shape, const double p[3],
-                     double tilt, double azimuth)
+/* A body and its shape, which gets its name. */
+static int scene_builder_solid(perp_builder *y, perp_body_def *def, perp_shape_def *shape,
+                               const double p[3], double tilt, double azimuth)
 {
   shape->name = def->name;
   shape->body = perp_build_body(y, def, p, tilt, azimuth);
@@ -77,7 +79,7 @@ static void scene_builder_place(const perp_builder *y, perp_shape_def *def, cons
   def->body = PERP_WORLD;
   perp_scene_point(y->dim, p, def->x);
   if (y->dim == 3)
-    perp_build_quat(tilt, azimuth, def->quat);
+    scene_builder_quat(tilt, azimuth, def->quat);
   else
     def->angle = -tilt;
 }
@@ -106,7 +108,7 @@ int perp_build_box(perp_builder *y, const char *name, double m, const double siz
   if (m > 0) {
     /* in the plane only the moment about z is used: that of the face */
     perp_body_def def = { .name = name, .mass = perp_mass_box(m, edges[0], edges[1], edges[2]) };
-    return perp_build_solid(y, &def, &shape, p, tilt, azimuth);
+    return scene_builder_solid(y, &def, &shape, p, tilt, azimuth);
   }
   scene_builder_place(y, &shape, p, tilt, azimuth);
   perp_build_shape(y, &shape);
@@ -119,7 +121,7 @@ int perp_build_ball(perp_builder *y, const char *name, double m, double r, doubl
   const double I = k * m * r * r;
   perp_body_def def = { .name = name, .mass = { m, { I, 0, 0, 0, I, 0, 0, 0, I } } };
   perp_shape_def shape = { .kind = PERP_SHAPE_SPHERE, .radius = r };
-  return perp_build_solid(y, &def, &shape, p, 0, 0);
+  return scene_builder_solid(y, &def, &shape, p, 0, 0);
 }
 
 int perp_build_foot(perp_builder *y, const char *name, double m, double r, const double p[3],
@@ -128,7 +130,7 @@ int perp_build_foot(perp_builder *y, const char *name, double m, double r, const
   perp_body_def def = { .name = name, .mass = perp_mass_sphere(m, r) };
   perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .radius = r };
   perp_scene_point(y->dim, (const double[3]){ 0, 0, r }, ball.x);
-  return perp_build_solid(y, &def, &ball, p, tilt, azimuth);
+  return scene_builder_solid(y, &def, &ball, p, tilt, azimuth);
 }
 
 int perp_build_needle(perp_builder *y, const char *name, double m, double half, const double p[3],
@@ -141,7 +143,7 @@ int perp_build_needle(perp_builder *y, const char *name, double m, double half, 
   perp_shape_def needle = { .kind = PERP_SHAPE_POLYTOPE,
                             .vertices = y->dim == 2 ? plane : space,
                             .n_vertices = y->dim == 2 ? 4 : 6 };
-  return perp_build_solid(y, &def, &needle, p, tilt, 0);
+  return scene_builder_solid(y, &def, &needle, p, tilt, 0);
 }
 
 /* mass of a prism of a polygon: (x, height) section with corners relative to its centroid, length
@@ -190,7 +192,7 @@ int perp_build_polygon(perp_builder *y, const char *name, double m, int n, const
   perp_shape_def shape = { .kind = PERP_SHAPE_POLYTOPE,
                            .vertices = vertex,
                            .n_vertices = sides * n };
-  return perp_build_solid(y, &def, &shape, (const double[3]){ com[0], 0, com[1] }, 0, 0);
+  return scene_builder_solid(y, &def, &shape, (const double[3]){ com[0], 0, com[1] }, 0, 0);
 }
 
 perp_status perp_build_end(perp_builder *y, double size, double t_end)

@@ -56,17 +56,12 @@ int perp_build_polygon(perp_builder *y, const char *name, double m, int n, const
 int perp_build_body(perp_builder *y, perp_body_def *def, const double p[3], double tilt,
                     double azimuth);
 void perp_build_shape(perp_builder *y, perp_shape_def *def);
-/* Such a body and its shape, which gets its name. */
-int perp_build_solid(perp_builder *y, perp_body_def *def, perp_shape_def *shape, const double p[3],
-                     double tilt, double azimuth);
 void perp_build_joint(perp_builder *y, const perp_joint_def *def);
 void perp_build_force(perp_builder *y, const perp_force_def *def);
 /* Finish the model.  size [m]: of a typical body.  Sets t_end and h = 1/240 s; the scene is marked
  * dissipative. */
 perp_status perp_build_end(perp_builder *y, double size, double t_end);
 
-/* R = Rz(azimuth) Ry(tilt) as a quaternion. */
-void perp_build_quat(double tilt, double azimuth, double quat[4]);
 /* Rate from x to the height of a body that turns in the vertical plane only. */
 double perp_build_rate(int dim, int b, const double *v);
 

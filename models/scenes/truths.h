@@ -21,6 +21,14 @@ perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what);
  * made when first asked.  The model must be finished. */
 perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty);
 
+/* Rows of a reference file of perp, as text with all its digits: see tests/data/reference/README.md, where
+ * perp_scene_create says it is looked for.  names [n]: the columns that are wanted.  map turns their values at one time
+ * into (q, v), with a copy of user [size bytes]; without it they are q and then v.  PERP_ERR_IO, PERP_ERR_FORMAT. */
+typedef void perp_truth_map(void *user, double t, const double *row, double *q, double *v);
+perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, double uncertainty,
+                            int n, const char *const *names, perp_truth_map *map, const void *user,
+                            size_t size);
+
 /* Room for one more truth, with its `what`; NULL and an error: there is none. */
 perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what);
 
@@ -67,13 +75,14 @@ perp_status perp_truth_columns(perp_ctx *ctx, perp_scene *scene, const char *pat
                                double uncertainty);
 /* Any coordinates over time as the metric of this name, which lives as long as the scene: the largest |x - x_exact| of
  * a column at a row of the table, all in SI, within the run.  Between two accepted states coordinates are taken from the
- * cubic polynomial that has both and their rates, rates and quaternions from the straight line. */
+ * cubic polynomial that has both and their rates, rates and quaternions from the straight line.  A figure below the
+ * uncertainty of the table, which is one of all its columns in SI, would mean nothing: that is its floor. */
 perp_status perp_gauge_columns(perp_ctx *ctx, perp_scene *scene, const char *metric,
                                const char *path);
 /* A table t, event: the times when events happen.  An event is that a coordinate of a body passes a value: a place at the
  * time of the straight line between two accepted states, a rate at the end of the step, where an impact is.  The i-th
  * time of an event is compared with the i-th row of its name.  event.err: the largest difference, infinity when one that
- * is due (time <= end of the run - slack) was never seen. */
+ * is due (time <= end of the run - slack) was never seen; not below the uncertainty of the table [s]. */
 typedef struct perp_event {
   const char *name;
   int body, k; /* coordinate: see above */
@@ -82,6 +91,11 @@ typedef struct perp_event {
 } perp_event;
 perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const char *path, int n,
                                      const perp_event *events, double slack);
+/* The same of times that are known here: times [n_times], those of each event rising, event [n_times] which of the n.
+ * Copies both. */
+perp_status perp_gauge_event_times(perp_ctx *ctx, perp_scene *scene, int n,
+                                   const perp_event *events, int n_times, const double *times,
+                                   const int *event, double slack);
 
 #ifdef __cplusplus
 }

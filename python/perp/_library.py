@@ -25,7 +25,8 @@ class Ctx(ctypes.Structure):
     _fields_ = [('status', ctypes.c_int), ('line', ctypes.c_int), ('file', ctypes.c_char_p), ('func', ctypes.c_char_p),
                 ('msg', ctypes.c_char * 512), ('trace', ctypes.c_void_p), ('trace_user', ctypes.c_void_p),
                 ('tables', ctypes.c_void_p * 32), ('n_tables', ctypes.c_int), ('own', ctypes.c_uint32),
-                ('threads', ctypes.c_int), ('memory', ctypes.c_double), ('open', ctypes.c_void_p)]
+                ('threads', ctypes.c_int), ('memory', ctypes.c_double), ('open', ctypes.c_void_p),
+                ('need', ctypes.c_void_p)]
 
 
 class Spec(ctypes.Structure):

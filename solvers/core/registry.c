@@ -53,7 +53,8 @@ bool perp_is_own(const perp_ctx *ctx, const perp_desc *d)
   return false;
 }
 
-const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i)
+/* The i-th of a kind, of which only the name is needed. */
+static const perp_desc *registry_at(const perp_ctx *ctx, perp_kind kind, int i)
 {
   for (int t = 0; t < ctx->n_tables; t++)
     for (const perp_plugin *p = ctx->tables[t]; p->kind != PERP_KIND_NONE; p++)
@@ -61,12 +62,22 @@ const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i)
   return NULL;
 }
 
+const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i)
+{
+  const perp_desc *d = registry_at(ctx, kind, i);
+  if (d != NULL && ctx->need != NULL) ctx->need(d);
+  return d;
+}
+
 /* *d NULL: nobody knows the name. */
 static perp_status registry_ask(perp_ctx *ctx, perp_kind kind, const char *name,
                                 const perp_desc **d)
 {
-  for (int i = 0; (*d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
-    if (strcmp((*d)->name, name) == 0) return PERP_OK;
+  for (int i = 0; (*d = registry_at(ctx, kind, i)) != NULL; i++)
+    if (strcmp((*d)->name, name) == 0) {
+      if (ctx->need != NULL) ctx->need(*d);
+      return PERP_OK;
+    }
   return ctx->open != NULL ? ctx->open(ctx, kind, name, d) : PERP_OK;
 }
 
@@ -99,7 +110,7 @@ static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *n
   const char *names[MOST];
   int n = 0;
   const perp_desc *d;
-  while (n < MOST && (d = perp_plugin_at(ctx, kind, n)) != NULL) names[n++] = d->name;
+  while (n < MOST && (d = registry_at(ctx, kind, n)) != NULL) names[n++] = d->name;
   const char *near = perp_closest(name, names, n), *k = perp_kind_name(kind);
   const char *s = kind == PERP_KIND_scene || kind == PERP_KIND_force || kind == PERP_KIND_joint
                       ? "s"

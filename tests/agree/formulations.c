@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Formulations against references: observed order, drift, what compliance does; and soft rows as springs and
  * dampers, by the exact discrete formula and by the closed form. */
+#include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -401,7 +402,8 @@ static void verlet_velocities(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   orders();
   drift();
   van_overveld();

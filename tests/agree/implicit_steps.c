@@ -3,6 +3,7 @@
  * stiffness and singular positions, of the order that they claim in positions, velocities and
  * multipliers.  The truths are closed forms, the reference files and an acceleration-level run of
  * dopri5. */
+#include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -282,7 +283,8 @@ static void radau_dense(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   through("ggl", "flyball", 1e-4, 0.3, 2e-6);
   through("ggl", "flyball", 1e-2, 1, 2e-2);
   through("ggl", "four-bar", 1e-3, 5, 1e-5);

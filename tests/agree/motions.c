@@ -3,6 +3,7 @@
  * vibrates, by all formulations, with the energy that the pivot brings in; its small motions against the Floquet exponents of their
  * Mathieu equation; forces, gravity and drives that are signals; a ball on a table that goes up and down, impact by
  * impact. */
+#include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
 
 #include <complex.h>
@@ -430,7 +431,8 @@ static void table(int dim)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   formulations();
   for (int dim = 2; dim <= 3; dim++) {
     power(dim);

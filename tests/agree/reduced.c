@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Joint coordinates under ODE solvers: the same motion as maximal coordinates with constraints, the order of
  * the solver, and bounded energy of symplectic methods over 1e5 steps. */
+#include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "tests/tap.h"
 
@@ -247,7 +248,8 @@ static void bounded(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   same_motion();
   orders();
   bounded();

@@ -164,6 +164,54 @@ static void test_export(void)
   refuses(2, "export-scene stak", "did you mean 'stack'");
 }
 
+/* A mass on a spring with two truths: its closed form, with this rate, and joint coordinates. */
+#define TWO_TRUTHS(rate)                                                                           \
+  "schema: perp-scene/1\n"                                                                         \
+  "scene: { dim: 2, gravity: 0, t_end: 1 s, h: 1 ms }\n"                                           \
+  "bodies:\n  - { name: cart, mass: 1, inertia: 1, x: [1.1, 0] }\n"                                \
+  "joints:\n  - { kind: slider, a: world, b: cart, axis: [1, 0] }\n"                               \
+  "forces:\n  - { kind: spring, a: world, b: cart, stiffness: 25 N/m, length: 1 }\n"               \
+  "truth:\n  - kind: motion\n    motion:\n"                                                        \
+  "      - { body: cart, let_t: { p: " rate " rad/s * t }, x: [1 + 0.1 * cos(p), 0], "             \
+  "v: [-0.1 m * " rate " rad/s * sin(p), 0] }\n"                                                   \
+  "  - { kind: reduced }\n"
+
+static void test_truths(void)
+{
+  static const char study[] =
+      "schema: perp-study/1\nstudy: { name: two }\nscene: [two.yaml]\n"
+      "grid: { h: [1 ms] }\nmetrics: { primary: err.q.max, record: [err.q.max] }\n";
+  write_file("two.yaml", TWO_TRUTHS("5"));
+  write_file("two-study.yaml", study);
+  says("ref two-study.yaml", "two.yaml: agree: closed form against reduced");
+  write_file("two.yaml", TWO_TRUTHS("5.01"));
+  const int status = run("ref two-study.yaml");
+  if (!ok(status == 8 && strstr(out, "two.yaml: DISAGREE: closed form against reduced") != NULL,
+          "two truths of a file that contradict each other: exit status 8"))
+    complain();
+}
+
+/* A scene of perp that is a file: the same as its copy. */
+static void test_shipped(void)
+{
+  ok(run("info ladder --source") == 0, "info --source");
+  write_file("copy.yaml", out);
+  json_t *a = json_of("simulate ladder:mu=0.5 --t-end 0.2s --json", 0),
+         *b = json_of("simulate copy.yaml:mu=0.5 --t-end 0.2s --json", 0);
+  const json_t *qa = json_object_get(json_object_get(a, "final"), "q"),
+               *qb = json_object_get(json_object_get(b, "final"), "q");
+  ok(qa != NULL && json_equal(qa, qb) && metric(a, "verdict.err") == metric(b, "verdict.err"),
+     "a scene of perp and a copy of its file are the same");
+  json_decref(a);
+  json_decref(b);
+  says("info ladder", "shipped/ladder.yaml");
+  says("export-scene ladder", "perp info ladder --source");
+  refuses(2, "info stack --source", "perp export-scene stack");
+  refuses(2, "info rk4 --source", "rk4 is of kind ode");
+  refuses(2, "simulate spring:damping=20", "spring: damping must be below the critical 20 Ns/m");
+  refuses(2, "simulate ladder:theta=2", "[0.01, 1.5]");
+}
+
 int main(void)
 {
   program_open();
@@ -171,6 +219,8 @@ int main(void)
   test_template();
   test_study();
   test_export();
+  test_truths();
+  test_shipped();
   program_close();
   return tap_done();
 }

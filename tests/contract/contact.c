@@ -2,6 +2,7 @@
 /* Every contact model of the registry with solvers that it takes: what all must do.  Islands by hand (impulses finite and
  * not pulling, friction within its bound and against sliding, the frictionless limit, dense and factored, refusals), and
  * spheres and a box on the ground, where the velocity after a step is judged by what it does to the gap. */
+#include "experiments/scenes/scene_file.h"
 #include "models/kinematics/kinematics.h"
 #include "tests/contract/under_test.h"
 #include "tests/run_model.h"
@@ -579,7 +580,8 @@ static void all_of(const perp_contact_desc *d)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   register_under_test(&ctx);
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_contact, i)) != NULL; i++)

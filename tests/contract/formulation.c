@@ -2,6 +2,7 @@
 /* Every formulation of the registry with every fitting part: what all must do.  Time,
  * determinism, restart, failure that leaves the last good state, refusals, clocks, and no
  * allocation in the steady state. */
+#include "experiments/scenes/scene_file.h"
 #include "tests/contract/under_test.h"
 #include "tests/run_model.h"
 
@@ -471,7 +472,8 @@ static void diverging(perp_model *model)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   register_under_test(&ctx);
   perp_model *model = tree();
   all_parts(model);

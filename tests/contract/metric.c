@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What every metric of the registry owes: a number or NaN at any point of any run, twice the same, and no change of
  * what it reads. */
+#include "experiments/scenes/scene_file.h"
 #include "tests/contract/under_test.h"
 #include "tests/count_malloc.h"
 #include "tests/contract/watch.h"
@@ -76,7 +77,8 @@ static void check(const perp_desc *d)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   register_under_test(&ctx);
   const perp_desc *d;

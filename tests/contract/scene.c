@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What every scene of the registry owes: it builds, twice the same, says where it comes from, and its truth
  * begins where it begins. */
+#include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "tests/contract/under_test.h"
 #include "tests/count_malloc.h"
 #include "tests/contract/watch.h"
@@ -163,7 +165,9 @@ static void check(const perp_desc *d)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   register_under_test(&ctx);
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_scene, i)) != NULL; i++)

@@ -2,6 +2,7 @@
 /* Short simulations of the contact scenes against their truths, at the default step of 1/240 s unless the
  * order of convergence is the question.  Bounds are the goals of the project, or what first order in h gives;
  * rounding and the tolerance of the solvers (1e-8) stay below by a decade or more. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
@@ -242,7 +243,8 @@ static void energy(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   incline();
   linearized();
   statics();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What becomes of the bodies when a solver fails: nothing stands in for it, nothing is thrown, and the failure is
  * counted.  Problems without a solution, too large ones, bad guesses, and sweeps that end where they were asked to. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/simulate/simulate_contacts.h"
 #include "tests/tap.h"
@@ -242,7 +243,8 @@ static void plateau(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   refused();
   too_large();
   stopped();

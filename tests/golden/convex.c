@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The convex relaxation of friction against its own theory: what slides ends each step mu |v| h above the surface, to
  * rounding, and no other law does; what is set down at a speed hops, however short the steps are. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/run_model.h"
 
@@ -252,7 +253,8 @@ static void springs(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   incline();
   solvers();
   hops();

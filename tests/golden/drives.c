@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A limit, motors at the bound of their force, and soft rows agree with their closed forms to 1e-6 with direct,
  * pivoting, iterative and Newton solvers, as `perp simulate SCENE --lcp NAME` runs them. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
@@ -70,7 +71,8 @@ int main(void)
     { "soft:stiffness=1e5,damping=20", "path.err.max" },
   };
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   for (int i = 0; i < 4; i++)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
       below(metric(cases[k].scene, solvers[i], 0, cases[k].metric), 1e-6, "%s, %s: %s",

@@ -5,6 +5,7 @@
  * sliding round, scene rod-impact.
  *
  * Argument `all`: more solvers, longer, larger. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "models/scenes/scene.h"
 #include "tests/tap.h"
@@ -123,7 +124,8 @@ static void exception(void)
 int main(int argc, char **argv)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   scenes(argc > 1 && strcmp(argv[1], "all") == 0);
   exception();
   return tap_done();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Contacts on the acceleration level, event-driven, against closed forms.  rk4 is exact for parabolas, so that bounds of
  * impact scenes are rounding and the location of events (1e-12 of a step, 1e-9 of a body); ten times the worst seen. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
@@ -149,7 +150,8 @@ static void statics(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   bounces();
   cradle();
   friction();

@@ -3,6 +3,7 @@
  * ten times it, and with solvers that are no match for them, which end `unsolved`.  Work is counted by the solvers
  * themselves (lcp.work), no clock is read.  The bound of a step is what one problem may take (the option `budget`), with
  * the step of the method during which it is passed. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/metrics/metrics.h"
 #include "tests/tap.h"
@@ -88,7 +89,8 @@ static void shipped(void)
 int main(int argc, char **argv)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
     if (argc < 2 || strstr(endings[i].scene, argv[1]) != NULL) check(&endings[i]);

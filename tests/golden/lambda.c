@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The forces of joints against those that the exact state needs: with the order of each formulation and
  * stabilization. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
@@ -43,7 +44,8 @@ int main(void)
   static const char *const stabs[] = { "none",  "baumgarte",          "post",
                                        "split", "post:velocity=true", "velocity-projection" };
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
     for (size_t k = 0; k < sizeof stabs / sizeof *stabs; k++)
       order(scenes[i], "velocity", "symplectic-euler", stabs[k], 5e-4, 0.1, 1, 0.06);

@@ -2,6 +2,7 @@
 /* Published figures on constraint drift: Cline 2002, figures 5.6-5.10 (six links of 100 mm, h = 1 ms), and
  * Vondrak 2005, figure 9.1 (carousel).  The texts leave open which velocity moves the positions, and
  * Vondrak's on which level, so that all variants are pinned here. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
@@ -219,7 +220,8 @@ static void colliding_chain(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   cline();
   cline_fitted();
   cline_errors();

@@ -2,6 +2,7 @@
 /* Scenes with a truth of their own, each option varied: where the bodies go against the closed form.  The scene knows
  * no solver and the solver no closed form, so that one is the judge of the other. */
 #include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "tests/guard/golden.h"
 #include "tests/run_model.h"
 
@@ -86,7 +87,8 @@ static const struct {
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     const perp_desc *d = perp_find(&ctx, PERP_KIND_scene, known[i].scene);

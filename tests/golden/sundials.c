@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The codes of SUNDIALS on scenes with a truth that is not theirs, where SUNDIALS is installed. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
@@ -125,7 +126,8 @@ static void history(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_solvers(&ctx) != PERP_OK || perp_register_models(&ctx) != PERP_OK)
+  if (perp_register_solvers(&ctx) != PERP_OK || perp_register_models(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   if (perp_find(&ctx, PERP_KIND_ode, "sundials:cvode-bdf") == NULL) {
     perp_spec spec;

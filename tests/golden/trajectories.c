@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Trajectories against references: acceleration level, gsl:rk8pd with tolerance 1e-12, post-stabilization of
  * positions and velocities, on every scene with a file or a closed form. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
 #include "tests/tap.h"
 
@@ -117,7 +118,8 @@ static void chaos(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   trajectories("acceleration", "gsl:rk8pd:tol=1e-12");
   /* (q, p) is one group of unknowns, for whose largest the tolerance would be, and quaternions are added, not turned */
   trajectories("acceleration:state=momentum", "gsl:rk8pd:tol=1e-14,atol=1e-14");

@@ -9,6 +9,7 @@
  * of their sizes: compilers differ in the last digits. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/base/util.h"
+#include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "solvers/lcp/problem.h"
 #include "tests/guard/golden.h"
@@ -356,7 +357,8 @@ static void options_of(const perp_desc *d)
 int main(int argc, char **argv)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_scene, i)) != NULL; i++) {

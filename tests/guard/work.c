@@ -6,6 +6,7 @@
  *
  * Times depend on the machine, counts do not: sums over some problems, chosen so that rounding does not decide. */
 #include "experiments/base/util.h"
+#include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "solvers/lcp/problem.h"
 #include "tests/guard/golden.h"
@@ -213,7 +214,8 @@ static void scenes_work(void)
 int main(int argc, char **argv)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   lcp_work();
   scenes_work();
   golden_end("work.txt", argc > 1 && strcmp(argv[1], "--accept") == 0);

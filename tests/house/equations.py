@@ -77,9 +77,12 @@ def cited(sources):
     full = re.compile(rf'({names})(?:, sections? [\d., and-]*\d)?,? eq\. ({ITEMS})')
     files = subprocess.run(['git', 'ls-files', '--cached', '--others', '--exclude-standard', 'solvers', 'models',
                             'experiments'], cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout.decode().split()
-    for name in sorted(n for n in files if n.endswith(('.c', '.h', '.def')) and os.path.exists(os.path.join(ROOT, n))):
+    mine = [n for n in files if n.endswith(('.c', '.h', '.def')) or n.startswith('experiments/scenes/shipped/')]
+    for name in sorted(n for n in mine if os.path.exists(os.path.join(ROOT, n))):
         with open(os.path.join(ROOT, name), encoding='utf-8') as f:
             source = f.read()
+        if name.endswith('.yaml'):
+            source = re.sub('^# ?', lambda m: ' ' * len(m[0]), source, flags=re.M)
         words, place = flat(source)
         lines = [m.start() for m in re.finditer('\n', source)]
         m = re.search(rf'eq\. numbers of ({names})', words)

@@ -2,6 +2,8 @@
 /* docs/scenes.md is what the scenes say of themselves: every one has its row and its section, with its equation, source,
  * truths, figures and options.  --accept writes the file anew. */
 #include "experiments/base/util.h"
+#include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "tests/tap.h"
 
@@ -79,6 +81,11 @@ static void put_section(FILE *out, const perp_desc *d, const perp_scene *s)
   fputs("* source: ", out);
   put_cell(out, d->reference);
   fputc('\n', out);
+  char *file = perp_scene_file_path(d);
+  if (file != NULL)
+    fprintf(out, "* file: [%s](../experiments/scenes/shipped/%s)\n", strrchr(file, '/') + 1,
+            strrchr(file, '/') + 1);
+  free(file);
   if (s->n_truths > 0) fputs("* truth: ", out), put_truths(out, s, "; "), fputc('\n', out);
   if (s->n_gauges > 0) fputs("* judged by ", out), put_gauges(out, s, ", "), fputc('\n', out);
   if (s->published.what[0] != '\0') {
@@ -142,7 +149,9 @@ int main(int argc, char **argv)
 {
   const char *root = getenv("PERP_SOURCE"), heading[] = "\n## All\n";
   if (root == NULL) bail("PERP_SOURCE names no folder");
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   char *path = perp_xprintf("%s/docs/scenes.md", root);
   char *file = perp_read_file(path, NULL);
   char *made = file != NULL ? strstr(file, heading) : NULL;

@@ -506,7 +506,7 @@ int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
-  perp_scene_files_register(&ctx);
+  if (perp_scene_files_register(&ctx) != PERP_OK) bail("%s", ctx.msg);
   static const char *const files[] = { "arm.xml",     "humanoid.xml", "quadruped.xml",
                                        "fourbar.xml", "welds.xml",    "free.xml",
                                        "gantry.urdf", "legs.urdf",    "planar.xml" };

@@ -2,6 +2,7 @@
 /* What motion keeps: energy and angular momentum of a free body, momenta of a free chain, energy
  * of mechanisms with every kind of joint, constraints; planar motion in space and in the plane;
  * closed forms of sliding and spinning; both levels agreeing as h -> 0. */
+#include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -358,7 +359,8 @@ static void softness(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   free_body();
   free_chain();
   mechanisms();

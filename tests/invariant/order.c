@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The same bodies in another order, and seen from another place: each kind of joint and of curve, each formulation, with
  * contacts and without.  Nothing in the equations knows the number of a body or where the world ends. */
+#include "experiments/scenes/scene_file.h"
 #include "models/kinematics/kinematics.h"
 #include "tests/run_model.h"
 
@@ -433,7 +434,8 @@ static void heaps(int d, bool joined, double mu, double e, const run_parts *part
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   rng = perp_rng_create(12);
   int served[METHODS] = { 0 };
   for (int d = 2; d <= 3; d++)

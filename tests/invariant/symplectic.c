@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is called symplectic keeps the energy of a conservative model near its value for all times: it has no trend.  A
  * method that is not one (velocity form of Verlet in joint coordinates, explicit gyroscopic torque) has. */
+#include "experiments/scenes/scene_file.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -55,7 +56,8 @@ int main(void)
     { .formulation = "impulse" },
   };
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
     for (size_t j = 0; j < sizeof parts / sizeof *parts; j++) {
       const energies e = energy_history(scenes[i].scene, parts[j], scenes[i].h);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Truths of the contact scenes against independent computations: tabulated digits of other programs, equations
  * of motion on finite differences, quadrature, statics; and the gauges on states made by hand. */
+#include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "models/kinematics/kinematics.h"
 #include "models/models.h"
 #include "models/scenes/scene_builder.h"
@@ -513,7 +515,9 @@ static void gauges(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   incline();
   rolling();
   bouncing();

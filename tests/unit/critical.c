@@ -2,6 +2,7 @@
 /* Critical contacts (Vondrak 2005, section 6.5.2): where the acceleration level has no solution is known in closed form
  * for Painleve's rod and by a certificate for a crushed box; what stops the bodies is judged by momenta, energy
  * and the law of friction, and the motion after it by an equation of motion of its own. */
+#include "experiments/scenes/scene_file.h"
 #include "models/scenes/scene.h"
 #include "tests/run_model.h"
 
@@ -373,7 +374,8 @@ static void crush(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   when();
   impulse("", STOP, "lemke", "polyhedral:directions=8");
   impulse("", STOP, "auto", "box");

@@ -2,6 +2,7 @@
 /* Default parts follow from what the given ones can do, not from their names: every plug-in under another name, and
  * under one that begins like another's, gets the parts that it gets under its own. */
 #include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "experiments/study/describe.h"
 #include "experiments/simulate/parts.h"
 #include "tests/tap.h"
@@ -125,7 +126,8 @@ static void bits_have_names(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   names_do_not_matter();
   bits_have_names();

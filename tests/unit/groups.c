@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Simulation groups: who is with whom, merging in a transaction, rollback, parting, idleness, steps of their
  * own (Vondrak 2005, sections 7.1-7.3). */
+#include "experiments/scenes/scene_file.h"
 #include "models/multibody/model_private.h"
 #include "models/multibody/subset.h"
 #include "tests/run_model.h"
@@ -371,7 +372,8 @@ static void bystander(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   subsets();
   merging();
   bystander();

@@ -2,6 +2,7 @@
 /* Sequences of problems: what is carried over, by hand and against what a simulation itself begins with; joined problems; files. */
 #include "experiments/lcp/harvest_sequence.h"
 #include "experiments/lcp/sequence_run.h"
+#include "experiments/scenes/scene_file.h"
 #include "solvers/solvers.h"
 #include "tests/lcp_random.h"
 #include "tests/run_model.h"
@@ -384,7 +385,8 @@ int main(void)
   recorder.solve = recorder_solve;
   /* sweeps are handed the best multiple of a guess, others the guess */
   recorder.d.caps &= ~(unsigned)(PERP_LCP_BY_ROWS | PERP_LCP_CONE_BLOCKS);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register(&ctx, recorder_table) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register(&ctx, recorder_table) != PERP_OK)
     bail("%s", ctx.msg);
   check_by_hand();
   check_copies();

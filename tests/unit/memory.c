@@ -193,7 +193,7 @@ int main(void)
   ends("contacts", contacts, "velocity");
   ends("contacts", contacts, "acceleration");
   ends("scene", build, "chain:links=3");
-  ends("scene", build, "incline");
+  ends("scene", build, "rolling-sphere");
   ends("scene", build, "four-bar");
   perp_scene_destroy(&chain);
   perp_scene_destroy(&stack);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Metrics: the table, and each definition on states made by hand. */
 #include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -415,7 +416,8 @@ static void several_joints(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   table();
   pendulum();

@@ -2,6 +2,7 @@
 /* Parts that have no say.  That they have none is judged by the simulation itself: with another part in their place it
  * makes the same states, bit for bit.  The command line, the result and the cells of a study agree on which they are. */
 #include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "experiments/simulate/parts.h"
 #include "tests/tap.h"
@@ -224,7 +225,8 @@ static void equal_cells(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   no_effect();
   agreement();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replays: frames are thinned evenly, poses and joint errors are those of the states, the file is JSON.  Films of runs: poses
  * and energies are those of the series, impulses carry the weight, the reference is the closed form. */
+#include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/base/util.h"
@@ -196,7 +197,7 @@ int main(void)
 
   perp_spec spec;
   perp_scene scene;
-  if (perp_register_models(&ctx) != PERP_OK ||
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
       perp_spec_parse(&ctx, PERP_KIND_scene, "chain:links=3,truth=none", &spec) != PERP_OK ||
       perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
     bail("%s", ctx.msg);

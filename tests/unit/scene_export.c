@@ -153,7 +153,7 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
-  perp_scene_files_register(&ctx);
+  if (perp_scene_files_register(&ctx) != PERP_OK) bail("%s", ctx.msg);
   if (mkdtemp(folder) == NULL || chdir(folder) != 0) bail("no folder");
   as_in_c(chain, "links.yaml:links=8,length=0.125", "chain:links=8,length=0.125,truth=none", 200);
   as_in_c(stack, "boxes.yaml:boxes=6,edge=0.3", "stack:boxes=6,edge=0.3", 100);

@@ -134,6 +134,36 @@ static const struct bad {
     "a cycle of includes", NULL },
   { "a file that is not there", HEAD "include: none.yaml\n" BALL, "f.yaml:2:10",
     "cannot read the scene file", NULL },
+  { "an event without times",
+    HEAD BALL "events:\n  - { name: e, of: ball.vz }\ngauges:\n  - { kind: events }\n",
+    "f.yaml:7:5", "give a file, or the events their times", NULL },
+  { "times that fall", HEAD BALL "events:\n  - { name: e, of: ball.vz, times: [2, 1] }\n",
+    "f.yaml:5:40", "times must rise", NULL },
+  { "velocities said twice",
+    HEAD BALL "gauges:\n  - { kind: velocity, metric: speed.rel.err, time: 1, scale: 1 }\n",
+    "f.yaml:5:5", "exact (all bodies alike) or bodies", NULL },
+  { "a quat in a section",
+    HEAD "scene: { dim: 2, section: true }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], quat: [1, "
+         "0, 0, 0] }\n",
+    "f.yaml:4:42", "quat has no meaning with dim: 2", "turn" },
+  { "a section that turns out of it",
+    HEAD "scene: { dim: 2, section: true }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], turn: { "
+         "axis: [1, 0, 0], angle: 1 } }\n",
+    "f.yaml:4:42", "turns about y only", "[0, 1, 0]" },
+  { "a place of a section with two numbers",
+    HEAD
+    "scene: { dim: 2, section: true }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], x: [1, 2] }\n",
+    "f.yaml:4:39", "a list of 3 numbers", NULL },
+  { "a reference with a folder",
+    HEAD BALL
+    "truth:\n  - { kind: reference, reference: ../a.csv, uncertainty: 0, columns: [a] }\n",
+    "f.yaml:5:70", "a reference is a file of perp, and 13 columns", NULL },
+  { "a refusal without a reason", HEAD BALL "refuse:\n  - { when: 1 > 0 }\n", "f.yaml:5:5",
+    "'why' is missing", NULL },
+  { "a value over t that is none",
+    HEAD BALL
+    "truth:\n  - { kind: motion, motion: [{ body: ball, let_t: { s: tt }, x: [s, 0, 0] }] }\n",
+    "f.yaml:5:56", "unknown name 'tt'", NULL },
   { "a brace that is not closed",
     HEAD "bodies:\n  - { name: \"a{1\", mass: 1, inertia: [1, 1, 1] }\n", "f.yaml:3:15",
     "not closed", NULL },
@@ -356,6 +386,64 @@ static void test_motion(void)
   perp_scene_destroy(&s);
 }
 
+/* One text, in space and as its section: what was put down as (x, y, z) is (x, z), turns about y are turned round. */
+static void test_section(void)
+{
+  put("section.yaml",
+      HEAD "scene: { dim: dim, section: true, t_end: 1 s, gravity: 0, tip: { body: a, at: [1, 2, "
+           "3] } }\n"
+           "parameters: { dim: { default: 3, min: 2, max: 3 }, n: 1 }\n"
+           "refuse:\n  - { when: n > 4, why: \"n = {n} is too much\" }\n"
+           "bodies:\n"
+           "  - name: a\n    mass: 2\n    inertia: [1, 2, 3]\n    x: [1, 0, 3]\n    v: [4, 0, 6]\n"
+           "    turn: [{ axis: [0, 1, 0], angle: 0.5 }, { axis: [0, 2, 0], angle: 0.25 }]\n"
+           "    w: [0, 8, 0]\n    shape: { kind: box, size: [2, 4, 6], turn: { axis: [0, -1, 0], "
+           "angle: 0.1 } }\n"
+           "joints:\n  - { kind: slider, a: world, b: a, anchor_a: [1, 0, 3], axis_a: [0, 0, 1], "
+           "start: violates }\n"
+           "forces:\n  - { kind: point, a: a, value: [7, 0, 9] }\n"
+           "truth:\n  - kind: motion\n    motion:\n      - body: a\n        let_t: { s: 2 * t, r: "
+           "s / 2 }\n"
+           "        x: [1 + 4 m/s * r, 0, 3 + 3 m/s * s]\n        v: [4, 0, 6]\n"
+           "        turn: { axis: [0, 1, 0], angle: 0.75 + 8 rad/s * t }\n        w: [0, 8, 0]\n");
+  perp_scene space, plane;
+  if (!ok(build("section.yaml", &space), "section.yaml in space: %s", ctx.msg)) return;
+  if (!ok(build("section.yaml:dim=2", &plane), "and in the plane: %s", ctx.msg)) {
+    perp_scene_destroy(&space);
+    return;
+  }
+  const perp_body_def *s = perp_model_body(space.model, 0), *p = perp_model_body(plane.model, 0);
+  ok(p->x[0] == 1 && p->x[1] == 3 && p->v[0] == 4 && p->v[1] == 6 && plane.tip[1] == 3,
+     "places and velocities are (x, z)");
+  near(p->angle, -0.75, 0, 1e-15, "turns about y, one after the other, are minus the angle");
+  near(s->quat[2], sin(0.375), 0, 1e-15, "in space their product");
+  ok(p->w[2] == -8 && s->w[1] == 8 && p->mass.inertia[8] == 2,
+     "rate and moment of inertia about y");
+  const perp_shape_def *box = perp_model_shape(plane.model, 0);
+  ok(box->half[0] == 1 && box->half[1] == 3 && box->angle == 0.1, "edges, and the turn of a shape");
+  ok(perp_model_joint(plane.model, 0)->axis_a[1] == 1 &&
+         perp_model_joint(plane.model, 0)->anchor_a[1] == 3 &&
+         perp_model_force_element(plane.model, 0)->value[1] == 9,
+     "joints and forces");
+  double q[7], v[6], angle;
+  ok(plane.truth[0].state(plane.truth[0].user, &ctx, 0.5, q, v) == PERP_OK && q[0] == 3 &&
+         q[1] == 6 && v[1] == 6 && v[2] == -8,
+     "a truth with values over t");
+  near(q[2], -4.75, 0, 1e-15, "and its turn");
+  ok(space.truth[0].state(space.truth[0].user, &ctx, 0.5, q, v) == PERP_OK, "in space");
+  angle = 2 * atan2(q[5], q[3]);
+  near(angle, 4.75, 0, 1e-14, "the turn of the truth in space");
+  perp_scene_destroy(&space);
+  perp_scene_destroy(&plane);
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, "section.yaml:n=5", &spec) != PERP_OK)
+    bail("%s", ctx.msg);
+  ok(perp_scene_create(&ctx, &spec, &space) == PERP_ERR_OPTION &&
+         strcmp(ctx.msg, "section.yaml: n = 5 is too much") == 0,
+     "options that a scene refuses: %s", ctx.msg);
+  perp_spec_free(&spec);
+}
+
 static void test_states(void)
 {
   put("states.csv", "# uncertainty: 1e-6\n# source: by hand\n"
@@ -433,8 +521,7 @@ static double gauge_of(perp_scene *s, const char *metric, double h, int n)
 
 static void test_gauges(void)
 {
-  put("track.csv",
-      "t [s], ball.y [m], uncertainty\n0, 1, 0.01\n0.123, 1.29479476, 0.02\n0.25, 1.4434375, 0\n");
+  put("track.csv", "t [s], ball.y [m]\n0, 1\n0.123, 1.29479476\n0.25, 1.4434375\n");
   put("events.csv", "t [s], event\n0.1, mark\n0.3058103975535168, apex\n0.9, mark\n");
   put("gauges.yaml", THROWN "events:\n  - { name: apex, of: ball.vy, value: 0, direction: falls }\n"
                             "  - { name: mark, of: 0.x, value: 20 cm }\n"
@@ -450,6 +537,28 @@ static void test_gauges(void)
   ok(isinf(gauge_of(&s, "event.err", 0.01, 95)), "an event that is due and was not seen: infinity");
   ok(isnan(gauge_of(&s, "path.err.max", 0.1, -1)), "no state, no figure");
   perp_scene_destroy(&s);
+  put("track.csv", "t [s], ball.y [m], uncertainty\n0, 1, 0.01\n0.123, 1.2947, 0.02\n");
+  put("events.csv", "# uncertainty: 0.03\nt [s], event\n0.1, mark\n");
+  put("unsure.yaml", THROWN "events:\n  - { name: mark, of: 0.x, value: 20 cm }\n"
+                            "gauges:\n  - { kind: table, metric: path.err.max, file: track.csv }\n"
+                            "  - { kind: events, file: events.csv }\n");
+  if (ok(build("unsure.yaml", &s), "tables with an uncertainty: %s", ctx.msg)) {
+    near(gauge_of(&s, "path.err.max", 0.1, 5), 0.02, 0, 0,
+         "no figure below what a table of coordinates can tell");
+    near(gauge_of(&s, "event.err", 0.01, 60), 0.03, 0, 0, "nor below that of a table of events");
+    perp_scene_destroy(&s);
+  }
+  put("times.yaml",
+      THROWN "events:\n  - { name: apex, of: ball.vy, direction: falls, times: [0.3] }\n"
+             "  - { name: mark, of: 0.x, value: 20 cm, times: [0.1, 0.9] }\n"
+             "gauges:\n  - { kind: events }\n"
+             "  - { kind: path, body: ball, x: [2.5 m/s * t, 1] }\n");
+  if (ok(build("times.yaml", &s) && s.n_gauges == 2, "times of events, a path: %s", ctx.msg)) {
+    near(gauge_of(&s, "event.err", 0.01, 60), 0.01, 1e-12, 0, "events with times of their own");
+    near(gauge_of(&s, "path.err.max", 0.1, 1), hypot(0.05, 0.3 - 9.81 / 2 * 0.01), 1e-15, 0,
+         "the distance from a path");
+    perp_scene_destroy(&s);
+  }
   perp_diag diag = { 0 };
   put("g.csv", "t [s], event\n0.1, hit\n");
   const char *yaml = THROWN
@@ -465,13 +574,14 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
-  perp_scene_files_register(&ctx);
+  if (perp_scene_files_register(&ctx) != PERP_OK) bail("%s", ctx.msg);
   if (mkdtemp(folder) == NULL || chdir(folder) != 0) bail("no folder");
   test_refused();
   test_parts();
   test_solids();
   test_includes();
   test_motion();
+  test_section();
   test_states();
   test_gauges();
   char *whole = perp_xprintf("rm -r %s", folder);

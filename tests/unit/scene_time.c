@@ -255,7 +255,7 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
-  perp_scene_files_register(&ctx);
+  if (perp_scene_files_register(&ctx) != PERP_OK) bail("%s", ctx.msg);
   if (mkdtemp(folder) == NULL || chdir(folder) != 0) bail("%s", folder);
   derivatives();
   refused();

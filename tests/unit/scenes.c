@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Scenes: every one of the registry builds and is complete; its parameters and numbers; bad
  * values and damaged reference files are refused with their place. */
+#include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "models/scenes/build.h"
 #include "tests/tap.h"
@@ -307,7 +309,9 @@ static void truths(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   unsetenv("PERP_HOME");
   every_scene();
   numbers();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Ground truths: closed forms against published digits and the equations of motion, reference files and
  * joint coordinates against them and each other. */
+#include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "models/scenes/elliptic.h"
 #include "tests/tap.h"
@@ -310,7 +311,8 @@ static void files_answer_on_their_grid(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   elliptic();
   pendulum_digits();
   euler_equations("free-body", 60);

@@ -5,9 +5,7 @@
  *             cube of 0.8 m for odd i, 1 kg, layers at a pitch of 1.3 m, jitter from a linear
  *             congruential sequence).  Chaotic: energy, penetration and time are what is measured
  *   jam       balls packed in a box without room, each with a random velocity: plastic impacts, so
- *             that nothing may move; the floor carries the weight (STAR 2012, section 7.3)
- *   billiard  a ball hits a rack, or one ball off centre, without friction and loss: momentum and
- *             energy stay; two balls part along and across the line of their centres */
+ *             that nothing may move; the floor carries the weight (STAR 2012, section 7.3) */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -134,63 +132,4 @@ const perp_scene_desc perp_scene_jam = {
          .reference = "STAR 2012, section 7.3",
          PERP_OPTIONS(jam_options, struct jam_opts) },
   .build = build_jam,
-};
-
-/* ---- billiard -------------------------------------------------------------------------------- */
-
-struct billiard_opts {
-  int rows;
-  double speed, offset, radius, mass, gap, e;
-  int dim;
-};
-static const perp_opt billiard_options[] = {
-  PERP_INT(struct billiard_opts, rows, 5, 1, 100, "of the rack: 5 = 15 balls, 1 = one ball"),
-  PERP_OPT_POSITIVE(struct billiard_opts, speed, 5, "m/s", "of the cue ball"),
-  PERP_REAL(struct billiard_opts, offset, 0, -1.9, 1.9, 0, "",
-            "of its line from the apex, in radii"),
-  PERP_OPT_POSITIVE(struct billiard_opts, radius, 0.03, "m", "radius"),
-  PERP_OPT_POSITIVE(struct billiard_opts, mass, 0.17, "kg", "mass"),
-  PERP_OPT_NONNEGATIVE(struct billiard_opts, gap, 0, "", "in the rack, in radii"),
-  PERP_REAL(struct billiard_opts, e, 1, 0, 1, 0, "", "restitution"),
-  PERP_OPT_DIM(struct billiard_opts, 2),
-  PERP_OPTIONS_END
-};
-
-static perp_status build_billiard(perp_ctx *ctx, const void *opts, perp_scene *scene)
-{
-  const struct billiard_opts *o = opts;
-  const double R = o->radius, pitch = R * (2 + o->gap), way = 10 * R;
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, 0, 0, o->e);
-  y.v[0] = o->speed;
-  const double cue[3] = { -way, 0, o->offset * R };
-  perp_build_ball(&y, "cue", o->mass, R, 0.4, cue);
-  for (int r = 0; r < o->rows; r++)
-    for (int c = 0; c <= r; c++) {
-      const double p[3] = { r * pitch * sqrt(3) / 2, 0, (c - r / 2.0) * pitch };
-      perp_build_ball(&y, NULL, o->mass, R, 0.4, p);
-    }
-  PERP_TRY(perp_build_end(&y, R, 2 * way / o->speed + 0.2));
-  scene->dissipative = o->e < 1;
-  scene->isolated = true;
-  if (o->rows > 1) return PERP_OK;
-  /* the line of centres is at the angle beta, sin beta = offset / 2: impulse along it */
-  const double s = -o->offset / 2, c = sqrt(1 - s * s);
-  const double push = (1 + o->e) / 2 * o->speed * c;
-  double v[12] = { 0 }, weight[6] = { 1 };
-  const int nvb = o->dim == 3 ? 6 : 3, up = o->dim - 1;
-  v[0] = o->speed - push * c;
-  v[up] = -push * s;
-  v[nvb] = push * c;
-  v[nvb + up] = push * s;
-  weight[up] = 1;
-  return perp_gauge_velocity(ctx, scene, "impact.rel.err", 0.9 * scene->t_end, weight, v, o->speed);
-}
-
-const perp_scene_desc perp_scene_billiard = {
-  .d = { .name = "billiard",
-         .summary = "the break of a billiard rack, or an off-centre hit of two balls",
-         .reference = "conservation laws; closed form for two balls",
-         .equation = "impulse along the line of centres",
-         PERP_OPTIONS(billiard_options, struct billiard_opts) },
-  .build = build_billiard,
 };

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Boxes on boxes: nothing may move, and the forces are those of statics.
  *
- *   stack       N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g; a
- *               sweep of cold-started PGS contracts by cos^2(pi / 2N).  overlap > 0: Vondrak's
- *               TestContactStabilization, err.tip.end is what is left of it
- *   mass-ratio  a light cube carries a heavy one: (1 + r) m g and r m g (PGS contracts by r / (1 +
- *               r))
- *   wall        bricks in running bond, half bricks at the ends of every other row
- *   pyramid     rows of n, n - 1, ..., 1 cubes at a pitch of 1.1 edges
+ *   stack    N cubes: the force on the lower face of cube i (0 at the floor) is (N - i) m g; a sweep
+ *            of cold-started PGS contracts by cos^2(pi / 2N).  overlap > 0: Vondrak's
+ *            TestContactStabilization, err.tip.end is what is left of it
+ *   wall     bricks in running bond, half bricks at the ends of every other row
+ *   pyramid  rows of n, n - 1, ..., 1 cubes at a pitch of 1.1 edges
  *
  * In wall and pyramid the distribution of forces is not determined by statics; the floor carries
  * the whole weight. Rest is judged from `settle` on. */
@@ -16,13 +14,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of all four: each has its own part of them as options, the others are 0. */
+/* Of all three: each has its own part of them as options, the others are 0. */
 struct stack_opts {
   int boxes, rows, columns;
-  double edge, length, mass, mu, settle, gravity, overlap, ratio, pitch;
+  double edge, length, mass, mu, settle, gravity, overlap, pitch;
   int dim;
 };
-/* what all four have */
+/* what all three have */
 #define STACK_OPTIONS                                                                              \
   PERP_OPT_MU(struct stack_opts, mu, 0.5), PERP_OPT_SETTLE(struct stack_opts),                     \
       PERP_OPT_G(struct stack_opts), PERP_OPT_DIM(struct stack_opts, 3)
@@ -48,19 +46,18 @@ static void stack_apart(void *user, double t, double *q, double *v)
   }
 }
 
-/* boxes on each other with forces from statics */
-static perp_status stack_pile(perp_ctx *ctx, perp_scene *scene, const struct stack_opts *o,
-                              double top_mass, double t_end)
+static perp_status build_stack(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
+  const struct stack_opts *o = opts;
   const int top = o->boxes - 1;
   perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
   perp_build_floor(&y);
   const double size[3] = { o->edge, o->edge, o->edge };
   for (int i = 0; i < o->boxes; i++) {
     const double p[3] = { 0, 0, (i + 0.5) * o->edge - (i + 1) * o->overlap };
-    perp_build_box(&y, NULL, i == top ? top_mass : o->mass, size, p, 0, 0);
+    perp_build_box(&y, NULL, o->mass, size, p, 0, 0);
   }
-  PERP_TRY(perp_build_end(&y, o->edge, t_end));
+  PERP_TRY(perp_build_end(&y, o->edge, 10));
   if (o->overlap > 0) {
     scene->tip_body = top;
     PERP_TRY(perp_truth_add(ctx, scene, "statics: boxes on each other", 1e-15, stack_apart, o,
@@ -71,18 +68,12 @@ static perp_status stack_pile(perp_ctx *ctx, perp_scene *scene, const struct sta
   if (force == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d boxes", o->boxes);
   double load = 0;
   for (int i = top; i >= 0; i--) {
-    load += (i == top ? top_mass : o->mass) * o->gravity;
+    load += o->mass * o->gravity;
     force[i] = (perp_force_truth){ i - 1, i, load };
   }
   perp_status status = perp_gauge_force(ctx, scene, o->boxes, force, load, o->settle);
   free(force);
   return status;
-}
-
-static perp_status build_stack(perp_ctx *ctx, const void *opts, perp_scene *scene)
-{
-  const struct stack_opts *o = opts;
-  return stack_pile(ctx, scene, o, o->mass, 10);
 }
 
 const perp_scene_desc perp_scene_stack = {
@@ -92,31 +83,6 @@ const perp_scene_desc perp_scene_stack = {
          .equation = "lambda_i = (N - i) m g",
          PERP_OPTIONS(stack_options, struct stack_opts) },
   .build = build_stack,
-};
-
-/* ---- mass ratio ------------------------------------------------------------------------------ */
-
-static const perp_opt ratio_options[] = {
-  PERP_OPT_POSITIVE(struct stack_opts, ratio, 1000, "", "mass of the upper cube over the lower"),
-  PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge of both"),
-  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of the lower"), STACK_OPTIONS,
-  PERP_OPTIONS_END
-};
-
-static perp_status build_ratio(perp_ctx *ctx, const void *opts, perp_scene *scene)
-{
-  struct stack_opts two = *(const struct stack_opts *)opts;
-  two.boxes = 2;
-  return stack_pile(ctx, scene, &two, two.ratio * two.mass, 2);
-}
-
-const perp_scene_desc perp_scene_mass_ratio = {
-  .d = { .name = "mass-ratio",
-         .summary = "a light cube carries a heavy one",
-         .reference = "statics",
-         .equation = "lambda = (1 + r) m g, r m g",
-         PERP_OPTIONS(ratio_options, struct stack_opts) },
-  .build = build_ratio,
 };
 
 /* ---- wall ------------------------------------------------------------------------------------ */

@@ -6,13 +6,8 @@
  *                some x <= x_max of the foot; moments about the foot give H y = W (x_c - x), and
  *                the foot needs H <= mu W, so that the house stands iff mu >= (x_c - x_max) / y_max
  *                (thin cards: tan(theta) / 2)
- *   ladder       theta from the vertical, friction mu at the floor, mu_wall at the wall:
- *                stands iff tan theta <= 2 mu / (1 - mu mu_wall)
  *   overhang     n bricks of length 1 at the edge of a table, brick i (1 = top) moved out by
- *                factor / (2 i): stands iff factor <= 1; 25/24 at n = 4
- *   tipping-box  a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h
- *   cylinders    two equal cylinders touch on the floor and carry a third: stands iff
- *                mu_cyl >= 2 - sqrt 3 and mu_floor >= (2 - sqrt 3)/3 */
+ *                factor / (2 i): stands iff factor <= 1; 25/24 at n = 4 */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -90,55 +85,6 @@ const perp_scene_desc perp_scene_card_house = {
   .build = build_card,
 };
 
-/* ---- ladder ---------------------------------------------------------------------------------- */
-
-struct ladder_opts {
-  double theta, mu, wall, length, mass, gravity;
-  int dim;
-};
-static const perp_opt ladder_options[] = {
-  PERP_REAL(struct ladder_opts, theta, M_PI / 6, 0.01, 1.5, 0, "rad", "from the vertical"),
-  PERP_OPT_POSITIVE(struct ladder_opts, mu, 0.4, "", "friction at the floor"),
-  PERP_OPT_NONNEGATIVE(struct ladder_opts, wall, 0.2, "", "friction at the wall"),
-  PERP_OPT_POSITIVE(struct ladder_opts, length, 2, "m", "length"),
-  PERP_OPT_POSITIVE(struct ladder_opts, mass, 10, "kg", "mass"),
-  PERP_OPT_G(struct ladder_opts),
-  PERP_OPT_DIM(struct ladder_opts, 2),
-  PERP_OPTIONS_END
-};
-
-static perp_status build_ladder(perp_ctx *ctx, const void *opts, perp_scene *scene)
-{
-  const struct ladder_opts *o = opts;
-  const double s = sin(o->theta), c = cos(o->theta), L = o->length, d = L / 200;
-  /* a pair has mu = sqrt(mu_a mu_b): the ladder has 1 */
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu * o->mu, 0);
-  y.depth = L / 5;
-  perp_build_floor(&y);
-  y.surface.mu = o->wall * o->wall;
-  const double origin[3] = { 0 };
-  perp_build_plane(&y, "wall", origin, M_PI_2, 0);
-  y.surface.mu = 1;
-  /* a needle: its ends are edges that touch floor and wall */
-  const double foot = L * s, top = L * c;
-  const double corner[8] = { foot, 0,   foot / 2 + d * c, top / 2 + d * s,
-                             0,    top, foot / 2 - d * c, top / 2 - d * s };
-  perp_build_polygon(&y, "ladder", o->mass, 4, corner);
-  PERP_TRY(perp_build_end(&y, L, 2));
-  const double grip = 1 - o->mu * o->wall;
-  const bool stands = grip <= 0 || tan(o->theta) * grip <= 2 * o->mu;
-  return perp_gauge_stands(ctx, scene, 0, 1, L / 2, 0.05 * L, stands);
-}
-
-const perp_scene_desc perp_scene_ladder = {
-  .d = { .name = "ladder",
-         .summary = "a ladder against a wall: stands iff tan theta <= 2 mu / (1 - mu mu_wall)",
-         .reference = "statics",
-         .equation = "tan theta <= 2 mu / (1 - mu mu_wall)",
-         PERP_OPTIONS(ladder_options, struct ladder_opts) },
-  .build = build_ladder,
-};
-
 /* ---- overhang -------------------------------------------------------------------------------- */
 
 struct overhang_opts {
@@ -183,92 +129,4 @@ const perp_scene_desc perp_scene_overhang = {
          .equation = "sum of 1/(2 i)",
          PERP_OPTIONS(overhang_options, struct overhang_opts) },
   .build = build_overhang,
-};
-
-/* ---- tipping box ----------------------------------------------------------------------------- */
-
-struct tipping_opts {
-  double theta, mu, width, height, mass, gravity;
-  int dim;
-};
-static const perp_opt tipping_options[] = {
-  PERP_REAL(struct tipping_opts, theta, 0.4, 0, 1.5, 0, "rad", "inclination"),
-  PERP_OPT_MU(struct tipping_opts, mu, 0.8),
-  PERP_OPT_POSITIVE(struct tipping_opts, width, 0.5, "m", "of the box along the slope"),
-  PERP_OPT_POSITIVE(struct tipping_opts, height, 1, "m", "of the box"),
-  PERP_OPT_POSITIVE(struct tipping_opts, mass, 1, "kg", "mass"),
-  PERP_OPT_G(struct tipping_opts),
-  PERP_OPT_DIM(struct tipping_opts, 2),
-  PERP_OPTIONS_END
-};
-
-static perp_status build_tipping(perp_ctx *ctx, const void *opts, perp_scene *scene)
-{
-  const struct tipping_opts *o = opts;
-  const double s = sin(o->theta), c = cos(o->theta);
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  const double origin[3] = { 0 }, size[3] = { o->width, o->width, o->height };
-  const double p[3] = { o->height / 2 * s, 0, o->height / 2 * c };
-  perp_build_plane(&y, "slope", origin, o->theta, 0);
-  perp_build_box(&y, "box", o->mass, size, p, o->theta, 0);
-  PERP_TRY(perp_build_end(&y, o->height, 2));
-  const bool stands = tan(o->theta) <= fmin(o->mu, o->width / o->height);
-  return perp_gauge_stands(ctx, scene, 0, 1, o->height / 2, 0.05 * o->height, stands);
-}
-
-const perp_scene_desc perp_scene_tipping_box = {
-  .d = { .name = "tipping-box",
-         .summary =
-             "a box w x h on an incline: slides iff tan theta > mu, tips iff tan theta > w/h",
-         .reference = "statics",
-         .equation = "tan theta <= min(mu, w/h)",
-         PERP_OPTIONS(tipping_options, struct tipping_opts) },
-  .build = build_tipping,
-};
-
-/* ---- cylinders ------------------------------------------------------------------------------- */
-
-struct cylinder_opts {
-  double mu, floor, radius, mass, gravity;
-};
-static const perp_opt cylinder_options[] = {
-  PERP_OPT_POSITIVE(struct cylinder_opts, mu, 0.3, "",
-                    "friction between cylinders: 2 - sqrt 3 = 0.268 is critical"),
-  PERP_OPT_NONNEGATIVE(struct cylinder_opts, floor, 0.3, "",
-                       "friction at the floor: 0.0893 is critical"),
-  PERP_OPT_POSITIVE(struct cylinder_opts, radius, 0.5, "m", "radius"),
-  PERP_OPT_POSITIVE(struct cylinder_opts, mass, 1, "kg", "mass of each"),
-  PERP_OPT_G(struct cylinder_opts),
-  PERP_OPTIONS_END
-};
-
-static perp_status build_cylinders(perp_ctx *ctx, const void *opts, perp_scene *scene)
-{
-  const struct cylinder_opts *o = opts;
-  const double R = o->radius, weight = o->mass * o->gravity;
-  /* a pair has mu = sqrt(mu_a mu_b) */
-  perp_builder y = perp_build_begin(ctx, scene, 2, o->gravity, o->floor * o->floor / o->mu, 0);
-  perp_build_floor(&y);
-  y.surface.mu = o->mu;
-  const double place[3][3] = { { -R, 0, R }, { R, 0, R }, { 0, 0, R * (1 + sqrt(3)) } };
-  for (int i = 0; i < 3; i++) { perp_build_ball(&y, "cylinder", o->mass, R, 0.5, place[i]); }
-  PERP_TRY(perp_build_end(&y, R, 2));
-  const double critical = 2 - sqrt(3);
-  const bool stands = o->mu >= critical && o->floor >= critical / 3;
-  PERP_TRY(perp_gauge_stands(ctx, scene, 0, 3, R, 0.05 * R, stands));
-  if (!stands) return PERP_OK;
-  /* what the cylinders exchange is not determined where friction exceeds the critical one */
-  const perp_force_truth feet[2] = { { PERP_WORLD, 0, 1.5 * weight },
-                                     { PERP_WORLD, 1, 1.5 * weight } };
-  return perp_gauge_force(ctx, scene, 2, feet, 1.5 * weight, 0);
-}
-
-const perp_scene_desc perp_scene_cylinders = {
-  .d = { .name = "cylinders",
-         .summary = "two cylinders on the floor carry a third: mu >= 2 - sqrt 3, at the floor a "
-                    "third of it",
-         .reference = "statics",
-         .equation = "mu >= 2 - sqrt 3, mu_floor >= (2 - sqrt 3) / 3",
-         PERP_OPTIONS(cylinder_options, struct cylinder_opts) },
-  .build = build_cylinders,
 };

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A ball that slides until it rolls, and a ball on a slope.
+/* A ball that slides on a level floor until it rolls.
  *
  * With I = k m R^2 (sphere 2/5, cylinder 1/2, hoop 1), x to the right and omega > 0 when it rolls
  * to the right, u = v - R omega the slip:
  *
- *   level   v' = -mu g sign(u), R omega' = mu g sign(u) / k, until t_r = |u_0| / (mu g (1 + 1/k));
- *           then both are constant, v = (v_0 + k R omega_0) / (1 + k)
- *   slope   rolls iff mu >= tan(theta) k / (1 + k): a = g sin(theta) / (1 + k); else it slips with
- *           a = g (sin theta - mu cos theta), R alpha = mu g cos(theta) / k
+ *      v' = -mu g sign(u), R omega' = mu g sign(u) / k, until t_r = |u_0| / (mu g (1 + 1/k));
+ *      then both are constant, v = (v_0 + k R omega_0) / (1 + k)
  *
  * The contact shape is a ball (a disc in the plane) for every k: cylinder and hoop are mass
  * properties. */
@@ -22,7 +20,7 @@ struct rolling_opts {
   double speed, spin, radius, mass, mu, gravity;
   int body, dim;
 };
-static const perp_opt level_options[] = {
+static const perp_opt options[] = {
   PERP_OPT_FINITE(struct rolling_opts, speed, 5, "m/s", "initial velocity"),
   PERP_OPT_FINITE(struct rolling_opts, spin, 0, "rad/s",
                   "initial spin, positive when it rolls forwards (-100: backspin)"),
@@ -37,13 +35,13 @@ static const perp_opt level_options[] = {
 
 struct roll {
   int dim;
-  double R, way[2], normal[2]; /* directions (x, height) of the motion and away from the plane */
+  double R;
   /* until t_roll accelerations a, alpha; then constant */
   double v0, w0, a, alpha, t_roll;
 };
 
-static void rolling_motion(const struct roll *r, double t, double *x, double *v, double *turn,
-                           double *w)
+static void rolling_sphere_motion(const struct roll *r, double t, double *x, double *v,
+                                  double *turn, double *w)
 {
   const double t1 = fmin(t, r->t_roll), t2 = t - t1;
   *v = r->v0 + r->a * t1;
@@ -52,17 +50,16 @@ static void rolling_motion(const struct roll *r, double t, double *x, double *v,
   *turn = r->w0 * t1 + r->alpha * t1 * t1 / 2 + *w * t2;
 }
 
-static void rolling_exact(void *user, double t, double *q, double *v)
+static void rolling_sphere_exact(void *user, double t, double *q, double *v)
 {
   const struct roll *r = user;
   double x, speed, turn, w;
-  rolling_motion(r, t, &x, &speed, &turn, &w);
+  rolling_sphere_motion(r, t, &x, &speed, &turn, &w);
   const perp_planar ball = {
-    .x = x * r->way[0] + r->R * r->normal[0],
-    .height = x * r->way[1] + r->R * r->normal[1],
+    .x = x,
+    .height = r->R,
     .angle = -turn,
-    .vx = speed * r->way[0],
-    .vheight = speed * r->way[1],
+    .vx = speed,
     .rate = -w,
   };
   perp_planar_state(r->dim, 0, &ball, q, v);
@@ -73,9 +70,9 @@ static perp_status final_gauge(perp_ctx *ctx, perp_scene *scene, struct roll *r,
 {
   double q[7], v[6], weight[6] = { 1, 1, 1, r->R, r->R, r->R };
   if (r->dim == 2) weight[2] = r->R;
-  rolling_exact(r, t, q, v);
+  rolling_sphere_exact(r, t, q, v);
   double x, speed, turn, w;
-  rolling_motion(r, t, &x, &speed, &turn, &w);
+  rolling_sphere_motion(r, t, &x, &speed, &turn, &w);
   return perp_gauge_velocity(ctx, scene, "speed.rel.err", t, weight, v,
                              speed != 0 ? fabs(speed) : fabs(r->v0));
 }
@@ -87,8 +84,8 @@ struct slip {
 
 /* the slip has gone, or turned over, at a regular state: relative to what friction takes away in 1
  * us */
-static bool rolling_rolls(const void *user, int k, const double *q, const double *v,
-                          const double *v_before)
+static bool rolling_sphere_rolls(const void *user, int k, const double *q, const double *v,
+                                 const double *v_before)
 {
   const struct slip *s = user;
   (void)k, (void)q;
@@ -103,7 +100,7 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
   const struct rolling_opts *o = opts;
   const double k = factors[o->body], slip = o->speed - o->radius * o->spin;
   const double grip = o->mu * o->gravity;
-  struct roll r = { .dim = o->dim, .R = o->radius, .way = { 1, 0 }, .normal = { 0, 1 } };
+  struct roll r = { .dim = o->dim, .R = o->radius };
   r.v0 = o->speed;
   r.w0 = o->spin;
   r.a = slip > 0 ? -grip : slip < 0 ? grip : 0;
@@ -118,15 +115,15 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
   PERP_TRY(perp_build_end(&y, o->radius, 1));
   if (slip != 0) scene->t_end = 1.5 * r.t_roll;
   scene->tip_body = 0;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-15, rolling_exact, &r, sizeof r));
+  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-15, rolling_sphere_exact, &r, sizeof r));
   /* the run ends on a step of its own: judge a little before */
   PERP_TRY(final_gauge(ctx, scene, &r, 0.95 * scene->t_end));
   const perp_force_truth normal = { PERP_WORLD, 0, o->mass * o->gravity };
   PERP_TRY(perp_gauge_force(ctx, scene, 1, &normal, normal.exact, 0));
   const struct slip s = { o->dim, o->radius, grip };
   if (slip != 0)
-    PERP_TRY(
-        perp_gauge_events(ctx, scene, 1, &r.t_roll, 0.1 * r.t_roll, rolling_rolls, &s, sizeof s));
+    PERP_TRY(perp_gauge_events(ctx, scene, 1, &r.t_roll, 0.1 * r.t_roll, rolling_sphere_rolls, &s,
+                               sizeof s));
   return PERP_OK;
 }
 
@@ -135,55 +132,6 @@ const perp_scene_desc perp_scene_rolling_sphere = {
          .summary = "a ball slides on the floor until it rolls: v = 5/7 v0 at t = 2 v0 / (7 mu g)",
          .reference = "closed form; Drake's bowling ball",
          .equation = "t = |v0 - R w0| / (mu g (1 + 1/k)), v = (v0 + k R w0) / (1 + k)",
-         PERP_OPTIONS(level_options, struct rolling_opts) },
+         PERP_OPTIONS(options, struct rolling_opts) },
   .build = build_level,
-};
-
-struct slope_opts {
-  double theta, mu, radius, mass, gravity;
-  int body, dim;
-};
-static const perp_opt slope_options[] = {
-  PERP_REAL(struct slope_opts, theta, M_PI / 6, 0, M_PI_2, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
-            "inclination"),
-  PERP_OPT_MU(struct slope_opts, mu, 0.3),
-  PERP_OPT_POSITIVE(struct slope_opts, radius, 0.1, "m", "radius"),
-  PERP_OPT_POSITIVE(struct slope_opts, mass, 1, "kg", "mass"),
-  PERP_OPT_G(struct slope_opts),
-  PERP_ENUM(struct slope_opts, body, 0, bodies, "moment of inertia 2/5, 1/2 or 1 m R^2"),
-  PERP_OPT_DIM(struct slope_opts, 3),
-  PERP_OPTIONS_END
-};
-
-static perp_status build_slope(perp_ctx *ctx, const void *opts, perp_scene *scene)
-{
-  const struct slope_opts *o = opts;
-  const double k = factors[o->body], s = sin(o->theta), c = cos(o->theta);
-  struct roll r = { .dim = o->dim, .R = o->radius, .way = { c, -s }, .normal = { s, c } };
-  r.t_roll = HUGE_VAL;
-  if (o->mu >= s / c * k / (1 + k)) {
-    r.a = o->gravity * s / (1 + k);
-    r.alpha = r.a / o->radius;
-  } else {
-    r.a = o->gravity * (s - o->mu * c);
-    r.alpha = o->mu * o->gravity * c / (k * o->radius);
-  }
-  perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, 0);
-  const double origin[3] = { 0 }, p[3] = { o->radius * s, 0, o->radius * c };
-  perp_build_plane(&y, "slope", origin, o->theta, 0);
-  perp_build_ball(&y, "ball", o->mass, o->radius, k, p);
-  PERP_TRY(perp_build_end(&y, o->radius, 1));
-  scene->tip_body = 0;
-  PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-15, rolling_exact, &r, sizeof r));
-  return perp_gauge_accel(ctx, scene, 0, (const double[3]){ r.a * c, 0, -r.a * s }, o->gravity, 0,
-                          scene->t_end);
-}
-
-const perp_scene_desc perp_scene_rolling_slope = {
-  .d = { .name = "rolling-slope",
-         .summary = "a ball on a slope: rolls iff mu >= k/(1+k) tan theta (sphere 2/7), else slips",
-         .reference = "closed form; Drake's inclined plane",
-         .equation = "a = g sin theta / (1 + k), or g (sin theta - mu cos theta)",
-         PERP_OPTIONS(slope_options, struct slope_opts) },
-  .build = build_slope,
 };

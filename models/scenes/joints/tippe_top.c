@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A ball with its centre of mass off its middle turns over by sliding friction.  Jellett's constant
+ * L . r (r from the centre of mass to the contact) is kept by any contact force. */
+#include "models/kinematics/kinematics.h"
+#include "models/scenes/scene_builder.h"
+
+#include <math.h>
+#include <string.h>
+
+struct tippe_opts {
+  double spin, tilt, radius, offset, mass, mu, gravity;
+};
+static const perp_opt tippe_options[] = {
+  PERP_OPT_FINITE(struct tippe_opts, spin, 155, "rad/s", "initial rate about its axis"),
+  PERP_REAL(struct tippe_opts, tilt, 0.1, 0, M_PI, 0, "rad", "axis from the vertical"),
+  PERP_OPT_POSITIVE(struct tippe_opts, radius, 0.02, "m", "radius"),
+  PERP_REAL(struct tippe_opts, offset, 0.3, 0, 1, PERP_OPEN_MAX, "",
+            "centre of mass below the middle, in radii"),
+  PERP_OPT_POSITIVE(struct tippe_opts, mass, 0.02, "kg", "mass"),
+  PERP_OPT_MU(struct tippe_opts, mu, 0.3),
+  PERP_OPT_POSITIVE(struct tippe_opts, gravity, 9.82, "m/s^2", "gravity"),
+  PERP_OPTIONS_END
+};
+
+struct jellett {
+  double R, offset, I1, I3, first, worst;
+  bool started;
+};
+
+static void jellett_sample(void *user, double t, const double *q, const double *v,
+                           const perp_step_info *info)
+{
+  struct jellett *g = user;
+  double rot[9], L[3], r[3];
+  (void)t, (void)info;
+  perp_quat_matrix(q + 3, rot);
+  const double body[3] = { g->I1 * v[3], g->I1 * v[4], g->I3 * v[5] };
+  perp_turn(3, rot, body, L);
+  for (int i = 0; i < 3; i++) r[i] = g->offset * rot[6 + i] - (i == 2 ? g->R : 0);
+  const double now = perp_dot(3, L, r);
+  if (!g->started) g->first = now;
+  g->started = true;
+  const double err = fabs(now - g->first);
+  if (!(err <= g->worst) && !isnan(g->worst)) g->worst = err;
+}
+
+static double jellett_value(const void *user)
+{
+  const struct jellett *g = user;
+  return g->started && g->first != 0 ? g->worst / fabs(g->first) : nan("");
+}
+
+static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scene)
+{
+  const struct tippe_opts *o = opts;
+  const double R = o->radius, a = o->offset * R, c = cos(o->tilt);
+  const double I3 = 0.4 * o->mass * R * R, I1 = 131.0 / 350 * o->mass * R * R;
+  perp_builder y = perp_build_begin(ctx, scene, 3, o->gravity, o->mu, 0);
+  perp_build_floor(&y);
+  perp_body_def def = { .name = "top",
+                        .mass = { o->mass, { I1, 0, 0, 0, I1, 0, 0, 0, I3 } },
+                        .x = { 0, 0, R - a * c },
+                        .quat = { cos(o->tilt / 2), sin(o->tilt / 2), 0, 0 },
+                        .w = { 0, 0, o->spin } };
+  if (y.status == PERP_OK) y.status = perp_model_add_body(ctx, scene->model, &def, NULL);
+  perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .x = { 0, 0, a }, .radius = R };
+  perp_build_shape(&y, &ball);
+  PERP_TRY(perp_build_end(&y, R, 8));
+  scene->h = 5e-4;
+  const struct jellett g = { .R = R, .offset = a, .I1 = I1, .I3 = I3 };
+  return perp_gauge_add(ctx, scene, "invariant.rel.max", &g, sizeof g, jellett_sample,
+                        jellett_value);
+}
+
+const perp_scene_desc perp_scene_tippe_top = {
+  .d = { .name = "tippe-top",
+         .summary = "a top that turns over by sliding friction; Jellett's constant is kept",
+         .reference = "Jellett 1872, with Coulomb friction",
+         .equation = "L . r = const",
+         PERP_OPTIONS(tippe_options, struct tippe_opts) },
+  .build = build_tippe,
+};
