@@ -20,7 +20,8 @@
  * Coordinates of each kind of joint (child: the body farther from the world):
  *      ball        q: quaternion child -> parent      u: relative angular velocity in the frame of the child
  *      hinge       the angle from the initial state; universal: two of them; slider: displacement along the axis
- *      distance    the massless rod and the child: two rates of the rod, three (one in the plane) of the child
+ *      distance    the massless rod and the child: two rates of the rod (about y and z of its quaternion, x along it; those of
+ *                  perp_inverse_kkt are in the frame that perp_inverse_joints gives it), three (one in the plane) of the child
  *      root        position and quaternion; xdot in the world, w in its frame; in the plane x, y, angle */
 #ifndef PERP_INVERSE_H
 #define PERP_INVERSE_H
@@ -65,7 +66,7 @@ void perp_inverse_recursive(perp_inverse *inverse, double t, const double *q, co
 
 /* The same from the state (qm, vm) and the accelerations am of the model, as the saddle point system of kkt.h with the rows
  * G = (J; H), one group of them a joint: M a = f + external + G' mu, G a = G am.  kkt: the formulation, NULL or empty:
- * "tree".  tau [nu], lambda [model m] out.  The accelerations should hold the joints, J am + Jdot v = 0: else lambda has what
+ * "kkt-sparse" (refined, the most exact one).  tau [nu], lambda [model m] out.  The accelerations should hold the joints, J am + Jdot v = 0: else lambda has what
  * it takes to break them.  PERP_ERR_ARG: the formulation stopped (singular, not finite), errors of perp_kkt_create; tau and
  * lambda are undefined then.  Cost: that of the formulation.  Allocates. */
 perp_status perp_inverse_kkt(perp_ctx *ctx, perp_inverse *inverse, const char *kkt, double t,
@@ -86,8 +87,8 @@ typedef struct perp_inverse_contact {
 /* Forces of the ground at n contacts that take the place of the root forces of all parts that float, as far as it can push
  * and rub: sum of them equal to the root part of tau in the least squares sense (torques about the centre of mass of the
  * root count by its length scale, `length` m), each inside its friction pyramid of 8 edges, and of all answers one with small
- * forces: minimize |sum - root|^2 + 1e-12 |force|^2 over the edges, by non-negative least squares (Lawson and Hanson 1974,
- * algorithm NNLS).  tau [nu]: of perp_inverse_recursive without them, at (q, u, udot); out: what is left with them, its root
+ * forces (|sum - root|^2 + delta |force|^2 over the edges), by non-negative least squares (Lawson and Hanson 1974, algorithm
+ * NNLS).  tau [nu]: of perp_inverse_recursive without them, at (q, u, udot); out: what is left with them, its root
  * part included.  *left: of that the largest root force, N or Nm.  PERP_ERR_ARG: numbers that are not finite, bodies that do
  * not exist; PERP_ERR_NOMEM.  Allocates; O(n^2) a pivot. */
 perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *inverse, double t, const double *q,

@@ -3,7 +3,8 @@
  *
  * The root part of tau depends linearly on forces at contacts, tau_root - W z with a column of W for each edge; z >= 0 are
  * the forces along edges.  Lawson and Hanson's active sets (Solving Least Squares Problems, 1974, chapter 23, algorithm NNLS) on the normal equations
- * (W'W + delta I) z = W'b: the regularization makes the answer one, the smallest where many are as good. */
+ * (W'W + delta I) z = W'b + delta z_before, z_before = 0 at first: the regularization makes the answer one, of small forces
+ * where many are as good. */
 #include "models/inverse/inverse_private.h"
 
 #include "models/kinematics/kinematics.h"
@@ -16,7 +17,7 @@ enum { GROUND_EDGES = 8 };
 
 typedef struct inverse_ground {
   int n, roots, edges; /* columns of W, rows of W, edges of a pyramid */
-  double *W, *b, *A, *L, *g, *z, *s;
+  double *W, *b, *A, *L, *g, *Wb, *z, *s, delta;
   double *f, *tau, *scale;
   int *row, *active; /* rows of tau; is edge k in the set? */
   int nv, nu;
@@ -27,7 +28,7 @@ static void inverse_ground_layout(void *ws, perp_arena *a)
   inverse_ground *w = ws;
   w->W = PERP_CARVE(a, double, w->roots * w->n);
   PERP_DOUBLES(a, w->n * w->n, &w->A, &w->L);
-  PERP_DOUBLES(a, w->n, &w->g, &w->z, &w->s);
+  PERP_DOUBLES(a, w->n, &w->g, &w->Wb, &w->z, &w->s);
   PERP_DOUBLES(a, w->roots, &w->b, &w->scale);
   w->f = PERP_CARVE(a, double, w->nv);
   w->tau = PERP_CARVE(a, double, w->nu);
@@ -183,7 +184,20 @@ static void ground_system(perp_inverse *v, inverse_ground *w, const perp_inverse
     }
     largest = fmax(largest, w->A[i + w->n * i]);
   }
-  for (int i = 0; i < w->n; i++) w->A[i + w->n * i] += 1e-12 * largest;
+  w->delta = 1e-9 * largest;
+  for (int i = 0; i < w->n; i++) w->A[i + w->n * i] += w->delta;
+}
+
+/* The regularization holds z to 0 first, which makes it small, then to where it is: proximal points, after which nothing of
+ * the regularization is left in the sum. */
+static void ground_forces(inverse_ground *w)
+{
+  for (int i = 0; i < w->n; i++) w->Wb[i] = w->g[i];
+  ground_nnls(w);
+  for (int pass = 0; pass < 2; pass++) {
+    for (int i = 0; i < w->n; i++) w->g[i] = w->Wb[i] + w->delta * w->z[i];
+    ground_nnls(w);
+  }
 }
 
 perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *v, double t, const double *q,
@@ -211,7 +225,7 @@ perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *v, double t, const 
   perp_reduced_kinematics(v->tree, q, u);
   perp_reduced_to_model(v->tree, v->qm, v->vm);
   ground_system(v, w, contacts);
-  ground_nnls(w);
+  ground_forces(w);
   memset(w->f, 0, (size_t)w->nv * sizeof *w->f);
   for (int k = 0; k < n; k++) {
     perp_inverse_contact *c = &contacts[k];

@@ -238,7 +238,7 @@ perp_status perp_inverse_kkt(perp_ctx *ctx, perp_inverse *v, const char *kkt, do
   memset(s->c, 0, (size_t)s->B.m * sizeof *s->c);
   memset(s->mu, 0, (size_t)s->B.m * sizeof *s->mu);
   perp_blocks_J(&s->B, 1, am, s->c);
-  const perp_status status = inverse_solve(ctx, s, kkt != NULL && kkt[0] != '\0' ? kkt : "tree");
+  const perp_status status = inverse_solve(ctx, s, kkt != NULL && kkt[0] != '\0' ? kkt : "kkt-sparse");
   if (status == PERP_OK) inverse_share(s, tau, lambda);
   free(s);
   return status;
