@@ -26,7 +26,8 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
   perp_import robot;
   perp_diag diag = { 0 };
   if (!perp_import_ends(path, strlen(path)))
-    return perp_usage_error(args, "a robot is a file NAME.xml, NAME.mjcf or NAME.urdf: got %s",
+    return perp_usage_error(args, "a robot is a file NAME.xml, NAME.mjcf or NAME.urdf, a figure "
+                            "NAME.bvh: got %s",
                             path);
   bool good = perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
   if (good) {
