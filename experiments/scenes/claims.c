@@ -2,10 +2,12 @@
 #include "experiments/scenes/claims.h"
 
 #include "experiments/metrics/metrics.h"
+#include "experiments/scenes/motion_file.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *perp_scene_path(perp_scene_reader *r, const perp_node *node)
@@ -325,27 +327,45 @@ void perp_scene_add_gauges(perp_scene_reader *r)
 
 /* ---- truths ------------------------------------------------------------------------------------- */
 
-enum truth_kind { TRUTH_REST, TRUTH_REDUCED, TRUTH_STATES, TRUTH_MOTION };
-static const char *const truth_kinds[] = { "rest", "reduced", "states", "motion", NULL };
+enum truth_kind { TRUTH_REST, TRUTH_REDUCED, TRUTH_STATES, TRUTH_MOTION, TRUTH_PLAYBACK };
+static const char *const truth_kinds[] = { "rest", "reduced", "states", "motion", "playback", NULL };
 static const char *const truth_wants[] = { "?what", "?t_end ?uncertainty", "file ?uncertainty",
-                                           "motion ?what ?uncertainty" };
+                                           "motion ?what ?uncertainty",
+                                           "file ?what ?scale ?origin ?uncertainty" };
 struct truth {
   enum truth_kind kind;
   const char *what;
-  double t_end, uncertainty;
+  double t_end, uncertainty, scale, origin[3];
 };
 static const perp_key truth_keys[] = { PERP_KEY_ONE_OF(struct truth, kind, "kind", truth_kinds),
                                        PERP_KEY_OF(struct truth, what, "what", PERP_KEY_TEXT),
                                        PERP_KEY_REAL(struct truth, t_end, "t_end", "s"),
                                        PERP_KEY_REAL(struct truth, uncertainty, "uncertainty", ""),
+                                       PERP_KEY_REAL(struct truth, scale, "scale", "m"),
+                                       PERP_KEY_REALS(struct truth, origin, "origin", "m", 3),
                                        PERP_KEY_SPECIAL("file"),
                                        PERP_KEY_SPECIAL("motion"),
                                        PERP_KEYS_ENTRY,
                                        PERP_KEYS_END };
 
+/* A motion from a file; false: said already. */
+static bool claims_playback(perp_scene_reader *r, const perp_node *file, const char *path,
+                            const struct truth *t, perp_status *status)
+{
+  const perp_motion_file from = { path, t->scale, { t->origin[0], t->origin[1], t->origin[2] } };
+  perp_playback *playback;
+  if (!perp_motion_file_read(r->ctx, r->diag, file, r->scene->model, &from, &playback)) return false;
+  char *base = perp_base_name(path, NULL), *what = perp_xprintf("motion of %s", base);
+  *status = perp_truth_playback(r->ctx, r->scene, t->what != NULL ? t->what : what, playback,
+                                isnan(t->uncertainty) ? 0 : t->uncertainty);
+  free(base);
+  free(what);
+  return true;
+}
+
 static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *user)
 {
-  struct truth t = { .t_end = r->scene->t_end, .uncertainty = (double)NAN };
+  struct truth t = { .t_end = r->scene->t_end, .uncertainty = (double)NAN, .scale = 1 };
   const perp_node *file = perp_tree_get(entry, "file");
   (void)user;
   if (!perp_keys_read(r, entry, "truth", truth_keys, &t) ||
@@ -372,6 +392,9 @@ static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *use
   case TRUTH_MOTION:
     perp_scene_add_motion(r, entry, t.what != NULL ? t.what : "closed form",
                           isnan(t.uncertainty) ? 0 : t.uncertainty);
+    break;
+  case TRUTH_PLAYBACK:
+    if (!claims_playback(r, file, path, &t, &status)) return;
     break;
   }
   if (status != PERP_OK) perp_scene_refused(r, file != NULL ? file : entry);

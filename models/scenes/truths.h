@@ -3,6 +3,7 @@
 #ifndef PERP_TRUTHS_H
 #define PERP_TRUTHS_H
 
+#include "models/playback/playback.h"
 #include "models/scenes/scene.h"
 
 #ifdef __cplusplus
@@ -20,6 +21,13 @@ perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what);
 /* The scene integrated in joint coordinates: formulation reduced, gsl:rk8pd with tolerance 1e-13,
  * made when first asked.  The model must be finished. */
 perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty);
+
+/* A motion through poses (models/playback/playback.h), until its last pose: what the figure of the scene should do, not what it does
+ * where nothing drives it.  Owns playback, which is destroyed with the scene and on failure.  PERP_ERR_NOMEM. */
+perp_status perp_truth_playback(perp_ctx *ctx, perp_scene *scene, const char *what,
+                                perp_playback *playback, double uncertainty);
+/* The first of these of a scene, for its accelerations; NULL: it has none. */
+perp_playback *perp_truth_playback_of(const perp_scene *scene);
 
 /* Room for one more truth, with its `what`; NULL and an error: there is none. */
 perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what);
