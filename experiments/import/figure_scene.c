@@ -185,7 +185,7 @@ static void figure_head(figure_writer *x)
 {
   const perp_bvh *bvh = x->f->bvh;
   const double end = bvh->frames > 1 ? (bvh->frames - 1) * bvh->frame_time : 1;
-  char *base = perp_base_name(x->path, NULL);
+  char *base = perp_base_name(x->path, "");
   char *summary = perp_xprintf("a figure of %d segments, %s", x->f->n, base);
   fputs("schema: perp-scene/1\nscene:\n  summary: ", x->out);
   perp_write_quoted(x->out, summary);
@@ -196,11 +196,11 @@ static void figure_head(figure_writer *x)
         "parameters:\n"
         "  height: { default: 1.741 m, above: 0, unit: m, help: from head to toe as it is drawn }\n"
         "  mass: { default: 73 kg, above: 0, unit: kg, help: of the whole figure }\n"
-        "  moving: { default: true, help: begins with the velocities of the motion; else at rest }\n"
+        "  moving: { default: 1, min: 0, max: 1, help: begins with the velocities of the motion (1) or at rest (0) }\n"
         "let:\n  k: height / ", x->out);
   figure_digits(x, x->f->height);
   fputs("                # m, the unit of length of the file\n"
-        "  i: mass * k^2\n  s: \"if(moving, 1, 0)\"\n  c: s * k / (1 s)\n", x->out);
+        "  i: mass * k^2\n  c: moving * k / (1 s)\n", x->out);
   free(summary);
   free(base);
 }
@@ -278,7 +278,7 @@ static void figure_bodies(figure_writer *x)
     fputs("]", x->out);
     figure_vector(x, "quat", "", 4, pose->quat);
     figure_vector(x, "v", "c * ", 3, v);
-    figure_vector(x, "w", "s * ", 3, w);
+    figure_vector(x, "w", "moving * ", 3, w);
     figure_shapes(x, i);
   }
 }
@@ -423,7 +423,7 @@ static void figure_floor(figure_writer *x)
 static void figure_motion(figure_writer *x)
 {
   if (x->f->bvh->frames == 0) return;
-  char *base = perp_base_name(x->path, NULL);
+  char *base = perp_base_name(x->path, "");
   double origin[3];
   for (int k = 0; k < 3; k++) origin[k] = -x->f->segment[0].centre[k];
   fputs("truth:\n  - { kind: playback, file: ", x->out);

@@ -355,7 +355,7 @@ static bool claims_playback(perp_scene_reader *r, const perp_node *file, const c
   const perp_motion_file from = { path, t->scale, { t->origin[0], t->origin[1], t->origin[2] } };
   perp_playback *playback;
   if (!perp_motion_file_read(r->ctx, r->diag, file, r->scene->model, &from, &playback)) return false;
-  char *base = perp_base_name(path, NULL), *what = perp_xprintf("motion of %s", base);
+  char *base = perp_base_name(path, ""), *what = perp_xprintf("motion of %s", base);
   *status = perp_truth_playback(r->ctx, r->scene, t->what != NULL ? t->what : what, playback,
                                 isnan(t->uncertainty) ? 0 : t->uncertainty);
   free(base);
