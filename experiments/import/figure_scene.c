@@ -152,15 +152,22 @@ static void figure_digits(figure_writer *x, double v)
   fputs(text, x->out);
 }
 
+/* [WITH * a, ...] */
+static void figure_list(figure_writer *x, const char *with, int n, const double *v)
+{
+  for (int i = 0; i < n; i++) {
+    const bool none = fabs(v[i]) < 1e-12;
+    fprintf(x->out, "%s%s", i > 0 ? ", " : "[", none ? "" : with);
+    figure_digits(x, none ? 0 : v[i]);
+  }
+  fputs("]", x->out);
+}
+
 /* ", KEY: [WITH * a, ...]"; a factor of "" is none. */
 static void figure_vector(figure_writer *x, const char *key, const char *with, int n, const double *v)
 {
-  fprintf(x->out, ", %s: [", key);
-  for (int i = 0; i < n; i++) {
-    fprintf(x->out, "%s%s", i > 0 ? ", " : "", with);
-    figure_digits(x, v[i]);
-  }
-  fputs("]", x->out);
+  fprintf(x->out, ", %s: ", key);
+  figure_list(x, with, n, v);
 }
 
 static void figure_name(figure_writer *x, const char *key, const char *name)
@@ -269,13 +276,8 @@ static void figure_bodies(figure_writer *x)
     fputs(", mass: mass * ", x->out);
     figure_digits(x, s->mass / PERP_FIGURE_MASS);
     figure_vector(x, "inertia", "i * ", 9, I);
-    fputs(",\n      ", x->out);
-    fputs("x: [", x->out);
-    for (int k = 0; k < 3; k++) {
-      fputs(k > 0 ? ", k * " : "k * ", x->out);
-      figure_digits(x, at[k]);
-    }
-    fputs("]", x->out);
+    fputs(",\n      x: ", x->out);
+    figure_list(x, "k * ", 3, at);
     figure_vector(x, "quat", "", 4, pose->quat);
     figure_vector(x, "v", "c * ", 3, v);
     figure_vector(x, "w", "moving * ", 3, w);
@@ -424,12 +426,8 @@ static void figure_motion(figure_writer *x)
 {
   if (x->f->bvh->frames == 0) return;
   char *base = perp_base_name(x->path, "");
-  double origin[3];
-  for (int k = 0; k < 3; k++) origin[k] = -x->f->segment[0].centre[k];
   fputs("truth:\n  - { kind: playback, file: ", x->out);
   perp_write_quoted(x->out, base);
-  fputs(", scale: k", x->out);
-  figure_vector(x, "origin", "k * ", 3, origin);
   fputs(" }\n", x->out);
   free(base);
 }

@@ -365,7 +365,7 @@ static bool claims_playback(perp_scene_reader *r, const perp_node *file, const c
 
 static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *user)
 {
-  struct truth t = { .t_end = r->scene->t_end, .uncertainty = (double)NAN, .scale = 1 };
+  struct truth t = { .t_end = r->scene->t_end, .uncertainty = (double)NAN };
   const perp_node *file = perp_tree_get(entry, "file");
   (void)user;
   if (!perp_keys_read(r, entry, "truth", truth_keys, &t) ||
@@ -394,6 +394,10 @@ static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *use
                           isnan(t.uncertainty) ? 0 : t.uncertainty);
     break;
   case TRUTH_PLAYBACK:
+    if (t.scale < 0 || (perp_tree_get(entry, "scale") != NULL) != (perp_tree_get(entry, "origin") != NULL)) {
+      PERP_SCENE_WRONG(r, entry, "scale (above 0) and origin go together; without them the joints tell");
+      return;
+    }
     if (!claims_playback(r, file, path, &t, &status)) return;
     break;
   }

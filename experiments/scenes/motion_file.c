@@ -6,6 +6,7 @@
 #include "models/kinematics/kinematics.h"
 #include "models/scenes/truths.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,50 @@ static void motion_quat_product(const double p[4], const double q[4], double out
   memcpy(out + 1, v, sizeof v);
 }
 
+/* The anchor of the joint between two bodies, in the frame of each; false: there is none. */
+static bool motion_anchors(const perp_model *model, int parent, int child, const double **in_parent,
+                           const double **in_child)
+{
+  for (int j = 0; j < perp_model_joints(model); j++) {
+    const perp_joint_def *def = perp_model_joint(model, j);
+    const bool straight = def->a == parent && def->b == child, turned = def->b == parent && def->a == child;
+    if (!straight && !turned) continue;
+    *in_parent = straight ? def->anchor_a : def->anchor_b;
+    *in_child = straight ? def->anchor_b : def->anchor_a;
+    return true;
+  }
+  return false;
+}
+
+/* scale and origin as the model has them: the bone between two joints of one body tells the scale, a bone of the root then
+ * where the root joint is. */
+static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_model *model,
+                           const perp_figure *f, const int *body, perp_motion_file *from)
+{
+  const double *place, *own, *other;
+  for (int i = 0; i < f->n && !(from->scale > 0); i++) {
+    const int p = f->segment[i].parent, pp = p >= 0 ? f->segment[p].parent : -1;
+    double quat[4], offset[3], d[3];
+    if (pp < 0 || !motion_anchors(model, body[p], body[i], &place, &other) ||
+        !motion_anchors(model, body[pp], body[p], &other, &own))
+      continue;
+    perp_bvh_pose(f->bvh, f->segment[i].joint, -1, quat, offset);
+    for (int k = 0; k < 3; k++) d[k] = place[k] - own[k];
+    if (perp_dot(3, offset, offset) > 0 && perp_dot(3, d, d) > 0)
+      from->scale = sqrt(perp_dot(3, d, d) / perp_dot(3, offset, offset));
+  }
+  for (int i = 1; i < f->n && from->scale > 0; i++) {
+    double quat[4], offset[3];
+    if (f->segment[i].parent != 0 || !motion_anchors(model, body[0], body[i], &place, &other)) continue;
+    perp_bvh_pose(f->bvh, f->segment[i].joint, -1, quat, offset);
+    for (int k = 0; k < 3; k++) from->origin[k] = place[k] - from->scale * offset[k];
+    return true;
+  }
+  perp_diag_error(diag, at, 0, "say scale and origin with the motion",
+                  "the joints of the scene do not tell the scale of %s", from->path);
+  return false;
+}
+
 /* One frame: orientations are those of the joints; places of all but the root follow from the joints of the model. */
 static void motion_frame(const perp_figure *f, const int *body, int frame,
                          const perp_motion_file *from, double *q)
@@ -92,6 +137,8 @@ static bool motion_bvh(perp_diag *diag, const perp_node *at, const perp_model *m
     good = false;
   }
   good = good && (body = motion_bodies(diag, at, model, &f, from->path)) != NULL;
+  perp_motion_file scaled = *from;
+  if (good && !(scaled.scale > 0)) good = motion_measure(diag, at, model, &f, body, &scaled);
   if (good) {
     const int nq = perp_model_nq(model);
     motion_poses_take(poses, bvh.frames, nq);
@@ -99,7 +146,7 @@ static bool motion_bvh(perp_diag *diag, const perp_node *at, const perp_model *m
       double *q = poses->q + (size_t)k * (size_t)nq;
       memcpy(q, perp_model_q0(model), (size_t)nq * sizeof *q);
       poses->t[k] = k * bvh.frame_time;
-      motion_frame(&f, body, k, from, q);
+      motion_frame(&f, body, k, &scaled, q);
     }
   }
   free(body);

@@ -8,7 +8,8 @@
 
 typedef struct perp_motion_file {
   const char *path;
-  /* of a BVH: m, its unit of length, and where its root joint is in the frame of the body of that name, m */
+  /* Of a BVH: m, its unit of length, and where its root joint is in the frame of the body of that name, m.  scale 0: both as
+   * the joints of the model have them, next to the root. */
   double scale, origin[3];
 } perp_motion_file;
 

@@ -34,8 +34,30 @@ JOINTS = [
     ("RightToes", "RightFoot", (0, -0.02, 0.09)),
 ]
 ENDS = {"Head": (0, 0.13, 0), "LeftHand": (0, -0.07, 0), "RightHand": (0, -0.07, 0),
+        "LeftFoot": (0, -0.02, -0.05), "RightFoot": (0, -0.02, -0.05),  # heels
         "LeftToes": (0, 0, 0.04), "RightToes": (0, 0, 0.04)}
-STAND = 0.55  # height of the hips over the floor, of H
+
+
+def turned(degrees, y, z):
+    """(up, forward) turned about the axis to the left."""
+    a = math.radians(degrees)
+    return y * math.cos(a) - z * math.sin(a), y * math.sin(a) + z * math.cos(a)
+
+
+def stand_height(angles):
+    """Of the hips, so that the lowest heel or ball of a foot is on the floor: a smooth minimum, within 4 mm."""
+    below = []
+    for side in ("Left", "Right"):
+        sums, up = 0.0, -0.02
+        for name, length in (("Thigh", 0.245), ("Shank", 0.246)):
+            sums += angles.get(side + name, (0, 0, 0))[0]
+            up += turned(sums, -length, 0)[0]
+        sums += angles.get(side + "Foot", (0, 0, 0))[0]
+        below += [up + turned(sums, -0.02, z)[0] for z in (-0.05, 0.09)]
+    return math.log(sum(math.exp(-800 * y) for y in below) / 2) / 800
+
+
+STAND = stand_height({})  # of H
 
 
 def stand(t):
@@ -56,7 +78,7 @@ def walk(t):
         angles[side + "Toes"] = (-8 + 8 * math.sin(q + 0.6), 0, 0)
         angles[side + "UpperArm"] = (18 * math.sin(q), 0, 5 if side == "Left" else -5)
         angles[side + "ForeArm"] = (-22 + 10 * math.sin(q), 0, 0)
-    return angles, (0.02 * math.sin(p), STAND - 0.015 + 0.012 * math.cos(2 * p), 0.75 * t)
+    return angles, (0.02 * math.sin(p), stand_height(angles), 0.75 * t)
 
 
 def wave(t):
@@ -109,7 +131,7 @@ def main():
     args = parser.parse_args()
     out, order = ["HIERARCHY"], []
     tree("Hips", (0, 0, 0), 0, order, out)
-    out += ["MOTION", f"Frames: {args.frames}", f"Frame Time: {1 / args.rate:.10g}"]
+    out += ["MOTION", f"Frames: {args.frames}", f"Frame Time: {1 / args.rate!r}"]
     for k in range(args.frames):
         angles, root = motions[args.motion](k / args.rate)
         row = [H * x for x in root]
