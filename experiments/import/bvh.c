@@ -258,13 +258,9 @@ static bool bvh_motion(bvh_reader *r)
   if (!bvh_number(r, "Frame Time", &b->frame_time)) return false;
   if (!(b->frame_time > 0) || b->frame_time > 1e6)
     return bvh_wrong(r, at, "as 0.0333333, in seconds", "a frame takes a time above 0: got %g s", b->frame_time);
-  /* each number has two characters at least, so that a lie about frames takes no memory */
-  const size_t left = strlen(r->s);
-  if ((size_t)b->frames * (size_t)b->channels > left / 2 + 1)
-    return bvh_wrong(r, at, "correct Frames: or add the frames",
-                     "%d frames of %d channels are said, and the rest of the file is too short for them",
-                     b->frames, b->channels);
-  b->value = perp_pool_alloc(&b->pool, (size_t)b->frames * (size_t)b->channels + 1, sizeof *b->value);
+  /* each number has two characters at least: a lie about frames takes no memory, the frame that is missing says it */
+  const size_t all = (size_t)b->frames * (size_t)b->channels, most = strlen(r->s) / 2 + 1;
+  b->value = perp_pool_alloc(&b->pool, (all < most ? all : most) + (size_t)b->channels + 1, sizeof *b->value);
   for (int k = 0; k < b->frames; k++)
     if (b->channels > 0 && !bvh_frame(r, k)) return false;
   bvh_skip(r);

@@ -428,6 +428,15 @@ static void figure_motion(figure_writer *x)
   char *base = perp_base_name(x->path, "");
   fputs("truth:\n  - { kind: playback, file: ", x->out);
   perp_write_quoted(x->out, base);
+  bool deep = false;
+  for (int i = 0; i < x->f->n; i++)
+    deep = deep || (x->f->segment[i].parent >= 0 && x->f->segment[x->f->segment[i].parent].parent >= 0);
+  if (!deep) { /* no bone between two joints tells the scale */
+    double origin[3];
+    for (int k = 0; k < 3; k++) origin[k] = -x->f->segment[0].centre[k];
+    fputs(", scale: k", x->out);
+    figure_vector(x, "origin", "k * ", 3, origin);
+  }
   fputs(" }\n", x->out);
   free(base);
 }

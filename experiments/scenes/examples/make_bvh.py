@@ -78,7 +78,7 @@ def walk(t):
         angles[side + "Toes"] = (-8 + 8 * math.sin(q + 0.6), 0, 0)
         angles[side + "UpperArm"] = (18 * math.sin(q), 0, 5 if side == "Left" else -5)
         angles[side + "ForeArm"] = (-22 + 10 * math.sin(q), 0, 0)
-    return angles, (0.02 * math.sin(p), stand_height(angles), 0.75 * t)
+    return angles, (0.02 * math.sin(p), STAND - 0.01 + 0.012 * math.cos(2 * p), 0.75 * t)
 
 
 def wave(t):
