@@ -22,9 +22,9 @@ static inline void tree_direction(perp_rng *rng, double n[3])
 static inline int tree_body(perp_ctx *ctx, perp_rng *rng, perp_model *m, int dim)
 {
   int index;
-  perp_body_def def = { .mass = perp_mass_box(perp_rng_uniform(rng, 0.5, 3), perp_rng_uniform(rng, 0.1, 0.4),
-                                              perp_rng_uniform(rng, 0.1, 0.4),
-                                              perp_rng_uniform(rng, 0.1, 0.4)) };
+  perp_body_def def = { .mass = perp_mass_box(
+                            perp_rng_uniform(rng, 0.5, 3), perp_rng_uniform(rng, 0.1, 0.4),
+                            perp_rng_uniform(rng, 0.1, 0.4), perp_rng_uniform(rng, 0.1, 0.4)) };
   for (int i = 0; i < dim; i++) def.x[i] = perp_rng_uniform(rng, -1, 1);
   for (int i = 0; i < 4; i++) def.quat[i] = perp_rng_normal(rng);
   def.angle = perp_rng_uniform(rng, -1, 1);
@@ -53,8 +53,8 @@ static inline void tree_local(const perp_model *m, int body, bool place, const d
   perp_turn_back(dim, pose.R, d, s);
 }
 
-static inline void tree_join(perp_ctx *ctx, perp_rng *rng, perp_model *m, perp_joint_kind kind, int a,
-                             int b)
+static inline void tree_join(perp_ctx *ctx, perp_rng *rng, perp_model *m, perp_joint_kind kind,
+                             int a, int b)
 {
   const int dim = perp_model_dim(m);
   perp_joint_def def = { .kind = kind, .a = a, .b = b };
@@ -86,7 +86,9 @@ static inline perp_model *tree_random(perp_ctx *ctx, perp_rng *rng, int dim, int
   if (perp_model_create(ctx, dim, &m) != PERP_OK) bail("%s", ctx->msg);
   for (int i = 0; i < n; i++) {
     const int b = tree_body(ctx, rng, m, dim);
-    const int parent = i == 0 ? PERP_WORLD : perp_rng_int(rng, 3) > 0 ? i - 1 : perp_rng_int(rng, i);
+    const int parent = i == 0                     ? PERP_WORLD
+                       : perp_rng_int(rng, 3) > 0 ? i - 1
+                                                  : perp_rng_int(rng, i);
     if (i == 0 && floats) continue;
     const perp_joint_kind what = kind[perp_rng_int(rng, kinds)];
     /* written from either side; on the world it is always the first one */
@@ -100,8 +102,8 @@ static inline perp_model *tree_random(perp_ctx *ctx, perp_rng *rng, int dim, int
 }
 
 /* A random state and accelerations in joint coordinates. */
-static inline void tree_state(perp_ctx *ctx, perp_rng *rng, const perp_model *m, double *q, double *u,
-                              double *udot)
+static inline void tree_state(perp_ctx *ctx, perp_rng *rng, const perp_model *m, double *q,
+                              double *u, double *udot)
 {
   perp_reduced_tree *t;
   if (perp_reduced_create(ctx, m, &t) != PERP_OK) bail("%s", ctx->msg);

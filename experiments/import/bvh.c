@@ -15,9 +15,9 @@ typedef struct bvh_reader {
   perp_diag *diag;
   perp_source src;
   perp_bvh *to;
-  const char *s;    /* what is read next */
-  const char *line; /* where its line begins */
-  int lines;        /* before it */
+  const char *s;            /* what is read next */
+  const char *line;         /* where its line begins */
+  int lines;                /* before it */
   int open[PERP_BVH_DEPTH]; /* joints that are not closed */
   int depth;
   bool failed;
@@ -79,7 +79,8 @@ static bool bvh_expect(bvh_reader *r, const char *want, const char *hint)
   char word[WORD];
   const char *at = bvh_word(r, word);
   if (strcasecmp(word, want) == 0) return true;
-  return bvh_wrong(r, at, hint, "%s is missing here: got %s", want, word[0] != '\0' ? word : "the end of the file");
+  return bvh_wrong(r, at, hint, "%s is missing here: got %s", want,
+                   word[0] != '\0' ? word : "the end of the file");
 }
 
 /* A decimal number at s, and how long; false: something else. */
@@ -96,8 +97,8 @@ static bool bvh_number(bvh_reader *r, const char *what, double *value)
   char word[WORD];
   const char *at = bvh_word(r, word);
   if (bvh_decimal(at, bvh_length(at), value)) return true;
-  return bvh_wrong(r, at, "a finite decimal number below 1e9", "%s: a number is needed, got %s", what,
-                   word[0] != '\0' ? word : "the end of the file");
+  return bvh_wrong(r, at, "a finite decimal number below 1e9", "%s: a number is needed, got %s",
+                   what, word[0] != '\0' ? word : "the end of the file");
 }
 
 static bool bvh_whole(bvh_reader *r, const char *what, int most, int *value)
@@ -123,7 +124,8 @@ static bool bvh_channels(bvh_reader *r, perp_bvh_joint *j)
   static const char *const names[] = { "Xposition", "Yposition", "Zposition",
                                        "Xrotation", "Yrotation", "Zrotation" };
   const char *at = r->s;
-  if (j->channels > 0) return bvh_wrong(r, at, "one CHANNELS of each joint", "%s has channels already", j->name);
+  if (j->channels > 0)
+    return bvh_wrong(r, at, "one CHANNELS of each joint", "%s has channels already", j->name);
   if (!bvh_whole(r, "CHANNELS", PERP_BVH_CHANNELS, &j->channels)) return false;
   j->first = r->to->channels;
   r->to->channels += j->channels;
@@ -134,8 +136,8 @@ static bool bvh_channels(bvh_reader *r, perp_bvh_joint *j)
     while (k < 6 && strcasecmp(word, names[k]) != 0) k++;
     if (k == 6)
       return bvh_wrong(r, at, "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation",
-                       "%s has %d channels, and channel %d is none: %s", j->name, j->channels, c + 1,
-                       word[0] != '\0' ? word : "the end of the file");
+                       "%s has %d channels, and channel %d is none: %s", j->name, j->channels,
+                       c + 1, word[0] != '\0' ? word : "the end of the file");
     for (int b = 0; b < c; b++)
       if ((int)j->channel[b] == k)
         return bvh_wrong(r, at, "each channel of a joint once", "%s has %s twice", j->name, word);
@@ -154,7 +156,8 @@ static const char *bvh_name(bvh_reader *r)
   while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t')) n--;
   char *name = perp_pool_strndup(&r->to->pool, s, n < 100 ? n : 100);
   for (char *c = name; *c != '\0'; c++)
-    if ((unsigned char)*c < ' ' || strchr("\"\\{}:,[]#", *c) != NULL || (unsigned char)*c == 0x7f) *c = '_';
+    if ((unsigned char)*c < ' ' || strchr("\"\\{}:,[]#", *c) != NULL || (unsigned char)*c == 0x7f)
+      *c = '_';
   return name;
 }
 
@@ -168,14 +171,15 @@ static bool bvh_open(bvh_reader *r, const char *at, bool end)
   if (parent >= 0 && b->joint[parent].end)
     return bvh_wrong(r, at, "close it with }", "an end site has no joints of its own");
   if (b->n == PERP_BVH_JOINTS)
-    return bvh_wrong(r, at, "take fingers and other small joints out", "more than %d joints", PERP_BVH_JOINTS);
+    return bvh_wrong(r, at, "take fingers and other small joints out", "more than %d joints",
+                     PERP_BVH_JOINTS);
   if (r->depth == PERP_BVH_DEPTH)
-    return bvh_wrong(r, at, "is a } missing before?", "joints are nested deeper than %d", PERP_BVH_DEPTH);
+    return bvh_wrong(r, at, "is a } missing before?", "joints are nested deeper than %d",
+                     PERP_BVH_DEPTH);
   b->joint = perp_pool_grown(&b->pool, b->joint, b->n, sizeof *b->joint);
-  b->joint[b->n] = (perp_bvh_joint){ .name = end ? b->joint[parent].name : name,
-                                     .end = end,
-                                     .parent = parent,
-                                     .line = r->lines + 1 };
+  b->joint[b->n] = (perp_bvh_joint){
+    .name = end ? b->joint[parent].name : name, .end = end, .parent = parent, .line = r->lines + 1
+  };
   r->open[r->depth++] = b->n++;
   return bvh_expect(r, "{", "after a name its block: { OFFSET ... }") &&
          bvh_expect(r, "OFFSET", "a block begins with OFFSET x y z");
@@ -199,7 +203,8 @@ static bool bvh_hierarchy(bvh_reader *r)
     if (r->depth == 0 && !root)
       return bvh_wrong(r, at, "ROOT NAME { ... }", "ROOT is missing here: got %s",
                        word[0] != '\0' ? word : "the end of the file");
-    if (root && r->depth > 0) return bvh_wrong(r, at, "is a } missing before?", "ROOT inside of a joint");
+    if (root && r->depth > 0)
+      return bvh_wrong(r, at, "is a } missing before?", "ROOT inside of a joint");
     if (root || end || strcasecmp(word, "JOINT") == 0) {
       if (!bvh_open(r, at, end) || !bvh_offset(r)) return false;
     } else if (strcasecmp(word, "CHANNELS") == 0) {
@@ -223,8 +228,8 @@ static bool bvh_frame(bvh_reader *r, int frame)
   double *value = r->to->value + (size_t)frame * (size_t)want;
   bvh_skip(r);
   if (*r->s == '\0')
-    return bvh_wrong(r, r->s, "correct Frames: or add the frames", "frame %d of %d is missing: the file ends",
-                     frame + 1, r->to->frames);
+    return bvh_wrong(r, r->s, "correct Frames: or add the frames",
+                     "frame %d of %d is missing: the file ends", frame + 1, r->to->frames);
   for (int n = 0;; n++) {
     while (*r->s == ' ' || *r->s == '\t' || *r->s == '\r') r->s++;
     if (*r->s == '\n' || *r->s == '\0') {
@@ -251,22 +256,24 @@ static bool bvh_motion(bvh_reader *r)
   if (!bvh_expect(r, "MOTION", "after the tree: MOTION") ||
       !bvh_expect(r, "Frames:", "Frames: NUMBER") ||
       !bvh_whole(r, "Frames", PERP_BVH_FRAMES, &b->frames) ||
-      !bvh_expect(r, "Frame", "Frame Time: SECONDS") || !bvh_expect(r, "Time:", "Frame Time: SECONDS"))
+      !bvh_expect(r, "Frame", "Frame Time: SECONDS") ||
+      !bvh_expect(r, "Time:", "Frame Time: SECONDS"))
     return false;
   bvh_skip(r);
   const char *at = r->s;
   if (!bvh_number(r, "Frame Time", &b->frame_time)) return false;
   if (!(b->frame_time > 0) || b->frame_time > 1e6)
-    return bvh_wrong(r, at, "as 0.0333333, in seconds", "a frame takes a time above 0: got %g s", b->frame_time);
+    return bvh_wrong(r, at, "as 0.0333333, in seconds", "a frame takes a time above 0: got %g s",
+                     b->frame_time);
   /* each number has two characters at least: a lie about frames takes no memory, the frame that is missing says it */
   const size_t all = (size_t)b->frames * (size_t)b->channels, most = strlen(r->s) / 2 + 1;
-  b->value = perp_pool_alloc(&b->pool, (all < most ? all : most) + (size_t)b->channels + 1, sizeof *b->value);
+  b->value = perp_pool_alloc(&b->pool, (all < most ? all : most) + (size_t)b->channels + 1,
+                             sizeof *b->value);
   for (int k = 0; k < b->frames; k++)
     if (b->channels > 0 && !bvh_frame(r, k)) return false;
   bvh_skip(r);
-  return *r->s == '\0' ||
-         bvh_wrong(r, r->s, "correct Frames:, or take the rest out", "there is more behind frame %d, the last one",
-                   b->frames);
+  return *r->s == '\0' || bvh_wrong(r, r->s, "correct Frames:, or take the rest out",
+                                    "there is more behind frame %d, the last one", b->frames);
 }
 
 bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t size, perp_bvh *out)
@@ -326,7 +333,8 @@ static void bvh_turn(double q[4], int k, double degrees)
 void perp_bvh_pose(const perp_bvh *bvh, int joint, int frame, double quat[4], double offset[3])
 {
   const perp_bvh_joint *j = &bvh->joint[joint];
-  const double *value = frame < 0 ? NULL : bvh->value + (size_t)frame * (size_t)bvh->channels + j->first;
+  const double *value = frame < 0 ? NULL
+                                  : bvh->value + (size_t)frame * (size_t)bvh->channels + j->first;
   quat[0] = 1, quat[1] = quat[2] = quat[3] = 0;
   for (int i = 0; i < 3; i++) offset[(i + 1) % 3] = j->offset[i];
   for (int c = 0; value != NULL && c < j->channels; c++) {

@@ -9,7 +9,12 @@
 
 #include "experiments/base/tree.h"
 
-enum { PERP_BVH_JOINTS = 1000, PERP_BVH_DEPTH = 100, PERP_BVH_FRAMES = 1000000, PERP_BVH_CHANNELS = 6 };
+enum {
+  PERP_BVH_JOINTS = 1000,
+  PERP_BVH_DEPTH = 100,
+  PERP_BVH_FRAMES = 1000000,
+  PERP_BVH_CHANNELS = 6
+};
 
 typedef enum perp_bvh_channel {
   PERP_BVH_X,

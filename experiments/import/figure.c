@@ -10,8 +10,8 @@
 #include <string.h>
 
 #define FIGURE_WATER 1000.0 /* kg/m^3 (Cline 2002, section 5.1.1 takes it for the body) */
-#define FIGURE_KNOB 0.02    /* length of a segment without one, of the height */
-#define FIGURE_SLIM 8.0     /* length over radius of a segment that nothing is known of */
+#define FIGURE_KNOB  0.02   /* length of a segment without one, of the height */
+#define FIGURE_SLIM  8.0    /* length over radius of a segment that nothing is known of */
 
 static double figure_length(const double x[3])
 {
@@ -105,7 +105,8 @@ static void figure_groups(const perp_figure *f, double mass[3 * PERP_FIGURE_CLAS
       const bool middle = side == 0;
       if (figure_is_trunk(c) != middle && !(middle && length[figure_group(c, 0)] > 0)) continue;
       int to = c;
-      for (int hops = 0; to >= 0 && !(length[figure_group(to, side)] > 0) && hops < PERP_FIGURE_CLASSES; hops++)
+      for (int hops = 0;
+           to >= 0 && !(length[figure_group(to, side)] > 0) && hops < PERP_FIGURE_CLASSES; hops++)
         to = perp_figure_classes[to].heir;
       if (to >= 0) mass[figure_group(to, side)] += perp_figure_classes[c].mass;
     }

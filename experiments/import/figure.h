@@ -10,11 +10,14 @@
  * inertia parameters, J. Biomechanics 29, 1223-1230). */
 typedef struct perp_figure_class {
   const char *name;
-  double mass;   /* fraction of the body's */
-  double centre; /* of mass, from the end next to the root to the other one, as a fraction of the length */
-  double gyration[3]; /* radii about the sagittal, transverse and longitudinal axis, as fractions of the length */
-  double length; /* fraction of the height where joints of skeletons are not the ends of the segment; 0: they are */
-  int heir;      /* the class that has its mass where a figure has no such segment; -1: none */
+  double mass; /* fraction of the body's */
+  double
+      centre; /* of mass, from the end next to the root to the other one, as a fraction of the length */
+  double gyration
+      [3]; /* radii about the sagittal, transverse and longitudinal axis, as fractions of the length */
+  double
+      length; /* fraction of the height where joints of skeletons are not the ends of the segment; 0: they are */
+  int heir; /* the class that has its mass where a figure has no such segment; -1: none */
 } perp_figure_class;
 extern const perp_figure_class perp_figure_classes[];
 enum { PERP_FIGURE_UNKNOWN = -1 };
@@ -32,7 +35,7 @@ enum {
   PERP_FIGURE_CLASSES
 };
 #define PERP_FIGURE_HEIGHT 1.741 /* m, and */
-#define PERP_FIGURE_MASS 73.0    /* kg: the means of its subjects */
+#define PERP_FIGURE_MASS   73.0  /* kg: the means of its subjects */
 
 /* The class of a segment by the name of the joint that it begins at; side: 1 left, -1 right, 0 neither. */
 int perp_figure_class_of(const char *name, int *side);
@@ -49,10 +52,10 @@ typedef struct perp_figure_segment {
   int parent;       /* segment; -1: the root */
   const char *name; /* of the body in the scene */
   int class, side;
-  double tip[3];   /* of its main bone, from the joint, unit of the file */
-  double length;   /* of that */
-  double share;    /* of the mass of its class */
-  double mass;     /* kg at PERP_FIGURE_MASS */
+  double tip[3];    /* of its main bone, from the joint, unit of the file */
+  double length;    /* of that */
+  double share;     /* of the mass of its class */
+  double mass;      /* kg at PERP_FIGURE_MASS */
   double centre[3]; /* of mass, from the joint, unit of the file, axes of perp */
 } perp_figure_segment;
 

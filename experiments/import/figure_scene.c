@@ -27,7 +27,8 @@ typedef struct figure_writer {
   double low;        /* of all capsules in all frames */
 } figure_writer;
 
-__attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *x, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *x, const char *fmt,
+                                                              ...)
 {
   va_list ap;
   va_start(ap, fmt);
@@ -49,11 +50,13 @@ static void figure_product(const double p[4], const double q[4], double out[4])
   memcpy(out + 1, v, sizeof v);
 }
 
-/* Rates of a joint in its parent at the start of the motion, by the curve that playback has. */
-static void figure_rates(const perp_bvh *bvh, int joint, double w[3], double v[3])
+/* Rates of a joint in its parent at the start of the motion, by the curve that playback has: of a place fixed in it (the centre
+ * of mass of the root). */
+static void figure_rates(const perp_bvh *bvh, int joint, const double place[3], double w[3],
+                         double v[3])
 {
   enum { NEAR = 5 };
-  double t[NEAR], knots[NEAR][7], q[4], wdot[3], y[3];
+  double t[NEAR], knots[NEAR][7], q[4], wdot[3], y[3], R[9], arm[3];
   const int n = bvh->frames < NEAR ? bvh->frames : NEAR;
   memset(w, 0, 3 * sizeof *w);
   memset(v, 0, 3 * sizeof *v);
@@ -61,6 +64,9 @@ static void figure_rates(const perp_bvh *bvh, int joint, double w[3], double v[3
   for (int k = 0; k < n; k++) {
     t[k] = k * bvh->frame_time;
     perp_bvh_pose(bvh, joint, k, knots[k], knots[k] + 4);
+    perp_quat_matrix(knots[k], R);
+    perp_turn(3, R, place, arm);
+    for (int i = 0; i < 3; i++) knots[k][4 + i] += arm[i];
   }
   perp_blend_rotation(n, t, knots[0], 7, 0, q, w, wdot);
   for (int i = 0; i < 3; i++) {
@@ -70,21 +76,23 @@ static void figure_rates(const perp_bvh *bvh, int joint, double w[3], double v[3
 }
 
 /* All joints at a frame; with rates where it is the first one. */
-static void figure_poses(const perp_bvh *bvh, int frame, figure_pose *pose)
+static void figure_poses(const perp_figure *f, int frame, figure_pose *pose)
 {
+  const perp_bvh *bvh = f->bvh;
   for (int j = 0; j < bvh->n; j++) {
     figure_pose *now = &pose[j];
     const int parent = bvh->joint[j].parent;
     double quat[4], offset[3], w[3] = { 0 }, v[3] = { 0 }, u[3];
     perp_bvh_pose(bvh, j, frame, quat, offset);
-    if (frame == 0) figure_rates(bvh, j, w, v);
+    if (frame == 0) figure_rates(bvh, j, f->segment[0].centre, w, v);
     *now = (figure_pose){ .quat = { 1 } };
     if (parent >= 0) {
       const figure_pose *up = &pose[parent];
       figure_product(up->quat, quat, now->quat);
       perp_turn(3, up->R, offset, u);
       perp_cross(up->w, u, now->v);
-      for (int i = 0; i < 3; i++) now->p[i] = up->p[i] + u[i], now->v[i] += up->v[i], now->w[i] = up->w[i];
+      for (int i = 0; i < 3; i++)
+        now->p[i] = up->p[i] + u[i], now->v[i] += up->v[i], now->w[i] = up->w[i];
     } else {
       memcpy(now->quat, quat, sizeof quat);
       memcpy(now->p, offset, sizeof offset);
@@ -94,6 +102,11 @@ static void figure_poses(const perp_bvh *bvh, int frame, figure_pose *pose)
     perp_quat_matrix(now->quat, now->R);
     perp_turn(3, now->R, w, u);
     for (int i = 0; i < 3; i++) now->w[i] += u[i];
+    if (parent >= 0) continue;
+    /* of the joint, from that of the centre of mass */
+    perp_turn(3, now->R, f->segment[0].centre, offset);
+    perp_cross(now->w, offset, u);
+    for (int i = 0; i < 3; i++) now->v[i] -= u[i];
   }
 }
 
@@ -105,7 +118,7 @@ static void figure_lowest(figure_writer *x)
   const int frames = bvh->frames, step = frames > 100 ? frames / 100 : 1;
   x->low = HUGE_VAL;
   for (int k = frames > 0 ? 0 : -1; k < frames; k += k < 0 ? 1 : step) {
-    figure_poses(bvh, k == 0 ? 0 : k, pose);
+    figure_poses(x->f, k, pose);
     for (int j = 0; j < bvh->n; j++) {
       const int s = j > 0 ? x->f->of[bvh->joint[j].parent] : -1, own = x->f->of[j];
       const double r = fmax(s >= 0 ? x->radius[s] : 0, own >= 0 ? x->radius[own] : 0);
@@ -164,7 +177,8 @@ static void figure_list(figure_writer *x, const char *with, int n, const double 
 }
 
 /* ", KEY: [WITH * a, ...]"; a factor of "" is none. */
-static void figure_vector(figure_writer *x, const char *key, const char *with, int n, const double *v)
+static void figure_vector(figure_writer *x, const char *key, const char *with, int n,
+                          const double *v)
 {
   fprintf(x->out, ", %s: ", key);
   figure_list(x, with, n, v);
@@ -197,17 +211,21 @@ static void figure_head(figure_writer *x)
   fputs("schema: perp-scene/1\nscene:\n  summary: ", x->out);
   perp_write_quoted(x->out, summary);
   fputs("\n  reference: \"masses: de Leva 1996, table 4; limits: MSD Manual, ranges of motion\"\n"
-        "  dissipative: true\n  t_end: ", x->out);
+        "  dissipative: true\n  t_end: ",
+        x->out);
   figure_digits(x, end);
   fputs(" s\n  h: 1 ms\n  size: height / 10\n"
         "parameters:\n"
         "  height: { default: 1.741 m, above: 0, unit: m, help: from head to toe as it is drawn }\n"
         "  mass: { default: 73 kg, above: 0, unit: kg, help: of the whole figure }\n"
-        "  moving: { default: 1, min: 0, max: 1, help: begins with the velocities of the motion (1) or at rest (0) }\n"
-        "let:\n  k: height / ", x->out);
+        "  moving: { default: 1, min: 0, max: 1, help: begins with the velocities of the motion "
+        "(1) or at rest (0) }\n"
+        "let:\n  k: height / ",
+        x->out);
   figure_digits(x, x->f->height);
   fputs("                # m, the unit of length of the file\n"
-        "  i: mass * k^2\n  c: moving * k / (1 s)\n", x->out);
+        "  i: mass * k^2\n  c: moving * k / (1 s)\n",
+        x->out);
   free(summary);
   free(base);
 }
@@ -297,7 +315,8 @@ static bool figure_axes(const perp_figure_segment *s, double a[3], double b[3])
   perp_cross(b, s->class == PERP_FIGURE_FOOT ? up : forward, a);
   const double size = sqrt(perp_dot(3, a, a));
   const bool legs = s->class == PERP_FIGURE_THIGH || s->class == PERP_FIGURE_SHANK;
-  const bool fits = size > 0.5 && (!legs || b[2] < -0.7) && (s->class != PERP_FIGURE_FOOT || b[0] > 0.3);
+  const bool fits = size > 0.5 && (!legs || b[2] < -0.7) &&
+                    (s->class != PERP_FIGURE_FOOT || b[0] > 0.3);
   if (!(size > 1e-3)) { /* along x: some axis across it */
     a[0] = 0, a[1] = 1, a[2] = 0;
     perp_cross(b, a, up);
@@ -366,8 +385,8 @@ static void figure_joints(figure_writer *x)
   }
 }
 
-static void figure_drive(figure_writer *x, const perp_figure_segment *s, const char *axis, double zero,
-                         double lower, double upper, bool *first)
+static void figure_drive(figure_writer *x, const perp_figure_segment *s, const char *axis,
+                         double zero, double lower, double upper, bool *first)
 {
   if (!isfinite(lower)) return;
   fputs(*first ? "drives:\n" : "", x->out);
@@ -399,7 +418,8 @@ static void figure_limits(figure_writer *x)
       continue;
     }
     for (int c = 0; c < 3; c++)
-      perp_turn_back(3, x->pose[f->segment[s->parent].joint].R, x->pose[s->joint].R + 3 * c, R + 3 * c);
+      perp_turn_back(3, x->pose[f->segment[s->parent].joint].R, x->pose[s->joint].R + 3 * c,
+                     R + 3 * c);
     figure_angles(R, a, b, angle);
     const bool right = s->side < 0;
     figure_drive(x, s, "a", angle[0], l->flexion[0], l->flexion[1], &first);
@@ -417,7 +437,8 @@ static void figure_limits(figure_writer *x)
 static void figure_floor(figure_writer *x)
 {
   fputs("materials: { default: { mu: 0.8 } }\n"
-        "shapes:\n  - { body: world, kind: plane, x: [0, 0, k * ", x->out);
+        "shapes:\n  - { body: world, kind: plane, x: [0, 0, k * ",
+        x->out);
   figure_digits(x, x->low);
   fputs("] }\n", x->out);
 }
@@ -430,7 +451,8 @@ static void figure_motion(figure_writer *x)
   perp_write_quoted(x->out, base);
   bool deep = false;
   for (int i = 0; i < x->f->n; i++)
-    deep = deep || (x->f->segment[i].parent >= 0 && x->f->segment[x->f->segment[i].parent].parent >= 0);
+    deep = deep ||
+           (x->f->segment[i].parent >= 0 && x->f->segment[x->f->segment[i].parent].parent >= 0);
   if (!deep) { /* no bone between two joints tells the scale */
     double origin[3];
     for (int k = 0; k < 3; k++) origin[k] = -x->f->segment[0].centre[k];
@@ -452,16 +474,19 @@ static void figure_said(figure_writer *x)
     const perp_bvh_joint *joint = &f->bvh->joint[j];
     bool moves = false;
     for (int c = 0; c < joint->channels; c++) moves = moves || joint->channel[c] < PERP_BVH_RX;
-    if (moves) perp_text_add(&lost, "lost: %s: its position channels; bones keep their length\n", joint->name);
+    if (moves)
+      perp_text_add(&lost, "lost: %s: its position channels; bones keep their length\n",
+                    joint->name);
     if (!joint->end && f->of[j] < 0)
       perp_text_add(&ends, "%s%s", ends.n > 0 ? ", " : "", joint->name);
   }
   if (lost.n > 0) perp_text_put(&x->said, lost.s, lost.n);
   if (unknown.n > 0)
-    figure_note(x,
-                "segments that the table of masses does not know by name are capsules of water, eight "
-                "radii long: %s",
-                unknown.s);
+    figure_note(
+        x,
+        "segments that the table of masses does not know by name are capsules of water, eight "
+        "radii long: %s",
+        unknown.s);
   if (ends.n > 0) figure_note(x, "joints without bones are ends: %s", ends.s);
   perp_text_free(&unknown);
   perp_text_free(&lost);
@@ -481,7 +506,7 @@ bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, p
   x.out = open_memstream(&text, &size);
   figure_radii(&x);
   figure_lowest(&x);
-  figure_poses(bvh, bvh->frames > 0 ? 0 : -1, x.pose);
+  figure_poses(&f, bvh->frames > 0 ? 0 : -1, x.pose);
   if (x.out != NULL) {
     figure_said(&x);
     figure_head(&x);

@@ -29,8 +29,14 @@ const perp_figure_class perp_figure_classes[] = {
  * (a twist about its length).  Ways to move that the table does not have, as bending a knee sideways, are held within 5 degrees.  Joints that it
  * does not have (spine, neck), what depends on the shoulder blade (flexion and abduction of the upper arm) and on how the palms are drawn
  * (wrist) is not limited. */
-#define FIGURE_FREE { -HUGE_VAL, HUGE_VAL }
-#define FIGURE_ANY { FIGURE_FREE, FIGURE_FREE, FIGURE_FREE }
+#define FIGURE_FREE                                                                                \
+  {                                                                                                \
+    -HUGE_VAL, HUGE_VAL                                                                            \
+  }
+#define FIGURE_ANY                                                                                 \
+  {                                                                                                \
+    FIGURE_FREE, FIGURE_FREE, FIGURE_FREE                                                          \
+  }
 const perp_figure_limits perp_figure_limit[] = {
   [PERP_FIGURE_PELVIS] = FIGURE_ANY,
   [PERP_FIGURE_ABDOMEN] = FIGURE_ANY,
@@ -49,21 +55,29 @@ static const struct {
   const char *word;
   int class;
 } figure_words[] = {
-  { "forearm", PERP_FIGURE_FOREARM },   { "lowerarm", PERP_FIGURE_FOREARM }, { "lowarm", PERP_FIGURE_FOREARM },
-  { "elbow", PERP_FIGURE_FOREARM },     { "radius", PERP_FIGURE_FOREARM },   { "hand", PERP_FIGURE_HAND },
-  { "wrist", PERP_FIGURE_HAND },        { "finger", PERP_FIGURE_HAND },      { "thumb", PERP_FIGURE_HAND },
-  { "upperarm", PERP_FIGURE_UPPER_ARM }, { "uparm", PERP_FIGURE_UPPER_ARM }, { "humerus", PERP_FIGURE_UPPER_ARM },
-  { "collar", PERP_FIGURE_CHEST },      { "clav", PERP_FIGURE_CHEST },       { "upleg", PERP_FIGURE_THIGH },
-  { "upperleg", PERP_FIGURE_THIGH },    { "thigh", PERP_FIGURE_THIGH },      { "femur", PERP_FIGURE_THIGH },
-  { "hipjoint", PERP_FIGURE_PELVIS },   { "lowerleg", PERP_FIGURE_SHANK },   { "lowleg", PERP_FIGURE_SHANK },
-  { "shin", PERP_FIGURE_SHANK },        { "shank", PERP_FIGURE_SHANK },      { "calf", PERP_FIGURE_SHANK },
-  { "knee", PERP_FIGURE_SHANK },        { "tibia", PERP_FIGURE_SHANK },      { "foot", PERP_FIGURE_FOOT },
-  { "ankle", PERP_FIGURE_FOOT },        { "toe", PERP_FIGURE_FOOT },         { "head", PERP_FIGURE_HEAD },
-  { "neck", PERP_FIGURE_HEAD },         { "skull", PERP_FIGURE_HEAD },       { "lowerback", PERP_FIGURE_ABDOMEN },
-  { "abdomen", PERP_FIGURE_ABDOMEN },   { "belly", PERP_FIGURE_ABDOMEN },    { "waist", PERP_FIGURE_ABDOMEN },
-  { "spine1", PERP_FIGURE_CHEST },      { "spine2", PERP_FIGURE_CHEST },     { "spine3", PERP_FIGURE_CHEST },
-  { "spine", PERP_FIGURE_ABDOMEN },     { "chest", PERP_FIGURE_CHEST },      { "thorax", PERP_FIGURE_CHEST },
-  { "torso", PERP_FIGURE_CHEST },       { "pelvis", PERP_FIGURE_PELVIS },    { "hips", PERP_FIGURE_PELVIS },
+  { "forearm", PERP_FIGURE_FOREARM },   { "lowerarm", PERP_FIGURE_FOREARM },
+  { "lowarm", PERP_FIGURE_FOREARM },    { "elbow", PERP_FIGURE_FOREARM },
+  { "radius", PERP_FIGURE_FOREARM },    { "hand", PERP_FIGURE_HAND },
+  { "wrist", PERP_FIGURE_HAND },        { "finger", PERP_FIGURE_HAND },
+  { "thumb", PERP_FIGURE_HAND },        { "upperarm", PERP_FIGURE_UPPER_ARM },
+  { "uparm", PERP_FIGURE_UPPER_ARM },   { "humerus", PERP_FIGURE_UPPER_ARM },
+  { "collar", PERP_FIGURE_CHEST },      { "clav", PERP_FIGURE_CHEST },
+  { "upleg", PERP_FIGURE_THIGH },       { "upperleg", PERP_FIGURE_THIGH },
+  { "thigh", PERP_FIGURE_THIGH },       { "femur", PERP_FIGURE_THIGH },
+  { "hipjoint", PERP_FIGURE_PELVIS },   { "lowerleg", PERP_FIGURE_SHANK },
+  { "lowleg", PERP_FIGURE_SHANK },      { "shin", PERP_FIGURE_SHANK },
+  { "shank", PERP_FIGURE_SHANK },       { "calf", PERP_FIGURE_SHANK },
+  { "knee", PERP_FIGURE_SHANK },        { "tibia", PERP_FIGURE_SHANK },
+  { "foot", PERP_FIGURE_FOOT },         { "ankle", PERP_FIGURE_FOOT },
+  { "toe", PERP_FIGURE_FOOT },          { "head", PERP_FIGURE_HEAD },
+  { "neck", PERP_FIGURE_HEAD },         { "skull", PERP_FIGURE_HEAD },
+  { "lowerback", PERP_FIGURE_ABDOMEN }, { "abdomen", PERP_FIGURE_ABDOMEN },
+  { "belly", PERP_FIGURE_ABDOMEN },     { "waist", PERP_FIGURE_ABDOMEN },
+  { "spine1", PERP_FIGURE_CHEST },      { "spine2", PERP_FIGURE_CHEST },
+  { "spine3", PERP_FIGURE_CHEST },      { "spine", PERP_FIGURE_ABDOMEN },
+  { "chest", PERP_FIGURE_CHEST },       { "thorax", PERP_FIGURE_CHEST },
+  { "torso", PERP_FIGURE_CHEST },       { "pelvis", PERP_FIGURE_PELVIS },
+  { "hips", PERP_FIGURE_PELVIS },
 };
 
 static bool figure_begins(const char *s, const char *with)
@@ -80,15 +94,23 @@ int perp_figure_class_of(const char *name, int *side)
   s[n] = '\0';
   /* "LeftFoot", "Foot_L", "lFoot" */
   const bool small = name[0] != '\0' && isupper((unsigned char)name[1]);
-  const char last = n > 0 ? s[n - 1] : '\0', before = strlen(name) > 1 ? name[strlen(name) - 2] : '\0';
+  const char last = n > 0 ? s[n - 1] : '\0',
+             before = strlen(name) > 1 ? name[strlen(name) - 2] : '\0';
   const bool tail = before == '_' || before == '.' || before == '-' || before == ' ';
-  *side = strstr(s, "left") != NULL || ((name[0] == 'l' || name[0] == 'L') && small) || (tail && last == 'l')    ? 1
-          : strstr(s, "right") != NULL || ((name[0] == 'r' || name[0] == 'R') && small) || (tail && last == 'r') ? -1
-                                                                                                               : 0;
+  *side = strstr(s, "left") != NULL || ((name[0] == 'l' || name[0] == 'L') && small) ||
+                  (tail && last == 'l')
+              ? 1
+          : strstr(s, "right") != NULL || ((name[0] == 'r' || name[0] == 'R') && small) ||
+                  (tail && last == 'r')
+              ? -1
+              : 0;
   for (size_t i = 0; i < sizeof figure_words / sizeof *figure_words; i++)
     if (strstr(s, figure_words[i].word) != NULL) return figure_words[i].class;
   /* words that are parts of other words stand alone, with a side */
-  const char *bare = figure_begins(s, "left") ? s + 4 : figure_begins(s, "right") ? s + 5 : small && *side != 0 ? s + 1 : s;
+  const char *bare = figure_begins(s, "left")    ? s + 4
+                     : figure_begins(s, "right") ? s + 5
+                     : small && *side != 0       ? s + 1
+                                                 : s;
   if (*side == 0) return PERP_FIGURE_UNKNOWN;
   if (figure_begins(bare, "arm") || figure_begins(bare, "shoulder"))
     return figure_begins(bare, "arm") ? PERP_FIGURE_UPPER_ARM : PERP_FIGURE_CHEST;

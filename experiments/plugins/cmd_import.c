@@ -12,11 +12,14 @@
 static void import_place_motion(perp_import *figure, const char *from, const char *to)
 {
   char *base = perp_base_name(from, ""), *name = perp_xprintf("file: \"%s\"", base);
-  char *slash = perp_xprintf("%.*s.", strrchr(to, '/') != NULL ? (int)(strrchr(to, '/') + 1 - to) : 0, to);
+  char *slash = perp_xprintf("%.*s.",
+                             strrchr(to, '/') != NULL ? (int)(strrchr(to, '/') + 1 - to) : 0, to);
   char *folder = realpath(slash, NULL), *at = strstr(figure->scene, name);
   const char *end = figure->n_files > 0 ? strrchr(figure->file[0], '/') : NULL;
   const size_t length = end != NULL ? (size_t)(end - figure->file[0]) : 0;
-  if (at != NULL && end != NULL && !(folder != NULL && strlen(folder) == length && strncmp(folder, figure->file[0], length) == 0)) {
+  if (at != NULL && end != NULL &&
+      !(folder != NULL && strlen(folder) == length &&
+        strncmp(folder, figure->file[0], length) == 0)) {
     perp_text whole = { 0 };
     perp_text_put(&whole, figure->scene, (size_t)(at - figure->scene));
     perp_text_add(&whole, "file: \"%s\"%s", figure->file[0], at + strlen(name));
@@ -49,7 +52,8 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
   perp_import robot;
   perp_diag diag = { 0 };
   if (!perp_import_ends(path, strlen(path)))
-    return perp_usage_error(args, "a robot is a file NAME.xml, NAME.mjcf or NAME.urdf, a figure "
+    return perp_usage_error(args,
+                            "a robot is a file NAME.xml, NAME.mjcf or NAME.urdf, a figure "
                             "NAME.bvh: got %s",
                             path);
   bool good = perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
@@ -84,7 +88,8 @@ const perp_command perp_import_command = {
       "Writes a robot in MJCF or URDF as a scene file: bodies, joints, loops, limits, springs, "
       "damping, dry friction, actuators as drives, geoms as shapes. Physics that perp does not "
       "have is listed, each element by its name (lost: ...), and stands at the head of the file. "
-      "Controls of actuators become parameters of the scene. A skeleton in BVH becomes a figure with "
+      "Controls of actuators become parameters of the scene. A skeleton in BVH becomes a figure "
+      "with "
       "masses, capsules and limits from tables, and its motion the reference.",
   .cli.more = "Where a scene is named, the file of a robot can be named itself: perp simulate "
               "robot.xml. docs/import.md has what becomes of each element, docs/figures.md of a "

@@ -39,8 +39,10 @@ static int inverse_motion(inverse_run *x)
   if (path == NULL) {
     x->motion = perp_truth_playback_of(&x->scene);
     if (x->motion != NULL) return -1;
-    return perp_usage_error(x->args, "%s has no motion of its own (truth: kind: playback): say "
-                                     "--motion FILE.bvh or a table of states", x->args->arg[0]);
+    return perp_usage_error(x->args,
+                            "%s has no motion of its own (truth: kind: playback): say "
+                            "--motion FILE.bvh or a table of states",
+                            x->args->arg[0]);
   }
   const perp_motion_file from = { .path = path };
   const bool good = perp_motion_file_read(x->ctx, &diag, NULL, x->scene.model, &from, &x->own);
@@ -61,7 +63,8 @@ static void inverse_contact(inverse_run *x, const perp_shape_def *plane, const d
   for (int i = 0; i < 3; i++) height += normal[i] * (p[i] - plane->x[i]);
   if (height - shape->radius > x->near || x->n_contacts == MOST_CONTACTS) return;
   perp_inverse_contact *c = &x->contact[x->n_contacts++];
-  *c = (perp_inverse_contact){ .body = shape->body, .mu = sqrt(plane->surface.mu * shape->surface.mu) };
+  *c = (perp_inverse_contact){ .body = shape->body,
+                               .mu = sqrt(plane->surface.mu * shape->surface.mu) };
   memcpy(c->normal, normal, sizeof c->normal);
   perp_model_rotation(m, x->qm, shape->body, R);
   perp_turn_back(3, R, normal, n);
@@ -152,7 +155,8 @@ static perp_status inverse_row(inverse_run *x, double t, FILE *out)
     fprintf(out, ", %.12g", x->tau[i]);
   }
   fprintf(out, ", %.12g", power);
-  if (x->ground) fprintf(out, ", %.12g, %.12g, %.12g, %d", ground[0], ground[1], ground[2], x->n_contacts);
+  if (x->ground)
+    fprintf(out, ", %.12g, %.12g, %.12g, %d", ground[0], ground[1], ground[2], x->n_contacts);
   fputc('\n', out);
   return PERP_OK;
 }
@@ -180,7 +184,8 @@ static perp_status inverse_compute(inverse_run *x, FILE *out)
 {
   const perp_model *m = x->scene.model;
   PERP_TRY(perp_inverse_create(x->ctx, m, &x->inverse));
-  const int nq = perp_inverse_nq(x->inverse), nu = perp_inverse_nu(x->inverse), nv = perp_model_nv(m);
+  const int nq = perp_inverse_nq(x->inverse), nu = perp_inverse_nu(x->inverse),
+            nv = perp_model_nv(m);
   double **const to[] = { &x->q,  &x->u,  &x->udot, &x->tau,    &x->other,
                           &x->qm, &x->vm, &x->am,   &x->lambda, &x->external };
   const int length[] = { nq, nu, nu, nu, nu, perp_model_nq(m), nv, nv, perp_model_m(m), nv };
@@ -243,11 +248,14 @@ static int cmd_inverse(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag inverse_flags[] = {
-  { "motion", 'm', "FILE", "a BVH or a table of states (default: the motion of the scene, truth: kind: playback)" },
+  { "motion", 'm', "FILE",
+    "a BVH or a table of states (default: the motion of the scene, truth: kind: playback)" },
   { "csv", 0, "FILE", "where to write (default: -, standard output)" },
   { "step", 0, "TIME", "between rows (default: 10 ms)" },
-  { "kkt", 0, "NAME", "by this KKT formulation instead of the recursion; how far they differ is said" },
-  { "ground", 0, NULL, "forces of the ground, where the figure stands on it, take the place of those of the root" },
+  { "kkt", 0, "NAME",
+    "by this KKT formulation instead of the recursion; how far they differ is said" },
+  { "ground", 0, NULL,
+    "forces of the ground, where the figure stands on it, take the place of those of the root" },
   { "near", 0, "LENGTH", "what is that near to a plane stands on it (default: 10 mm)" },
   { 0 }
 };
@@ -255,13 +263,20 @@ static const perp_flag inverse_flags[] = {
 const perp_command perp_inverse_command = {
   .cli.name = "inverse",
   .cli.usage = "SCENE [--motion FILE] [options]",
-  .cli.summary = "The torques of joints and the forces of the root that a motion takes, over time: a table with units, "
-                 "a column for each rate of the joints. Torques of ball joints are in the frame of the body behind "
-                 "them; NAME.root... is the force at the centre of mass and the torque of a root that floats.",
-  .cli.more = "A tree of joints without loops is needed; forces of the scene (gravity, springs) act, its drives do "
-              "not: the torques are what they would have to give. power is the sum of torques times rates. "
-              "--ground finds forces at the ends of capsules and at spheres that are on planes of the world, inside "
-              "friction pyramids; what they cannot carry stays in the columns of the root. docs/figures.md has more.",
+  .cli.summary =
+      "The torques of joints and the forces of the root that a motion takes, over time: a table "
+      "with units, "
+      "a column for each rate of the joints. Torques of ball joints are in the frame of the body "
+      "behind "
+      "them; NAME.root... is the force at the centre of mass and the torque of a root that floats.",
+  .cli.more =
+      "A tree of joints without loops is needed; forces of the scene (gravity, springs) act, its "
+      "drives do "
+      "not: the torques are what they would have to give. power is the sum of torques times rates. "
+      "--ground finds forces at the ends of capsules and at spheres that are on planes of the "
+      "world, inside "
+      "friction pyramids; what they cannot carry stays in the columns of the root. docs/figures.md "
+      "has more.",
   .cli.example = "perp inverse walk.bvh --ground --csv torques.csv",
   .cli.flags = inverse_flags,
   .cli.min_args = 1,

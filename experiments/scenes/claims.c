@@ -328,7 +328,9 @@ void perp_scene_add_gauges(perp_scene_reader *r)
 /* ---- truths ------------------------------------------------------------------------------------- */
 
 enum truth_kind { TRUTH_REST, TRUTH_REDUCED, TRUTH_STATES, TRUTH_MOTION, TRUTH_PLAYBACK };
-static const char *const truth_kinds[] = { "rest", "reduced", "states", "motion", "playback", NULL };
+static const char *const truth_kinds[] = {
+  "rest", "reduced", "states", "motion", "playback", NULL
+};
 static const char *const truth_wants[] = { "?what", "?t_end ?uncertainty", "file ?uncertainty",
                                            "motion ?what ?uncertainty",
                                            "file ?what ?scale ?origin ?uncertainty" };
@@ -354,7 +356,8 @@ static bool claims_playback(perp_scene_reader *r, const perp_node *file, const c
 {
   const perp_motion_file from = { path, t->scale, { t->origin[0], t->origin[1], t->origin[2] } };
   perp_playback *playback;
-  if (!perp_motion_file_read(r->ctx, r->diag, file, r->scene->model, &from, &playback)) return false;
+  if (!perp_motion_file_read(r->ctx, r->diag, file, r->scene->model, &from, &playback))
+    return false;
   char *base = perp_base_name(path, ""), *what = perp_xprintf("motion of %s", base);
   *status = perp_truth_playback(r->ctx, r->scene, t->what != NULL ? t->what : what, playback,
                                 isnan(t->uncertainty) ? 0 : t->uncertainty);
@@ -394,8 +397,10 @@ static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *use
                           isnan(t.uncertainty) ? 0 : t.uncertainty);
     break;
   case TRUTH_PLAYBACK:
-    if (t.scale < 0 || (perp_tree_get(entry, "scale") != NULL) != (perp_tree_get(entry, "origin") != NULL)) {
-      PERP_SCENE_WRONG(r, entry, "scale (above 0) and origin go together; without them the joints tell");
+    if (t.scale < 0 ||
+        (perp_tree_get(entry, "scale") != NULL) != (perp_tree_get(entry, "origin") != NULL)) {
+      PERP_SCENE_WRONG(r, entry,
+                       "scale (above 0) and origin go together; without them the joints tell");
       return;
     }
     if (!claims_playback(r, file, path, &t, &status)) return;

@@ -42,7 +42,8 @@ static int *motion_bodies(perp_diag *diag, const perp_node *at, const perp_model
     body[i] = motion_body(model, f->segment[i].name);
     if (body[i] >= 0) continue;
     perp_diag_error(diag, at, 0, "bodies have the names of the joints of the file",
-                    "%s moves %s, and the scene has no body of that name", path, f->segment[i].name);
+                    "%s moves %s, and the scene has no body of that name", path,
+                    f->segment[i].name);
     free(body);
     return NULL;
   }
@@ -65,7 +66,8 @@ static bool motion_anchors(const perp_model *model, int parent, int child, const
 {
   for (int j = 0; j < perp_model_joints(model); j++) {
     const perp_joint_def *def = perp_model_joint(model, j);
-    const bool straight = def->a == parent && def->b == child, turned = def->b == parent && def->a == child;
+    const bool straight = def->a == parent && def->b == child,
+               turned = def->b == parent && def->a == child;
     if (!straight && !turned) continue;
     *in_parent = straight ? def->anchor_a : def->anchor_b;
     *in_child = straight ? def->anchor_b : def->anchor_a;
@@ -93,7 +95,8 @@ static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_mode
   }
   for (int i = 1; i < f->n && from->scale > 0; i++) {
     double quat[4], offset[3];
-    if (f->segment[i].parent != 0 || !motion_anchors(model, body[0], body[i], &place, &other)) continue;
+    if (f->segment[i].parent != 0 || !motion_anchors(model, body[0], body[i], &place, &other))
+      continue;
     perp_bvh_pose(f->bvh, f->segment[i].joint, -1, quat, offset);
     for (int k = 0; k < 3; k++) from->origin[k] = place[k] - from->scale * offset[k];
     return true;
@@ -158,7 +161,8 @@ static bool motion_bvh(perp_diag *diag, const perp_node *at, const perp_model *m
 /* ---- tables ------------------------------------------------------------------------------------------ */
 
 /* Where each coordinate of q is in the table, in SI. */
-static perp_status motion_columns(perp_ctx *ctx, const perp_model *model, perp_data *data, int *column)
+static perp_status motion_columns(perp_ctx *ctx, const perp_model *model, perp_data *data,
+                                  int *column)
 {
   const int dim = perp_model_dim(model), nqb = dim == 3 ? 7 : 3;
   for (int i = 0; i < perp_model_nq(model); i++) column[i] = -1;

@@ -17,7 +17,8 @@ static void inverse_layout(void *ws, perp_arena *a)
   v->u = PERP_CARVE(a, double, v->tree->nu);
 }
 
-static perp_status inverse_refuse(perp_ctx *ctx, const perp_model *model, const perp_reduced_tree *t)
+static perp_status inverse_refuse(perp_ctx *ctx, const perp_model *model,
+                                  const perp_reduced_tree *t)
 {
   if (perp_model_motions(model) > 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,

@@ -45,8 +45,9 @@ int perp_inverse_nu(const perp_inverse *inverse);
 
 /* What the rate u_i and the force tau_i are of. */
 typedef struct perp_inverse_coordinate {
-  int body, joint;  /* joint -1: the root of a part that floats */
-  const char *part; /* "x", "y", "z" of a force (root) or displacement; "rx", "ry", "rz" of a torque; "angle", "angle2" */
+  int body, joint; /* joint -1: the root of a part that floats */
+  const char *
+      part; /* "x", "y", "z" of a force (root) or displacement; "rx", "ry", "rz" of a torque; "angle", "angle2" */
   const char *unit; /* of tau: "N", "Nm" */
 } perp_inverse_coordinate;
 /* i < nu.  O(n). */
@@ -79,7 +80,7 @@ void perp_inverse_add_force(const perp_model *model, const double *qm, int body,
 
 typedef struct perp_inverse_contact {
   int body;
-  double point[3]; /* m, in the frame of the body */
+  double point[3];      /* m, in the frame of the body */
   double normal[3], mu; /* in the world, unit: out of the ground; in the plane two numbers */
   double force[3];      /* N, out */
 } perp_inverse_contact;

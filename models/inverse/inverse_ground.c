@@ -171,8 +171,7 @@ static void ground_system(perp_inverse *v, inverse_ground *w, const perp_inverse
     /* what a force does to the root: the recursion without masses, f = 0 but this; tau falls by it */
     for (int i = 0; i < v->tree->n; i++) memset(v->tree->node[i].a, 0, sizeof v->tree->node[i].a);
     perp_reduced_inverse(v->tree, w->f, w->tau);
-    for (int r = 0; r < w->roots; r++)
-      w->W[r + w->roots * k] = -w->tau[w->row[r]] * w->scale[r];
+    for (int r = 0; r < w->roots; r++) w->W[r + w->roots * k] = -w->tau[w->row[r]] * w->scale[r];
   }
   for (int i = 0; i < w->n; i++) {
     w->g[i] = 0;
@@ -208,7 +207,9 @@ perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *v, double t, const 
   if (!(length > 0) || !isfinite(length))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the length that weighs torques must be above 0");
   const int edges = perp_model_dim(v->model) == 2 ? 2 : GROUND_EDGES;
-  inverse_ground like = { .n = n * edges, .edges = edges, .nv = perp_model_nv(v->model), .nu = v->tree->nu };
+  inverse_ground like = {
+    .n = n * edges, .edges = edges, .nv = perp_model_nv(v->model), .nu = v->tree->nu
+  };
   for (int i = 0; i < v->tree->n; i++)
     if (ground_is_root(&v->tree->node[i])) like.roots += v->tree->node[i].nu;
   void *ws;

@@ -30,7 +30,8 @@ typedef struct inverse_rows {
 } inverse_rows;
 
 /* Row r += the angular velocity of one of both about the world direction n, times sign. */
-static void inverse_turn_row(const inverse_rows *x, bool child, int r, const double n[3], double sign)
+static void inverse_turn_row(const inverse_rows *x, bool child, int r, const double n[3],
+                             double sign)
 {
   double *to = child ? x->c : x->p, b[3];
   if (to == NULL) return;
@@ -179,8 +180,7 @@ static void inverse_values(inverse_system *s, const double *q)
     for (int e = j < 0 ? 0 : J->jptr[j]; j >= 0 && e < J->jptr[j + 1]; e++) {
       double *to = J->jblk[e] == k->body ? c : p;
       for (int col = 0; to != NULL && col < s->nvb; col++)
-        for (int r = 0; r < rows; r++)
-          to[r + s->nvb * col] = J->J[J->joff[e] + r + rows * col];
+        for (int r = 0; r < rows; r++) to[r + s->nvb * col] = J->J[J->joff[e] + r + rows * col];
     }
     const inverse_rows x = { m->dim, s->nvb, k, &pose[parent], &pose[k->body], p, c, s->nvb };
     inverse_free_rows(&x, q, rows);
@@ -238,7 +238,8 @@ perp_status perp_inverse_kkt(perp_ctx *ctx, perp_inverse *v, const char *kkt, do
   memset(s->c, 0, (size_t)s->B.m * sizeof *s->c);
   memset(s->mu, 0, (size_t)s->B.m * sizeof *s->mu);
   perp_blocks_J(&s->B, 1, am, s->c);
-  const perp_status status = inverse_solve(ctx, s, kkt != NULL && kkt[0] != '\0' ? kkt : "kkt-sparse");
+  const perp_status status = inverse_solve(ctx, s,
+                                           kkt != NULL && kkt[0] != '\0' ? kkt : "kkt-sparse");
   if (status == PERP_OK) inverse_share(s, tau, lambda);
   free(s);
   return status;

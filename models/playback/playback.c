@@ -23,7 +23,7 @@ static void playback_layout(void *ws, perp_arena *a)
 {
   perp_playback *p = ws;
   p->t = PERP_CARVE(a, double, p->n);
-  p->pose = PERP_CARVE(a, double, (size_t)p->n * (size_t)p->tree->nq);
+  p->pose = PERP_CARVE(a, double, (size_t)p->n *(size_t)p->tree->nq);
   p->q = PERP_CARVE(a, double, p->tree->nq);
   PERP_DOUBLES(a, p->tree->nu, &p->u, &p->udot);
   p->vm = PERP_CARVE(a, double, perp_model_nv(p->model));
@@ -118,7 +118,8 @@ perp_status perp_playback_create(perp_ctx *ctx, const perp_model *model, int n, 
   memset(p->vm, 0, (size_t)perp_model_nv(model) * sizeof *p->vm);
   for (int k = 0; k < n && status == PERP_OK; k++) {
     double *pose = p->pose + (size_t)k * (size_t)p->tree->nq;
-    perp_reduced_from_model(p->tree, q + (size_t)k * (size_t)perp_model_nq(model), p->vm, pose, p->u);
+    perp_reduced_from_model(p->tree, q + (size_t)k * (size_t)perp_model_nq(model), p->vm, pose,
+                            p->u);
     perp_reduced_project(p->tree, pose);
     if (k > 0) status = playback_continue(ctx, p, k);
   }

@@ -47,8 +47,7 @@ static void reduced_inverse_body(const perp_reduced_tree *tree, const node *k, c
 
 void perp_reduced_inverse(perp_reduced_tree *tree, const double *f, double *tau)
 {
-  for (int i = 0; i < tree->n; i++)
-    reduced_inverse_body(tree, &tree->node[i], f, tree->node[i].p);
+  for (int i = 0; i < tree->n; i++) reduced_inverse_body(tree, &tree->node[i], f, tree->node[i].p);
   for (int i = tree->n - 1; i >= 0; i--) {
     node *k = &tree->node[i];
     for (int c = 0; c < k->nu; c++) {

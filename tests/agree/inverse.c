@@ -35,8 +35,9 @@ static perp_inverse *open_inverse(const perp_model *m)
 
 static void both_ways(void)
 {
-  static const perp_joint_kind space[] = { PERP_JOINT_BALL,   PERP_JOINT_HINGE, PERP_JOINT_UNIVERSAL,
-                                           PERP_JOINT_SLIDER, PERP_JOINT_FIXED, PERP_JOINT_DISTANCE };
+  static const perp_joint_kind space[] = { PERP_JOINT_BALL,      PERP_JOINT_HINGE,
+                                           PERP_JOINT_UNIVERSAL, PERP_JOINT_SLIDER,
+                                           PERP_JOINT_FIXED,     PERP_JOINT_DISTANCE };
   static const perp_joint_kind plane[] = { PERP_JOINT_HINGE, PERP_JOINT_SLIDER, PERP_JOINT_FIXED,
                                            PERP_JOINT_DISTANCE, PERP_JOINT_BALL };
   static const char *const kkts[] = { "tree", "kkt-sparse", "schur-dense" };
@@ -96,7 +97,9 @@ static perp_model *rods(int n, const double *length, const double *mass)
   for (int i = 0; i < n; i++) {
     perp_body_def b = { .mass = { .mass = mass[i] }, .x = { x + length[i] / 2, 0 } };
     b.mass.inertia[8] = mass[i] * length[i] * length[i] / 12;
-    perp_joint_def j = { .kind = PERP_JOINT_HINGE, .a = i - 1, .b = i, .anchor_b = { -length[i] / 2 } };
+    perp_joint_def j = {
+      .kind = PERP_JOINT_HINGE, .a = i - 1, .b = i, .anchor_b = { -length[i] / 2 }
+    };
     if (i > 0) j.anchor_a[0] = length[i - 1] / 2;
     if (perp_model_add_body(&ctx, m, &b, NULL) != PERP_OK ||
         perp_model_add_joint(&ctx, m, &j, NULL) != PERP_OK)
@@ -125,8 +128,9 @@ static void closed_forms(void)
     const long double want = m1 * l1 * l1 / 3 * (long double)a[0] + m1 * g * l1 / 2 * cosl(q[0]);
     worst1 = fmax(worst1, (double)fabsl((long double)tau[0] - want));
     /* Lagrange's equations in angles from the horizontal */
-    const long double l2 = l[1], m2 = mass[1], t1 = q[0], t2 = (long double)q[0] + (long double)q[1],
-                      w1 = u[0], w2 = (long double)u[0] + (long double)u[1], a1 = a[0],
+    const long double l2 = l[1], m2 = mass[1], t1 = q[0],
+                      t2 = (long double)q[0] + (long double)q[1], w1 = u[0],
+                      w2 = (long double)u[0] + (long double)u[1], a1 = a[0],
                       a2 = (long double)a[0] + (long double)a[1], B = m2 * l1 * l2 / 2;
     const long double Q1 = (m1 * l1 * l1 / 3 + m2 * l1 * l1) * a1 + B * cosl(t1 - t2) * a2 +
                            B * sinl(t1 - t2) * w2 * w2 + (m1 / 2 + m2) * l1 * g * cosl(t1);
@@ -262,7 +266,8 @@ static void power(void)
     perp_model_destroy(m);
     free(pose);
   }
-  below(worst, 1e-6, "tau . u is the rate of the energy, along motions through random poses (%.1e)", worst);
+  below(worst, 1e-6, "tau . u is the rate of the energy, along motions through random poses (%.1e)",
+        worst);
   below(joints, 1e-13, "playback holds all joints (%.1e)", joints);
   ok(most > 100, "there was power: %.3g W", most);
 }
@@ -273,29 +278,32 @@ static void ground(void)
 {
   perp_model *m;
   perp_body_def box = { .mass = perp_mass_box(10, 0.4, 0.2, 0.2), .x = { 0, 0, 0.1 } };
-  if (perp_model_create(&ctx, 3, &m) != PERP_OK || perp_model_add_body(&ctx, m, &box, NULL) != PERP_OK ||
-      perp_model_finish(&ctx, m) != PERP_OK)
+  if (perp_model_create(&ctx, 3, &m) != PERP_OK ||
+      perp_model_add_body(&ctx, m, &box, NULL) != PERP_OK || perp_model_finish(&ctx, m) != PERP_OK)
     bail("%s", ctx.msg);
   perp_inverse *v = open_inverse(m);
   perp_inverse_contact c[4];
   for (int i = 0; i < 4; i++)
-    c[i] = (perp_inverse_contact){
-      .point = { i % 2 ? 0.2 : -0.2, i / 2 ? 0.1 : -0.1, -0.1 }, .normal = { 0, 0, 1 }, .mu = 0.5
-    };
+    c[i] = (perp_inverse_contact){ .point = { i % 2 ? 0.2 : -0.2, i / 2 ? 0.1 : -0.1, -0.1 },
+                                   .normal = { 0, 0, 1 },
+                                   .mu = 0.5 };
   const double *q = perp_model_q0(m), u[6] = { 0 };
   double ud[6] = { 0 }, tau[6], left;
   perp_inverse_recursive(v, 0, q, u, ud, NULL, tau);
   near(tau[2], 98.1, 1e-12, 0, "a box that stands: its root carries its weight");
-  if (perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) != PERP_OK)
+    bail("%s", ctx.msg);
   below(left, 1e-9, "the ground takes it over");
   double apart_ = 0;
   for (int i = 0; i < 4; i++)
-    apart_ = fmax(apart_, fabs(c[i].force[2] - 98.1 / 4) + fabs(c[i].force[0]) + fabs(c[i].force[1]));
+    apart_ = fmax(apart_,
+                  fabs(c[i].force[2] - 98.1 / 4) + fabs(c[i].force[0]) + fabs(c[i].force[1]));
   below(apart_, 1e-2, "a quarter at each corner, the smallest forces");
   /* accelerated by 0.3 g: friction pushes 29.43 N and the corners behind carry more: m a h / (2 d) each */
   ud[0] = 0.3 * 9.81;
   perp_inverse_recursive(v, 0, q, u, ud, NULL, tau);
-  if (perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) != PERP_OK)
+    bail("%s", ctx.msg);
   below(left, 1e-8, "pushed by 0.3 of its weight: friction of 0.5 does it");
   double behind = c[0].force[2] + c[2].force[2], push = 0, cone = 0;
   for (int i = 0; i < 4; i++) {
@@ -307,11 +315,13 @@ static void ground(void)
   below(cone, 1e-9, "inside the cones");
   ud[0] = 0.8 * 9.81;
   perp_inverse_recursive(v, 0, q, u, ud, NULL, tau);
-  if (perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) != PERP_OK)
+    bail("%s", ctx.msg);
   ok(left > 10, "0.8 of its weight is beyond that: %.3g is left", left);
   ud[0] = 0, ud[2] = -2 * 9.81;
   perp_inverse_recursive(v, 0, q, u, ud, NULL, tau);
-  if (perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) != PERP_OK)
+    bail("%s", ctx.msg);
   near(left, 98.1, 1e-9, 0, "the ground does not pull");
   c[1].normal[2] = 2;
   ok(perp_inverse_ground(&ctx, v, 0, q, u, ud, 0.2, 4, c, tau, &left) == PERP_ERR_ARG &&

@@ -72,7 +72,8 @@ static void place(const perp_bvh *b, int j, int k, double p[3], double R[3][3])
       continue;
     }
     double T[3][3] = { { 0 } };
-    const double s = sin(value * 3.14159265358979323846 / 180), co = cos(value * 3.14159265358979323846 / 180);
+    const double s = sin(value * 3.14159265358979323846 / 180),
+                 co = cos(value * 3.14159265358979323846 / 180);
     T[axis][axis] = 1, T[a][a] = T[d][d] = co, T[a][d] = -s, T[d][a] = s;
     multiply(Q, T, Q);
   }
@@ -114,10 +115,12 @@ static void places(void)
       for (int c = 0; c < 3; c++) worst = fmax(worst, fabs(p[(c + 1) % 3] - unit * want[c]));
     }
   }
-  below(worst, 1e-12, "joints are where the channels of the file put them, scaled by the height (%.1e m)", worst);
+  below(worst, 1e-12,
+        "joints are where the channels of the file put them, scaled by the height (%.1e m)", worst);
   perp_playback_state(play, 0, q, v, NULL);
   for (int i = 0; i < nv; i++) at_start = fmax(at_start, fabs(v[i] - perp_model_v0(m)[i]));
-  for (int i = 0; i < 18 * 7; i++) at_start = fmax(at_start, fabs(fabs(q[i]) - fabs(perp_model_q0(m)[i])));
+  for (int i = 0; i < 18 * 7; i++)
+    at_start = fmax(at_start, fabs(fabs(q[i]) - fabs(perp_model_q0(m)[i])));
   below(at_start, 1e-9, "the scene begins as its motion, with its velocities");
   ok(fabs(v[0]) > 0.5, "and it moves: %.2f m/s", v[0]);
   perp_scene_destroy(&s);
@@ -134,17 +137,19 @@ static void masses(void)
     const char *body;
     double fraction;
   } table[] = { /* de Leva 1996, table 4 */
-                { "Hips", 0.1117 },        { "Spine", 0.1633 },     { "Chest", 0.1596 },
-                { "Head", 0.0694 },        { "LeftForeArm", 0.0162 }, { "RightUpperArm", 0.0271 },
-                { "LeftHand", 0.0061 },    { "RightThigh", 0.1416 }, { "LeftShank", 0.0433 }
+                { "Hips", 0.1117 },     { "Spine", 0.1633 },       { "Chest", 0.1596 },
+                { "Head", 0.0694 },     { "LeftForeArm", 0.0162 }, { "RightUpperArm", 0.0271 },
+                { "LeftHand", 0.0061 }, { "RightThigh", 0.1416 },  { "LeftShank", 0.0433 }
   };
   perp_scene s;
   char *path = example("figure.yaml"), *text = perp_xprintf("%s:mass=60,height=1.7", path);
   open_scene(text, &s);
   double worst = 0, all = 0;
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    worst = fmax(worst, fabs(perp_model_body(s.model, body_of(s.model, table[i].body))->mass.mass - 60 * table[i].fraction));
-  for (int b = 0; b < perp_model_bodies(s.model); b++) all += perp_model_body(s.model, b)->mass.mass;
+    worst = fmax(worst, fabs(perp_model_body(s.model, body_of(s.model, table[i].body))->mass.mass -
+                             60 * table[i].fraction));
+  for (int b = 0; b < perp_model_bodies(s.model); b++)
+    all += perp_model_body(s.model, b)->mass.mass;
   below(worst, 1e-12, "segments have their share of the mass");
   near(all, 60, 1e-12, 0, "together they have the mass that is asked for");
   const perp_body_def *shank = perp_model_body(s.model, body_of(s.model, "LeftShank"));
@@ -155,9 +160,13 @@ static void masses(void)
     if (def->b == foot) length -= def->anchor_a[2];
     if (strcmp(def->name, "LeftShank") == 0) length += along = def->anchor_b[2];
   }
-  near(along / length, 0.4395, 1e-12, 0, "its centre of mass is at 43.95 % of the shank from the knee");
-  near(shank->mass.inertia[8], 60 * 0.0433 * 0.102 * 0.102 * length * length, 1e-12, 0, "its inertia about its length is that of the table");
-  near(shank->mass.inertia[0], 60 * 0.0433 * 0.5 * (0.251 * 0.251 + 0.246 * 0.246) * length * length, 1e-12, 0, "and across it");
+  near(along / length, 0.4395, 1e-12, 0,
+       "its centre of mass is at 0.4395 of the shank from the knee");
+  near(shank->mass.inertia[8], 60 * 0.0433 * 0.102 * 0.102 * length * length, 1e-12, 0,
+       "its inertia about its length is that of the table");
+  near(shank->mass.inertia[0],
+       60 * 0.0433 * 0.5 * (0.251 * 0.251 + 0.246 * 0.246) * length * length, 1e-12, 0,
+       "and across it");
   perp_scene_destroy(&s);
   free(path);
   free(text);
@@ -165,11 +174,13 @@ static void masses(void)
   static const struct {
     const char *name;
     int class, side;
-  } names[] = { { "LeftUpLeg", PERP_FIGURE_THIGH, 1 },  { "RightLeg", PERP_FIGURE_SHANK, -1 },
-                { "lShldr", PERP_FIGURE_UNKNOWN, 0 },   { "Left_Arm", PERP_FIGURE_UPPER_ARM, 1 },
-                { "rFoot", PERP_FIGURE_FOOT, -1 },      { "Spine2", PERP_FIGURE_CHEST, 0 },
-                { "foot.L", PERP_FIGURE_FOOT, 1 },      { "LeftForeArm", PERP_FIGURE_FOREARM, 1 },
-                { "RightHandThumb1", PERP_FIGURE_HAND, -1 }, { "tail", PERP_FIGURE_UNKNOWN, 0 } };
+  } names[] = {
+    { "LeftUpLeg", PERP_FIGURE_THIGH, 1 },       { "RightLeg", PERP_FIGURE_SHANK, -1 },
+    { "lShldr", PERP_FIGURE_UNKNOWN, 0 },        { "Left_Arm", PERP_FIGURE_UPPER_ARM, 1 },
+    { "rFoot", PERP_FIGURE_FOOT, -1 },           { "Spine2", PERP_FIGURE_CHEST, 0 },
+    { "foot.L", PERP_FIGURE_FOOT, 1 },           { "LeftForeArm", PERP_FIGURE_FOREARM, 1 },
+    { "RightHandThumb1", PERP_FIGURE_HAND, -1 }, { "tail", PERP_FIGURE_UNKNOWN, 0 }
+  };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const int class = perp_figure_class_of(names[i].name, &side);
     ok(class == names[i].class && (class < 0 || side == names[i].side), "%s: %s", names[i].name,
@@ -213,11 +224,13 @@ static void angles(void)
     for (int k = 0; k < bvh.frames; k += 4) {
       perp_playback_state(perp_truth_playback_of(&s), k * bvh.frame_time, q, v, NULL);
       const double x = perp_model_drive_coordinate(s.model, q, d);
-      worst = fmax(worst, fabs(x - same[i].sign * channel(&bvh, same[i].joint, k, PERP_BVH_RX) * 3.14159265358979323846 / 180));
+      worst = fmax(worst, fabs(x - same[i].sign * channel(&bvh, same[i].joint, k, PERP_BVH_RX) *
+                                       3.14159265358979323846 / 180));
       least = fmin(least, x), most = fmax(most, x);
     }
     below(worst, 1e-12, "%s is the flexion of the file", same[i].drive);
-    ok(least >= def->lower && most <= def->upper && most - least > 0.15, "it stays inside its limits: %.2f to %.2f", least, most);
+    ok(least >= def->lower && most <= def->upper && most - least > 0.15,
+       "it stays inside its limits: %.2f to %.2f", least, most);
   }
   perp_scene_destroy(&s);
   perp_bvh_free(&bvh);
@@ -236,7 +249,8 @@ static void statics(void)
   perp_inverse *inverse;
   if (perp_inverse_create(&ctx, s.model, &inverse) != PERP_OK) bail("%s", ctx.msg);
   const int nu = perp_inverse_nu(inverse);
-  double q[7 * 18], u[6 * 18], a[6 * 18] = { 0 }, tau[6 * 18], qm[7 * 18], vm[6 * 18], weight = 0, moment[3] = { 0 }, joint[3];
+  double q[7 * 18], u[6 * 18], a[6 * 18] = { 0 }, tau[6 * 18], qm[7 * 18], vm[6 * 18], weight = 0,
+                                     moment[3] = { 0 }, joint[3];
   perp_playback_joints(perp_truth_playback_of(&s), 1.0, q, u, a);
   memset(u, 0, sizeof u);
   memset(a, 0, sizeof a);
@@ -251,7 +265,8 @@ static void statics(void)
   static const char *const parts[] = { "RightUpperArm", "RightForeArm", "RightHand" };
   double got[3] = { 0 }, R[9];
   for (int j = 0; j < perp_model_joints(s.model); j++)
-    if (perp_model_joint(s.model, j)->b == arm) perp_model_point(s.model, qm, arm, perp_model_joint(s.model, j)->anchor_b, joint);
+    if (perp_model_joint(s.model, j)->b == arm)
+      perp_model_point(s.model, qm, arm, perp_model_joint(s.model, j)->anchor_b, joint);
   for (int i = 0; i < 3; i++) {
     const int b = body_of(s.model, parts[i]);
     const double force = perp_model_body(s.model, b)->mass.mass * 9.81;
@@ -279,9 +294,11 @@ static void included(void)
 {
   perp_diag diag = { 0 };
   char *path = example("figure.yaml");
-  char *text = perp_xprintf("schema: perp-scene/1\ninclude: %s\nscene: { summary: a ball and a figure }\n"
-                            "bodies:\n  - { name: ball, mass: 1 kg, x: [2, 0, 1], v: [-5, 0, 0], shape: { kind: sphere, radius: 0.1 } }\n",
-                            path);
+  char *text = perp_xprintf(
+      "schema: perp-scene/1\ninclude: %s\nscene: { summary: a ball and a figure }\n"
+      "bodies:\n  - { name: ball, mass: 1 kg, x: [2, 0, 1], v: [-5, 0, 0], shape: { kind: sphere, "
+      "radius: 0.1 } }\n",
+      path);
   ok(perp_scene_text_check(&ctx, "s.yaml", text, strlen(text), &diag), "a figure is included: %s",
      diag.text.s != NULL ? diag.text.s : "19 bodies");
   perp_diag_free(&diag);
@@ -291,9 +308,10 @@ static void included(void)
 
 /* ---- damage ------------------------------------------------------------------------------------------------ */
 
-static const char good[] = "HIERARCHY\nROOT Hips\n{\nOFFSET 0 0 0\nCHANNELS 4 Yposition Zrotation Xrotation Yrotation\n"
-                           "JOINT Spine\n{\nOFFSET 0 20 0\nCHANNELS 1 Xrotation\nEnd Site\n{\nOFFSET 0 30 0\n}\n}\n}\n"
-                           "MOTION\nFrames: 2\nFrame Time: 0.1\n1 2 3 4 5\n1 2 3 4 6\n";
+static const char good[] =
+    "HIERARCHY\nROOT Hips\n{\nOFFSET 0 0 0\nCHANNELS 4 Yposition Zrotation Xrotation Yrotation\n"
+    "JOINT Spine\n{\nOFFSET 0 20 0\nCHANNELS 1 Xrotation\nEnd Site\n{\nOFFSET 0 30 0\n}\n}\n}\n"
+    "MOTION\nFrames: 2\nFrame Time: 0.1\n1 2 3 4 5\n1 2 3 4 6\n";
 
 static void refuse(const char *from, const char *to, int line, const char *says)
 {
@@ -305,7 +323,8 @@ static void refuse(const char *from, const char *to, int line, const char *says)
   perp_text_add(&t, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
   char *place = perp_xprintf("f.bvh:%d:", line);
   const bool read = perp_bvh_read(&diag, "f.bvh", t.s, t.n, &bvh);
-  ok(!read && diag.errors == 1 && strncmp(diag.text.s, place, strlen(place)) == 0 && strstr(diag.text.s, says) != NULL && bvh.n == 0,
+  ok(!read && diag.errors == 1 && strncmp(diag.text.s, place, strlen(place)) == 0 &&
+         strstr(diag.text.s, says) != NULL && bvh.n == 0,
      "line %d, %s: %s", line, says, diag.text.s != NULL ? diag.text.s : "read");
   if (read) perp_bvh_free(&bvh);
   free(place);
@@ -317,7 +336,9 @@ static void damaged(void)
 {
   perp_diag diag = { 0 };
   perp_bvh bvh;
-  ok(perp_bvh_read(&diag, "f.bvh", good, strlen(good), &bvh) && bvh.frames == 2 && bvh.channels == 5, "whole it is read");
+  ok(perp_bvh_read(&diag, "f.bvh", good, strlen(good), &bvh) && bvh.frames == 2 &&
+         bvh.channels == 5,
+     "whole it is read");
   perp_bvh_free(&bvh);
   refuse("HIERARCHY", "HIERARCHIES", 1, "HIERARCHY is missing");
   refuse("ROOT Hips", "JOINT Hips", 2, "ROOT is missing");
@@ -340,7 +361,8 @@ static void damaged(void)
   refuse("1 2 3 4 5\n", "1 2 3 4 5 6\n", 19, "frame 1 has more than 5 numbers");
   refuse("1 2 3 4 6", "1 2 nan 4 6", 20, "frame 2, channel 3 is no number: nan");
   refuse("1 2 3 4 6", "1 2 1e400 4 6", 20, "frame 2, channel 3 is no number");
-  refuse("End Site\n{\nOFFSET 0 30 0\n}", "End Site\n{\nOFFSET 0 30 0\nCHANNELS 1 Xrotation\n}", 13, "an end site has no channels");
+  refuse("End Site\n{\nOFFSET 0 30 0\n}", "End Site\n{\nOFFSET 0 30 0\nCHANNELS 1 Xrotation\n}", 13,
+         "an end site has no channels");
   refuse("JOINT Spine", "JOINT", 6, "a joint without a name");
   perp_text many = { 0 }, deep = { 0 };
   perp_text_add(&many, "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\n");
@@ -349,10 +371,14 @@ static void damaged(void)
     perp_text_put(&many, "JOINT b\n{\nOFFSET 0 1 0\n}\n", 25);
     perp_text_put(&deep, "JOINT b\n{\nOFFSET 0 1 0\n", 23);
   }
-  ok(!perp_bvh_read(&diag, "m.bvh", many.s, many.n, &bvh) && strstr(diag.text.s, "more than 1000 joints") != NULL, "a million joints: %s", diag.text.s);
+  ok(!perp_bvh_read(&diag, "m.bvh", many.s, many.n, &bvh) &&
+         strstr(diag.text.s, "more than 1000 joints") != NULL,
+     "a million joints");
   perp_diag_free(&diag);
   diag = (perp_diag){ 0 };
-  ok(!perp_bvh_read(&diag, "d.bvh", deep.s, deep.n, &bvh) && strstr(diag.text.s, "nested deeper than 100") != NULL, "a million inside each other: %s", diag.text.s);
+  ok(!perp_bvh_read(&diag, "d.bvh", deep.s, deep.n, &bvh) &&
+         strstr(diag.text.s, "nested deeper than 100") != NULL,
+     "a million inside each other");
   perp_diag_free(&diag);
   perp_text_free(&many);
   perp_text_free(&deep);
@@ -361,7 +387,8 @@ static void damaged(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   perp_scene_files_register(&ctx);
   places();
   masses();

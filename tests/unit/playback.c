@@ -26,7 +26,8 @@ static void multiply(const double p[4], const double q[4], double out[4])
 /* R = Rz(a) Rx(b), a = 1.1 sin(1.3 t) + t, b = 0.9 cos(1.7 t): w = Rx(b)' e_z a' + e_x b' */
 static void formula(double t, double q[4], double w[3], double wdot[3])
 {
-  const double a = 1.1 * sin(1.3 * t) + t, ad = 1.43 * cos(1.3 * t) + 1, add = -1.859 * sin(1.3 * t);
+  const double a = 1.1 * sin(1.3 * t) + t, ad = 1.43 * cos(1.3 * t) + 1,
+               add = -1.859 * sin(1.3 * t);
   const double b = 0.9 * cos(1.7 * t), bd = -1.53 * sin(1.7 * t), bdd = -2.601 * cos(1.7 * t);
   const double z[4] = { cos(a / 2), 0, 0, sin(a / 2) }, x[4] = { cos(b / 2), sin(b / 2), 0, 0 };
   multiply(z, x, q);
@@ -59,7 +60,12 @@ static void exact(void)
     perp_blend_number(N, t, y, 1, s, got);
     numbers = fmax(numbers, gap(3, got, want));
     perp_blend_rotation(N, t, q, 4, s, Q, w, wdot);
-    const double angle = 0.3 * want[0], sign = Q[0] * cos(angle / 2) + sin(angle / 2) * (Q[1] * axis[0] + Q[2] * axis[1] + Q[3] * axis[2]) < 0 ? -1 : 1;
+    const double angle = 0.3 * want[0],
+                 sign = Q[0] * cos(angle / 2) + sin(angle / 2) * (Q[1] * axis[0] + Q[2] * axis[1] +
+                                                                  Q[3] * axis[2]) <
+                                0
+                            ? -1
+                            : 1;
     turns = fmax(turns, fabs(sign * Q[0] - cos(angle / 2)));
     for (int i = 0; i < 3; i++)
       turns = fmax(turns, fmax(fabs(sign * Q[1 + i] - sin(angle / 2) * axis[i]),
@@ -100,8 +106,9 @@ static void orders(void)
   static const char *const what[] = { "rotation", "angular velocity", "its rate" };
   for (int i = 0; i < 3; i++) {
     const double slope = log2(error[0][i] / error[1][i]);
-    ok(slope > order[i] - 0.3 && slope < order[i] + 1.3, "%s converges with order %g: %.2f (%.1e, %.1e)", what[i], order[i],
-       slope, error[0][i], error[1][i]);
+    ok(slope > order[i] - 0.3 && slope < order[i] + 1.3,
+       "%s converges with order %g: %.2f (%.1e, %.1e)", what[i], order[i], slope, error[0][i],
+       error[1][i]);
   }
 }
 
@@ -200,7 +207,8 @@ static void refused(void)
   for (int k = 0; k < 2; k++) memcpy(q + k * nq, perp_model_q0(m), (size_t)nq * sizeof *q);
   ok(perp_playback_create(&ctx, m, 2, t, q, &p) == PERP_OK, "two poses are a motion");
   perp_playback_destroy(p);
-  ok(perp_playback_create(&ctx, m, 0, t, q, &p) == PERP_ERR_ARG && p == NULL, "none is none: %s", ctx.msg);
+  ok(perp_playback_create(&ctx, m, 0, t, q, &p) == PERP_ERR_ARG && p == NULL, "none is none: %s",
+     ctx.msg);
   t[1] = 0;
   ok(perp_playback_create(&ctx, m, 2, t, q, &p) == PERP_ERR_ARG, "times rise: %s", ctx.msg);
   t[1] = 1;
@@ -211,7 +219,8 @@ static void refused(void)
   const double *a = q + 10;
   double *b = q + nq + 10;
   b[0] = -a[1], b[1] = a[0], b[2] = a[3], b[3] = -a[2];
-  ok(perp_playback_create(&ctx, m, 2, t, q, &p) == PERP_ERR_ARG && strstr(ctx.msg, "half a turn") != NULL,
+  ok(perp_playback_create(&ctx, m, 2, t, q, &p) == PERP_ERR_ARG &&
+         strstr(ctx.msg, "half a turn") != NULL,
      "half a turn between two poses is refused: %s", ctx.msg);
   perp_model_destroy(m);
 }
