@@ -2,7 +2,7 @@
 /* Inverse dynamics as a saddle point system (Cline 2002, eq. 5.3).
  *
  * Of each joint of the tree, of each root that floats, one group of rows G_k = (J_k; H_k) in the coordinates of the model: as
- * many as the body has freedoms, so that G is square and regular, and its pattern a forest.  The rows of J are those that
+ * many as the body has freedoms (Cline 2002, eq. 5.4), so that G is square and regular, and its pattern a forest.  The rows of J are those that
  * the model has assembled.  Those of H, with rho the arms of the joint point and R_p, R_c the orientations of both bodies:
  *
  *      ball        u = w_c - R_c' R_p w_p

@@ -9,10 +9,10 @@
  *      rotations    R(t) = P_i exp(b log(P_i^-1 P_i+1)),      b(s) = s^6 (462 - 1980 s + 3465 s^2 - 3080 s^3 + 1386 s^4 - 252 s^5)
  *
  * with s from 0 to 1, five derivatives of b zero at both ends: the curve goes through its knots and has five continuous
- * derivatives, at the knots those of P_i.  It is Overhauser's blend of neighbouring local curves, taken to the group as
- * Jakubiak, Silva Leite and Rodrigues 2006 do (derived anew here): local (a knot moves six spans), no system to solve, stable, the same in
- * every frame, inside and outside, and backwards.  Polynomials of degree 4, and turns about one axis by such an angle, are met exactly; errors of
- * smooth motions fall as h^5, of rates as h^4, of accelerations as h^3.  It interpolates: noise of the knots is not smoothed, and accelerations
+ * derivatives, at the knots those of P_i.  It is Overhauser's blend of neighbouring local curves (parabolas, and a linear b, in his),
+ * taken to the group here: local (a knot moves six spans), no system to solve, stable, the same in every frame, outside and inside,
+ * and backwards.  Polynomials of degree 4, and turns about one axis by such an angle, are met exactly; errors of smooth motions
+ * fall as h^5, of rates as h^4, of accelerations as h^3.  It interpolates: noise of the knots is not smoothed, and accelerations
  * have it divided by h^2.
  *
  * Two neighbouring knots must be less than half a turn apart; farther ones in a window follow their neighbours beyond that.
