@@ -67,6 +67,7 @@ static inline void tree_join(perp_ctx *ctx, perp_rng *rng, perp_model *m, perp_j
   memcpy(n2, n, sizeof n2);
   memcpy(end, p, sizeof end);
   if (kind == PERP_JOINT_UNIVERSAL) perp_cross(n, other, n2);
+  if (kind == PERP_JOINT_BALL) memcpy(n2, other, sizeof n2);
   if (kind == PERP_JOINT_DISTANCE) {
     end[0] += 0.3, end[1] -= 0.2;
     def.length = sqrt(0.13);

@@ -10,7 +10,7 @@
 static void inverse_layout(void *ws, perp_arena *a)
 {
   perp_inverse *v = ws;
-  v->joint = PERP_CARVE(a, int, v->tree->n);
+  PERP_INTS(a, v->tree->n, &v->joint, &v->node_of);
   v->qm = PERP_CARVE(a, double, perp_model_nq(v->model));
   v->q = PERP_CARVE(a, double, v->tree->nq);
   PERP_DOUBLES(a, perp_model_nv(v->model), &v->vm, &v->f);
@@ -42,9 +42,8 @@ static perp_status inverse_refuse(perp_ctx *ctx, const perp_model *model,
 /* The joint to the parent: the only one of the tree between both. */
 static void inverse_index(perp_inverse *v)
 {
-  int *node_of = malloc((size_t)v->tree->n * sizeof *node_of);
+  int *node_of = v->node_of;
   for (int i = 0; i < v->tree->n; i++) v->joint[i] = -1;
-  if (node_of == NULL) return;
   for (int i = 0; i < v->tree->n; i++) node_of[v->tree->node[i].body] = i;
   for (int j = 0; j < perp_model_joints(v->model); j++) {
     const perp_joint_def *def = perp_model_joint(v->model, j);
@@ -59,7 +58,6 @@ static void inverse_index(perp_inverse *v)
     const perp_reduced_kind kind = v->tree->node[i].kind;
     if (kind == PERP_REDUCED_FREE || kind == PERP_REDUCED_PLANAR) v->joint[i] = -1;
   }
-  free(node_of);
 }
 
 perp_status perp_inverse_create(perp_ctx *ctx, const perp_model *model, perp_inverse **out)

@@ -74,6 +74,14 @@ perp_status perp_inverse_kkt(perp_ctx *ctx, perp_inverse *inverse, const char *k
                              const double *qm, const double *vm, const double *am,
                              const double *external, double *tau, double *lambda);
 
+/* tau [nu] at (q, u) as forces of the drives of the model, force [drives], Nm or N: with the coordinates x of the drives
+ * (perp_model_drive_coordinate) force_k = sum over i of tau_i du_i / dxdot_k, so that where a joint has drives along all that
+ * it leaves free, sum of force_k xdot_k = tau . u of it; of a ball joint these are the axes a, node and b, which are not orthogonal.  What a
+ * drive along only some of a joint's freedoms gives is its part if the others stand still.  NaN: a drive of a joint that is not
+ * hinge, slider, universal or ball.  O(n + drives), no allocation. */
+void perp_inverse_drives(perp_inverse *inverse, const double *q, const double *u, const double *tau,
+                         double *force);
+
 /* f [model nv] += the generalized force of `force` [N, world] at the point s [m] (frame of the body) at qm. */
 void perp_inverse_add_force(const perp_model *model, const double *qm, int body, const double s[3],
                             const double force[3], double *f);

@@ -9,9 +9,10 @@
 struct perp_inverse {
   const perp_model *model;
   perp_reduced_tree *tree;
-  int *joint; /* [nodes] of the model, to the parent; -1: none */
-  double *qm; /* [nq] of the model */
-  double *q;  /* [nq of the tree] */
+  int *joint;   /* [nodes] of the model, to the parent; -1: none */
+  int *node_of; /* [bodies] */
+  double *qm;   /* [nq] of the model */
+  double *q;    /* [nq of the tree] */
   double *vm, *f, *u;
 };
 

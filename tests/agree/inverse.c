@@ -272,6 +272,75 @@ static void power(void)
   ok(most > 100, "there was power: %.3g W", most);
 }
 
+/* ---- forces of drives ------------------------------------------------------------------------------------ */
+
+/* tau as forces of drives has the same power, with rates of their coordinates by differences. */
+static void drives(void)
+{
+  static const perp_joint_kind kinds[] = { PERP_JOINT_BALL, PERP_JOINT_HINGE, PERP_JOINT_UNIVERSAL,
+                                           PERP_JOINT_SLIDER };
+  static const struct {
+    int n;
+    perp_drive_axis axis[3];
+  } of[] = { { 3, { PERP_DRIVE_A, PERP_DRIVE_NODE, PERP_DRIVE_B } },
+             { 1, { PERP_DRIVE_A } },
+             { 2, { PERP_DRIVE_A, PERP_DRIVE_B } },
+             { 1, { PERP_DRIVE_ALONG } } };
+  double worst = 0;
+  int asked = 0;
+  for (int trial = 0; trial < 40; trial++) {
+    const int kind = trial % 4;
+    perp_model *m;
+    if (perp_model_create(&ctx, 3, &m) != PERP_OK) bail("%s", ctx.msg);
+    for (int i = 0; i < 3; i++) tree_body(&ctx, rng, m, 3);
+    tree_join(&ctx, rng, m, PERP_JOINT_BALL, PERP_WORLD, 0);
+    for (int i = 1; i < 3; i++)
+      if (trial % 8 < 4)
+        tree_join(&ctx, rng, m, kinds[kind], i - 1, i);
+      else
+        tree_join(&ctx, rng, m, kinds[kind], i, i - 1);
+    for (int j = 1; j < 3; j++)
+      for (int k = 0; k < of[kind].n; k++) {
+        const perp_drive_def d = {
+          .joint = j, .axis = of[kind].axis[k], .lower = -HUGE_VAL, .upper = HUGE_VAL
+        };
+        if (perp_model_add_drive(&ctx, m, &d, NULL) != PERP_OK) bail("%s", ctx.msg);
+      }
+    if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+    perp_inverse *v = open_inverse(m);
+    double q[MOST], u[MOST], ud[MOST], tau[MOST], force[6], q2[MOST], qm[2][MOST], vm[MOST],
+        power = 0, same = 0;
+    tree_state(&ctx, rng, m, q, u, ud);
+    perp_inverse_recursive(v, 0, q, u, ud, NULL, tau);
+    perp_inverse_drives(v, q, u, tau, force);
+    perp_reduced_tree *t;
+    if (perp_reduced_create(&ctx, m, &t) != PERP_OK) bail("%s", ctx.msg);
+    const double h = 1e-6;
+    for (int side = 0; side < 2; side++) {
+      double d[MOST];
+      for (int i = 0; i < t->nu; i++) d[i] = (side ? h : -h) * u[i];
+      perp_reduced_retract(t, q, d, q2);
+      perp_inverse_state(v, q2, u, NULL, qm[side], vm, NULL);
+    }
+    for (int k = 0; k < perp_model_drives(m); k++) {
+      double dx = perp_model_drive_coordinate(m, qm[1], k) -
+                  perp_model_drive_coordinate(m, qm[0], k);
+      if (of[kind].axis[0] != PERP_DRIVE_ALONG) dx = remainder(dx, 2 * 3.14159265358979323846);
+      power += force[k] * dx / (2 * h);
+    }
+    for (int i = 0; i < t->nu; i++)
+      if (perp_inverse_what(v, i).joint > 0) same += tau[i] * u[i];
+    /* near where two axes of a ball joint are parallel differences are worth nothing */
+    const bool tame = fabs(power - same) < 1e-3 * (1 + fabs(same)) || kind != 0;
+    if (tame) worst = fmax(worst, fabs(power - same) / (1 + fabs(same))), asked++;
+    free(t);
+    perp_inverse_destroy(v);
+    perp_model_destroy(m);
+  }
+  below(worst, 1e-5, "forces of drives have the power of tau (%.1e)", worst);
+  ok(asked >= 38, "%d of 40 models", asked);
+}
+
 /* ---- the ground ---------------------------------------------------------------------------------------- */
 
 static void ground(void)
@@ -357,6 +426,7 @@ int main(void)
   closed_forms();
   forward();
   power();
+  drives();
   ground();
   refused();
   perp_rng_destroy(rng);
