@@ -114,8 +114,8 @@ static void figure_lowest(figure_writer *x)
 {
   const perp_bvh *bvh = x->f->bvh;
   figure_pose *pose = perp_xalloc((size_t)bvh->n, sizeof *pose);
-  /* a hundred frames tell where the floor is */
-  const int frames = bvh->frames, step = frames > 100 ? frames / 100 : 1;
+  /* of a very long motion every so many frames tell where the floor is */
+  const int frames = bvh->frames, step = frames > 10000 ? frames / 10000 : 1;
   x->low = HUGE_VAL;
   for (int k = frames > 0 ? 0 : -1; k < frames; k += k < 0 ? 1 : step) {
     figure_poses(x->f, k, pose);
