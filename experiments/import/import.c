@@ -2,6 +2,7 @@
 /* Reading a robot in a process of its own, and the files that it is made of. */
 #include "experiments/import/import.h"
 
+#include "experiments/import/figure.h"
 #include "experiments/import/mjcf.h"
 
 #include <errno.h>
@@ -18,12 +19,18 @@ enum { MOST_BYTES = 64 << 20, MOST_SECONDS = 120, MOST_FILES = 1000 };
 
 bool perp_import_ends(const char *name, size_t n)
 {
-  static const char *const ends[] = { ".xml", ".mjcf", ".urdf" };
-  for (int i = 0; i < 3; i++) {
+  static const char *const ends[] = { ".xml", ".mjcf", ".urdf", ".bvh" };
+  for (int i = 0; i < 4; i++) {
     const size_t k = strlen(ends[i]);
     if (n > k && strncmp(name + n - k, ends[i], k) == 0) return true;
   }
   return false;
+}
+
+bool perp_import_is_figure(const char *path)
+{
+  const size_t n = strlen(path);
+  return n > 4 && strcmp(path + n - 4, ".bvh") == 0;
 }
 
 void perp_import_free(perp_import *import)
@@ -227,6 +234,11 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
   char *error = NULL, *hint = NULL, why[200] = "";
   int line = 0;
   *out = (perp_import){ 0 };
+  if (perp_import_is_figure(path)) {
+    if (key == NULL) return perp_figure_import(diag, at, path, out);
+    perp_diag_error(diag, at, 0, "leave --key out", "a BVH file has no keyframes: %s", path);
+    return false;
+  }
   char *text = import_content(diag, at, path);
   if (text == NULL) return false;
   bool good = import_ask(path, key, out, &line, &error, &hint, why, sizeof why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Robots in MJCF and URDF as scene files: docs/import.md.  libmujoco reads and compiles them; what comes out is the text of
- * a scene, perp-scene/1, and a list of all physics that it does not have. */
+/* Robots in MJCF and URDF (docs/import.md) and skeletons with motions in BVH (docs/figures.md) as scene files.  libmujoco reads
+ * and compiles the robots; what comes out is the text of a scene, perp-scene/1, and a list of all physics that it does not have. */
 #ifndef PERP_IMPORT_H
 #define PERP_IMPORT_H
 
@@ -15,8 +15,11 @@ typedef struct perp_import {
   char **file; /* [n_files] absolute: the file itself, then those that it names and that exist */
 } perp_import;
 
-/* Does a name of n characters end as robots' files do: .xml, .mjcf, .urdf? */
+/* Does a name of n characters end as robots' files do: .xml, .mjcf, .urdf, or .bvh? */
 bool perp_import_ends(const char *name, size_t n);
+
+/* Is it a skeleton (.bvh)? */
+bool perp_import_is_figure(const char *path);
 
 /* Read a robot.  key: the keyframe that is its initial state (its name or number), NULL: as it is drawn.  at: where the file
  * is named, NULL: on the command line.  The library works in a process of its own: whatever it does with a bad file, there

@@ -1,11 +1,37 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp import: a robot in MJCF or URDF as a scene file. */
+/* perp import: a robot in MJCF or URDF, or a skeleton in BVH, as a scene file. */
 #include "experiments/plugins/cmd_scene.h"
 
 #include "experiments/import/import.h"
 #include "experiments/scenes/scene_file.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* The scene names the file of its motion, which is beside the figure: written elsewhere, it gets the whole path. */
+static void import_place_motion(perp_import *figure, const char *from, const char *to)
+{
+  char *base = perp_base_name(from, ""), *name = perp_xprintf("file: \"%s\"", base);
+  char *slash = perp_xprintf("%.*s.",
+                             strrchr(to, '/') != NULL ? (int)(strrchr(to, '/') + 1 - to) : 0, to);
+  char *folder = realpath(slash, NULL), *at = strstr(figure->scene, name);
+  const char *end = figure->n_files > 0 ? strrchr(figure->file[0], '/') : NULL;
+  const size_t length = end != NULL ? (size_t)(end - figure->file[0]) : 0;
+  if (at != NULL && end != NULL &&
+      !(folder != NULL && strlen(folder) == length &&
+        strncmp(folder, figure->file[0], length) == 0)) {
+    perp_text whole = { 0 };
+    perp_text_put(&whole, figure->scene, (size_t)(at - figure->scene));
+    perp_text_add(&whole, "file: \"%s\"%s", figure->file[0], at + strlen(name));
+    free(figure->scene);
+    figure->scene = whole.s;
+    figure->size = whole.n;
+  }
+  free(folder);
+  free(slash);
+  free(name);
+  free(base);
+}
 
 /* It is a scene: all that is lost and noted stands at its head as well. */
 static int import_write(perp_ctx *ctx, const perp_import *robot, const char *path)
@@ -26,7 +52,9 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
   perp_import robot;
   perp_diag diag = { 0 };
   if (!perp_import_ends(path, strlen(path)))
-    return perp_usage_error(args, "a robot is a file NAME.xml, NAME.mjcf or NAME.urdf: got %s",
+    return perp_usage_error(args,
+                            "a robot is a file NAME.xml, NAME.mjcf or NAME.urdf, a figure "
+                            "NAME.bvh: got %s",
                             path);
   bool good = perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
   if (good) {
@@ -37,6 +65,9 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
     good = perp_scene_text_check(ctx, path, robot.scene, robot.size, &diag);
   }
   if (diag.text.n > 0) fputs(diag.text.s, stderr);
+  const char *to = perp_args_get(args, "output");
+  if (good && perp_import_is_figure(path) && to != NULL && strcmp(to, "-") != 0)
+    import_place_motion(&robot, path, to);
   const int code = good ? import_write(ctx, &robot, perp_args_get(args, "output"))
                         : PERP_EXIT_INPUT;
   perp_import_free(&robot);
@@ -52,19 +83,21 @@ static const perp_flag import_flags[] = {
 
 const perp_command perp_import_command = {
   .cli.name = "import",
-  .cli.usage = "ROBOT.xml|ROBOT.urdf [-o FILE] [--key NAME]",
+  .cli.usage = "ROBOT.xml|ROBOT.urdf|FIGURE.bvh [-o FILE] [--key NAME]",
   .cli.summary =
       "Writes a robot in MJCF or URDF as a scene file: bodies, joints, loops, limits, springs, "
       "damping, dry friction, actuators as drives, geoms as shapes. Physics that perp does not "
       "have is listed, each element by its name (lost: ...), and stands at the head of the file. "
-      "Controls of actuators become parameters of the scene.",
+      "Controls of actuators become parameters of the scene. A skeleton in BVH becomes a figure "
+      "with "
+      "masses, capsules and limits from tables, and its motion the reference.",
   .cli.more = "Where a scene is named, the file of a robot can be named itself: perp simulate "
-              "robot.xml. docs/import.md has what becomes of each element. libmujoco reads the "
-              "files (package libmujoco-dev, when perp is built).",
+              "robot.xml. docs/import.md has what becomes of each element, docs/figures.md of a "
+              "skeleton. libmujoco reads the robots (package libmujoco-dev, when perp is built).",
   .cli.example = "perp import robot.xml -o robot.yaml",
   .cli.flags = import_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "MJCF and URDF as a scene file",
+  .summary = "MJCF, URDF and BVH as a scene file",
   .run = cmd_import
 };

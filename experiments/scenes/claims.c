@@ -2,11 +2,13 @@
 #include "experiments/scenes/claims.h"
 
 #include "experiments/metrics/metrics.h"
+#include "experiments/scenes/motion_file.h"
 #include "experiments/scenes/parts.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *perp_scene_path(perp_scene_reader *r, const perp_node *node)
@@ -418,22 +420,33 @@ void perp_scene_add_gauges(perp_scene_reader *r)
 
 /* ---- truths ------------------------------------------------------------------------------------- */
 
-enum truth_kind { TRUTH_REST, TRUTH_REDUCED, TRUTH_STATES, TRUTH_MOTION, TRUTH_REFERENCE };
-static const char *const truth_kinds[] = {
-  "rest", "reduced", "states", "motion", "reference", NULL
+enum truth_kind {
+  TRUTH_REST,
+  TRUTH_REDUCED,
+  TRUTH_STATES,
+  TRUTH_MOTION,
+  TRUTH_REFERENCE,
+  TRUTH_PLAYBACK
 };
-static const char *const truth_wants[] = { "?what", "?t_end ?uncertainty", "file ?uncertainty",
+static const char *const truth_kinds[] = { "rest",      "reduced",  "states", "motion",
+                                           "reference", "playback", NULL };
+static const char *const truth_wants[] = { "?what",
+                                           "?t_end ?uncertainty",
+                                           "file ?uncertainty",
                                            "motion ?what ?uncertainty",
-                                           "reference columns uncertainty" };
+                                           "reference columns uncertainty",
+                                           "file ?what ?scale ?origin ?uncertainty" };
 struct truth {
   enum truth_kind kind;
   const char *what;
-  double t_end, uncertainty;
+  double t_end, uncertainty, scale, origin[3];
 };
 static const perp_key truth_keys[] = { PERP_KEY_ONE_OF(struct truth, kind, "kind", truth_kinds),
                                        PERP_KEY_OF(struct truth, what, "what", PERP_KEY_TEXT),
                                        PERP_KEY_REAL(struct truth, t_end, "t_end", "s"),
                                        PERP_KEY_REAL(struct truth, uncertainty, "uncertainty", ""),
+                                       PERP_KEY_REAL(struct truth, scale, "scale", "m"),
+                                       PERP_KEY_REALS(struct truth, origin, "origin", "m", 3),
                                        PERP_KEY_SPECIAL("file"),
                                        PERP_KEY_SPECIAL("motion"),
                                        PERP_KEY_SPECIAL("reference"),
@@ -458,6 +471,22 @@ static perp_status claims_reference(perp_scene_reader *r, const perp_node *entry
   for (int i = 0; i < n; i++)
     if ((names[i] = perp_values_text(&r->values, columns->item[i])) == NULL) return PERP_OK;
   return perp_truth_file(r->ctx, r->scene, file, uncertainty, n, names, NULL, NULL, 0);
+}
+
+/* A motion from a file; false: said already. */
+static bool claims_playback(perp_scene_reader *r, const perp_node *file, const char *path,
+                            const struct truth *t, perp_status *status)
+{
+  const perp_motion_file from = { path, t->scale, { t->origin[0], t->origin[1], t->origin[2] } };
+  perp_playback *playback;
+  if (!perp_motion_file_read(r->ctx, r->diag, file, r->scene->model, &from, &playback))
+    return false;
+  char *base = perp_base_name(path, ""), *what = perp_xprintf("motion of %s", base);
+  *status = perp_truth_playback(r->ctx, r->scene, t->what != NULL ? t->what : what, playback,
+                                isnan(t->uncertainty) ? 0 : t->uncertainty);
+  free(base);
+  free(what);
+  return true;
 }
 
 static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *user)
@@ -492,6 +521,15 @@ static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *use
     break;
   case TRUTH_REFERENCE:
     status = claims_reference(r, entry, t.uncertainty);
+    break;
+  case TRUTH_PLAYBACK:
+    if (t.scale < 0 ||
+        (perp_tree_get(entry, "scale") != NULL) != (perp_tree_get(entry, "origin") != NULL)) {
+      PERP_SCENE_WRONG(r, entry,
+                       "scale (above 0) and origin go together; without them the joints tell");
+      return;
+    }
+    if (!claims_playback(r, file, path, &t, &status)) return;
     break;
   }
   if (status != PERP_OK) perp_scene_refused(r, file != NULL ? file : entry);

@@ -91,6 +91,11 @@ void perp_reduced_momentum(perp_reduced_tree *tree, const double *u, const doubl
 /* start, end [nu]: the derivative by the start, negative, and by the end of a step dq of what has the derivative p by dq. */
 void perp_reduced_transport(const perp_reduced_tree *tree, const double *dq, const double *p,
                             double *start, double *end);
+/* The accelerations of all bodies from udot [nu], after perp_reduced_kinematics; perp_reduced_accelerations reads them.  O(n). */
+void perp_reduced_move(perp_reduced_tree *tree, const double *udot);
+/* tau [nu]: the forces of the joints, tau . u their power, with which the generalized forces f [nv] of the model (with the
+ * gyroscopic term) give the accelerations of perp_reduced_move, just called; they stay.  O(n), see reduced_inverse.c. */
+void perp_reduced_inverse(perp_reduced_tree *tree, const double *f, double *tau);
 /* qdot = N(q) u,  q_out = q [+] dq,  dq = q1 [-] q0,  unit quaternions. */
 void perp_reduced_qdot(const perp_reduced_tree *tree, const double *q, const double *u,
                        double *qdot);

@@ -3,6 +3,7 @@
 #ifndef PERP_TRUTHS_H
 #define PERP_TRUTHS_H
 
+#include "models/playback/playback.h"
 #include "models/scenes/scene.h"
 
 #ifdef __cplusplus
@@ -28,6 +29,13 @@ typedef void perp_truth_map(void *user, double t, const double *row, double *q, 
 perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, double uncertainty,
                             int n, const char *const *names, perp_truth_map *map, const void *user,
                             size_t size);
+
+/* A motion through poses (models/playback/playback.h), until its last pose: what the figure of the scene should do, not what it does
+ * where nothing drives it.  Owns playback, which is destroyed with the scene and on failure.  PERP_ERR_NOMEM. */
+perp_status perp_truth_playback(perp_ctx *ctx, perp_scene *scene, const char *what,
+                                perp_playback *playback, double uncertainty);
+/* The first of these of a scene, for its accelerations; NULL: it has none. */
+perp_playback *perp_truth_playback_of(const perp_scene *scene);
 
 /* Room for one more truth, with its `what`; NULL and an error: there is none. */
 perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what);

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Reading BVH files. */
+#include "experiments/import/bvh.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum { MOST_BYTES = 64 << 20, WORD = 40 };
+
+typedef struct bvh_reader {
+  perp_diag *diag;
+  perp_source src;
+  perp_bvh *to;
+  const char *s;            /* what is read next */
+  const char *line;         /* where its line begins */
+  int lines;                /* before it */
+  int open[PERP_BVH_DEPTH]; /* joints that are not closed */
+  int depth;
+  bool failed;
+} bvh_reader;
+
+/* ---- words -------------------------------------------------------------------------------------- */
+
+__attribute__((format(printf, 4, 5))) static bool bvh_wrong(bvh_reader *r, const char *at,
+                                                            const char *hint, const char *fmt, ...)
+{
+  if (r->failed) return false;
+  r->failed = true;
+  char text[300];
+  va_list ap;
+  va_start(ap, fmt);
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  const perp_node place = { .src = &r->src,
+                            .line = r->lines,
+                            .column = at != NULL && at >= r->line ? (int)(at - r->line) : 0 };
+  perp_diag_error(r->diag, &place, 0, hint, "%s", text);
+  return false;
+}
+
+/* Skip blanks, and ends of lines. */
+static void bvh_skip(bvh_reader *r)
+{
+  for (;; r->s++) {
+    if (*r->s == '\n') {
+      r->lines++;
+      r->line = r->s + 1;
+    } else if (*r->s != ' ' && *r->s != '\t' && *r->s != '\r')
+      return;
+  }
+}
+
+/* The length of the word that begins here; braces are words of their own. */
+static int bvh_length(const char *s)
+{
+  if (*s == '{' || *s == '}') return 1;
+  return (int)strcspn(s, " \t\r\n{}");
+}
+
+/* The next word, shortened to what a message shows; where it begins. */
+static const char *bvh_word(bvh_reader *r, char word[WORD])
+{
+  bvh_skip(r);
+  const char *at = r->s;
+  const int n = bvh_length(at);
+  snprintf(word, WORD, "%.*s", n < WORD - 1 ? n : WORD - 1, at);
+  for (char *c = word; *c != '\0'; c++)
+    if ((unsigned char)*c < ' ' || (unsigned char)*c > '~') *c = '?';
+  r->s += n;
+  return at;
+}
+
+static bool bvh_expect(bvh_reader *r, const char *want, const char *hint)
+{
+  char word[WORD];
+  const char *at = bvh_word(r, word);
+  if (strcasecmp(word, want) == 0) return true;
+  return bvh_wrong(r, at, hint, "%s is missing here: got %s", want,
+                   word[0] != '\0' ? word : "the end of the file");
+}
+
+/* A decimal number at s, and how long; false: something else. */
+static bool bvh_decimal(const char *s, int n, double *value)
+{
+  char *end;
+  if (n == 0 || n > 60 || (int)strspn(s, "+-.0123456789eE") < n) return false;
+  *value = strtod(s, &end);
+  return end == s + n && isfinite(*value) && fabs(*value) <= 1e9;
+}
+
+static bool bvh_number(bvh_reader *r, const char *what, double *value)
+{
+  char word[WORD];
+  const char *at = bvh_word(r, word);
+  if (bvh_decimal(at, bvh_length(at), value)) return true;
+  return bvh_wrong(r, at, "a finite decimal number below 1e9", "%s: a number is needed, got %s",
+                   what, word[0] != '\0' ? word : "the end of the file");
+}
+
+static bool bvh_whole(bvh_reader *r, const char *what, int most, int *value)
+{
+  const char *at;
+  double x = 0;
+  bvh_skip(r);
+  at = r->s;
+  if (!bvh_number(r, what, &x)) return false;
+  if (x >= 0 && x <= most && x == floor(x)) {
+    *value = (int)x;
+    return true;
+  }
+  char hint[60];
+  snprintf(hint, sizeof hint, "a whole number from 0 to %d", most);
+  return bvh_wrong(r, at, hint, "%s: got %.*s", what, bvh_length(at), at);
+}
+
+/* ---- the tree ------------------------------------------------------------------------------------- */
+
+static bool bvh_channels(bvh_reader *r, perp_bvh_joint *j)
+{
+  static const char *const names[] = { "Xposition", "Yposition", "Zposition",
+                                       "Xrotation", "Yrotation", "Zrotation" };
+  const char *at = r->s;
+  if (j->channels > 0)
+    return bvh_wrong(r, at, "one CHANNELS of each joint", "%s has channels already", j->name);
+  if (!bvh_whole(r, "CHANNELS", PERP_BVH_CHANNELS, &j->channels)) return false;
+  j->first = r->to->channels;
+  r->to->channels += j->channels;
+  for (int c = 0; c < j->channels; c++) {
+    char word[WORD];
+    int k = 0;
+    at = bvh_word(r, word);
+    while (k < 6 && strcasecmp(word, names[k]) != 0) k++;
+    if (k == 6)
+      return bvh_wrong(r, at, "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation",
+                       "%s has %d channels, and channel %d is none: %s", j->name, j->channels,
+                       c + 1, word[0] != '\0' ? word : "the end of the file");
+    for (int b = 0; b < c; b++)
+      if ((int)j->channel[b] == k)
+        return bvh_wrong(r, at, "each channel of a joint once", "%s has %s twice", j->name, word);
+    j->channel[c] = (perp_bvh_channel)k;
+  }
+  return true;
+}
+
+/* The rest of the line up to a brace: names may have blanks in them. */
+static const char *bvh_name(bvh_reader *r)
+{
+  while (*r->s == ' ' || *r->s == '\t') r->s++;
+  size_t n = strcspn(r->s, "\r\n{}");
+  const char *s = r->s;
+  r->s += n;
+  while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t')) n--;
+  char *name = perp_pool_strndup(&r->to->pool, s, n < 100 ? n : 100);
+  for (char *c = name; *c != '\0'; c++)
+    if ((unsigned char)*c < ' ' || strchr("\"\\{}:,[]#", *c) != NULL || (unsigned char)*c == 0x7f)
+      *c = '_';
+  return name;
+}
+
+/* ROOT, JOINT or End: a new one, open. */
+static bool bvh_open(bvh_reader *r, const char *at, bool end)
+{
+  perp_bvh *b = r->to;
+  const int parent = r->depth > 0 ? r->open[r->depth - 1] : -1;
+  const char *name = bvh_name(r);
+  if (name[0] == '\0' && !end) return bvh_wrong(r, at, "JOINT NAME", "a joint without a name");
+  if (parent >= 0 && b->joint[parent].end)
+    return bvh_wrong(r, at, "close it with }", "an end site has no joints of its own");
+  if (b->n == PERP_BVH_JOINTS)
+    return bvh_wrong(r, at, "take fingers and other small joints out", "more than %d joints",
+                     PERP_BVH_JOINTS);
+  if (r->depth == PERP_BVH_DEPTH)
+    return bvh_wrong(r, at, "is a } missing before?", "joints are nested deeper than %d",
+                     PERP_BVH_DEPTH);
+  b->joint = perp_pool_grown(&b->pool, b->joint, b->n, sizeof *b->joint);
+  b->joint[b->n] = (perp_bvh_joint){
+    .name = end ? b->joint[parent].name : name, .end = end, .parent = parent, .line = r->lines + 1
+  };
+  r->open[r->depth++] = b->n++;
+  return bvh_expect(r, "{", "after a name its block: { OFFSET ... }") &&
+         bvh_expect(r, "OFFSET", "a block begins with OFFSET x y z");
+}
+
+static bool bvh_offset(bvh_reader *r)
+{
+  perp_bvh_joint *j = &r->to->joint[r->to->n - 1];
+  for (int i = 0; i < 3; i++)
+    if (!bvh_number(r, "OFFSET", &j->offset[i])) return false;
+  return true;
+}
+
+static bool bvh_hierarchy(bvh_reader *r)
+{
+  if (!bvh_expect(r, "HIERARCHY", "a BVH file begins with HIERARCHY")) return false;
+  do {
+    char word[WORD];
+    const char *at = bvh_word(r, word);
+    const bool root = strcasecmp(word, "ROOT") == 0, end = strcasecmp(word, "End") == 0;
+    if (r->depth == 0 && !root)
+      return bvh_wrong(r, at, "ROOT NAME { ... }", "ROOT is missing here: got %s",
+                       word[0] != '\0' ? word : "the end of the file");
+    if (root && r->depth > 0)
+      return bvh_wrong(r, at, "is a } missing before?", "ROOT inside of a joint");
+    if (root || end || strcasecmp(word, "JOINT") == 0) {
+      if (!bvh_open(r, at, end) || !bvh_offset(r)) return false;
+    } else if (strcasecmp(word, "CHANNELS") == 0) {
+      perp_bvh_joint *j = &r->to->joint[r->open[r->depth - 1]];
+      if (j->end) return bvh_wrong(r, at, "take it out", "an end site has no channels");
+      if (!bvh_channels(r, j)) return false;
+    } else if (strcmp(word, "}") == 0)
+      r->depth--;
+    else
+      return bvh_wrong(r, at, "JOINT, End Site, CHANNELS or }", "%s has no meaning here",
+                       word[0] != '\0' ? word : "the end of the file");
+  } while (r->depth > 0);
+  return true;
+}
+
+/* ---- frames ---------------------------------------------------------------------------------------- */
+
+static bool bvh_frame(bvh_reader *r, int frame)
+{
+  const int want = r->to->channels;
+  double *value = r->to->value + (size_t)frame * (size_t)want;
+  bvh_skip(r);
+  if (*r->s == '\0')
+    return bvh_wrong(r, r->s, "correct Frames: or add the frames",
+                     "frame %d of %d is missing: the file ends", frame + 1, r->to->frames);
+  for (int n = 0;; n++) {
+    while (*r->s == ' ' || *r->s == '\t' || *r->s == '\r') r->s++;
+    if (*r->s == '\n' || *r->s == '\0') {
+      if (n == want) return true;
+      return bvh_wrong(r, r->s, "a line for each frame, with a number for each channel",
+                       "frame %d has %d numbers of %d channels", frame + 1, n, want);
+    }
+    const int length = bvh_length(r->s);
+    if (n == want)
+      return bvh_wrong(r, r->s, "a line for each frame, with a number for each channel",
+                       "frame %d has more than %d numbers, which is the sum of all CHANNELS",
+                       frame + 1, want);
+    if (!bvh_decimal(r->s, length, &value[n]))
+      return bvh_wrong(r, r->s, "a finite decimal number below 1e9",
+                       "frame %d, channel %d is no number: %.*s", frame + 1, n + 1,
+                       length < 30 ? length : 30, r->s);
+    r->s += length;
+  }
+}
+
+static bool bvh_motion(bvh_reader *r)
+{
+  perp_bvh *b = r->to;
+  if (!bvh_expect(r, "MOTION", "after the tree: MOTION") ||
+      !bvh_expect(r, "Frames:", "Frames: NUMBER") ||
+      !bvh_whole(r, "Frames", PERP_BVH_FRAMES, &b->frames) ||
+      !bvh_expect(r, "Frame", "Frame Time: SECONDS") ||
+      !bvh_expect(r, "Time:", "Frame Time: SECONDS"))
+    return false;
+  bvh_skip(r);
+  const char *at = r->s;
+  if (!bvh_number(r, "Frame Time", &b->frame_time)) return false;
+  if (!(b->frame_time > 0) || b->frame_time > 1e6)
+    return bvh_wrong(r, at, "as 0.0333333, in seconds", "a frame takes a time above 0: got %g s",
+                     b->frame_time);
+  /* each number has two characters at least: a lie about frames takes no memory, the frame that is missing says it */
+  const size_t all = (size_t)b->frames * (size_t)b->channels, most = strlen(r->s) / 2 + 1;
+  b->value = perp_pool_alloc(&b->pool, (all < most ? all : most) + (size_t)b->channels + 1,
+                             sizeof *b->value);
+  for (int k = 0; k < b->frames; k++)
+    if (b->channels > 0 && !bvh_frame(r, k)) return false;
+  bvh_skip(r);
+  return *r->s == '\0' || bvh_wrong(r, r->s, "correct Frames:, or take the rest out",
+                                    "there is more behind frame %d, the last one", b->frames);
+}
+
+bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t size, perp_bvh *out)
+{
+  bvh_reader r = { .diag = diag, .src = { name, text }, .to = out, .s = text, .line = text };
+  *out = (perp_bvh){ .n = 0 };
+  bool good = memchr(text, '\0', size) == NULL || bvh_wrong(&r, text, NULL, "it is no text");
+  good = good && bvh_hierarchy(&r) && bvh_motion(&r);
+  if (!good) perp_bvh_free(out);
+  return good;
+}
+
+bool perp_bvh_load(perp_diag *diag, const perp_node *at, const char *path, perp_bvh *out)
+{
+  struct stat st;
+  const char *why = NULL;
+  char *text = NULL;
+  size_t size = 0;
+  *out = (perp_bvh){ .n = 0 };
+  if (stat(path, &st) != 0)
+    why = strerror(errno);
+  else if (!S_ISREG(st.st_mode))
+    why = "it is no file";
+  else if (st.st_size > MOST_BYTES)
+    why = "it is larger than 64 MiB";
+  else if ((text = perp_read_file(path, &size)) == NULL)
+    why = strerror(errno);
+  if (why != NULL) {
+    perp_diag_error(diag, at, 0, NULL, "cannot read %s: %s", path, why);
+    return false;
+  }
+  const bool good = perp_bvh_read(diag, path, text, size, out);
+  free(text);
+  return good;
+}
+
+void perp_bvh_free(perp_bvh *bvh)
+{
+  perp_pool_free(&bvh->pool);
+  *bvh = (perp_bvh){ .n = 0 };
+}
+
+/* ---- poses ------------------------------------------------------------------------------------------ */
+
+/* q <- q (turn by angle about axis k) */
+static void bvh_turn(double q[4], int k, double degrees)
+{
+  const double half = degrees * (3.14159265358979323846 / 360), c = cos(half), s = sin(half);
+  const int a = 1 + (k + 1) % 3, b = 1 + (k + 2) % 3;
+  const double w = q[0], x = q[1 + k], y = q[a], z = q[b];
+  q[0] = w * c - x * s;
+  q[1 + k] = w * s + x * c;
+  q[a] = y * c + z * s;
+  q[b] = z * c - y * s;
+}
+
+void perp_bvh_pose(const perp_bvh *bvh, int joint, int frame, double quat[4], double offset[3])
+{
+  const perp_bvh_joint *j = &bvh->joint[joint];
+  const double *value = frame < 0 ? NULL
+                                  : bvh->value + (size_t)frame * (size_t)bvh->channels + j->first;
+  quat[0] = 1, quat[1] = quat[2] = quat[3] = 0;
+  for (int i = 0; i < 3; i++) offset[(i + 1) % 3] = j->offset[i];
+  for (int c = 0; value != NULL && c < j->channels; c++) {
+    const int k = (int)j->channel[c];
+    if (k >= PERP_BVH_RX)
+      bvh_turn(quat, (k - PERP_BVH_RX + 1) % 3, value[c]);
+    else if (j->parent < 0)
+      offset[(k + 1) % 3] += value[c];
+  }
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Motion capture in BVH files (Biovision hierarchy): a tree of joints and, frame by frame, their channels.
+ *
+ * The orientation of a joint in that of its parent is the product of its channels' rotations in their order, the first one
+ * outermost; its place is its offset, of the root plus its position channels.  Lengths have no unit, angles are degrees, y
+ * points up.  There is no library for it that is kept up (C, in Debian); the format is two pages. */
+#ifndef PERP_BVH_H
+#define PERP_BVH_H
+
+#include "experiments/base/tree.h"
+
+enum {
+  PERP_BVH_JOINTS = 1000,
+  PERP_BVH_DEPTH = 100,
+  PERP_BVH_FRAMES = 1000000,
+  PERP_BVH_CHANNELS = 6
+};
+
+typedef enum perp_bvh_channel {
+  PERP_BVH_X,
+  PERP_BVH_Y,
+  PERP_BVH_Z,
+  PERP_BVH_RX,
+  PERP_BVH_RY,
+  PERP_BVH_RZ
+} perp_bvh_channel;
+
+typedef struct perp_bvh_joint {
+  const char *name; /* of an end site: that of its joint */
+  bool end;         /* an end site: a place, no joint */
+  int parent;       /* -1: the root; parents come before children */
+  int line;         /* of the file, from 1 */
+  double offset[3];
+  int channels, first; /* place of the first one in a frame */
+  perp_bvh_channel channel[PERP_BVH_CHANNELS];
+} perp_bvh_joint;
+
+typedef struct perp_bvh {
+  perp_pool pool;
+  int n; /* joints and end sites */
+  perp_bvh_joint *joint;
+  int channels, frames;
+  double frame_time; /* s */
+  double *value;     /* [frames][channels] */
+} perp_bvh;
+
+/* Read a text of `size` bytes.  false after one message with file, line and mend: *out is empty.  Joints, depth and frames
+ * are bounded as above; numbers are finite and below 1e9.  O(size), no recursion. */
+bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t size, perp_bvh *out);
+/* A file, of 64 MiB at most.  at: where it is named; NULL: on the command line. */
+bool perp_bvh_load(perp_diag *diag, const perp_node *at, const char *path, perp_bvh *out);
+void perp_bvh_free(perp_bvh *bvh);
+
+/* Of the joints, in frame k (-1: as drawn, all channels 0), with the axes of perp (x forward, y to the left, z up: z, x, y of the
+ * file): orientation quat [4] in the parent, and its place offset [3] in the parent. */
+void perp_bvh_pose(const perp_bvh *bvh, int joint, int frame, double quat[4], double offset[3]);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Skeletons as figures: segments with masses, capsules and joints with limits, as the text of a scene (docs/figures.md). */
+#ifndef PERP_FIGURE_H
+#define PERP_FIGURE_H
+
+#include "experiments/import/bvh.h"
+#include "experiments/import/import.h"
+
+/* What is known of a kind of segment (de Leva 1996, table 4, male: P. de Leva, Adjustments to Zatsiorsky-Seluyanov's segment
+ * inertia parameters, J. Biomechanics 29, 1223-1230). */
+typedef struct perp_figure_class {
+  const char *name;
+  double mass; /* fraction of the body's */
+  double
+      centre; /* of mass, from the end next to the root to the other one, as a fraction of the length */
+  double gyration
+      [3]; /* radii about the sagittal, transverse and longitudinal axis, as fractions of the length */
+  double
+      length; /* fraction of the height where joints of skeletons are not the ends of the segment; 0: they are */
+  int heir; /* the class that has its mass where a figure has no such segment; -1: none */
+} perp_figure_class;
+extern const perp_figure_class perp_figure_classes[];
+enum { PERP_FIGURE_UNKNOWN = -1 };
+enum {
+  PERP_FIGURE_PELVIS,
+  PERP_FIGURE_ABDOMEN,
+  PERP_FIGURE_CHEST,
+  PERP_FIGURE_HEAD,
+  PERP_FIGURE_UPPER_ARM,
+  PERP_FIGURE_FOREARM,
+  PERP_FIGURE_HAND,
+  PERP_FIGURE_THIGH,
+  PERP_FIGURE_SHANK,
+  PERP_FIGURE_FOOT,
+  PERP_FIGURE_CLASSES
+};
+#define PERP_FIGURE_HEIGHT 1.741 /* m, and */
+#define PERP_FIGURE_MASS   73.0  /* kg: the means of its subjects */
+
+/* The class of a segment by the name of the joint that it begins at; side: 1 left, -1 right, 0 neither. */
+int perp_figure_class_of(const char *name, int *side);
+
+/* Limits of a joint by the class of the segment behind it, degrees: flexion, abduction, twist; infinite: none. */
+typedef struct perp_figure_limits {
+  double flexion[2], abduction[2], twist[2];
+} perp_figure_limits;
+extern const perp_figure_limits perp_figure_limit[];
+
+/* Where a segment is, by joint of the BVH. */
+typedef struct perp_figure_segment {
+  int joint;        /* of the BVH */
+  int parent;       /* segment; -1: the root */
+  const char *name; /* of the body in the scene */
+  int class, side;
+  double tip[3];    /* of its main bone, from the joint, unit of the file */
+  double length;    /* of that */
+  double share;     /* of the mass of its class */
+  double mass;      /* kg at PERP_FIGURE_MASS */
+  double centre[3]; /* of mass, from the joint, unit of the file, axes of perp */
+} perp_figure_segment;
+
+typedef struct perp_figure {
+  const perp_bvh *bvh;
+  perp_pool pool;
+  int n;
+  perp_figure_segment *segment;
+  int *of;       /* [joints of the BVH] their segments, -1: end sites and joints without bones */
+  double height; /* as drawn, unit of the file */
+} perp_figure;
+
+/* Segments of a BVH: each joint from which bones go out.  false after a message: no bones, no height. */
+bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, perp_figure *out);
+void perp_figure_free(perp_figure *figure);
+
+/* The file as a scene. */
+bool perp_figure_import(perp_diag *diag, const perp_node *at, const char *path, perp_import *out);
+/* The same of a text, as a fuzz target asks for: scene and said of *out. */
+bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_import *out);
+
+#endif

@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A figure as the text of a scene.
+ *
+ * Bodies have the frames of their joints in the file (x forward, y to the left, z up as drawn), so that an orientation of the
+ * file is one of the scene; their origin is the centre of mass.  All lengths are k times those of the file, k = height / H. */
+#include "experiments/import/figure.h"
+
+#include "models/kinematics/kinematics.h"
+#include "models/playback/blend.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct figure_pose { /* of a joint of the file at t = 0 */
+  double quat[4], R[9], p[3];
+  double w[3], v[3]; /* world, unit of the file */
+} figure_pose;
+
+typedef struct figure_writer {
+  const perp_figure *f;
+  const char *path;
+  FILE *out;
+  perp_text said;
+  figure_pose *pose; /* [joints] */
+  double *radius;    /* [segments] unit of the file */
+  double low;        /* of all capsules in all frames */
+} figure_writer;
+
+__attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *x, const char *fmt,
+                                                              ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  perp_text_add(&x->said, "note: ");
+  perp_text_vadd(&x->said, fmt, ap);
+  perp_text_add(&x->said, "\n");
+  va_end(ap);
+}
+
+/* ---- where joints are ------------------------------------------------------------------------------ */
+
+static void figure_product(const double p[4], const double q[4], double out[4])
+{
+  const double w = p[0] * q[0] - perp_dot(3, p + 1, q + 1);
+  double v[3];
+  perp_cross(p + 1, q + 1, v);
+  for (int i = 0; i < 3; i++) v[i] += p[0] * q[1 + i] + q[0] * p[1 + i];
+  out[0] = w;
+  memcpy(out + 1, v, sizeof v);
+}
+
+/* Rates of a joint in its parent at the start of the motion, by the curve that playback has: of a place fixed in it (the centre
+ * of mass of the root). */
+static void figure_rates(const perp_bvh *bvh, int joint, const double place[3], double w[3],
+                         double v[3])
+{
+  enum { NEAR = 5 };
+  double t[NEAR], knots[NEAR][7], q[4], wdot[3], y[3], R[9], arm[3];
+  const int n = bvh->frames < NEAR ? bvh->frames : NEAR;
+  memset(w, 0, 3 * sizeof *w);
+  memset(v, 0, 3 * sizeof *v);
+  if (n < 2) return;
+  for (int k = 0; k < n; k++) {
+    t[k] = k * bvh->frame_time;
+    perp_bvh_pose(bvh, joint, k, knots[k], knots[k] + 4);
+    perp_quat_matrix(knots[k], R);
+    perp_turn(3, R, place, arm);
+    for (int i = 0; i < 3; i++) knots[k][4 + i] += arm[i];
+  }
+  perp_blend_rotation(n, t, knots[0], 7, 0, q, w, wdot);
+  for (int i = 0; i < 3; i++) {
+    perp_blend_number(n, t, knots[0] + 4 + i, 7, 0, y);
+    v[i] = y[1];
+  }
+}
+
+/* All joints at a frame; with rates where it is the first one. */
+static void figure_poses(const perp_figure *f, int frame, figure_pose *pose)
+{
+  const perp_bvh *bvh = f->bvh;
+  for (int j = 0; j < bvh->n; j++) {
+    figure_pose *now = &pose[j];
+    const int parent = bvh->joint[j].parent;
+    double quat[4], offset[3], w[3] = { 0 }, v[3] = { 0 }, u[3];
+    perp_bvh_pose(bvh, j, frame, quat, offset);
+    if (frame == 0) figure_rates(bvh, j, f->segment[0].centre, w, v);
+    *now = (figure_pose){ .quat = { 1 } };
+    if (parent >= 0) {
+      const figure_pose *up = &pose[parent];
+      figure_product(up->quat, quat, now->quat);
+      perp_turn(3, up->R, offset, u);
+      perp_cross(up->w, u, now->v);
+      for (int i = 0; i < 3; i++)
+        now->p[i] = up->p[i] + u[i], now->v[i] += up->v[i], now->w[i] = up->w[i];
+    } else {
+      memcpy(now->quat, quat, sizeof quat);
+      memcpy(now->p, offset, sizeof offset);
+      memcpy(now->v, v, sizeof v);
+    }
+    perp_quat_unit(now->quat);
+    perp_quat_matrix(now->quat, now->R);
+    perp_turn(3, now->R, w, u);
+    for (int i = 0; i < 3; i++) now->w[i] += u[i];
+    if (parent >= 0) continue;
+    /* of the joint, from that of the centre of mass */
+    perp_turn(3, now->R, f->segment[0].centre, offset);
+    perp_cross(now->w, offset, u);
+    for (int i = 0; i < 3; i++) now->v[i] -= u[i];
+  }
+}
+
+static void figure_lowest(figure_writer *x)
+{
+  const perp_bvh *bvh = x->f->bvh;
+  figure_pose *pose = perp_xalloc((size_t)bvh->n, sizeof *pose);
+  /* of a very long motion every so many frames tell where the floor is */
+  const int frames = bvh->frames, step = frames > 10000 ? frames / 10000 : 1;
+  x->low = HUGE_VAL;
+  for (int k = frames > 0 ? 0 : -1; k < frames; k += k < 0 ? 1 : step) {
+    figure_poses(x->f, k, pose);
+    for (int j = 0; j < bvh->n; j++) {
+      const int s = j > 0 ? x->f->of[bvh->joint[j].parent] : -1, own = x->f->of[j];
+      const double r = fmax(s >= 0 ? x->radius[s] : 0, own >= 0 ? x->radius[own] : 0);
+      x->low = fmin(x->low, pose[j].p[2] - r);
+    }
+  }
+  free(pose);
+}
+
+/* r with pi r^2 S + 4/3 pi r^3 = V: capsules of bones S long, one pair of ends */
+static double figure_radius(double S, double V)
+{
+  double lo = 0, hi = cbrt(V);
+  for (int i = 0; i < 60; i++) {
+    const double r = 0.5 * (lo + hi);
+    if (3.14159265358979323846 * r * r * (S + 4.0 / 3 * r) < V)
+      lo = r;
+    else
+      hi = r;
+  }
+  return lo;
+}
+
+static void figure_radii(figure_writer *x)
+{
+  const perp_figure *f = x->f;
+  const double unit = PERP_FIGURE_HEIGHT / f->height;
+  double *bones = perp_xalloc((size_t)f->n, sizeof *bones);
+  for (int j = 1; j < f->bvh->n; j++) {
+    const double *o = f->bvh->joint[j].offset;
+    bones[f->of[f->bvh->joint[j].parent]] += sqrt(o[0] * o[0] + o[1] * o[1] + o[2] * o[2]);
+  }
+  for (int i = 0; i < f->n; i++)
+    x->radius[i] = figure_radius(fmax(bones[i], 1e-9) * unit, f->segment[i].mass / 1000) / unit;
+  free(bones);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------- */
+
+static void figure_digits(figure_writer *x, double v)
+{
+  char text[40];
+  perp_format_real(fabs(v) < 1e-14 ? 0 : v, text, sizeof text);
+  fputs(text, x->out);
+}
+
+/* [WITH * a, ...] */
+static void figure_list(figure_writer *x, const char *with, int n, const double *v)
+{
+  for (int i = 0; i < n; i++) {
+    const bool none = fabs(v[i]) < 1e-12;
+    fprintf(x->out, "%s%s", i > 0 ? ", " : "[", none ? "" : with);
+    figure_digits(x, none ? 0 : v[i]);
+  }
+  fputs("]", x->out);
+}
+
+/* ", KEY: [WITH * a, ...]"; a factor of "" is none. */
+static void figure_vector(figure_writer *x, const char *key, const char *with, int n,
+                          const double *v)
+{
+  fprintf(x->out, ", %s: ", key);
+  figure_list(x, with, n, v);
+}
+
+static void figure_name(figure_writer *x, const char *key, const char *name)
+{
+  fprintf(x->out, "%s: ", key);
+  perp_write_quoted(x->out, name);
+}
+
+/* The turn from e_x to the direction d. */
+static void figure_along(const double d[3], double q[4])
+{
+  const double length = sqrt(perp_dot(3, d, d)), c = d[0] / length;
+  if (c < -0.999999) {
+    q[0] = q[1] = q[2] = 0, q[3] = 1;
+    return;
+  }
+  q[0] = sqrt(0.5 * (1 + c)), q[1] = 0;
+  q[2] = -d[2] / length / (2 * q[0]), q[3] = d[1] / length / (2 * q[0]);
+}
+
+static void figure_head(figure_writer *x)
+{
+  const perp_bvh *bvh = x->f->bvh;
+  const double end = bvh->frames > 1 ? (bvh->frames - 1) * bvh->frame_time : 1;
+  char *base = perp_base_name(x->path, "");
+  char *summary = perp_xprintf("a figure of %d segments, %s", x->f->n, base);
+  fputs("schema: perp-scene/1\nscene:\n  summary: ", x->out);
+  perp_write_quoted(x->out, summary);
+  fputs("\n  reference: \"masses: de Leva 1996, table 4; limits: MSD Manual, ranges of motion\"\n"
+        "  dissipative: true\n  t_end: ",
+        x->out);
+  figure_digits(x, end);
+  fputs(" s\n  h: 1 ms\n  size: height / 10\n"
+        "parameters:\n"
+        "  height: { default: 1.741 m, above: 0, unit: m, help: from head to toe as it is drawn }\n"
+        "  mass: { default: 73 kg, above: 0, unit: kg, help: of the whole figure }\n"
+        "  moving: { default: 1, min: 0, max: 1, help: begins with the velocities of the motion "
+        "(1) or at rest (0) }\n"
+        "let:\n  k: height / ",
+        x->out);
+  figure_digits(x, x->f->height);
+  fputs("                # m, the unit of length of the file\n"
+        "  i: mass * k^2\n  c: moving * k / (1 s)\n",
+        x->out);
+  free(summary);
+  free(base);
+}
+
+/* Inertia about the centre of mass, of mass 1 and unit 1: radii about the bone and across it. */
+static void figure_inertia(const perp_figure_segment *s, double height, double I[9])
+{
+  double along, across, length = s->length, n[3];
+  if (s->class >= 0) {
+    const perp_figure_class *c = &perp_figure_classes[s->class];
+    if (c->length > 0) length = c->length * height * s->share;
+    along = c->gyration[2] * c->gyration[2];
+    across = 0.5 * (c->gyration[0] * c->gyration[0] + c->gyration[1] * c->gyration[1]);
+  } else { /* a cylinder with the slenderness of a segment that nothing is known of */
+    along = 0.5 / 64;
+    across = 1.0 / 12 + 0.25 / 64;
+  }
+  for (int k = 0; k < 3; k++) n[k] = s->tip[k] / s->length;
+  for (int a = 0; a < 3; a++)
+    for (int b = 0; b < 3; b++)
+      I[a + 3 * b] = length * length * ((a == b ? across : 0) + (along - across) * n[a] * n[b]);
+}
+
+static void figure_shapes(figure_writer *x, int segment)
+{
+  const perp_figure *f = x->f;
+  const perp_figure_segment *s = &f->segment[segment];
+  bool first = true;
+  fputs(", shape: [", x->out);
+  for (int j = 1; j < f->bvh->n; j++) {
+    if (f->of[f->bvh->joint[j].parent] != segment) continue;
+    double quat[4], d[3], at[3];
+    perp_bvh_pose(f->bvh, j, -1, quat, d);
+    const double length = sqrt(perp_dot(3, d, d));
+    for (int k = 0; k < 3; k++) at[k] = 0.5 * d[k] - s->centre[k];
+    fprintf(x->out, "%s\n      { kind: %s, group: 1, radius: k * ", first ? "" : ",",
+            length > 1e-3 * f->height ? "capsule" : "sphere");
+    figure_digits(x, x->radius[segment]);
+    if (length > 1e-3 * f->height) {
+      fputs(", length: k * ", x->out);
+      figure_digits(x, length);
+      figure_along(d, quat);
+      figure_vector(x, "quat", "", 4, quat);
+    }
+    figure_vector(x, "x", "k * ", 3, at);
+    fputs(" }", x->out);
+    first = false;
+  }
+  fputs("] }\n", x->out);
+}
+
+static void figure_bodies(figure_writer *x)
+{
+  fputs("bodies:\n", x->out);
+  for (int i = 0; i < x->f->n; i++) {
+    const perp_figure_segment *s = &x->f->segment[i];
+    const figure_pose *pose = &x->pose[s->joint];
+    double at[3], v[3], w[3], I[9];
+    perp_turn(3, pose->R, s->centre, at);
+    perp_cross(pose->w, at, v);
+    for (int k = 0; k < 3; k++) at[k] += pose->p[k], v[k] += pose->v[k];
+    perp_turn_back(3, pose->R, pose->w, w);
+    figure_inertia(s, x->f->height, I);
+    for (int k = 0; k < 9; k++) I[k] *= s->mass / PERP_FIGURE_MASS;
+    figure_name(x, "  - { name", s->name);
+    fputs(", mass: mass * ", x->out);
+    figure_digits(x, s->mass / PERP_FIGURE_MASS);
+    figure_vector(x, "inertia", "i * ", 9, I);
+    fputs(",\n      x: ", x->out);
+    figure_list(x, "k * ", 3, at);
+    figure_vector(x, "quat", "", 4, pose->quat);
+    figure_vector(x, "v", "c * ", 3, v);
+    figure_vector(x, "w", "moving * ", 3, w);
+    figure_shapes(x, i);
+  }
+}
+
+/* ---- joints, limits ---------------------------------------------------------------------------------- */
+
+/* Axes of flexion (in the parent) and of twist (in the child), unit and orthogonal as drawn: flexion moves the bone where the
+ * table of limits says.  false: the bone does not point where the table needs it. */
+static bool figure_axes(const perp_figure_segment *s, double a[3], double b[3])
+{
+  const double forward[3] = { s->class == PERP_FIGURE_SHANK ? -1 : 1, 0, 0 };
+  double up[3] = { 0, 0, 1 };
+  for (int k = 0; k < 3; k++) b[k] = s->tip[k] / s->length;
+  perp_cross(b, s->class == PERP_FIGURE_FOOT ? up : forward, a);
+  const double size = sqrt(perp_dot(3, a, a));
+  const bool legs = s->class == PERP_FIGURE_THIGH || s->class == PERP_FIGURE_SHANK;
+  const bool fits = size > 0.5 && (!legs || b[2] < -0.7) &&
+                    (s->class != PERP_FIGURE_FOOT || b[0] > 0.3);
+  if (!(size > 1e-3)) { /* along x: some axis across it */
+    a[0] = 0, a[1] = 1, a[2] = 0;
+    perp_cross(b, a, up);
+    perp_cross(up, b, a);
+  }
+  const double n = sqrt(perp_dot(3, a, a));
+  for (int k = 0; k < 3; k++) a[k] /= n;
+  return fits;
+}
+
+/* Angles of the turn about a, about the node a x b, about b: rel = exp(a x[0]) exp(node x[1]) exp(b x[2]). */
+static void figure_angles(const double rel[9], const double a[3], const double b[3], double x[3])
+{
+  double e2[3], M[3][3], u[3];
+  const double *e[3] = { a, e2, b };
+  perp_cross(b, a, e2);
+  for (int j = 0; j < 3; j++) {
+    perp_turn(3, rel, e[j], u);
+    for (int i = 0; i < 3; i++) M[i][j] = perp_dot(3, e[i], u);
+  }
+  x[0] = atan2(-M[1][2], M[2][2]);
+  x[1] = -asin(fmax(-1, fmin(1, M[0][2])));
+  x[2] = atan2(-M[0][1], M[0][0]);
+}
+
+static int figure_turns(const perp_bvh_joint *j, int *axis)
+{
+  int n = 0;
+  for (int c = 0; c < j->channels; c++)
+    if (j->channel[c] >= PERP_BVH_RX) {
+      n++;
+      *axis = ((int)j->channel[c] - PERP_BVH_RX + 1) % 3;
+    }
+  return n;
+}
+
+static void figure_joints(figure_writer *x)
+{
+  const perp_figure *f = x->f;
+  if (f->n > 1) fputs("joints:\n", x->out);
+  for (int i = 0; i < f->n; i++) {
+    const perp_figure_segment *s = &f->segment[i];
+    if (s->parent < 0) continue;
+    const perp_figure_segment *p = &f->segment[s->parent];
+    double quat[4], offset[3], minus[3], a[3], b[3];
+    int axis = 0;
+    const int turns = figure_turns(&f->bvh->joint[s->joint], &axis);
+    perp_bvh_pose(f->bvh, s->joint, -1, quat, offset);
+    for (int k = 0; k < 3; k++) offset[k] -= p->centre[k], minus[k] = -s->centre[k];
+    fprintf(x->out, "  - { kind: %s, ", turns == 0 ? "fixed" : turns == 1 ? "hinge" : "ball");
+    figure_name(x, "name", s->name);
+    figure_name(x, ", a", p->name);
+    figure_name(x, ", b", s->name);
+    figure_vector(x, "anchor_a", "k * ", 3, offset);
+    figure_vector(x, "anchor_b", "k * ", 3, minus);
+    if (turns == 1) {
+      const double unit[3] = { axis == 0, axis == 1, axis == 2 };
+      figure_vector(x, "axis_a", "", 3, unit);
+      figure_vector(x, "axis_b", "", 3, unit);
+    } else if (turns > 1) {
+      figure_axes(s, a, b);
+      figure_vector(x, "axis_a", "", 3, a);
+      figure_vector(x, "axis_b", "", 3, b);
+    }
+    fputs(" }\n", x->out);
+  }
+}
+
+static void figure_drive(figure_writer *x, const perp_figure_segment *s, const char *axis,
+                         double zero, double lower, double upper, bool *first)
+{
+  if (!isfinite(lower)) return;
+  fputs(*first ? "drives:\n" : "", x->out);
+  *first = false;
+  fputs("  - { ", x->out);
+  char *name = perp_xprintf("%s.%s", s->name, axis);
+  figure_name(x, "name", name);
+  free(name);
+  figure_name(x, ", joint", s->name);
+  fprintf(x->out, ", axis: %s, zero: ", axis);
+  figure_digits(x, zero);
+  fprintf(x->out, ", lower: %g deg, upper: %g deg }\n", lower, upper);
+}
+
+static void figure_limits(figure_writer *x)
+{
+  const perp_figure *f = x->f;
+  bool first = true;
+  perp_text none = { 0 };
+  for (int i = 0; i < f->n; i++) {
+    const perp_figure_segment *s = &f->segment[i];
+    int axis = 0;
+    if (s->parent < 0 || figure_turns(&f->bvh->joint[s->joint], &axis) < 2) continue;
+    double a[3], b[3], R[9], angle[3];
+    const bool fits = figure_axes(s, a, b);
+    const perp_figure_limits *l = s->class >= 0 && fits ? &perp_figure_limit[s->class] : NULL;
+    if (l == NULL || !(isfinite(l->flexion[0]) || isfinite(l->twist[0]))) {
+      perp_text_add(&none, "%s%s", none.n > 0 ? ", " : "", s->name);
+      continue;
+    }
+    for (int c = 0; c < 3; c++)
+      perp_turn_back(3, x->pose[f->segment[s->parent].joint].R, x->pose[s->joint].R + 3 * c,
+                     R + 3 * c);
+    figure_angles(R, a, b, angle);
+    const bool right = s->side < 0;
+    figure_drive(x, s, "a", angle[0], l->flexion[0], l->flexion[1], &first);
+    figure_drive(x, s, "node", angle[1], right ? -l->abduction[1] : l->abduction[0],
+                 right ? -l->abduction[0] : l->abduction[1], &first);
+    figure_drive(x, s, "b", angle[2], right ? -l->twist[1] : l->twist[0],
+                 right ? -l->twist[0] : l->twist[1], &first);
+  }
+  if (none.n > 0) figure_note(x, "joints without limits (the table has none that fit): %s", none.s);
+  perp_text_free(&none);
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------------ */
+
+static void figure_floor(figure_writer *x)
+{
+  fputs("materials: { default: { mu: 0.8 } }\n"
+        "shapes:\n  - { body: world, kind: plane, x: [0, 0, k * ",
+        x->out);
+  figure_digits(x, x->low);
+  fputs("] }\n", x->out);
+}
+
+static void figure_motion(figure_writer *x)
+{
+  if (x->f->bvh->frames == 0) return;
+  char *base = perp_base_name(x->path, "");
+  fputs("truth:\n  - { kind: playback, file: ", x->out);
+  perp_write_quoted(x->out, base);
+  bool deep = false;
+  for (int i = 0; i < x->f->n; i++)
+    deep = deep ||
+           (x->f->segment[i].parent >= 0 && x->f->segment[x->f->segment[i].parent].parent >= 0);
+  if (!deep) { /* no bone between two joints tells the scale */
+    double origin[3];
+    for (int k = 0; k < 3; k++) origin[k] = -x->f->segment[0].centre[k];
+    fputs(", scale: k", x->out);
+    figure_vector(x, "origin", "k * ", 3, origin);
+  }
+  fputs(" }\n", x->out);
+  free(base);
+}
+
+static void figure_said(figure_writer *x)
+{
+  const perp_figure *f = x->f;
+  perp_text unknown = { 0 }, lost = { 0 }, ends = { 0 };
+  for (int i = 0; i < f->n; i++)
+    if (f->segment[i].class < 0)
+      perp_text_add(&unknown, "%s%s", unknown.n > 0 ? ", " : "", f->segment[i].name);
+  for (int j = 1; j < f->bvh->n; j++) {
+    const perp_bvh_joint *joint = &f->bvh->joint[j];
+    bool moves = false;
+    for (int c = 0; c < joint->channels; c++) moves = moves || joint->channel[c] < PERP_BVH_RX;
+    if (moves)
+      perp_text_add(&lost, "lost: %s: its position channels; bones keep their length\n",
+                    joint->name);
+    if (!joint->end && f->of[j] < 0)
+      perp_text_add(&ends, "%s%s", ends.n > 0 ? ", " : "", joint->name);
+  }
+  if (lost.n > 0) perp_text_put(&x->said, lost.s, lost.n);
+  if (unknown.n > 0)
+    figure_note(
+        x,
+        "segments that the table of masses does not know by name are capsules of water, eight "
+        "radii long: %s",
+        unknown.s);
+  if (ends.n > 0) figure_note(x, "joints without bones are ends: %s", ends.s);
+  perp_text_free(&unknown);
+  perp_text_free(&lost);
+  perp_text_free(&ends);
+}
+
+bool perp_figure_scene(perp_diag *diag, const char *path, const perp_bvh *bvh, perp_import *out)
+{
+  perp_figure f;
+  char *text = NULL;
+  size_t size = 0;
+  *out = (perp_import){ .lost = 0 };
+  if (!perp_figure_build(diag, path, bvh, &f)) return false;
+  figure_writer x = { .f = &f, .path = path };
+  x.pose = perp_xalloc((size_t)bvh->n, sizeof *x.pose);
+  x.radius = perp_xalloc((size_t)f.n, sizeof *x.radius);
+  x.out = open_memstream(&text, &size);
+  figure_radii(&x);
+  figure_lowest(&x);
+  figure_poses(&f, bvh->frames > 0 ? 0 : -1, x.pose);
+  if (x.out != NULL) {
+    figure_said(&x);
+    figure_head(&x);
+    figure_bodies(&x);
+    figure_joints(&x);
+    figure_limits(&x);
+    figure_floor(&x);
+    figure_motion(&x);
+    fclose(x.out);
+  }
+  perp_text whole = { 0 };
+  for (const char *s = x.said.n > 0 ? x.said.s : ""; *s != '\0'; s += *s == '\n') {
+    perp_text_add(&whole, "# %.*s\n", (int)strcspn(s, "\n"), s);
+    out->lost += strncmp(s, "lost:", 5) == 0;
+    s += strcspn(s, "\n");
+  }
+  if (text != NULL) perp_text_put(&whole, text, size);
+  out->scene = whole.s != NULL ? whole.s : perp_xstrdup("");
+  out->size = whole.n;
+  out->said = x.said.n > 0 ? x.said.s : perp_xstrdup("");
+  free(text);
+  free(x.pose);
+  free(x.radius);
+  perp_figure_free(&f);
+  return true;
+}
+
+bool perp_figure_import(perp_diag *diag, const perp_node *at, const char *path, perp_import *out)
+{
+  perp_bvh bvh;
+  *out = (perp_import){ .lost = 0 };
+  if (!perp_bvh_load(diag, at, path, &bvh)) return false;
+  const bool good = perp_figure_scene(diag, path, &bvh, out);
+  if (good) {
+    out->file = perp_xrealloc(NULL, 1, sizeof *out->file);
+    char *whole = realpath(path, NULL);
+    out->file[0] = whole != NULL ? whole : perp_xstrdup(path);
+    out->n_files = 1;
+  }
+  perp_bvh_free(&bvh);
+  return good;
+}
