@@ -162,9 +162,9 @@ static perp_expr *read_level(struct parser *p, enum level level, const perp_expr
 /* The unit behind a number belongs to it: 1 ms, 50 deg. */
 static perp_expr *expr_parse_read_number(struct parser *p)
 {
-  static const char *const dimensions[] = { "s",   "m", "kg", "rad", "rad/s", "m/s",    "m/s^2",
-                                            "1/s", "N", "Nm", "N/m", "Ns/m",  "kg/m^3", "J",
-                                            "m^2", "m^3", "kg m^2" };
+  static const char *const dimensions[] = { "s",      "m",   "kg",  "rad", "rad/s", "m/s",
+                                            "m/s^2",  "1/s", "N",   "Nm",  "N/m",   "Ns/m",
+                                            "kg/m^3", "J",   "m^2", "m^3", "kg m^2" };
   perp_expr *e = expr_parse_node(p, OP_NUMBER, T_NUMBER, p->at, NULL, NULL);
   e->number = strtod(p->text + p->at, NULL);
   const char *s = p->text + p->end;

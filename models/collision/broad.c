@@ -57,6 +57,7 @@ perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *mode
   size_t size = (size_t)n + 2;
   b->box = calloc(size, sizeof *b->box);
   b->fat = calloc(size, sizeof *b->fat);
+  _Static_assert(sizeof *b->ball == 64, "a line of the cache");
   b->ball = aligned_alloc(sizeof *b->ball, size * sizeof *b->ball);
   b->tag = calloc(size, sizeof *b->tag);
   b->moved = calloc(size, sizeof *b->moved);
@@ -80,7 +81,10 @@ perp_status perp_broad_init(perp_ctx *ctx, perp_broad *b, const perp_model *mode
   for (int i = 0; i < n; i++)
     b->ball[i] = (perp_ball){
       .radius = model->shape[i].kind == PERP_SHAPE_SPHERE ? model->shape[i].radius : -1,
-      .surface = model->shape_def[i].surface,
+      .mu = model->shape_def[i].surface.mu,
+      .mu_dynamic = model->shape_def[i].surface.mu_dynamic,
+      .restitution = model->shape_def[i].surface.restitution,
+      .material = model->shape_def[i].surface.material,
       .body = model->shape[i].body,
     };
   for (int i = 0; i < n; i++)

@@ -17,12 +17,16 @@ typedef struct perp_bounds {
   double lo[3], hi[3];
 } perp_bounds;
 
-/* What a sphere needs to meet others, on one line of the cache. */
+/* What a sphere needs to meet others, on one line of the cache: its surface is that of shape.h without padding. */
 typedef struct perp_ball {
   double x[3], radius; /* centre at the last poses; radius < 0: no sphere */
-  perp_surface surface;
-  int body;
+  double mu, mu_dynamic, restitution;
+  int material, body;
 } perp_ball;
+PERP_INLINE perp_surface perp_ball_surface(const perp_ball *b)
+{
+  return (perp_surface){ b->mu, b->mu_dynamic, b->restitution, b->material };
+}
 
 /* What decides whether a pair may touch at all. */
 typedef struct perp_tag {

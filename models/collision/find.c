@@ -107,7 +107,8 @@ static int find_ask(const perp_collision *c, int i, int j, perp_contact *out)
     return perp_collide(b->model, i, &c->pose[p->body], j, &c->pose[q->body], b->margin, out);
   perp_touch t;
   if (!perp_ball_ball(p->x, p->radius, q->x, q->radius, b->margin, &t)) return 0;
-  const perp_surface surface = perp_surface_pair(b->model, &p->surface, &q->surface);
+  const perp_surface on_p = perp_ball_surface(p), on_q = perp_ball_surface(q);
+  const perp_surface surface = perp_surface_pair(b->model, &on_p, &on_q);
   perp_contact_write(i, p->body, j, q->body, &surface, &t, out);
   return 1;
 }

@@ -64,8 +64,7 @@ static perp_ode_answer penalty_deriv(void *user, double t, double h, const doubl
   perp_eval_forces(&w->e, model, t, v, true, w->f);
   memset(w->trial, 0, (size_t)model->m * sizeof *w->trial);
   perp_blocks_J(&w->e.blocks, -w->o.damping, v, w->trial);
-  for (int i = 0; model->driven && i < model->m; i++)
-    w->trial[i] -= w->o.damping * w->e.Ct[i];
+  for (int i = 0; model->driven && i < model->m; i++) w->trial[i] -= w->o.damping * w->e.Ct[i];
   for (int i = 0; i < model->m; i++) w->trial[i] -= w->o.stiffness * w->e.C[i];
   perp_blocks_Jt(&w->e.blocks, 1, w->trial, w->f);
   perp_blocks_Minv(&w->e.blocks, w->f, a);

@@ -193,8 +193,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
                        "acceleration do)",
                        p.formulation.d->name);
   for (int i = 0; status == PERP_OK && i < model->n_joints; i++)
-    if (perp_joint_nonholonomic_is(model, i) &&
-        !(p.formulation.d->caps & PERP_FORM_NONHOLONOMIC))
+    if (perp_joint_nonholonomic_is(model, i) && !(p.formulation.d->caps & PERP_FORM_NONHOLONOMIC))
       status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                          "formulation %s does not serve non-holonomic joints, rows on velocities "
                          "alone (velocity and acceleration do)",
