@@ -2,6 +2,7 @@
 /* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
 #include "experiments/run/program.h"
 #include "experiments/cli/cli.h"
+#include "experiments/cli/scene_copy.h"
 #include "experiments/cli/templates.h"
 #include "experiments/base/shell.h"
 
@@ -147,10 +148,33 @@ static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
   return code;
 }
 
+static void new_scene_next(const char *file)
+{
+  perp_text path = { 0 };
+  perp_shell_path(&path, file);
+  perp_say("next: perp check %s, perp simulate %s", path.s, path.s);
+  perp_text_free(&path);
+}
+
+/* A copy of one that comes with perp. */
+static int new_scene_from(perp_ctx *ctx, const perp_args *args, const char *name)
+{
+  if (perp_args_get(args, "name") != NULL)
+    return perp_usage_error(
+        args, "--from and --name exclude each other: --output says what the copy is called");
+  char *file = NULL;
+  const perp_status status = perp_scene_copy(ctx, name, perp_args_get(args, "output"), &file);
+  if (status == PERP_OK) new_scene_next(file);
+  free(file);
+  return cmd_new_ended(status, ctx);
+}
+
 /* A scene file, and the table of events that it names. */
 static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
 {
   if (args->n > 1) return perp_usage_error(args, "one argument too many: '%s'", args->arg[1]);
+  const char *from = perp_args_get(args, "from");
+  if (from != NULL) return new_scene_from(ctx, args, from);
   const char *file = perp_args_get(args, "output"), *given = perp_args_get(args, "name");
   char *usual = perp_xprintf("%s.yaml", given != NULL ? given : "my-scene");
   if (file == NULL) file = usual;
@@ -166,10 +190,7 @@ static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
                                        "a scene file is called NAME.yaml: got %s", file);
   if (status == PERP_OK) status = write_one(ctx, w, "scene-file.yaml", file);
   if (status == PERP_OK) status = write_one(ctx, w, "scene-events.csv", table);
-  perp_text path = { 0 };
-  perp_shell_path(&path, file);
-  if (status == PERP_OK) perp_say("next: perp check %s, perp simulate %s", path.s, path.s);
-  perp_text_free(&path);
+  if (status == PERP_OK) new_scene_next(file);
   free(usual);
   free(name);
   free(dot);
@@ -188,7 +209,12 @@ static int cmd_new(perp_ctx *ctx, const perp_args *args)
                                       : strcmp(args->arg[0], "study") == 0 ? new_study
                                       : strcmp(args->arg[0], "scene") == 0 ? new_scene
                                                                            : NULL;
-  const int status = make != NULL ? make(ctx, args, &w) : -1;
+  const bool lost = make != NULL && make != new_scene && perp_args_get(args, "from") != NULL;
+  const int status = lost
+                         ? perp_usage_error(args, "--from copies a scene: perp new scene --from %s",
+                                            perp_args_get(args, "from"))
+                     : make != NULL ? make(ctx, args, &w)
+                                    : -1;
   free(program);
   free(w.make);
   if (status >= 0) return status;
@@ -202,6 +228,9 @@ static int cmd_new(perp_ctx *ctx, const perp_args *args)
 static const perp_flag new_flags[] = {
   { "output", 'o', "PATH",
     "file of the study or scene (default NAME.yaml), folder of the plug-in (default its name)" },
+  { "from", 0, "NAME",
+    "a copy of a scene file that comes with perp: an example (belt, rocking, ...), or a scene of "
+    "which perp info shows the file" },
   { "language", 0, "LANG", "of the plug-in: c (default) or python (kind lcp)" },
   { "name", 0, "NAME", "what it is called (default my-KIND, or the name of the file)" },
   { 0 }
@@ -215,7 +244,8 @@ const perp_command perp_new_command = {
       "lcp, ode, kkt, "
       "stab, contact, formulation, scene, metric, force or joint that builds, passes the contract "
       "tests and stands in a study as it is.",
-  .cli.more = "Nothing is overwritten. docs/plugins.md explains what the files of a plug-in say.",
+  .cli.more = "Nothing is overwritten. perp new scene --from belt copies a scene that comes with "
+              "perp. docs/plugins.md explains what the files of a plug-in say.",
   .cli.example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
   .cli.flags = new_flags,
   .cli.min_args = 1,

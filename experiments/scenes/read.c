@@ -100,11 +100,14 @@ static bool read_check(struct reading *s, const perp_node *root)
     perp_diag_error(s->diag, root, 0, NULL, "a scene is a map of key: value");
     return false;
   }
-  if (schema == NULL ||
-      strcmp(schema->type == PERP_NODE_SCALAR ? schema->text : "", "perp-scene/1") != 0) {
-    perp_diag_error(s->diag, schema != NULL ? schema : root, 0, "schema: perp-scene/1",
-                    schema != NULL ? "unknown schema"
-                                   : "this is no scene file: its schema is missing");
+  const char *said = schema != NULL && schema->type == PERP_NODE_SCALAR ? schema->text : "";
+  if (strcmp(said, "perp-scene/1") != 0) {
+    const bool study = strncmp(said, "perp-study/", 11) == 0;
+    perp_diag_error(s->diag, schema != NULL ? schema : root, 0,
+                    study ? "perp run and perp check take studies" : "schema: perp-scene/1",
+                    study            ? "this is a study, and a scene is needed here"
+                    : schema != NULL ? "unknown schema"
+                                     : "this is no scene file: its schema is missing");
     return false;
   }
   const int errors = s->diag->errors;

@@ -9,6 +9,7 @@
 #include "experiments/answers/answers.h"
 #include "experiments/simulate/kind_simulate.h"
 #include "experiments/study/describe.h"
+#include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "tests/cli/program.h"
 
@@ -292,7 +293,8 @@ static void own_study(void)
 int main(void)
 {
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK)
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   perp_register_kinds(kinds);
   program_open();

@@ -73,6 +73,20 @@ static void test_template(void)
   json_decref(j);
   refuses(2, "new scene --name thrown", "exists already");
   refuses(2, "new scene -o thrown.txt", "NAME.yaml");
+  ok(run("new scene --from vibrating-pendulum") == 0 &&
+         strstr(out, "vibrating-pendulum.csv") != NULL,
+     "a copy of an example with its table");
+  says("check vibrating-pendulum.yaml", "a valid scene");
+  ok(run("new scene --from motor -o mine.yaml") == 0 && strstr(out, "mine.yaml") != NULL,
+     "a copy of a scene that comes with perp");
+  says("check mine.yaml", "a valid scene");
+  refuses(2, "new scene --from motor -o mine.yaml", "exists already");
+  refuses(2, "new scene --from moter", "did you mean 'motor'?");
+  refuses(2, "new scene --from chain", "perp export-scene chain");
+  refuses(2, "new scene --from motor --name mine", "exclude each other");
+  refuses(2, "new study --from motor", "perp new scene --from motor");
+  write_file("study.yaml", "schema: perp-study/1\nstudy: { name: s }\nscene: chain\n");
+  refuses(3, "simulate study.yaml", "this is a study");
   refuses(2, "simulate thrown.yaml:sped=3", "did you mean 'speed'");
   refuses(2, "simulate thrown.yaml:speed=-1", "[0, inf)");
   refuses(3, "simulate none.yaml", "there is no scene file none.yaml");
