@@ -2,7 +2,7 @@
 /* perp new: a study or a plug-in to begin with, from the files of experiments/templates. */
 #include "experiments/run/program.h"
 #include "experiments/cli/cli.h"
-#include "experiments/cli/scene_copy.h"
+#include "experiments/plugins/scene_copy.h"
 #include "experiments/cli/templates.h"
 #include "experiments/base/shell.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/cli/scene_copy.h"
+#include "experiments/plugins/scene_copy.h"
 
 #include "experiments/base/files.h"
 #include "experiments/base/util.h"
