@@ -18,7 +18,7 @@ perp_builder perp_build_begin(perp_ctx *ctx, perp_scene *scene, int dim, double 
                               double e)
 {
   perp_builder y = {
-    .ctx = ctx, .scene = scene, .dim = dim, .surface = { mu, nan(""), e }, .depth = 1
+    .ctx = ctx, .scene = scene, .dim = dim, .surface = { mu, nan(""), e, 0 }, .depth = 1
   };
   y.status = perp_model_create(ctx, dim, &scene->model);
   if (y.status == PERP_OK) perp_model_gravity(scene->model, gravity);
