@@ -312,7 +312,7 @@ static void export_pairs(const perp_model *model, FILE *out)
   static const char *const none[] = { NULL };
   const perp_surface *s, dflt = { NAN, NAN, NAN, 0 };
   int a, b, most = 0;
-  for (int i = 0; (s = perp_model_pair(model, i, &a, &b)) != NULL; i++) most = b > most ? b : most;
+  for (int i = 0; perp_model_pair(model, i, &a, &b) != NULL; i++) most = b > most ? b : most;
   if (most == 0) return;
   for (int i = 0; i < perp_model_shapes(model); i++) {
     const int of = perp_model_shape(model, i)->surface.material;
