@@ -53,6 +53,22 @@ char *perp_read_file(const char *path, size_t *size)
   return files_read(path, false, size);
 }
 
+char *perp_read_input(const char *path, size_t *size, const char **why)
+{
+  enum { MOST_BYTES = 64 << 20 };
+  struct stat st;
+  *why = NULL;
+  if (stat(path, &st) != 0)
+    *why = strerror(errno);
+  else if (!S_ISREG(st.st_mode))
+    *why = "it is no file";
+  else if (st.st_size > MOST_BYTES)
+    *why = "it is larger than 64 MiB";
+  char *text = *why == NULL ? perp_read_file(path, size) : NULL;
+  if (text == NULL && *why == NULL) *why = strerror(errno);
+  return text;
+}
+
 char *perp_read_plain(const char *path, size_t *size)
 {
   return files_read(path, true, size);

@@ -8,6 +8,8 @@
 
 /* Whole file as text with a terminating zero; NULL with errno set.  Refuses more than 1 GiB. */
 char *perp_read_file(const char *path, size_t *size);
+/* The same of a file that a user names: regular, of 64 MiB at most.  NULL: *why says it in words. */
+char *perp_read_input(const char *path, size_t *size, const char **why);
 /* The same of a regular file only: not through a link, not from a device or a pipe. */
 char *perp_read_plain(const char *path, size_t *size);
 

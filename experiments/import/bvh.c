@@ -2,14 +2,12 @@
 /* Reading BVH files. */
 #include "experiments/import/bvh.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
-enum { MOST_BYTES = 64 << 20, WORD = 40 };
+enum { WORD = 40 };
 
 typedef struct bvh_reader {
   perp_diag *diag;
@@ -288,20 +286,11 @@ bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t s
 
 bool perp_bvh_load(perp_diag *diag, const perp_node *at, const char *path, perp_bvh *out)
 {
-  struct stat st;
-  const char *why = NULL;
-  char *text = NULL;
-  size_t size = 0;
+  const char *why;
+  size_t size;
+  char *text = perp_read_input(path, &size, &why);
   *out = (perp_bvh){ .n = 0 };
-  if (stat(path, &st) != 0)
-    why = strerror(errno);
-  else if (!S_ISREG(st.st_mode))
-    why = "it is no file";
-  else if (st.st_size > MOST_BYTES)
-    why = "it is larger than 64 MiB";
-  else if ((text = perp_read_file(path, &size)) == NULL)
-    why = strerror(errno);
-  if (why != NULL) {
+  if (text == NULL) {
     perp_diag_error(diag, at, 0, NULL, "cannot read %s: %s", path, why);
     return false;
   }

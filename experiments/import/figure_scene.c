@@ -40,16 +40,6 @@ __attribute__((format(printf, 2, 3))) static void figure_note(figure_writer *x, 
 
 /* ---- where joints are ------------------------------------------------------------------------------ */
 
-static void figure_product(const double p[4], const double q[4], double out[4])
-{
-  const double w = p[0] * q[0] - perp_dot(3, p + 1, q + 1);
-  double v[3];
-  perp_cross(p + 1, q + 1, v);
-  for (int i = 0; i < 3; i++) v[i] += p[0] * q[1 + i] + q[0] * p[1 + i];
-  out[0] = w;
-  memcpy(out + 1, v, sizeof v);
-}
-
 /* Rates of a joint in its parent at the start of the motion, by the curve that playback has: of a place fixed in it (the centre
  * of mass of the root). */
 static void figure_rates(const perp_bvh *bvh, int joint, const double place[3], double w[3],
@@ -88,7 +78,7 @@ static void figure_poses(const perp_figure *f, int frame, figure_pose *pose)
     *now = (figure_pose){ .quat = { 1 } };
     if (parent >= 0) {
       const figure_pose *up = &pose[parent];
-      figure_product(up->quat, quat, now->quat);
+      perp_quat_product(up->quat, quat, now->quat);
       perp_turn(3, up->R, offset, u);
       perp_cross(up->w, u, now->v);
       for (int i = 0; i < 3; i++)

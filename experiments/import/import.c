@@ -208,20 +208,10 @@ static void import_refuse(perp_diag *diag, const char *path, const char *text, i
 
 static char *import_content(perp_diag *diag, const perp_node *at, const char *path)
 {
-  struct stat st;
-  const char *why = NULL;
-  char *text = NULL;
+  const char *why;
   size_t size = 0;
-  if (stat(path, &st) != 0)
-    why = strerror(errno);
-  else if (!S_ISREG(st.st_mode))
-    why = "it is no file";
-  else if (st.st_size > MOST_BYTES)
-    why = "it is larger than 64 MiB";
-  else if ((text = perp_read_file(path, &size)) == NULL)
-    why = strerror(errno);
-  else if (memchr(text, '\0', size) != NULL)
-    why = "it is no text";
+  char *text = perp_read_input(path, &size, &why);
+  if (text != NULL && memchr(text, '\0', size) != NULL) why = "it is no text";
   if (why == NULL) return text;
   perp_diag_error(diag, at, 0, NULL, "cannot read the robot %s: %s", path, why);
   free(text);

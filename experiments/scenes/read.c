@@ -7,10 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { DEEPEST = 16, MOST_FILES = 64, MOST_PARAMETERS = 64, MOST_BYTES = 64 << 20 };
+enum { DEEPEST = 16, MOST_FILES = 64, MOST_PARAMETERS = 64 };
 
 struct reading {
   perp_ctx *ctx;
@@ -34,22 +33,6 @@ static bool read_among(const char *word, const char *const *names, int n)
 }
 
 /* ---- files -------------------------------------------------------------------------------------- */
-
-/* The content of a regular file of a sensible size; NULL: *why says it. */
-static char *read_content(const char *path, size_t *size, const char **why)
-{
-  struct stat st;
-  *why = NULL;
-  if (stat(path, &st) != 0)
-    *why = strerror(errno);
-  else if (!S_ISREG(st.st_mode))
-    *why = "it is no file";
-  else if (st.st_size > MOST_BYTES)
-    *why = "it is larger than 64 MiB";
-  char *text = *why == NULL ? perp_read_file(path, size) : NULL;
-  if (text == NULL && *why == NULL) *why = strerror(errno);
-  return text;
-}
 
 /* One more file that the scene is made of. */
 static void read_part(perp_scene_file *file, const char *path, const char *bytes, size_t size)
@@ -76,7 +59,7 @@ static bool read_tables(struct reading *s, const perp_node *list)
     if (name == NULL || name->type != PERP_NODE_SCALAR) continue;
     const char *path = read_beside(s, name), *why;
     size_t size;
-    char *bytes = read_content(path, &size, &why),
+    char *bytes = perp_read_input(path, &size, &why),
          *whole = bytes != NULL ? realpath(path, NULL) : NULL;
     if (bytes == NULL)
       perp_diag_error(s->diag, name, 0, "a path is relative to the file where it stands",
@@ -224,7 +207,7 @@ static perp_node *read_one(struct reading *s, const char *shown, const char *tex
     perp_diag_error(s->diag, at, 0, NULL,
                     s->depth == DEEPEST ? "includes go deeper than %d files" : "more than %d files",
                     s->depth == DEEPEST ? DEEPEST : MOST_FILES);
-  else if (text == NULL && (whole == NULL || (bytes = read_content(whole, &size, &why)) == NULL))
+  else if (text == NULL && (whole == NULL || (bytes = perp_read_input(whole, &size, &why)) == NULL))
     perp_diag_error(
         s->diag, at, 0, at != NULL ? "a path is relative to the file where it stands" : NULL,
         "cannot read the scene file %s: %s", shown, why != NULL ? why : strerror(errno));

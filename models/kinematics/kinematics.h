@@ -136,6 +136,15 @@ PERP_INLINE void perp_direction_bias(int d, const double *R, const double *s, co
 
 /* ---- quaternions ----------------------------------------------------------------------------- */
 
+/* out = p q, the turn q and then p; out is neither of them */
+PERP_INLINE void perp_quat_product(const double p[4], const double q[4], double out[4])
+{
+  double v[3];
+  out[0] = p[0] * q[0] - perp_dot(3, p + 1, q + 1);
+  perp_cross(p + 1, q + 1, v);
+  for (int i = 0; i < 3; i++) out[1 + i] = v[i] + (p[0] * q[1 + i] + q[0] * p[1 + i]);
+}
+
 /* Scale back to unit length.  For a quaternion that left it by rounding only one Newton step for
  * 1/|q|, |q|^2 = 1 + e -> 1 - e/2, leaves 3/4 e^2 < 1e-16. */
 PERP_INLINE void perp_quat_unit(double q[4])

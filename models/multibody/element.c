@@ -64,6 +64,14 @@ perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *d, const void **op
   return PERP_OK;
 }
 
+perp_status perp_element_told(perp_ctx *ctx, perp_status status, const char *who)
+{
+  char said[sizeof ctx->msg];
+  if (status == PERP_OK) return PERP_OK;
+  memcpy(said, ctx->msg, sizeof said);
+  return PERP_FAIL(ctx, status, "%s: %s", who, said);
+}
+
 void perp_element_free(const void *opts, const int *body)
 {
   free((void *)(uintptr_t)opts);

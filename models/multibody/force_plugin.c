@@ -53,11 +53,7 @@ perp_status perp_force_plugin_check(perp_ctx *ctx, const perp_model *model,
   PERP_TRY(perp_element_check(ctx, model, &p->d, caps, p->bodies_min, p->bodies_max, def->n_bodies,
                               def->body, who));
   if (p->check == NULL) return PERP_OK;
-  char said[sizeof ctx->msg];
-  const perp_status status = p->check(ctx, def->opts, model->dim, def->n_bodies);
-  if (status == PERP_OK) return PERP_OK;
-  memcpy(said, ctx->msg, sizeof said);
-  return PERP_FAIL(ctx, status, "%s: %s", who, said);
+  return perp_element_told(ctx, p->check(ctx, def->opts, model->dim, def->n_bodies), who);
 }
 
 /* ---- evaluation ------------------------------------------------------------------------------ */

@@ -39,11 +39,7 @@ perp_status perp_joint_plugin_check(perp_ctx *ctx, const perp_model *model,
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint '%s' says that it has %d rows: 1 to %d", who,
                      p->d.name, rows, PERP_JOINT_ROWS);
   if (p->check == NULL) return PERP_OK;
-  char said[sizeof ctx->msg];
-  const perp_status status = p->check(ctx, def->opts, model->dim, def->n_bodies);
-  if (status == PERP_OK) return PERP_OK;
-  memcpy(said, ctx->msg, sizeof said);
-  return PERP_FAIL(ctx, status, "%s: %s", who, said);
+  return perp_element_told(ctx, p->check(ctx, def->opts, model->dim, def->n_bodies), who);
 }
 
 perp_status perp_joint_plugin_begin(perp_ctx *ctx, const perp_model *model, int i, const char *who)
@@ -52,14 +48,10 @@ perp_status perp_joint_plugin_begin(perp_ctx *ctx, const perp_model *model, int 
   const perp_joint_desc *p = def->plugin;
   perp_body_state body[PERP_ELEMENT_BODIES];
   void *opts = (void *)(uintptr_t)def->opts; /* the model's own copy */
-  char said[sizeof ctx->msg];
   perp_element_states_at(model, model->q0, def->n_bodies, def->body, body);
   if (p->begin != NULL) p->begin(opts, model->dim, def->n_bodies, body);
   if (def->start != PERP_START_ZERO) return PERP_OK;
-  const perp_status status = p->zero(ctx, opts, model->dim, def->n_bodies, body);
-  if (status == PERP_OK) return PERP_OK;
-  memcpy(said, ctx->msg, sizeof said);
-  return PERP_FAIL(ctx, status, "%s: %s", who, said);
+  return perp_element_told(ctx, p->zero(ctx, opts, model->dim, def->n_bodies, body), who);
 }
 
 void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *rows, perp_joint *j)

@@ -158,6 +158,8 @@ perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const per
 /* Copies of options and bodies, to be freed one by one; NULL options: the defaults. */
 perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *d, const void **opts, int *n,
                               const int **body);
+/* What a function of a plug-in returned; its message begins with who it is about. */
+perp_status perp_element_told(perp_ctx *ctx, perp_status status, const char *who);
 void perp_element_free(const void *opts, const int *body);
 /* The states of bodies at the poses of e; v NULL: at rest. */
 void perp_element_states(const perp_model *model, const perp_eval *e, const double *v, int n,

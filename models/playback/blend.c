@@ -188,16 +188,6 @@ static void blend_log(const blend_turn *R, blend_jet *r)
   blend_series(r->x, r->v, R->w, 0.5, c[0], 0, c[1] * ydot, NULL, r->a);
 }
 
-static void blend_product(const double p[4], const double q[4], double out[4])
-{
-  const double w = p[0] * q[0] - perp_dot(3, p + 1, q + 1);
-  double v[3];
-  perp_cross(p + 1, q + 1, v);
-  for (int i = 0; i < 3; i++) v[i] += p[0] * q[1 + i] + q[0] * p[1 + i];
-  out[0] = w;
-  memcpy(out + 1, v, sizeof v);
-}
-
 /* A B of two that turn */
 static void blend_compose(const blend_turn *A, const blend_turn *B, blend_turn *C)
 {
@@ -207,7 +197,7 @@ static void blend_compose(const blend_turn *A, const blend_turn *B, blend_turn *
   perp_turn_back(3, R, A->wdot, u);
   perp_cross(B->w, w, x);
   blend_turn out;
-  blend_product(A->q, B->q, out.q);
+  perp_quat_product(A->q, B->q, out.q);
   for (int i = 0; i < 3; i++) {
     out.w[i] = B->w[i] + w[i];
     out.wdot[i] = B->wdot[i] + u[i] - x[i];
