@@ -192,6 +192,31 @@ static void figure_along(const double d[3], double q[4])
   q[2] = -d[2] / length / (2 * q[0]), q[3] = d[1] / length / (2 * q[0]);
 }
 
+/* What of a scene is the same for all figures; the number: mm between floor and motion, which between two frames may be a little
+ * lower than it is in any. */
+static const char figure_parameters[] =
+    " s\n  h: 1 ms\n  size: height / 10\n"
+    "parameters:\n"
+    "  height: { default: 1.741 m, above: 0, unit: m, help: from head to toe as it is drawn }\n"
+    "  mass: { default: 73 kg, above: 0, unit: kg, help: of the whole figure }\n"
+    "  moving: { default: 1, min: 0, max: 1, help: begins with the velocities of the motion (1) or "
+    "at rest (0) }\n"
+    "  limits: { default: true, help: of the joints }\n"
+    "  floor: { default: true, help: under the lowest point of the motion }\n"
+    "  gap: { default: %d mm, min: 0, unit: m, help: between both }\n"
+    "  controller: { default: none, choices: [none, feed-forward, pd, feed-forward+pd, muscle, "
+    "implicit-pd,\n"
+    "    feed-forward+implicit-pd, soft, prescribed], help: what drives the joints along the "
+    "motion "
+    "}\n"
+    "  root: { default: prescribed, choices: [free, prescribed, controlled], help: \"with a "
+    "controller, what holds the root\" }\n"
+    "  frequency: { default: 5 Hz, above: 0, unit: 1/s, help: of controllers with springs }\n"
+    "  ratio: { default: 1, min: 0, help: their damping }\n"
+    "  rate: { default: 5 Hz, above: 0, unit: 1/s, help: of the controller soft }\n"
+    "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: the largest torque of a joint }\n"
+    "let:\n  k: height / ";
+
 static void figure_head(figure_writer *x)
 {
   const perp_bvh *bvh = x->f->bvh;
@@ -204,26 +229,7 @@ static void figure_head(figure_writer *x)
         "  dissipative: true\n  t_end: ",
         x->out);
   figure_digits(x, end);
-  fputs(" s\n  h: 1 ms\n  size: height / 10\n"
-        "parameters:\n"
-        "  height: { default: 1.741 m, above: 0, unit: m, help: from head to toe as it is drawn }\n"
-        "  mass: { default: 73 kg, above: 0, unit: kg, help: of the whole figure }\n"
-        "  moving: { default: 1, min: 0, max: 1, help: begins with the velocities of the motion "
-        "(1) or at rest (0) }\n"
-        "  limits: { default: true, help: of the joints }\n"
-        "  floor: { default: true, help: under the lowest point of the motion }\n"
-        "  controller: { default: none, choices: [none, feed-forward, pd, feed-forward+pd, muscle, "
-        "implicit-pd,\n"
-        "    feed-forward+implicit-pd, soft, prescribed], help: what drives the joints along the "
-        "motion }\n"
-        "  root: { default: prescribed, choices: [free, prescribed, controlled], help: \"with a "
-        "controller, what holds the root\" }\n"
-        "  frequency: { default: 5 Hz, above: 0, unit: 1/s, help: of controllers with springs }\n"
-        "  ratio: { default: 1, min: 0, help: their damping }\n"
-        "  rate: { default: 5 Hz, above: 0, unit: 1/s, help: of the controller soft }\n"
-        "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: the largest torque of a joint }\n"
-        "let:\n  k: height / ",
-        x->out);
+  fprintf(x->out, figure_parameters, bvh->frames > 0 ? 1 : 0);
   figure_digits(x, x->f->height);
   fputs("                # m, the unit of length of the file\n"
         "  i: mass * k^2\n  c: moving * k / (1 s)\n",
@@ -439,7 +445,7 @@ static void figure_limits(figure_writer *x)
 static void figure_floor(figure_writer *x)
 {
   fputs("materials: { default: { mu: 0.8 } }\n"
-        "shapes:\n  - { when: floor, body: world, kind: plane, x: [0, 0, k * ",
+        "shapes:\n  - { when: floor, body: world, kind: plane, x: [0, 0, -gap + k * ",
         x->out);
   figure_digits(x, x->low);
   fputs("] }\n", x->out);
@@ -464,7 +470,8 @@ static void figure_source(figure_writer *x, const char *base)
 static void figure_motion(figure_writer *x)
 {
   char *base = perp_base_name(x->path, "");
-  fputs("control: { by: \"{controller}\", root: \"{root}\", frequency: frequency, ratio: ratio, rate: rate,\n"
+  fputs("control: { by: \"{controller}\", root: \"{root}\", frequency: frequency, ratio: ratio, "
+        "rate: rate,\n"
         "  max_force: max_force",
         x->out);
   if (x->f->bvh->frames > 0) {

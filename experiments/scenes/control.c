@@ -56,8 +56,8 @@ static bool control_by(perp_scene_reader *r, const perp_node *map, const perp_de
     perp_diag_error(r->diag, map, 0, "perp list controllers", "control needs 'by', a controller");
     return false;
   }
-  for (const perp_desc *k; n < CONTROL_MOST &&
-                           (k = perp_plugin_at(r->ctx, PERP_KIND_controller, n - 1)) != NULL; n++)
+  for (const perp_desc *k;
+       n < CONTROL_MOST && (k = perp_plugin_at(r->ctx, PERP_KIND_controller, n - 1)) != NULL; n++)
     names[n] = k->name;
   if (!perp_keys_choice(r, node, names, &which)) return false;
   if (which > 0) *d = perp_find(r->ctx, PERP_KIND_controller, names[which]);

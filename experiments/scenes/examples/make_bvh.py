@@ -81,26 +81,31 @@ def walk(t):
     return angles, (0.02 * math.sin(p), STAND - 0.01 + 0.012 * math.cos(2 * p), 0.75 * t)
 
 
+def ease(s):
+    """From 0 to 1 for s from 0 to 1, five derivatives 0 at both ends."""
+    s = min(max(s, 0), 1)
+    return s ** 6 * (462 + s * (-1980 + s * (3465 + s * (-3080 + s * (1386 - 252 * s)))))
+
+
 def wave(t):
-    """Standing, the right arm lifted and waving twice a second."""
+    """Standing, the right arm lifted and waving twice a second, by the elbow."""
     p = 4 * math.pi * t
-    lift = 0.5 * (1 - math.cos(math.pi * min(t, 1)))
-    return {"RightUpperArm": (0, 0, -110 * lift),
-            "RightForeArm": (-20 * lift, 0, -(35 + 25 * math.sin(p)) * lift),
-            "RightHand": (0, 0, -15 * math.sin(p - 0.7) * lift),
+    lift = ease(t)
+    return {"RightUpperArm": (0, -90 * lift, -110 * lift),
+            "RightForeArm": (-10 - (30 + 25 * math.sin(p)) * lift, 0, 0), "LeftForeArm": (-10, 0, 0),
+            "RightHand": (-15 * math.sin(p - 0.7) * lift, 0, 0),
             "Chest": (0, 0, 3 * lift), "Head": (0, -6 * lift, 2 * math.sin(p / 2) * lift)}, (0, STAND, 0)
 
 
 def cartwheel(t):
-    """Once around to the left in 1.5 s, arms and legs spread."""
-    s = min(max(t / 1.5, 0), 1)
-    turn = s * s * s * (10 + s * (6 * s - 15))
-    spread = math.sin(math.pi * s) ** 2
+    """Once around to the left in 1.8 s, arms and legs spread, over the floor."""
+    s = t / 1.8
+    turn, spread = ease(s), ease(2 * s) if s < 0.5 else ease(2 - 2 * s)
     angles = {"Hips": (0, 0, -360 * turn)}
     for side, sign in (("Left", 1), ("Right", -1)):
         angles[side + "UpperArm"] = (0, 0, sign * (20 + 140 * spread))
         angles[side + "Thigh"] = (0, 0, sign * 40 * spread)
-    return angles, (3.0 * turn * 0.55, STAND + 0.1 * spread, 0)
+    return angles, (3.0 * turn * 0.55, STAND + 0.2 * spread, 0)
 
 
 def channels(name):
