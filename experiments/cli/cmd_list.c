@@ -224,6 +224,11 @@ static void info_text(perp_kind kind, const perp_desc *d)
       printf("  at times as   %s\n",
              strcmp(lcp->same, "*") == 0 ? "whatever it chooses" : lcp->same);
   }
+  if (kind == PERP_KIND_controller) {
+    const perp_controller_desc *c = (const perp_controller_desc *)(const void *)d;
+    perp_wrap_after(stdout, "  cost", 16, c->cost);
+    perp_wrap_after(stdout, "  gives up", 16, c->loses);
+  }
   int least, most;
   perp_describe_bodies(kind, d, &least, &most);
   if (least > 0 && least == most)

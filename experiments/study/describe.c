@@ -163,6 +163,10 @@ void perp_describe_json(perp_json *j, perp_kind kind, const perp_desc *d)
     if (lcp->counts != NULL) perp_json_text(j, "counts", lcp->counts);
     if (lcp->same != NULL) perp_json_text(j, "same", lcp->same);
   }
+  if (kind == PERP_KIND_controller) {
+    const perp_controller_desc *c = (const perp_controller_desc *)(const void *)d;
+    perp_json_members(j, "cost %s, gives_up %s", c->cost, c->loses);
+  }
   int least = 0, most = 0;
   perp_describe_bodies(kind, d, &least, &most);
   if (least > 0) perp_json_int(j, "bodies_min", least);

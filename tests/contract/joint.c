@@ -39,19 +39,19 @@ static perp_status build(element *x, perp_joint_start start, double spin)
   return element_finish(x, status);
 }
 
-/* C, and J v in Cdot unless that is NULL */
-static void rows_at(const element *x, const double *q, const double *v, double *C, double *Cdot)
+static const double now = 0.3; /* s, where rows are looked at that depend on time */
+
+/* C, and J v + C_t in Cdot unless that is NULL */
+static void rows_at(const element *x, double t, const double *q, const double *v, double *C,
+                    double *Cdot)
 {
-  perp_model_error(x->model, 0, q, C);
-  if (Cdot == NULL) return;
-  const perp_blocks *B = perp_model_assemble(x->model, 0, q);
-  memset(Cdot, 0, (size_t)B->m * sizeof *Cdot);
-  perp_blocks_J(B, 1, v, Cdot);
+  perp_model_error(x->model, t, q, C);
+  if (Cdot != NULL) perp_model_rate(x->model, t, q, v, Cdot);
 }
 
 /* ---- derivatives ----------------------------------------------------------------------------- */
 
-/* d/ds along q [+] s v of C, or of J v: central differences, of order 2 or 6. */
+/* d/ds along q [+] s v, at now + s, of C, or of its rate: central differences, of order 2 or 6. */
 static void differenced(const element *x, const double *q, const double *v, bool rate, bool six,
                         double h, double *d)
 {
@@ -64,7 +64,7 @@ static void differenced(const element *x, const double *q, const double *v, bool
     const double w = i == 0 ? 0 : weight[abs(i) - 1];
     if (w == 0) continue;
     element_along(x, q, v, i * h, q1);
-    rows_at(x, q1, v, C, Cdot);
+    rows_at(x, now + i * h, q1, v, C, Cdot);
     for (int k = 0; k < m; k++) d[k] += (i < 0 ? -w : w) / h * (rate ? Cdot[k] : C[k]);
   }
 }
@@ -77,8 +77,8 @@ static void check_derivative(const element *x, bool rate)
   for (int k = 0; k < 6; k++) {
     double q[NQ], v[NV], C[PERP_JOINT_ROWS], said[PERP_JOINT_ROWS], d[PERP_JOINT_ROWS];
     element_state(x, 0.1, q, v);
-    rows_at(x, q, v, C, said);
-    if (rate) perp_model_jdotv(x->model, 0, q, v, said);
+    rows_at(x, now, q, v, C, said);
+    if (rate) perp_model_jdotv(x->model, now, q, v, said);
     differenced(x, q, v, rate, true, 5e-3, d);
     worst = fmax(worst, farthest(m, said, d));
     size = fmax(size, largest(m, said));
@@ -100,7 +100,7 @@ static void check_no_positions(const element *x)
   for (int k = 0; k < 6; k++) {
     double q[NQ], v[NV], C[PERP_JOINT_ROWS], Cdot[PERP_JOINT_ROWS];
     element_state(x, 0.1, q, v);
-    rows_at(x, q, v, C, Cdot);
+    rows_at(x, now, q, v, C, Cdot);
     worst = fmax(worst, largest(m, C));
     rate = fmax(rate, largest(m, Cdot));
   }
@@ -117,7 +117,7 @@ static void check_rows(const element *x)
   bool finite = true;
   for (int k = 0; k < 3; k++) {
     element_state(x, 0.3, q, v);
-    rows_at(x, q, v, C, Cdot);
+    rows_at(x, now, q, v, C, Cdot);
     perp_model_jdotv(x->model, 0, q, v, gamma);
     finite = finite && watch_finite(m, C) && watch_finite(m, Cdot) && watch_finite(m, gamma);
   }
@@ -125,9 +125,9 @@ static void check_rows(const element *x)
   element_state(x, 0.1, q, v);
   const unsigned caps = x->d->caps;
   if (caps & PERP_JOINT_INVARIANT && !x->world) {
-    rows_at(x, q, v, C, NULL);
+    rows_at(x, now, q, v, C, NULL);
     element_rigid(x, q, q1);
-    rows_at(x, q1, v, C1, NULL);
+    rows_at(x, now, q1, v, C1, NULL);
     below(farthest(m, C, C1), 1e-12, "%s: moves with its bodies: C stays, off by %.2g", x->name,
           farthest(m, C, C1));
   }
@@ -137,8 +137,8 @@ static void check_rows(const element *x)
     for (int i = 0; i < x->nv; i++)
       if (i % per >= x->dim) dq[i] = perp_rng_uniform(rng, -1, 1);
     perp_model_retract(x->model, q, dq, q1);
-    rows_at(x, q, dq, C, Cdot);
-    rows_at(x, q1, dq, C1, NULL);
+    rows_at(x, now, q, dq, C, Cdot);
+    rows_at(x, now, q1, dq, C1, NULL);
     below(fmax(farthest(m, C, C1), largest(m, Cdot)), 1e-13,
           "%s: acts at centres: no orientation is read, nothing turns", x->name);
   }
@@ -161,7 +161,7 @@ static void check_simulation(const element *like)
     return;
   }
   double C[PERP_JOINT_ROWS];
-  rows_at(&x, perp_model_q0(x.model), NULL, C, NULL);
+  rows_at(&x, 0, perp_model_q0(x.model), NULL, C, NULL);
   below(largest(perp_model_m(x.model), C), 1e-13, "%s: C = 0 there", x.name);
   for (int run = 0; run < 2; run++) {
     perp_parts parts = { 0 };
@@ -180,7 +180,7 @@ static void check_simulation(const element *like)
       perp_model_energy(x.model, t, q, v, &T, &V);
       if (!begun) first = T + V;
       speed = fmax(speed, T);
-      rows_at(&x, q, v, C, NULL);
+      rows_at(&x, now, q, v, C, NULL);
       energy[run] = fmax(energy[run], fabs(T + V - first));
       drift[run] = fmax(drift[run], largest(perp_model_m(x.model), C));
       if (t >= 0.25 - 1e-9) break;
@@ -208,14 +208,14 @@ static void check_calls(const element *x)
       gamma[2][PERP_JOINT_ROWS];
   memset(C, 0, sizeof C), memset(rate, 0, sizeof rate), memset(gamma, 0, sizeof gamma);
   element_state(x, 0.1, q, v);
-  rows_at(x, q, v, C[0], rate[0]);
+  rows_at(x, now, q, v, C[0], rate[0]);
   perp_model_jdotv(x->model, 0, q, v, gamma[0]);
   element_state(x, 0.1, q1, v1);
-  rows_at(x, q1, v1, C[1], rate[1]);
+  rows_at(x, now, q1, v1, C[1], rate[1]);
   perp_model_jdotv(x->model, 0, q1, v1, gamma[1]);
   const long before = count_malloc;
   watch_begin();
-  rows_at(x, q, v, C[1], rate[1]);
+  rows_at(x, now, q, v, C[1], rate[1]);
   perp_model_jdotv(x->model, 0, q, v, gamma[1]);
   watch_end();
   if (COUNTS_MALLOC)
@@ -258,7 +258,7 @@ static void life(void *user)
   double q[NQ], v[NV], C[PERP_JOINT_ROWS], Cdot[PERP_JOINT_ROWS];
   if (build(&x, PERP_START_VIOLATES, 0) == PERP_OK) {
     element_state(&x, 0.1, q, v);
-    rows_at(&x, q, v, C, Cdot);
+    rows_at(&x, now, q, v, C, Cdot);
   }
   element_end(&x);
 }
