@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replays: frames are thinned evenly, poses and joint errors are those of the states, the file is JSON.  Films of runs: poses
- * and energies are those of the series, impulses carry the weight, the reference is the closed form. */
+ * and energies are those of the series, impulses carry the weight, the reference is the closed form,
+ * forces of drives are those of closed forms. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
@@ -186,6 +187,43 @@ static void film_of_a_pendulum(perp_ctx *ctx)
   film_free(&g);
 }
 
+/* A motor of 3 N against a dry friction of 2 N moves 2 kg: it gives 3 N until the block has 0.3 m/s, after 0.6 s, and 2 N
+ * from then on.  A rod that lies on a stop presses on it with m g L / 2 cos(angle). */
+static void film_of_drives(perp_ctx *ctx)
+{
+  static film f;
+  static float force[MOST * 2];
+  const double h = 1.0 / 64;
+  film_run(ctx, &(perp_request){ .scene = "motor", .h = h, .t_end = 1, .sample_every = h }, &f);
+  const json_t *drives = json_object_get(f.root, "drives"), *first = json_array_get(drives, 0);
+  ok(json_array_size(drives) == 2 &&
+         strcmp(json_string_value(json_object_get(first, "name")), "motor") == 0 &&
+         strcmp(json_string_value(json_object_get(first, "unit")), "N") == 0 &&
+         json_integer_value(json_object_get(first, "joint")) == 0,
+     "two drives of a slider, in N");
+  const int n = field(f.root, "drive", force, MOST * 2);
+  double off = 0;
+  for (int i = 1; 2 * i + 1 < n; i++) {
+    const double t = (double)f.t[i];
+    if (fabs(t - 0.6) < 1.5 * h) continue; /* the step in which it gets there */
+    off = fmax(off, fabs((double)force[2 * i] - (t < 0.6 ? 3 : 2)));
+    off = fmax(off, fabs((double)force[2 * i + 1] + 2));
+  }
+  ok(n == 2 * f.frames && f.frames == 65 && isnan(force[0]) && isnan(force[1]),
+     "a force of each in %d frames, none at the start", f.frames);
+  ok(off < 1e-6, "those of the motor and of the friction, within %.2g N", off);
+  film_free(&f);
+  film_run(ctx, &(perp_request){ .scene = "stop", .h = 1e-3, .t_end = 1.5, .sample_every = 0.01 },
+           &f);
+  drives = json_object_get(f.root, "drives");
+  ok(json_array_size(drives) == 1 &&
+         strcmp(json_string_value(json_object_get(json_array_get(drives, 0), "unit")), "Nm") == 0,
+     "one of a hinge, in Nm");
+  ok(field(f.root, "drive", force, MOST) == f.frames, "a force in each frame");
+  near((double)force[f.frames - 1], -2 * 9.81 * 0.5 * cos(0.7), 1e-4, 0, "which carries the rod");
+  film_free(&f);
+}
+
 int main(void)
 {
   perp_ctx ctx;
@@ -261,5 +299,6 @@ int main(void)
   if (perp_register_metrics(&ctx) != PERP_OK) bail("%s", ctx.msg);
   film_of_a_stack(&ctx);
   film_of_a_pendulum(&ctx);
+  film_of_drives(&ctx);
   return tap_done();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is seen of a recorded run (experiments/simulate/replay.h): bodies, ground, cloth, ropes, springs, contacts.
+// What is seen of a recorded run (experiments/simulate/replay.h): bodies, ground, cloth, ropes, springs, contacts;
+// forces of drives are in loads.js.
 // Reports and `perp view` share it.
 import {
   BoxGeometry, BufferAttribute, BufferGeometry, CanvasTexture, CapsuleGeometry, CircleGeometry, Color, ConeGeometry, Curve, CylinderGeometry,
@@ -10,6 +11,7 @@ import {
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { ConvexGeometry } from 'three/addons/geometries/ConvexGeometry.js';
 import { floats } from './data.js';
+import { decodeLoads } from './loads.js';
 
 const axisX = new Vector3(1, 0, 0), axisY = new Vector3(0, 1, 0), axisZ = new Vector3(0, 0, 1), one = new Vector3(1, 1, 1);
 // told apart with any kind of colour vision (P. Tol, "light"), neighbours far from each other
@@ -39,6 +41,7 @@ export function decode(r) {
     for (let k = 0; k < d.contacts[i]; k++) sum += norm3(d.contact, 6 * (d.first[i] + k) + 3);
     return sum;
   });
+  decodeLoads(d, r);
   // frames with a reference, and how far the bodies are from it
   d.refs = [];
   for (let i = 0; i < d.frames; i++) if (d.known[i] > 0) d.refs.push(i);
