@@ -119,6 +119,156 @@ static void test_bad(void)
   refuses(3, "check none.bvh", "none.bvh");
 }
 
+/* Of the message that perp has written: one error, no line wider than a page, nothing that a terminal takes for a command. */
+static bool readable(const char *text)
+{
+  int errors = 0;
+  for (const char *s = strstr(text, "error: "); s != NULL; s = strstr(s + 1, "error: ")) errors++;
+  for (const char *s = text; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
+    if (strcspn(s, "\n") > 160) return false;
+  for (const unsigned char *s = (const unsigned char *)text; *s != '\0'; s++) {
+    const bool more = (s[1] & 0xc0) == 0x80;
+    if (*s >= 0xc2 && more && !(*s == 0xc2 && s[1] < 0xa0))
+      while ((s[1] & 0xc0) == 0x80) s++; /* of UTF-8 */
+    else if (*s != '\n' && (*s < ' ' || *s > '~'))
+      return false;
+  }
+  return errors == 1;
+}
+
+static void refused(const char *what, const char *text, size_t size, const char *place,
+                    const char *message)
+{
+  FILE *f = fopen("bad.bvh", "wb");
+  if (f == NULL || fwrite(text, 1, size, f) != size || fclose(f) != 0) bail("bad.bvh");
+  static const char *const commands[] = { "check bad.bvh", "inverse bad.bvh" };
+  for (int k = 0; k < 2; k++) {
+    const int got = run(commands[k]);
+    ok(got == 3 && strncmp(err, place, strlen(place)) == 0 && strstr(err, message) != NULL &&
+           readable(err) && out[0] == '\0',
+       "perp %s, %s: %.90s", commands[k], what, readable(err) ? err : "unreadable");
+  }
+}
+
+#define TREE                                                                                       \
+  "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n"                 \
+  "End Site\n{\nOFFSET 0 1 0\n}\n}\nMOTION\n"
+#define FRAMES(n) "Frames: " n "\nFrame Time: 0.1\n"
+
+static void test_damaged(void)
+{
+  static const struct {
+    const char *what, *text, *place, *message;
+  } bads[] = {
+    { "frames are missing", TREE FRAMES("9") "1 2 3\n4 5 6\n",
+      "bad.bvh:16:", "frame 3 of 9 is missing" },
+    { "a frame in the middle is", TREE FRAMES("3") "1 2 3\n\n4 5 6\n",
+      "bad.bvh:17:", "frame 3 of 3 is missing" },
+    { "more frames than it says", TREE FRAMES("1") "1 2 3\n4 5 6\n",
+      "bad.bvh:15:", "more behind frame 1" },
+    { "too few numbers", TREE FRAMES("2") "1 2 3\n4 5\n", "bad.bvh:15:", "2 numbers of 3" },
+    { "too many numbers", TREE FRAMES("2") "1 2 3 4\n4 5 6\n", "bad.bvh:14:", "more than 3" },
+    { "too few, with CRLF",
+      "HIERARCHY\r\nROOT a\r\n{\r\nOFFSET 0 0 0\r\n"
+      "CHANNELS 1 Zrotation\r\nEnd Site\r\n{\r\nOFFSET 0 1 0\r\n}\r\n}\r\n"
+      "MOTION\r\nFrames: 2\r\nFrame Time: 0.1\r\n1\r\n1 2\r\n",
+      "bad.bvh:15:", "more than 1" },
+    { "infinity", TREE FRAMES("1") "1 2 inf\n", "bad.bvh:14:5:", "channel 3 is no number: inf" },
+    { "minus infinity", TREE FRAMES("1") "-Infinity 2 3\n", "bad.bvh:14:1:", "no number" },
+    { "a number too large", TREE FRAMES("1") "1 1e999 3\n", "bad.bvh:14:3:", "no number: 1e999" },
+    { "NaN in the tree", "HIERARCHY\nROOT a\n{\nOFFSET 0 nan 0\n}\n", "bad.bvh:4:10:", "got nan" },
+    { "a decimal comma", TREE FRAMES("1") "1,5 2 3\n", "bad.bvh:14:1:", "no number: 1,5" },
+    { "one channel too many",
+      "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation\n}\n",
+      "bad.bvh:6:", "channel 3 is none" },
+    { "one too few", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 1 Zrotation Xrotation\n}\n",
+      "bad.bvh:5:", "Xrotation has no meaning" },
+    { "a channel twice", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 2 Zrotation Zrotation\n}\n",
+      "bad.bvh:5:", "twice" },
+    { "channels below zero", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS -3\n}\n",
+      "bad.bvh:5:", "CHANNELS: got -3" },
+    { "a million channels", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 1000000\n}\n",
+      "bad.bvh:5:", "CHANNELS: got 1000000" },
+    { "a brace is missing", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nMOTION\n" FRAMES("0"),
+      "bad.bvh:5:", "MOTION has no meaning" },
+    { "a brace too many", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\n}\n}\nMOTION\n" FRAMES("0"),
+      "bad.bvh:6:", "MOTION is missing here: got }" },
+    { "no brace at all", "HIERARCHY\nROOT a\nOFFSET 0 0 0\n", "bad.bvh:3:", "{ is missing" },
+    { "frames below zero", TREE FRAMES("-1") "1 2 3\n", "bad.bvh:12:", "Frames: got -1" },
+    { "half a frame", TREE FRAMES("1.5") "1 2 3\n", "bad.bvh:12:", "Frames: got 1.5" },
+    { "a million frames that are not there", TREE FRAMES("1000000") "1 2 3\n",
+      "bad.bvh:15:", "frame 2 of 1000000 is missing" },
+    { "no file time", TREE "Frames: 1\n1 2 3\n", "bad.bvh:13:", "Frame is missing here: got 1" },
+    { "an empty file", "", "bad.bvh:1:1:", "HIERARCHY is missing here: got the end of the file" },
+    { "a file of blanks", "\n \n", "bad.bvh:3:", "HIERARCHY is missing" },
+    { "control characters", TREE FRAMES("1") "1 \033[31m\a 3\n",
+      "bad.bvh:14:3:", "no number: ?[31m?" },
+    { "bytes that are no text",
+      TREE "\xff\xfe\x80 \x9b"
+           "0m\n",
+      "bad.bvh:12:1:", "Frames: is missing" },
+    { "an end without a beginning", "HIERARCHY\nEnd Site\n{\nOFFSET 0 0 0\n}\n",
+      "bad.bvh:2:", "ROOT is missing" },
+    { "the end of a folder", "HIERARCHY\nROOT a", "bad.bvh:2:", "{ is missing here: got the end" },
+  };
+  for (size_t i = 0; i < sizeof bads / sizeof *bads; i++)
+    refused(bads[i].what, bads[i].text, strlen(bads[i].text), bads[i].place, bads[i].message);
+  static const char zeros[] = "HIERARCHY\nROOT a\0\n{";
+  refused("a zero in it", zeros, sizeof zeros - 1, "bad.bvh:1:", "it is no text");
+  static char noise[1 << 16];
+  unsigned seed = 1;
+  for (size_t i = 0; i < sizeof noise; i++)
+    noise[i] = (char)((seed = seed * 1664525 + 1013904223) >> 24);
+  refused("noise", noise, sizeof noise, "bad.bvh:1:", "it is no text");
+  for (size_t i = 0; i < sizeof noise; i++) noise[i] = (char)(noise[i] == 0 ? 1 : noise[i]);
+  refused("noise without zeros", noise, sizeof noise, "bad.bvh:1:", "HIERARCHY is missing");
+}
+
+/* 10^6 of a thing, each as the text `one`. */
+static void refuse_many(const char *what, const char *head, const char *one, const char *place,
+                        const char *message)
+{
+  enum { MANY = 1000000 };
+  const size_t first = strlen(head), each = strlen(one);
+  char *text = malloc(first + MANY * each + 1);
+  if (text == NULL) bail("no memory");
+  memcpy(text, head, first);
+  for (size_t i = 0; i < MANY; i++) memcpy(text + first + i * each, one, each);
+  refused(what, text, first + MANY * each, place, message);
+  free(text);
+}
+
+static void test_large(void)
+{
+  static const char root[] = "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\n";
+  refuse_many("a million joints", root, "JOINT j\n{\nOFFSET 0 1 0\n}\n",
+              "bad.bvh:4001:", "more than 1000 joints");
+  refuse_many("a million joints in each other", root, "JOINT j\n{\nOFFSET 0 1 0\n",
+              "bad.bvh:302:", "nested deeper than 100");
+  refuse_many("a million braces", "HIERARCHY\nROOT a\n", "{",
+              "bad.bvh:3:2:", "OFFSET is missing here: got {");
+  refuse_many("a million numbers in a line", TREE FRAMES("1"), "1 ",
+              "bad.bvh:14:7:", "more than 3 numbers");
+  refuse_many("a name without an end", "HIERARCHY\nROOT ", "a", "bad.bvh:2:", "{ is missing");
+}
+
+/* Line ends of other systems, and the mark that some editors put first. */
+static void test_foreign(void)
+{
+  write_file("unix.bvh", TREE FRAMES("2") "1 2 3\n4 5 6\n");
+  if (run("inverse unix.bvh --step 0.1s") != 0) bail("%s", err);
+  char *want = perp_xprintf("%s", out);
+  write_file("dos.bvh",
+             "HIERARCHY\r\nROOT a\r\n{\r\nOFFSET 0 0 0\r\nCHANNELS 3 Zrotation Xrotation "
+             "Yrotation\r\nEnd Site\r\n{\r\nOFFSET 0 1 0\r\n}\r\n}\r\nMOTION\r\n"
+             "Frames: 2\r\nFrame Time: 0.1\r\n1 2 3\r\n4 5 6\r\n");
+  ok(run("inverse dos.bvh --step 0.1s") == 0 && strcmp(out, want) == 0, "CRLF is read as LF is");
+  write_file("mark.bvh", "\xef\xbb\xbf" TREE FRAMES("2") "1 2 3\n4 5 6\n");
+  ok(run("inverse mark.bvh --step 0.1s") == 0 && strcmp(out, want) == 0,
+     "a byte order mark before it is no part of it: %.90s", err);
+  free(want);
+}
+
 int main(void)
 {
   program_open();
@@ -127,6 +277,9 @@ int main(void)
   test_scene();
   test_inverse();
   test_bad();
+  test_damaged();
+  test_large();
+  test_foreign();
   program_close();
   return tap_done();
 }
