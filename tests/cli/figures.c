@@ -2,6 +2,8 @@
 /* Figures as a user meets them: a BVH as a scene, its scene file, the torques of its motion, bad files. */
 #include "tests/cli/program.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 static void copy_motion(const char *name)
@@ -82,6 +84,150 @@ static void test_inverse(void)
   got = run("inverse loop.yaml --motion held.csv");
   ok(got != 0 && got < 10 && strstr(err, "second") != NULL && strstr(err, "loop") != NULL,
      "a loop is refused: %.120s", err);
+}
+
+/* Torques at shoulder and elbow of the scene arm at t: the equations of two rods by Lagrange, in the angles of the joints
+ * (the scene file has them in those of the rods). */
+static void arm_torques(double t, double tau[2])
+{
+  const double m1 = 3, l1 = 1, m2 = 1, l2 = 0.8, g = 9.81, s = 0.6, w = 2 * 3.14159265358979323846;
+  const double p = -3.14159265358979323846 / 2 + s * (1 - cos(w * t));
+  const double e = 0.3 + s / 2 * (1 - cos(2 * w * t));
+  const double dp = s * w * sin(w * t), de = s * w * sin(2 * w * t);
+  const double ap = s * w * w * cos(w * t), ae = 2 * s * w * w * cos(2 * w * t);
+  const double a = m1 * l1 * l1 / 3 + m2 * l1 * l1 + m2 * l2 * l2 / 3, b = m2 * l1 * l2 / 2,
+               d = m2 * l2 * l2 / 3;
+  tau[0] = (a + 2 * b * cos(e)) * ap + (d + b * cos(e)) * ae - b * sin(e) * (2 * dp + de) * de +
+           (m1 / 2 + m2) * g * l1 * cos(p) + m2 / 2 * g * l2 * cos(p + e);
+  tau[1] = (d + b * cos(e)) * ap + d * ae + b * sin(e) * dp * dp + m2 / 2 * g * l2 * cos(p + e);
+}
+
+/* Largest difference of the rows in out from these torques, of the rows between `from` and `to`; *rows: how many. */
+static double arm_apart(double from, double to, int *rows)
+{
+  double worst = 0;
+  *rows = 0;
+  for (const char *s = strchr(out, '\n'); s != NULL && s[1] != '\0'; s = strchr(s + 1, '\n')) {
+    double t, got[2], want[2];
+    if (sscanf(s + 1, "%lf, %lf, %lf", &t, &got[0], &got[1]) != 3) return NAN;
+    if (t < from || t > to) continue;
+    arm_torques(t, want);
+    for (int i = 0; i < 2; i++) worst = fmax(worst, fabs(got[i] - want[i]));
+    ++*rows;
+  }
+  return worst;
+}
+
+/* A motion that is known as a formula: the truth of a scene. */
+static void test_truth(void)
+{
+  int rows;
+  int got = run("inverse arm:torque=none --step 0.04s");
+  ok(got == 0 &&
+         strncmp(out, "t [s], upper.angle [Nm], forearm.angle [Nm], power [W]\n", 55) == 0 &&
+         strstr(err, "the motion is that of its truth") != NULL,
+     "perp inverse takes the truth of a scene for its motion, and says so");
+  double worst = arm_apart(0.02, 0.98, &rows);
+  ok(rows == 24 && worst < 1e-6, "torques of an arm are those of its equations: %.2g Nm", worst);
+  worst = arm_apart(0, 1, &rows);
+  ok(rows == 26 && worst < 1e-4, "at its ends, too, where curves see one side: %.2g Nm", worst);
+  says("inverse arm:torque=none,bend=0 --step 1s", ", 24.63"); /* of the lesson inverse */
+  got = run("inverse arm --step 0.1s");
+  double largest = 0, t, tau[2];
+  for (const char *s = strchr(out, '\n'); got == 0 && s != NULL && s[1] != '\0';
+       s = strchr(s + 1, '\n'))
+    if (sscanf(s + 1, "%lf, %lf, %lf", &t, &tau[0], &tau[1]) == 3 && t > 0 && t < 1)
+      largest = fmax(largest, fmax(fabs(tau[0]), fabs(tau[1])));
+  ok(got == 0 && largest < 1e-6, "with them as forces of the scene nothing is left: %.2g Nm",
+     largest);
+}
+
+/* As run, with a terminal of 80 columns as standard output. */
+static int run_at_terminal(const char *words)
+{
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  if (master < 0 || grantpt(master) != 0 || unlockpt(master) != 0) return -1;
+  const char *name = ptsname(master);
+  const int keep = dup(1), slave = name != NULL ? open(name, O_RDWR | O_NOCTTY) : -1;
+  if (keep < 0 || slave < 0) return -1;
+  char *copy = perp_xprintf("%s %s 2>stderr.txt", program, words), *text = perp_xalloc(1 << 20, 1);
+  size_t n = 0;
+  fflush(stdout);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(slave, 1);
+    close(slave);
+    close(master);
+    execl("/bin/sh", "sh", "-c", copy, (char *)NULL);
+    _exit(127);
+  }
+  close(slave);
+  close(keep);
+  for (ssize_t got; (got = read(master, text + n, (1 << 20) - 1 - n)) > 0;) n += (size_t)got;
+  close(master);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  free(copy);
+  free(out);
+  out = text;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 256;
+}
+
+static int widest(const char *text)
+{
+  size_t most = 0;
+  for (const char *s = text; *s != '\0'; s += strcspn(s, "\r\n"), s += *s != '\0')
+    if (strcspn(s, "\r\n") > most) most = strcspn(s, "\r\n");
+  return (int)most;
+}
+
+/* The row of a name in the summary: the largest value, its time, mean and RMS. */
+static bool summary_row(const char *name, double v[4])
+{
+  const char *s = strstr(out, name);
+  char unit[8];
+  return s != NULL &&
+         sscanf(s + strlen(name), "%lf %7s %lf %lf %lf", &v[0], unit, &v[1], &v[2], &v[3]) == 5;
+}
+
+static void test_terminal(void)
+{
+  const int got = run_at_terminal("inverse walk.bvh --ground --near 60mm");
+  if (got < 0) {
+    skip("no pseudo-terminal", "perp inverse at a terminal");
+  } else {
+    ok(got == 0 && strncmp(out, "force  ", 7) == 0 && strstr(out, "LeftShank.ry") != NULL &&
+           strstr(out, "--csv FILE writes all rows") != NULL && strstr(out, "t [s],") == NULL,
+       "at a terminal perp inverse prints the largest of each force");
+    ok(widest(out) <= 80, "in %d columns", widest(out));
+    ok(run_at_terminal("inverse walk.bvh --csv -") == 0 && strncmp(out, "t [s], ", 7) == 0,
+       "and all rows with --csv -");
+  }
+  /* the figures of the rows of an arm, from the formulas of its torques */
+  double largest[2] = { 0 }, when[2] = { 0 }, mean[2] = { 0 }, square[2] = { 0 }, v[4];
+  for (int k = 1; k < 20; k++) {
+    double tau[2];
+    arm_torques(0.05 * k, tau);
+    for (int i = 0; i < 2; i++) {
+      if (fabs(tau[i]) > fabs(largest[i])) largest[i] = tau[i], when[i] = 0.05 * k;
+      mean[i] += tau[i], square[i] += tau[i] * tau[i];
+    }
+  }
+  double tau[2];
+  arm_torques(0, tau); /* at both ends alike */
+  if (run("inverse arm:torque=none --step 0.05s --summary --csv all.csv") != 0) bail("%s", err);
+  static const char *const names[] = { "upper.angle", "forearm.angle" };
+  for (int i = 0; i < 2; i++) {
+    if (fabs(tau[i]) > fabs(largest[i])) largest[i] = tau[i], when[i] = 0;
+    mean[i] = (mean[i] + 2 * tau[i]) / 21;
+    square[i] = sqrt((square[i] + 2 * tau[i] * tau[i]) / 21);
+    const bool there = summary_row(names[i], v);
+    ok(there && fabs(v[0] - largest[i]) < 1e-3 * fabs(largest[i]) &&
+           (fabs(v[1] - when[i]) < 1e-9 || (when[i] == 0 && v[1] == 1)) &&
+           fabs(v[2] - mean[i]) < 1e-3 * square[i] && fabs(v[3] - square[i]) < 1e-3 * square[i],
+       "%s: %g Nm at %g s, mean %g, RMS %g", names[i], v[0], v[1], v[2], v[3]);
+  }
+  ok(file_has("all.csv", "t [s], upper.angle [Nm]"), "--summary beside --csv");
 }
 
 static void test_bad(void)
@@ -276,6 +422,8 @@ int main(void)
   copy_motion("wave.bvh");
   test_scene();
   test_inverse();
+  test_truth();
+  test_terminal();
   test_bad();
   test_damaged();
   test_large();
