@@ -4,6 +4,7 @@
 #define PERP_MODELS_H
 
 #include "models/stepping/formulation.h"
+#include "models/control/control.h"
 #include "models/multibody/model.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/scene.h"

@@ -27,6 +27,8 @@ static const struct kind {
   { "contact", "contacts", "contact and friction models", PERP_KIND_contact, 0 },
   { "joints", "joint", "what holds bodies together", PERP_KIND_joint, 0 },
   { "forces", "force", "what pushes and pulls bodies", PERP_KIND_force, 0 },
+  { "controllers", "controller", "what drives the joints of a figure along a motion",
+    PERP_KIND_controller, 0 },
   { "metrics", "metric", "what a run is judged by", PERP_KIND_metric, 0 },
   { "studies", "study", "study files that come with perp", PERP_KIND_NONE, 22 },
   { "plots", "plot", "figures that a study may ask for", PERP_KIND_NONE, 19 },

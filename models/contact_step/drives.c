@@ -151,16 +151,18 @@ static void drives_add(perp_drives *d, int slot, double sign, double h, perp_isl
 }
 
 /* t: of the end of the step */
-static void add_motor(perp_drives *d, int i, double t, double x, double h, perp_island_row row)
+static void add_motor(perp_drives *d, const perp_eval *e, int i, double t, double x, double h,
+                      perp_island_row row)
 {
   const perp_drive_def *def = &d->model->drive_def[i];
   const double k = def->stiffness, c = def->damping;
-  const double velocity = perp_drive_velocity(d->model, i, t, NULL);
+  double velocity;
+  const double error = perp_drive_error(d->model, e, i, x, t, &velocity);
   row.bias = -velocity;
   if (k > 0 || c > 0) {
     /* lambda = -h (k (x + h xdot - target) + c (xdot - velocity)), xdot at the end of the step */
     row.soft = 1 / (h * (h * k + c));
-    row.bias = (k * (x - perp_drive_target(d->model, i, t)) - c * velocity) / (h * k + c);
+    row.bias = (k * error - c * velocity) / (h * k + c);
   }
   row.hi = h * def->max_force;
   row.lo = -row.hi;
@@ -197,7 +199,7 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
   for (int i = 0; i < m->n_drives; i++) {
     perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
     const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]);
-    if (m->drive_def[i].max_force > 0) add_motor(d, i, k->e->t + h, x, h, row);
+    if (m->drive_def[i].max_force > 0) add_motor(d, k->e, i, k->e->t + h, x, h, row);
     add_limit(d, i, x, perp_island_row_product(m, &row, v), perp_island_row_product(m, &row, k->a),
               h, row);
   }

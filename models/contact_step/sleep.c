@@ -48,7 +48,7 @@ perp_status perp_sleep_create(perp_ctx *ctx, const perp_model *model, double tim
   }
   for (int i = 0; i < model->n_motions; i++) s->restless[model->motion_def[i].body] = 1;
   for (int i = 0; model->driven && i < model->n_joints; i++)
-    if (model->joint[i].plugin != NULL && model->joint[i].plugin->prescribed != NULL)
+    if (perp_joint_plugin_moves(&model->joint_def[i]))
       for (int k = model->jptr[i]; k < model->jptr[i + 1]; k++) s->restless[model->jblk[k]] = 1;
   perp_sleep_restart(s);
   *out = s;

@@ -54,6 +54,12 @@ typedef struct perp_joint_desc {
   void (*bias)(const void *opts, int dim, int n, const perp_body_state *body, double *gamma);
   /* Of a NONHOLONOMIC one: g [rows] and its derivative by t.  NULL: 0. */
   void (*prescribed)(const void *opts, double t, double *g, double *gdot);
+  /* Of rows C(q, t) = 0 that depend on time, in the place of `evaluate`, `bias` and `prescribed`, which are NULL then: C, and
+   * unless they are NULL J as of `evaluate`, Ct [rows], the derivative of C by t where nothing moves, and gamma [rows], the second
+   * derivative of C where all v and w are constant, parts of t among it.  All but gamma come with v and w of 0.  A joint with
+   * it does work on its bodies, for which nothing pays. */
+  void (*at_time)(const void *opts, int dim, int n, const perp_body_state *body, double t,
+                  double *C, double *J, double *Ct, double *gamma);
   int own; /* 1 + perp_joint_kind of a joint of model.h, whose options are a perp_joint_def; 0: a plug-in */
 } perp_joint_desc;
 

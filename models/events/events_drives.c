@@ -23,7 +23,7 @@ typedef struct mode {
 typedef struct look {
   perp_island_row row; /* bodies and J only */
   double x, rate;
-  double velocity, change, target; /* of the motor now, the rate of its velocity */
+  double velocity, change, error; /* of the motor now, the rate of its velocity; x - target */
   double gap[2];
 } look;
 
@@ -129,8 +129,8 @@ static look events_drives_look_at(const perp_event_drives *d, const perp_constra
   at.rate = perp_island_row_product(m, &at.row, v);
   at.gap[LOWER] = at.x - def->lower;
   at.gap[UPPER] = def->upper - at.x;
-  at.velocity = perp_drive_velocity(m, i, k->e->t, &at.change);
-  at.target = perp_drive_target(m, i, k->e->t);
+  perp_drive_velocity(m, i, k->e->t, &at.change);
+  at.error = perp_drive_error(m, k->e, i, at.x, k->e->t, &at.velocity);
   return at;
 }
 
@@ -148,7 +148,7 @@ static double events_drives_hold(const perp_event_drives *d, int i)
 /* without its bound */
 static double events_drives_spring(const perp_drive_def *def, const look *at)
 {
-  return -def->stiffness * (at->x - at->target) - def->damping * (at->rate - at->velocity);
+  return -def->stiffness * at->error - def->damping * (at->rate - at->velocity);
 }
 
 /* ---- forces ---------------------------------------------------------------------------------- */

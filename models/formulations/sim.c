@@ -186,10 +186,10 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
         "formulation %s does not serve joints with stiffness or damping (velocity and "
         "acceleration do)",
         p.formulation.d->name);
-  if (status == PERP_OK && perp_model_motions(model) > 0 &&
+  if (status == PERP_OK && perp_model_prescribes(model) &&
       !(p.formulation.d->caps & PERP_FORM_MOTIONS))
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation %s does not serve prescribed motions of bodies (velocity and "
+                       "formulation %s does not serve prescribed motions (velocity and "
                        "acceleration do)",
                        p.formulation.d->name);
   for (int i = 0; status == PERP_OK && i < model->n_joints; i++)

@@ -192,6 +192,34 @@ PERP_INLINE void perp_quat_difference(const double q0[4], const double q1[4], do
   dtheta[0] = scale * x, dtheta[1] = scale * y, dtheta[2] = scale * z;
 }
 
+/* The quaternion of a rotation matrix (3 x 3 column-major), by its largest part (Shepperd 1978): exact to rounding everywhere. */
+PERP_INLINE void perp_matrix_quat(const double R[9], double q[4])
+{
+  const double t[4] = { R[0] + R[4] + R[8], R[0], R[4], R[8] };
+  int k = 0;
+  for (int i = 1; i < 4; i++)
+    if (t[i] > t[k]) k = i;
+  if (k == 0) {
+    q[0] = 1 + t[0], q[1] = R[5] - R[7], q[2] = R[6] - R[2], q[3] = R[1] - R[3];
+  } else {
+    const int a = k - 1, b = k % 3, c = (k + 1) % 3;
+    q[0] = R[c + 3 * b] - R[b + 3 * c];
+    q[1 + a] = 1 + R[4 * a] - R[4 * b] - R[4 * c];
+    q[1 + b] = R[b + 3 * a] + R[a + 3 * b];
+    q[1 + c] = R[c + 3 * a] + R[a + 3 * c];
+  }
+  perp_quat_unit(q);
+}
+
+/* y [3]: the rotation vector of R, exp(y x) = R, |y| <= pi. */
+PERP_INLINE void perp_matrix_log(const double R[9], double y[3])
+{
+  const double one[4] = { 1 };
+  double q[4];
+  perp_matrix_quat(R, q);
+  perp_quat_difference(one, q, y);
+}
+
 /* qdot = q (0, w) / 2, w in the body frame (Cline 2002, eq. 2.9 has it in the world frame; STAR 2012, eq. 1) */
 PERP_INLINE void perp_quat_rate(const double q[4], const double w[3], double qdot[4])
 {

@@ -16,6 +16,9 @@
  *
  * for the turns about a, n and b: of w_b - w_a = xdot_1 a + xdot_2 n + xdot_3 b, each g takes its part.
  *
+ * Turning to an orientation R(t) of b against a: with E = R_ab' R, x = along . log(R_ab), x - target = -along . log(E), the row
+ * is along . (w_b - w_a) in the frame of b, and the velocity it aims at along . E w, w that of R in its own frame.
+ *
  * Rows: Vondrak 2005, eq. 7.5 and 7.6 (turning, sliding). Dry friction is a motor of velocity 0 and
  * bounded force: STAR 2012, eq. 26. */
 #include "models/multibody/model_private.h"
@@ -43,6 +46,8 @@ bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
     return drives_crossed(kind) || euler;
   case PERP_DRIVE_NODE:
     return euler;
+  case PERP_DRIVE_TURN:
+    return kind == PERP_JOINT_HINGE || kind == PERP_JOINT_BALL;
   case PERP_DRIVE_ALONG:
     return slides || kind == PERP_JOINT_WHEEL || kind == PERP_JOINT_CYLINDRICAL;
   }
@@ -52,6 +57,7 @@ bool perp_drive_serves(perp_joint_kind kind, int dim, perp_drive_axis axis)
 /* n in the world */
 static void drives_direction(int d, const perp_eval *e, const perp_drive *k, double n[3])
 {
+  if (k->turning != NULL && d == 2) return; /* the plane has none */
   perp_turn(d, e->pose[k->in_b ? k->b : k->a].R, k->axis, n);
 }
 
@@ -112,6 +118,15 @@ static void drives_euler_direction(const perp_eval *e, const perp_drive *k, cons
   }
 }
 
+/* R_ab, 3 x 3 */
+static void drives_relative(int d, const perp_eval *e, const perp_drive *k, double R[9])
+{
+  const double *A = e->pose[k->a].R, *B = e->pose[k->b].R;
+  memset(R, 0, 9 * sizeof *R);
+  R[8] = 1;
+  for (int i = 0; i < d; i++) perp_turn_back(d, A, B + d * i, R + 3 * i);
+}
+
 /* value that is not yet counted from `zero` */
 static double drives_raw(const perp_model *m, const perp_eval *e, const perp_drive *k)
 {
@@ -119,6 +134,12 @@ static double drives_raw(const perp_model *m, const perp_eval *e, const perp_dri
   const int d = m->dim;
   double ra[3], rb[3], n[3] = { 0 }, c[3] = { 0 };
   if (k->slides) return perp_joint_along(d, A, B, k->sa, k->sb, k->axis, 1, NULL, NULL);
+  if (k->turning != NULL) {
+    double R[9];
+    drives_relative(d, e, k, R);
+    perp_matrix_log(R, c);
+    return perp_dot(3, k->axis, c);
+  }
   if (k->euler) return drives_euler(e, k);
   perp_turn(d, A->R, k->ref_a, ra);
   perp_turn(d, B->R, k->ref_b, rb);
@@ -175,6 +196,13 @@ void perp_drive_compile(const perp_model *m, const perp_eval *e, int index, perp
   *k = (perp_drive){
     .a = j->a, .b = j->b, .in_b = def->axis == PERP_DRIVE_B, .axis_of = def->axis
   };
+  if (def->axis == PERP_DRIVE_TURN) {
+    k->in_b = true;
+    k->turning = def->turning;
+    memcpy(k->axis, def->along, sizeof k->axis);
+    k->offset = def->zero - drives_raw(m, e, k);
+    return;
+  }
   k->euler = j->kind == PERP_JOINT_BALL && d == 3;
   k->slides = def->axis == PERP_DRIVE_ALONG ||
               (def->axis == PERP_DRIVE_A &&
@@ -215,6 +243,25 @@ double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double
     for (int i = 3; i < 6; i++) Ja[i] = -Ja[i];
   }
   return drives_raw(m, e, k) + k->offset;
+}
+
+double perp_drive_error(const perp_model *m, const perp_eval *e, int index, double x, double t,
+                        double *velocity)
+{
+  const perp_drive *k = &m->drive[index];
+  double R[9], q[4], T[9], E[9], w[3], aim[3], left[3];
+  if (k->turning == NULL) {
+    *velocity = perp_drive_velocity(m, index, t, NULL);
+    return x - perp_drive_target(m, index, t);
+  }
+  k->turning->at(k->turning->user, t, q, w);
+  perp_quat_matrix(q, T);
+  drives_relative(m->dim, e, k, R);
+  for (int i = 0; i < 3; i++) perp_turn_back(3, R, T + 3 * i, E + 3 * i);
+  perp_turn(3, E, w, aim);
+  perp_matrix_log(E, left);
+  *velocity = perp_dot(3, k->axis, aim);
+  return -perp_dot(3, k->axis, left);
 }
 
 double perp_drive_bias(const perp_model *m, const perp_eval *e, int index, const double *v)

@@ -263,7 +263,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     int rows = perp_joint_rows(def, m->dim), pair[2], bodies, moving = 0;
     const int *body = perp_joint_bodies(def, pair, &bodies);
     for (int k = 0; k < bodies; k++) moving += body[k] >= 0;
-    m->driven = m->driven || (def->kind == PERP_JOINT_PLUGIN && def->plugin->prescribed != NULL);
+    m->driven = m->driven || perp_joint_plugin_moves(def);
     m->m += rows;
     m->n_subs += moving;
     m->nnz_J += rows * m->nvb * moving;

@@ -13,9 +13,14 @@ static const double STEP = 5e-3;
 perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const char *who)
 {
   const perp_joint_desc *p = def->plugin;
-  if (p == NULL || p->own != 0 || p->rows == NULL || p->evaluate == NULL)
+  if (p == NULL || p->own != 0 || p->rows == NULL || (p->evaluate == NULL) == (p->at_time == NULL))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: its descriptor is not complete: rows and evaluate are needed", who);
+                     "%s: its descriptor is not complete: rows and one of evaluate and at_time are "
+                     "needed",
+                     who);
+  if (p->at_time != NULL && (p->bias != NULL || p->prescribed != NULL))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: with at_time there is neither bias nor prescribed",
+                     who);
   PERP_TRY(perp_element_copy(ctx, &p->d, &def->opts, &def->n_bodies, &def->body));
   def->a = def->n_bodies > 0 ? def->body[0] : PERP_WORLD;
   def->b = def->n_bodies > 1 ? def->body[1] : PERP_WORLD;
@@ -75,6 +80,16 @@ void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *row
 
 enum { JOINT_PLUGIN_J = PERP_JOINT_ROWS * 6 * PERP_ELEMENT_BODIES };
 
+/* C, and unless it is NULL J, at the time t */
+static void joint_plugin_rows(const perp_joint *j, int dim, const perp_body_state *body, double t,
+                              double *C, double *J)
+{
+  if (j->plugin->at_time != NULL)
+    j->plugin->at_time(j->opts, dim, j->n_bodies, body, t, C, J, NULL, NULL);
+  else
+    j->plugin->evaluate(j->opts, dim, j->n_bodies, body, C, J);
+}
+
 void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, perp_eval *e)
 {
   const int r = j->n_scalars, nvb = model->nvb;
@@ -83,11 +98,11 @@ void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, pe
   perp_element_states(model, e, NULL, j->n_bodies, j->body, body);
   for (int k = 0; k < r; k++) C[k] = 0;
   if (e->J == NULL) {
-    j->plugin->evaluate(j->opts, model->dim, j->n_bodies, body, C, NULL);
+    joint_plugin_rows(j, model->dim, body, e->t, C, NULL);
     return;
   }
   memset(J, 0, (size_t)(6 * r * j->n_bodies) * sizeof *J);
-  j->plugin->evaluate(j->opts, model->dim, j->n_bodies, body, C, J);
+  joint_plugin_rows(j, model->dim, body, e->t, C, J);
   for (int i = 0, sub = j->sub; i < j->n_bodies; i++) {
     if (j->body[i] < 0) continue;
     double *to = e->J + model->joff[sub++];
@@ -127,6 +142,11 @@ void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const 
   double speed = 0;
   perp_element_states(model, e, v, j->n_bodies, j->body, body);
   for (int k = 0; k < j->n_scalars; k++) gamma[k] = 0;
+  if (j->plugin->at_time != NULL) {
+    double C[PERP_JOINT_ROWS];
+    j->plugin->at_time(j->opts, model->dim, j->n_bodies, body, e->t, C, NULL, NULL, gamma);
+    return;
+  }
   if (j->plugin->bias != NULL) {
     j->plugin->bias(j->opts, model->dim, j->n_bodies, body, gamma);
     return;
@@ -144,11 +164,23 @@ void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const 
 
 /* ---- what depends on time -------------------------------------------------------------------- */
 
-void perp_joint_plugin_driven(const perp_model *model, double t, double *Ct, double *gamma)
+bool perp_joint_plugin_moves(const perp_joint_def *def)
 {
+  return def->kind == PERP_JOINT_PLUGIN &&
+         (def->plugin->prescribed != NULL || def->plugin->at_time != NULL);
+}
+
+void perp_joint_plugin_driven(const perp_model *model, const perp_eval *e, double t, double *Ct,
+                              double *gamma)
+{
+  perp_body_state body[PERP_ELEMENT_BODIES];
   double g[PERP_JOINT_ROWS], gdot[PERP_JOINT_ROWS];
   for (int i = 0; i < model->n_joints; i++) {
     const perp_joint *j = &model->joint[i];
+    if (j->plugin != NULL && j->plugin->at_time != NULL && Ct != NULL) {
+      perp_element_states(model, e, NULL, j->n_bodies, j->body, body);
+      j->plugin->at_time(j->opts, model->dim, j->n_bodies, body, t, g, NULL, Ct + j->row, NULL);
+    }
     if (j->plugin == NULL || j->plugin->prescribed == NULL) continue;
     j->plugin->prescribed(j->opts, t, g, gdot);
     for (int k = 0; k < j->n_scalars; k++) {

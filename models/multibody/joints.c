@@ -509,13 +509,13 @@ void perp_joints_driven(const perp_model *m, const perp_eval *e, double t, doubl
     if (t != e->t) perp_frame_at(m, i, t, x, &angle, &f);
     joints_driven(m, e, i, f.v, Ct);
   }
-  perp_joint_plugin_driven(m, t, Ct, NULL);
+  perp_joint_plugin_driven(m, e, t, Ct, NULL);
 }
 
 static void joints_driven_bias(const perp_model *m, const perp_eval *e, double *gamma)
 {
   for (int i = 0; i < m->n_motions; i++) joints_driven(m, e, i, e->frame[i].a, gamma);
-  perp_joint_plugin_driven(m, e->t, NULL, gamma);
+  perp_joint_plugin_driven(m, e, e->t, NULL, gamma);
 }
 
 void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma)

@@ -213,7 +213,17 @@ void perp_model_destroy(perp_model *model)
   free(model->joint_def);
   free(model->force_def);
   perp_arena_free(&model->arena);
+  for (int i = model->n_kept - 1; i >= 0; i--) model->kept[i].destroy(model->kept[i].what);
+  free(model->kept);
   free(model);
+}
+
+perp_status perp_model_keep(perp_ctx *ctx, perp_model *model, void *what,
+                            void (*destroy)(void *what))
+{
+  perp_kept kept = { what, destroy };
+  return model_push(ctx, &model->kept, &model->n_kept, &model->cap_kept, sizeof kept, &kept, NULL,
+                    NULL);
 }
 
 void perp_model_gravity(perp_model *model, double g)
@@ -489,6 +499,27 @@ static perp_status check_angles(perp_ctx *ctx, const perp_model *model, const pe
                    who);
 }
 
+static perp_status check_turning(perp_ctx *ctx, const perp_drive_def *def, const char *who)
+{
+  const double length = perp_dot(3, def->along, def->along);
+  if (def->turning == NULL || def->turning->at == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: it turns to an orientation, and there is none", who);
+  if (!(fabs(length - 1) <= 1e-9))
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: along is not a unit vector: |along| = %g", who,
+                     sqrt(length));
+  if (!(def->max_force > 0 && (def->stiffness > 0 || def->damping > 0)))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: it turns to an orientation as a servo: give stiffness or damping, and "
+                     "max_force",
+                     who);
+  if (def->lower != -HUGE_VAL || def->upper != HUGE_VAL)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: it turns to an orientation and has no limits; give them to drives about "
+                     "the axes of the joint",
+                     who);
+  return PERP_OK;
+}
+
 perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_drive_def *def,
                                  int *index)
 {
@@ -506,8 +537,10 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
                      def->axis == PERP_DRIVE_B       ? "about axis_b"
                      : def->axis == PERP_DRIVE_ALONG ? "along axis_a"
                      : def->axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
+                     : def->axis == PERP_DRIVE_TURN  ? "along which it turns freely"
                                                      : "about or along axis_a");
-  PERP_TRY(check_angles(ctx, model, &model->joint_def[def->joint], who));
+  if (def->axis != PERP_DRIVE_TURN)
+    PERP_TRY(check_angles(ctx, model, &model->joint_def[def->joint], who));
   if (!(def->lower <= def->upper) || def->lower == HUGE_VAL || def->upper == -HUGE_VAL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the limits contradict each other: [%g, %g]", who,
                      def->lower, def->upper);
@@ -519,6 +552,7 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: max_force must not be negative: got %g", who,
                      def->max_force);
   PERP_TRY(check_spring(ctx, def->stiffness, def->damping, who));
+  if (def->axis == PERP_DRIVE_TURN) PERP_TRY(check_turning(ctx, def, who));
   PERP_TRY(perp_model_check_signal(ctx, model, def->velocity_signal, who));
   PERP_TRY(perp_model_check_signal(ctx, model, def->target_signal, who));
   perp_drive_def copy = *def;

@@ -223,8 +223,16 @@ typedef enum perp_drive_axis {
                     * and line: motion along it */
   PERP_DRIVE_B,     /* turning about axis_b: universal, wheel (spin of the axle), ball in space */
   PERP_DRIVE_ALONG, /* motion along axis_a: slider, line, wheel (the strut), cylindrical */
-  PERP_DRIVE_NODE   /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
+  PERP_DRIVE_NODE,  /* turning about axis_a x axis_b, from axis_a to axis_b: ball in space */
+  PERP_DRIVE_TURN   /* turning about `along`, to the orientation of `turning`: ball, hinge */
 } perp_drive_axis;
+
+/* An orientation that moves: q [4] the quaternion of b against a at t (vectors of b to those of a; in the plane about z), w [3]
+ * its angular velocity in the frame of b.  The same numbers for the same t. */
+typedef struct perp_turning {
+  void (*at)(const void *user, double t, double q[4], double w[3]);
+  const void *user;
+} perp_turning;
 
 /* A drive acts along one coordinate x that its joint leaves free; a joint may have several.  x is
  * `zero` in the initial state, so that a joint can start inside or beyond its limits, and angles in
@@ -236,7 +244,11 @@ typedef enum perp_drive_axis {
  *               (STAR 2012, eq. 49)
  *      servo    stiffness or damping > 0: the motor is the spring and damper -stiffness (x -
  *               target) - damping (xdot - velocity), not more than max_force: on the velocity level
- *               that of the end of the step (stable for any h), on the acceleration level a force */
+ *               that of the end of the step (stable for any h), on the acceleration level a force
+ *
+ * PERP_DRIVE_TURN: x is the part along `along` of the rotation vector from a to b.  It is a servo whose x - target is that of
+ * what is left to turn, -along . log(R_ab' R(t)), and whose velocity is that of R(t), seen from b: no angles of Euler, no
+ * place where they jump.  There are no limits, and target and velocity are not read. */
 typedef struct perp_drive_def {
   const char *name; /* may be NULL */
   int joint;
@@ -247,6 +259,9 @@ typedef struct perp_drive_def {
   double velocity, max_force; /* max_force = 0: no motor */
   double target, stiffness, damping;
   perp_signal_ref velocity_signal, target_signal; /* on the velocity level at the end of the step */
+  /* of PERP_DRIVE_TURN: R(t), which must live as long as the model (perp_model_keep), and a unit vector in the frame of b */
+  const perp_turning *turning;
+  double along[3];
 } perp_drive_def;
 
 /* The prescribed motion of a body: rheonomic constraints C(q, t) = 0,
@@ -296,7 +311,11 @@ typedef struct perp_rate_def {
 
 /* An empty model of dimension 2 or 3.  PERP_ERR_DIM, PERP_ERR_NOMEM: *out is NULL. */
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out);
-void perp_model_destroy(perp_model *model);           /* NULL is fine */
+void perp_model_destroy(perp_model *model); /* NULL is fine */
+/* What parts of the model point to: destroy(what) is called when the model has been destroyed, the last one first.
+ * PERP_ERR_NOMEM: what stays with the caller. */
+perp_status perp_model_keep(perp_ctx *ctx, perp_model *model, void *what,
+                            void (*destroy)(void *what));
 void perp_model_gravity(perp_model *model, double g); /* default 9.81, along -z (-y in the plane) */
 /* *signal out: its number in this model.  The model owns it: def->user is destroyed with it, from a PERP_OK on.
  * PERP_ERR_ARG, PERP_ERR_NOMEM: as of perp_signal_create; the model is as it was. */
@@ -416,6 +435,8 @@ double perp_model_curve_place(const perp_model *model, const double *q, int i);
 /* Point and dc/ds of that curve at s, in the frame of its body a. */
 void perp_model_curve_point(const perp_model *model, int i, double s, double c[3],
                             double tangent[3]);
+/* Is the place of anything prescribed: by a motion, by a joint C(q, t) = 0? */
+bool perp_model_prescribes(const perp_model *model);
 /* x of a drive at q. */
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i);
 

@@ -49,7 +49,13 @@ typedef struct perp_drive {
   double ref_a[3],
       ref_b[3];  /* where it turns: directions across the axis that coincide at the start */
   double offset; /* x = raw coordinate + offset */
+  const perp_turning *turning; /* NULL: another axis */
 } perp_drive;
+
+typedef struct perp_kept {
+  void *what;
+  void (*destroy)(void *what);
+} perp_kept;
 
 /* Mass properties ready for use. */
 typedef struct perp_inertia {
@@ -106,6 +112,8 @@ struct perp_model {
   int n_motions, cap_motions, n_signals, cap_signals;
   perp_motion_def *motion_def;
   perp_signal **signal;
+  perp_kept *kept;
+  int n_kept, cap_kept;
   perp_signal_ref gravity_signal;
   bool belts; /* surfaces that move */
   perp_friction_rule friction;
@@ -187,8 +195,11 @@ void perp_joint_plugin_compile(const perp_joint_def *def, int dim, perp_row *row
 void perp_joint_plugin_evaluate(const perp_model *model, const perp_joint *j, perp_eval *e);
 void perp_joint_plugin_bias(const perp_model *model, const perp_joint *j, const perp_eval *e,
                             const double *v, double *gamma);
-/* Rows J v = g(t) of joints: Ct [m] += -g, gamma [m] += -dg/dt; either may be NULL. */
-void perp_joint_plugin_driven(const perp_model *model, double t, double *Ct, double *gamma);
+/* Are there rows that depend on time? */
+bool perp_joint_plugin_moves(const perp_joint_def *def);
+/* Of rows J v = g(t) Ct [m] += -g, gamma [m] += -dg/dt; either may be NULL.  Of rows C(q, t) Ct at the poses of e. */
+void perp_joint_plugin_driven(const perp_model *model, const perp_eval *e, double t, double *Ct,
+                              double *gamma);
 /* Rows of a joint that is added; 0: not in this dimension, no such kind. */
 int perp_joint_rows(const perp_joint_def *def, int dim);
 /* The bodies of a joint or force, the world among them; of two at most in pair. */
@@ -299,6 +310,9 @@ PERP_INLINE double perp_model_value(const perp_model *model, double x, perp_sign
   perp_model_signal_at(model, signal, t, y);
   return x + y[0];
 }
+/* Of a drive at the coordinate x, x - target and the velocity that it aims at, at the time t. */
+double perp_drive_error(const perp_model *model, const perp_eval *e, int i, double x, double t,
+                        double *velocity);
 /* of a drive: velocity, and its rate unless that is NULL; target */
 double perp_drive_velocity(const perp_model *model, int i, double t, double *rate);
 double perp_drive_target(const perp_model *model, int i, double t);

@@ -21,6 +21,15 @@ const perp_motion_def *perp_model_motion(const perp_model *model, int i)
   return i >= 0 && i < model->n_motions ? &model->motion_def[i] : NULL;
 }
 
+bool perp_model_prescribes(const perp_model *model)
+{
+  for (int i = 0; i < model->n_joints; i++)
+    if (model->joint_def[i].kind == PERP_JOINT_PLUGIN &&
+        model->joint_def[i].plugin->at_time != NULL)
+      return true;
+  return model->n_motions > 0;
+}
+
 int perp_model_joint_motion(const perp_model *model, int i)
 {
   const int first = model->n_joints - model->n_motions;

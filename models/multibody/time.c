@@ -41,7 +41,8 @@ bool perp_model_depends_on_time(const perp_model *model)
   for (int i = 0; i < model->n_forces; i++)
     if (perp_force_promises(&model->force_def[i]) & PERP_FORCE_NEEDS_TIME) return true;
   for (int i = 0; i < model->n_drives; i++)
-    if (model->drive_def[i].velocity_signal != 0 || model->drive_def[i].target_signal != 0)
+    if (model->drive_def[i].velocity_signal != 0 || model->drive_def[i].target_signal != 0 ||
+        model->drive_def[i].turning != NULL)
       return true;
   return false;
 }
@@ -50,6 +51,12 @@ double perp_drive_velocity(const perp_model *model, int i, double t, double *rat
 {
   const perp_drive_def *def = &model->drive_def[i];
   double y[3] = { 0 };
+  if (def->turning != NULL) { /* as it is where b is in place */
+    double q[4], w[3];
+    def->turning->at(def->turning->user, t, q, w);
+    if (rate != NULL) *rate = 0; /* of no motor */
+    return perp_dot(3, def->along, w);
+  }
   if (def->velocity_signal != 0) perp_model_signal_at(model, def->velocity_signal, t, y);
   if (rate != NULL) *rate = y[1];
   return def->velocity + y[0];

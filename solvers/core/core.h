@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
-#define PERP_ABI 9
+#define PERP_ABI 10
 /* That of the library that is there, for those who have no compiler to ask. */
 int perp_abi(void);
 
@@ -107,6 +107,7 @@ typedef enum perp_kind {
   PERP_KIND_metric,
   PERP_KIND_force,
   PERP_KIND_joint,
+  PERP_KIND_controller,
   PERP_KIND_COUNT
 } perp_kind;
 

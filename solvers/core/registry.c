@@ -16,6 +16,7 @@ static const char *const kind_names[PERP_KIND_COUNT] = {
   [PERP_KIND_metric] = "metric",
   [PERP_KIND_force] = "force",
   [PERP_KIND_joint] = "joint",
+  [PERP_KIND_controller] = "controller",
 };
 
 const char *perp_kind_name(perp_kind kind)
@@ -112,9 +113,7 @@ static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *n
   const perp_desc *d;
   while (n < MOST && (d = registry_at(ctx, kind, n)) != NULL) names[n++] = d->name;
   const char *near = perp_closest(name, names, n), *k = perp_kind_name(kind);
-  const char *s = kind == PERP_KIND_scene || kind == PERP_KIND_force || kind == PERP_KIND_joint
-                      ? "s"
-                      : "";
+  const char *s = kind == PERP_KIND_scene || kind >= PERP_KIND_force ? "s" : "";
   const char *package = registry_package(ctx, name);
   if (package != NULL)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s': this perp was built without %s", k,
@@ -123,7 +122,7 @@ static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *n
     if (perp_find(ctx, (perp_kind)other, name) != NULL)
       return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s': it is a %s (--%s %s)", k, name,
                        perp_kind_name((perp_kind)other), perp_kind_name((perp_kind)other), name);
-  for (int other = PERP_KIND_force; other <= PERP_KIND_joint && near == NULL; other++)
+  for (int other = PERP_KIND_force; other <= PERP_KIND_controller && near == NULL; other++)
     if (perp_find(ctx, (perp_kind)other, name) != NULL)
       return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s': it is a %s, a part of scenes", k,
                        name, perp_kind_name((perp_kind)other));

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Controllers as forces, drives and joints of a model. */
+#include "models/control/control_private.h"
+
+#include "models/inverse/inverse.h"
+#include "models/kinematics/kinematics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of `soft`: its damper in inertias of the joint times its rate.  What is left of the softness moves the joint by a part 1e-6 of
+ * what it would move in the time of the rate without the drive. */
+static const double CONTROL_HARD = 1e6;
+
+typedef struct control_work {
+  perp_ctx *ctx;
+  perp_model *model;
+  const perp_goal *goal;
+  const perp_control_def *def;
+  perp_controller_opts opts;
+  perp_reduced_tree *tree;
+  double *inertia; /* [nu] M_ii at the start */
+} control_work;
+
+/* ---- what there is to follow ----------------------------------------------------------------- */
+
+static bool control_root(perp_reduced_kind kind)
+{
+  return kind == PERP_REDUCED_FREE || kind == PERP_REDUCED_PLANAR;
+}
+
+static bool control_serves(perp_reduced_kind kind)
+{
+  return control_root(kind) || kind == PERP_REDUCED_BALL || kind == PERP_REDUCED_HINGE ||
+         kind == PERP_REDUCED_SLIDER || kind == PERP_REDUCED_FIXED;
+}
+
+static perp_follow control_follow(const control_work *w, const perp_reduced_node *k)
+{
+  perp_follow f = { .goal = w->goal,
+                    .kind = k->kind,
+                    .dim = w->tree->dim,
+                    .iq = k->iq,
+                    .nq = k->nq,
+                    .iu = k->iu,
+                    .nu = k->nu,
+                    .rel = { 1, 0, 0, 0, 1, 0, 0, 0, 1 },
+                    .axis_p = { 0, 0, 1 },
+                    .axis_c = { 0, 0, 1 },
+                    .max_force = HUGE_VAL };
+  memcpy(f.anchor_p, k->anchor_p, sizeof f.anchor_p);
+  memcpy(f.anchor_c, k->anchor_c, sizeof f.anchor_c);
+  if (f.dim == 3 || k->kind == PERP_REDUCED_SLIDER) memcpy(f.axis_p, k->axis_p, sizeof f.axis_p);
+  if (f.dim == 3) {
+    memcpy(f.axis_c, k->axis_c, sizeof f.axis_c);
+    memcpy(f.rel, k->rel, sizeof f.rel);
+  } else if (k->kind != PERP_REDUCED_PLANAR) {
+    f.rel[0] = f.rel[4] = cos(k->rel_angle);
+    f.rel[1] = sin(k->rel_angle), f.rel[3] = -f.rel[1];
+  }
+  return f;
+}
+
+/* The joint of the model between a node and its parent; -1: a root. */
+static int control_joint(const control_work *w, int node)
+{
+  const perp_reduced_node *k = &w->tree->node[node];
+  const int parent = k->parent < 0 ? PERP_WORLD : w->tree->node[k->parent].body;
+  const perp_model *m = perp_goal_model(w->goal);
+  for (int j = 0; j < perp_model_joints(m) && !control_root(k->kind); j++) {
+    const perp_joint_def *def = perp_model_joint(m, j);
+    if ((def->a == parent && def->b == k->body) || (def->b == parent && def->a == k->body))
+      return j;
+  }
+  return -1;
+}
+
+/* M_ii: tau_i that udot_i = 1 takes beyond that of rest. */
+static perp_status control_inertias(control_work *w)
+{
+  perp_inverse *inverse;
+  const int nq = w->tree->nq, nu = w->tree->nu;
+  PERP_TRY(perp_inverse_create(w->ctx, perp_goal_model(w->goal), &inverse));
+  double *x = calloc((size_t)(nq + 4 * nu + 1), sizeof *x), *u = x + nq, *udot = u + nu,
+         *rest = udot + nu, *tau = rest + nu;
+  if (x == NULL) {
+    perp_inverse_destroy(inverse);
+    return PERP_FAIL(w->ctx, PERP_ERR_NOMEM, "no memory for a controller");
+  }
+  const perp_model *m = perp_goal_model(w->goal);
+  perp_inverse_joints(inverse, perp_model_q0(m), perp_model_v0(m), x, u);
+  memset(u, 0, (size_t)nu * sizeof *u);
+  perp_inverse_recursive(inverse, 0, x, u, udot, NULL, rest);
+  for (int i = 0; i < nu; i++) {
+    udot[i] = 1;
+    perp_inverse_recursive(inverse, 0, x, u, udot, NULL, tau);
+    udot[i] = 0;
+    w->inertia[i] = tau[i] - rest[i];
+  }
+  free(x);
+  perp_inverse_destroy(inverse);
+  return PERP_OK;
+}
+
+/* ---- as forces and joints -------------------------------------------------------------------- */
+
+static int control_bodies(const control_work *w, const perp_reduced_node *k, int body[2])
+{
+  const int n = control_root(k->kind) ? 1 : 2;
+  body[0] = k->parent < 0 ? PERP_WORLD : w->tree->node[k->parent].body;
+  body[n - 1] = k->body;
+  return n;
+}
+
+static perp_status control_add_force(control_work *w, const perp_reduced_node *k, bool feedback)
+{
+  perp_follow f = control_follow(w, k);
+  int body[2];
+  perp_force_def force;
+  f.feeds = w->def->controller->feeds;
+  f.muscle = feedback && w->def->controller->feedback == PERP_FEEDBACK_MUSCLE;
+  f.max_force = control_root(k->kind) ? HUGE_VAL : w->opts.max_force;
+  const double omega = 2 * 3.14159265358979323846 * w->opts.frequency;
+  for (int i = 0; i < k->nu && feedback; i++) {
+    const double m = w->inertia[k->iu + i];
+    f.k[i] = f.muscle ? w->opts.stiffness : m * omega * omega;
+    f.c[i] = f.muscle ? w->opts.damping : 2 * w->opts.ratio * m * omega;
+  }
+  PERP_TRY(
+      perp_force_define(w->ctx, &perp_follow_force, &f, control_bodies(w, k, body), body, &force));
+  return perp_model_add_force(w->ctx, w->model, &force);
+}
+
+static perp_status control_add_rows(control_work *w, const perp_reduced_node *k)
+{
+  perp_follow f = control_follow(w, k);
+  int body[2];
+  char name[128];
+  perp_joint_def joint;
+  const char *is = perp_model_body(perp_goal_model(w->goal), k->body)->name;
+  PERP_TRY(
+      perp_joint_define(w->ctx, &perp_follow_joint, &f, control_bodies(w, k, body), body, &joint));
+  snprintf(name, sizeof name, "follow %.100s", is != NULL ? is : "");
+  joint.name = name;
+  joint.collide = true; /* whether its bodies touch is a matter of the joint that it follows */
+  return perp_model_add_joint(w->ctx, w->model, &joint, NULL);
+}
+
+/* ---- as servos ------------------------------------------------------------------------------- */
+
+/* What drives and signals point to: kept by the model. */
+typedef struct control_turn {
+  perp_turning turning; /* of drives */
+  perp_follow f;
+  bool reversed; /* the outer body is a of the joint */
+} control_turn;
+
+static void control_turning(const void *user, double t, double q[4], double w[3])
+{
+  const control_turn *x = user;
+  perp_follow_turning(&x->f, t, x->reversed, q, w);
+}
+
+/* displacement of a slider and its rates, as signals of the drive see them */
+static void control_slides(const void *user, double t, double y[3])
+{
+  const control_turn *x = user;
+  const double sign = x->reversed ? -1 : 1;
+  perp_goal_at at;
+  perp_goal_of(x->f.goal, t, x->f.iq, x->f.nq, x->f.iu, x->f.nu, false, &at);
+  y[0] = sign * at.q[0], y[1] = sign * at.u[0], y[2] = sign * at.udot[0];
+}
+
+static void control_slide_rate(const void *user, double t, double y[3])
+{
+  control_slides(user, t, y);
+  y[0] = y[1], y[1] = y[2], y[2] = 0; /* nobody asks for it */
+}
+
+static void control_gains(const control_work *w, double inertia, perp_drive_def *drive)
+{
+  const double turn = 2 * 3.14159265358979323846;
+  if (w->def->controller->feedback == PERP_FEEDBACK_SOFT) {
+    const double alpha = turn * w->opts.rate;
+    drive->damping = CONTROL_HARD * inertia * alpha;
+    drive->stiffness = alpha * drive->damping;
+    return;
+  }
+  const double omega = turn * w->opts.frequency;
+  drive->stiffness = inertia * omega * omega;
+  drive->damping = 2 * w->opts.ratio * inertia * omega;
+}
+
+static perp_status control_add_servo(control_work *w, const perp_reduced_node *k, int joint)
+{
+  static const char *const parts[] = { "rx", "ry", "rz" };
+  const perp_model *m = perp_goal_model(w->goal);
+  const perp_joint_def *def = perp_model_joint(m, joint);
+  const char *is = perp_model_body(m, k->body)->name;
+  control_turn *x = calloc(1, sizeof *x);
+  if (x == NULL) return PERP_FAIL(w->ctx, PERP_ERR_NOMEM, "no memory for a controller");
+  x->f = control_follow(w, k);
+  x->reversed = def->a == k->body;
+  x->turning = (perp_turning){ control_turning, x };
+  const perp_status status = perp_model_keep(w->ctx, w->model, x, free);
+  if (status != PERP_OK) {
+    free(x);
+    return status;
+  }
+  double most = 0;
+  for (int i = 0; i < k->nu; i++) most = fmax(most, w->inertia[k->iu + i]);
+  for (int i = 0; i < k->nu; i++) {
+    char name[128];
+    perp_drive_def drive = {
+      .joint = joint, .lower = -HUGE_VAL, .upper = HUGE_VAL, .max_force = w->opts.max_force
+    };
+    /* axes of a ball joint are those of b, of which the inner body does not know the inertia */
+    control_gains(w, x->reversed ? most : w->inertia[k->iu + i], &drive);
+    snprintf(name, sizeof name, "%.100s.%s", is != NULL ? is : "",
+             k->kind == PERP_REDUCED_BALL    ? parts[i]
+             : k->kind == PERP_REDUCED_HINGE ? "angle"
+                                             : "x");
+    drive.name = name;
+    if (k->kind == PERP_REDUCED_SLIDER) {
+      double y[3];
+      const perp_signal_def target = { .kind = PERP_SIGNAL_FUNCTION,
+                                       .of = control_slides,
+                                       .user = x },
+                            rate = { .kind = PERP_SIGNAL_FUNCTION,
+                                     .of = control_slide_rate,
+                                     .user = x };
+      control_slides(x, 0, y);
+      drive.zero = y[0];
+      PERP_TRY(perp_model_add_signal(w->ctx, w->model, &target, &drive.target_signal));
+      PERP_TRY(perp_model_add_signal(w->ctx, w->model, &rate, &drive.velocity_signal));
+    } else {
+      drive.axis = PERP_DRIVE_TURN;
+      drive.turning = &x->turning;
+      drive.along[k->kind == PERP_REDUCED_BALL ? i : 2] = 1;
+      if (k->kind == PERP_REDUCED_HINGE && w->tree->dim == 3)
+        memcpy(drive.along, x->reversed ? k->axis_p : k->axis_c, sizeof drive.along);
+    }
+    PERP_TRY(perp_model_add_drive(w->ctx, w->model, &drive, NULL));
+  }
+  return PERP_OK;
+}
+
+/* ---- all joints ------------------------------------------------------------------------------ */
+
+static perp_status control_add_root(control_work *w, const perp_reduced_node *k)
+{
+  const perp_feedback how = w->def->controller->feedback;
+  switch (w->def->root) {
+  case PERP_ROOT_FREE:
+    return PERP_OK;
+  case PERP_ROOT_PRESCRIBED:
+    return control_add_rows(w, k);
+  case PERP_ROOT_CONTROLLED:
+    break;
+  }
+  if (how == PERP_FEEDBACK_ROWS) return control_add_rows(w, k);
+  if (how == PERP_FEEDBACK_SERVO || how == PERP_FEEDBACK_SOFT)
+    return PERP_FAIL(w->ctx, PERP_ERR_UNSUPPORTED,
+                     "controller %s drives joints, and a root that floats has none: let it be free "
+                     "or prescribed",
+                     w->def->controller->d.name);
+  return control_add_force(w, k, how != PERP_FEEDBACK_NONE);
+}
+
+static perp_status control_add_node(control_work *w, int node)
+{
+  const perp_reduced_node *k = &w->tree->node[node];
+  const perp_controller_desc *c = w->def->controller;
+  const char *name = perp_model_body(perp_goal_model(w->goal), k->body)->name;
+  if (w->def->loose != NULL && w->def->loose[k->body]) return PERP_OK;
+  if (!control_serves(k->kind))
+    return PERP_FAIL(w->ctx, PERP_ERR_UNSUPPORTED,
+                     "controllers serve ball joints, hinges and sliders: the joint of body %d '%s' "
+                     "is none; say that it is loose",
+                     k->body, name != NULL ? name : "");
+  if (control_root(k->kind)) return control_add_root(w, k);
+  if (k->nu == 0) return PERP_OK;
+  const bool force = c->feedback == PERP_FEEDBACK_FORCE || c->feedback == PERP_FEEDBACK_MUSCLE;
+  if (c->feeds || force) PERP_TRY(control_add_force(w, k, force));
+  if (c->feedback == PERP_FEEDBACK_ROWS) return control_add_rows(w, k);
+  if (c->feedback == PERP_FEEDBACK_SERVO || c->feedback == PERP_FEEDBACK_SOFT)
+    return control_add_servo(w, k, control_joint(w, node));
+  return PERP_OK;
+}
+
+static perp_status control_fits(control_work *w)
+{
+  const perp_model *m = perp_goal_model(w->goal);
+  const int bodies = perp_model_bodies(m);
+  if (perp_model_bodies(w->model) == bodies && perp_model_dim(w->model) == perp_model_dim(m) &&
+      perp_model_joints(w->model) >= perp_model_joints(m))
+    return PERP_OK;
+  return PERP_FAIL(
+      w->ctx, PERP_ERR_ARG,
+      "a controller follows a motion of %d bodies and %d joints: this model has others", bodies,
+      perp_model_joints(m));
+}
+
+perp_status perp_control_add(perp_ctx *ctx, perp_model *model, const perp_goal *goal,
+                             const perp_control_def *def)
+{
+  control_work w = { .ctx = ctx, .model = model, .goal = goal, .def = def };
+  w.opts.max_force = HUGE_VAL;
+  if (def->opts != NULL)
+    memcpy(&w.opts, def->opts, sizeof w.opts);
+  else
+    perp_opts_default(&def->controller->d, &w.opts);
+  if (def->controller->d.opts->type == PERP_OPT_END) w.opts.max_force = HUGE_VAL;
+  PERP_TRY(control_fits(&w));
+  PERP_TRY(perp_reduced_create(ctx, perp_goal_model(goal), &w.tree));
+  w.inertia = calloc((size_t)w.tree->nu + 1, sizeof *w.inertia);
+  perp_status status = w.inertia != NULL
+                           ? control_inertias(&w)
+                           : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a controller");
+  for (int i = 0; i < w.tree->n && status == PERP_OK; i++) status = control_add_node(&w, i);
+  free(w.inertia);
+  free(w.tree);
+  return status;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Controllers against what is known without them: forces of inverse dynamics give back a motion with the order of the integrator;
+ * all ways to the same law agree; the implicit one goes to the continuous one with order 1; the explicit one is unstable where
+ * the eigenvalues of its linear equation say. */
+#include "models/control/control.h"
+#include "models/control/control_private.h"
+#include "models/inverse/inverse.h"
+#include "models/kinematics/kinematics.h"
+#include "tests/run_model.h"
+
+#include <lapacke.h>
+#include <stdlib.h>
+
+static perp_ctx ctx;
+
+enum { LINKS = 8, MOST = LINKS + 1 };
+
+/* ---- a chain and its motion ------------------------------------------------------------------
+ * Links of 0.1 and 0.2 m that hang down, joined in turn by `kind`; a root that floats, or the world. */
+
+typedef struct chain {
+  int dim, n;
+  perp_joint_kind kind[LINKS];
+  bool floats;  /* link 0 has no joint */
+  bool turned;  /* joints have their outer body as a */
+  double scale; /* of the motion */
+} chain;
+
+static const double length[2] = { 0.1, 0.2 };
+
+static void chain_build(const chain *c, perp_model *m, const double *v)
+{
+  const int nvb = c->dim == 3 ? 6 : 3, up = c->dim - 1;
+  double x = 0;
+  for (int i = 0; i < c->n; i++) {
+    const double l = length[i % 2];
+    perp_body_def link = { .mass = perp_mass_box(1 + 0.1 * i, 0.12, up == 1 ? l : 0.1,
+                                                 up == 2 ? l : 0.1) };
+    link.x[up] = -x - l / 2;
+    for (int k = 0; v != NULL && k < c->dim; k++) link.v[k] = v[nvb * i + k];
+    for (int k = 0; v != NULL && k < nvb - c->dim; k++)
+      link.w[c->dim == 3 ? k : 2] = v[nvb * i + c->dim + k];
+    run_body(&ctx, m, link);
+    perp_joint_def j = { .kind = c->kind[i],
+                         .a = i - 1,
+                         .b = i,
+                         .axis_a = { i % 2, i % 2 == 0 },
+                         .axis_b = { i % 2, i % 2 == 0 } };
+    j.anchor_a[up] = i == 0 ? 0 : -length[(i + 1) % 2] / 2;
+    j.anchor_b[up] = l / 2;
+    if (c->turned) {
+      const perp_joint_def k = j;
+      j.a = k.b, j.b = k.a;
+      memcpy(j.anchor_a, k.anchor_b, sizeof j.anchor_a);
+      memcpy(j.anchor_b, k.anchor_a, sizeof j.anchor_b);
+    }
+    if (i > 0 || !c->floats) run_joint(&ctx, m, j);
+    x += l;
+  }
+}
+
+/* an angle that begins at 0, with its rates */
+static void swing(int i, double scale, double t, double y[3])
+{
+  const double w = 2 + 0.4 * i, a = scale * (i % 3 == 1 ? -0.5 : 0.4);
+  y[0] = a * sin(w * t), y[1] = a * w * cos(w * t), y[2] = -a * w * w * sin(w * t);
+}
+
+/* R = (turn about x by a) (turn about z by b): q, w and wdot in the frame that turns */
+static void swing_turn(int i, double scale, double t, double q[4], double w[3], double wdot[3])
+{
+  double a[3], b[3];
+  swing(i, scale, t, a);
+  swing(i + 4, scale, t, b);
+  const double qa[4] = { cos(a[0] / 2), sin(a[0] / 2) },
+               qb[4] = { cos(b[0] / 2), 0, 0, sin(b[0] / 2) };
+  perp_quat_product(qa, qb, q);
+  const double c = cos(b[0]), s = sin(b[0]);
+  w[0] = a[1] * c, w[1] = -a[1] * s, w[2] = b[1];
+  wdot[0] = a[2] * c - a[1] * s * b[1];
+  wdot[1] = -a[2] * s - a[1] * c * b[1];
+  wdot[2] = b[2];
+}
+
+static void chain_motion(void *user, double t, double *q, double *u, double *udot)
+{
+  const chain *c = user;
+  int iq = 0, iu = 0;
+  for (int i = 0; i < c->n; i++) {
+    const bool root = i == 0 && c->floats;
+    for (int k = 0; root && k < c->dim; k++) {
+      double y[3];
+      swing(k, 0.3 * c->scale, t, y);
+      q[iq] = y[0] - (k == c->dim - 1 ? length[0] / 2 : 0), iq++;
+      u[iu] = y[1], udot[iu] = y[2], iu++;
+    }
+    if (c->dim == 3 && (root || c->kind[i] == PERP_JOINT_BALL)) {
+      swing_turn(i, c->scale, t, q + iq, u + iu, udot + iu);
+      iq += 4, iu += 3;
+      continue;
+    }
+    double y[3];
+    swing(i, c->scale * (!root && c->kind[i] == PERP_JOINT_SLIDER ? 0.2 : 1), t, y);
+    q[iq++] = y[0];
+    u[iu] = y[1], udot[iu++] = y[2];
+  }
+}
+
+static perp_goal *chain_goal(chain *c)
+{
+  perp_goal *goal;
+  perp_model *m = run_model(&ctx, c->dim);
+  chain_build(c, m, NULL);
+  run_finish(&ctx, m);
+  if (perp_goal_create(&ctx, m, chain_motion, c, NULL, &goal) != PERP_OK) bail("%s", ctx.msg);
+  return goal;
+}
+
+typedef struct control {
+  const char *spec;
+  perp_control_root root;
+} control;
+
+/* The chain with a controller; *goal is kept by it. */
+static perp_model *chain_control(chain *c, control k, perp_goal **goal)
+{
+  double q[7 * MOST], v[6 * MOST];
+  perp_spec spec;
+  *goal = chain_goal(c);
+  perp_goal_state(*goal, 0, q, v);
+  perp_model *m = run_model(&ctx, c->dim);
+  chain_build(c, m, v);
+  if (perp_spec_parse(&ctx, PERP_KIND_controller, k.spec, &spec) != PERP_OK) bail("%s", ctx.msg);
+  const perp_control_def def = { .controller = (const perp_controller_desc *)(const void *)spec.d,
+                                 .opts = spec.opts,
+                                 .root = k.root };
+  if (perp_control_add(&ctx, m, *goal, &def) != PERP_OK ||
+      perp_model_keep(&ctx, m, *goal, (void (*)(void *))perp_goal_destroy) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_spec_free(&spec);
+  return run_finish(&ctx, m);
+}
+
+/* Largest distance of a state from the motion, m and rad. */
+static double distance(const perp_model *m, const perp_goal *goal, double t, const double *q)
+{
+  double is[7 * MOST], v[6 * MOST], d[6 * MOST], worst = 0;
+  perp_goal_state(goal, t, is, v);
+  perp_model_difference(m, is, q, d);
+  for (int i = 0; i < perp_model_nv(m); i++) worst = fmax(worst, fabs(d[i]));
+  return worst;
+}
+
+static double run_error(chain *c, control k, run_parts parts, double h, double t_end)
+{
+  perp_goal *goal;
+  perp_model *m = chain_control(c, k, &goal);
+  double q[7 * MOST], v[6 * MOST], e = HUGE_VAL;
+  if (run_fresh(&ctx, m, parts, h, t_end, q, v) >= 0) e = distance(m, goal, t_end, q);
+  perp_model_destroy(m);
+  return e;
+}
+
+/* ---- feed-forward ---------------------------------------------------------------------------- */
+
+#define B  PERP_JOINT_BALL
+#define HI PERP_JOINT_HINGE
+#define SL PERP_JOINT_SLIDER
+#define ALL(x)                                                                                     \
+  {                                                                                                \
+    x, x, x, x, x, x, x, x                                                                         \
+  }
+
+/* Whatever nobody feeds back grows: a torque that is fixed in a link turns with it.  Chains of which it grows much have less time. */
+static void feed_forward(void)
+{
+  static struct {
+    chain c;
+    double t_end;
+  } all[] = {
+    { { 3, 8, ALL(B), .scale = 0.3 }, 1 },
+    { { 3, 8, { B, HI, B, SL, HI, B, HI, B }, .scale = 0.3 }, 0.25 },
+    { { 3, 8, { B, HI, B, SL, HI, B, HI, B }, .scale = 0.3, .turned = true }, 0.25 },
+    { { 3, 8, ALL(B), .floats = true, .scale = 0.3 }, 0.5 },
+    { { 2, 8, ALL(HI), .scale = 0.7 }, 1 },
+    { { 2, 8, { HI, HI, SL, HI, HI, HI, SL, HI }, .floats = true, .scale = 0.5 }, 1 },
+  };
+  for (int i = 0; i < (int)(sizeof all / sizeof *all); i++) {
+    double e[3];
+    for (int k = 0; k < 3; k++)
+      e[k] = run_error(&all[i].c, (control){ "feed-forward", PERP_ROOT_CONTROLLED },
+                       (run_parts){ "acceleration", "rk4" }, 4e-3 / (1 << k), all[i].t_end);
+    const double order = log2(e[0] / e[1]);
+    e[2] = run_error(&all[i].c, (control){ "feed-forward", PERP_ROOT_CONTROLLED },
+                     (run_parts){ "acceleration", "rk4" }, 5e-4, all[i].t_end);
+    ok(fabs(order - 4) < 0.4 && e[2] < 1e-9,
+       "feed-forward forces at the stages give back the motion of chain %d over %g s: order %.2f, "
+       "%.2g at 0.5 ms",
+       i, all[i].t_end, order, e[2]);
+  }
+}
+
+/* ---- one law in several ways ----------------------------------------------------------------- */
+
+static chain mixed = { 3, 8, { B, HI, B, SL, HI, B, HI, B }, .scale = 0.3 },
+             mixed_turned = { 3, 8, { B, HI, B, SL, HI, B, HI, B }, .scale = 0.3, .turned = true },
+             plane = { 2, 8, { HI, HI, SL, HI, HI, HI, SL, HI }, .scale = 0.5 };
+
+/* The state of a run, against that of another one. */
+static double runs_apart(chain *c, control a, control b, run_parts pa, run_parts pb, double h,
+                         double t_end)
+{
+  perp_goal *goal[2];
+  perp_model *m[2] = { chain_control(c, a, &goal[0]), chain_control(c, b, &goal[1]) };
+  double q[2][7 * MOST], v[6 * MOST], d[6 * MOST], worst = 0;
+  for (int k = 0; k < 2; k++)
+    if (run_fresh(&ctx, m[k], k == 0 ? pa : pb, h, t_end, q[k], v) < 0) worst = HUGE_VAL;
+  perp_model_difference(m[0], q[0], q[1], d);
+  for (int i = 0; i < perp_model_nv(m[0]); i++) worst = fmax(worst, fabs(d[i]));
+  for (int k = 0; k < 2; k++) perp_model_destroy(m[k]);
+  return worst;
+}
+
+/* A servo under an integrator is the force: drives of the model against elements that are forces. */
+static void servo_is_force(void)
+{
+  const struct {
+    chain *c;
+    const char *name;
+  } all[] = { { &mixed, "in space" }, { &mixed_turned, "turned" }, { &plane, "in the plane" } };
+  for (int i = 0; i < 3; i++) {
+    /* gains of ball joints whose outer body is a are equal about all axes for servos: not compared */
+    const double d = runs_apart(all[i].c, (control){ "pd:frequency=0.5,ratio=0.1" },
+                                (control){ "implicit-pd:frequency=0.5,ratio=0.1" },
+                                (run_parts){ "acceleration", "rk4" },
+                                (run_parts){ "acceleration", "rk4", "", "", "dantzig" }, 1e-3, 0.3);
+    if (all[i].c == &mixed_turned)
+      ok(isfinite(d) && d < 0.1, "pd as force and as servo, %s: close (%.2g)", all[i].name, d);
+    else
+      ok(d < 1e-10, "pd as force and as servo, %s: the same law to %.2g", all[i].name, d);
+  }
+}
+
+/* Servos go to the continuous law, a force under a fine integrator, with h. */
+static void implicit_order(void)
+{
+  const run_parts fine = { "acceleration", "rk4" }, rows = { "velocity", "", "", "", "dantzig" };
+  const control pd = { "pd:frequency=0.5,ratio=0.1" },
+                implicit = { "implicit-pd:frequency=0.5,ratio=0.1" },
+                both = { "feed-forward+implicit-pd:frequency=0.5,ratio=0.1" },
+                sum = { "feed-forward+pd:frequency=0.5,ratio=0.1" };
+  const struct {
+    chain *c;
+    control exact, step;
+    run_parts parts;
+    const char *what;
+  } all[] = { { &mixed, pd, implicit, rows, "rows, in space" },
+              { &plane, pd, implicit, rows, "rows, in the plane" },
+              { &mixed, sum, both, rows, "rows with feed-forward" } };
+  for (int i = 0; i < (int)(sizeof all / sizeof *all); i++) {
+    perp_goal *goal;
+    double truth[7 * MOST], q[7 * MOST], v[6 * MOST], d[6 * MOST], e[3] = { 0 };
+    perp_model *m = chain_control(all[i].c, all[i].exact, &goal);
+    if (run_fresh(&ctx, m, fine, 2.5e-4, 0.4, truth, v) < 0) bail("the fine run failed");
+    perp_model_destroy(m);
+    m = chain_control(all[i].c, all[i].step, &goal);
+    for (int k = 0; k < 3; k++) {
+      if (run_fresh(&ctx, m, all[i].parts, 1e-3 / (1 << k), 0.4, q, v) < 0) e[k] = HUGE_VAL;
+      perp_model_difference(m, truth, q, d);
+      for (int j = 0; j < perp_model_nv(m); j++) e[k] = fmax(e[k], fabs(d[j]));
+    }
+    perp_model_destroy(m);
+    const double order = log2(e[1] / e[2]);
+    ok(fabs(order - 1) < 0.15,
+       "implicit pd goes to the continuous law, %s: order %.2f, %.2g at 0.25 ms", all[i].what,
+       order, e[2]);
+  }
+}
+
+/* Prescribed joints are where they should be, on all levels. */
+static void prescribed(void)
+{
+  const struct {
+    run_parts parts;
+    double h, bound;
+  } all[] = { { { "acceleration", "rk4", "", "none" }, 2e-3, 1e-6 }, /* second derivatives alone */
+              { { "acceleration", "rk4", "", "post" }, 2e-3, 1e-9 },
+              { { "acceleration", "rk4", "kkt-dense", "post" }, 2e-3, 1e-9 },
+              { { "velocity", "", "", "post" }, 1e-3, 1e-4 },
+              { { "radau5:tol=1e-8" }, 1e-2, 1e-6 },
+              { { "generalized-alpha" }, 1e-3, 1e-4 } };
+  chain *chains[] = { &mixed, &mixed_turned, &plane };
+  static chain floats = { 3, 4, { B, HI, B, SL }, .floats = true, .scale = 0.3 };
+  for (int i = 0; i < (int)(sizeof all / sizeof *all); i++)
+    for (int k = 0; k < 4; k++) {
+      const double e = run_error(k < 3 ? chains[k] : &floats,
+                                 (control){ "prescribed", PERP_ROOT_PRESCRIBED }, all[i].parts,
+                                 all[i].h, 0.5);
+      ok(e < all[i].bound, "prescribed joints under %s, chain %d: %.2g off",
+         all[i].parts.formulation, k, e);
+    }
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  feed_forward();
+  servo_is_force();
+  implicit_order();
+  prescribed();
+  return tap_done();
+}
