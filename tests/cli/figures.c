@@ -415,11 +415,37 @@ static void test_foreign(void)
   free(want);
 }
 
+/* The commands of docs/figures.md, which are indented by four blanks. */
+static void test_page(void)
+{
+  const char *source = getenv("PERP_SOURCE");
+  char *path = perp_xprintf("%s/docs/figures.md", source != NULL ? source : ".");
+  char *page = perp_read_file(path, NULL);
+  if (page == NULL) bail("%s", path);
+  free(path);
+  int n = 0;
+  for (char *line = strtok(page, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+    if (strncmp(line, "    perp ", 9) != 0) continue;
+    char *words = line + 9;
+    words[strcspn(words, "#")] = '\0';
+    const int got = run(words);
+    n++;
+    if (got != 0 && strstr(err, "npm") != NULL)
+      skip("the script of pages is not built", "perp %s", words);
+    else if (!ok(got == 0, "docs/figures.md: perp %s", words))
+      complain();
+  }
+  ok(n >= 6, "%d commands", n);
+  free(page);
+}
+
 int main(void)
 {
   program_open();
   copy_motion("walk.bvh");
   copy_motion("wave.bvh");
+  copy_motion("cartwheel.bvh");
+  copy_motion("figure.yaml");
   test_scene();
   test_inverse();
   test_truth();
@@ -428,6 +454,7 @@ int main(void)
   test_damaged();
   test_large();
   test_foreign();
+  test_page();
   program_close();
   return tap_done();
 }

@@ -6,6 +6,7 @@
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/base/util.h"
+#include "models/control/control.h"
 #include "tests/tap.h"
 
 #include <jansson.h>
@@ -224,6 +225,93 @@ static void film_of_drives(perp_ctx *ctx)
   film_free(&f);
 }
 
+/* A rod of 2 kg on a hinge about y in the origin, which a controller would hold along x. */
+static perp_model *held_rod(perp_ctx *ctx, const char *controller)
+{
+  const perp_body_def rod = { .name = "rod", .mass = perp_mass_box(2, 1, 0.1, 0.1), .x = { 0.5 } };
+  const perp_joint_def hinge = { .kind = PERP_JOINT_HINGE,
+                                 .a = PERP_WORLD,
+                                 .axis_a = { 0, 1 },
+                                 .axis_b = { 0, 1 },
+                                 .anchor_b = { -0.5 } };
+  perp_model *of[2];
+  perp_goal *goal = NULL;
+  for (int k = 0; k < 2; k++) {
+    if (perp_model_create(ctx, 3, &of[k]) != PERP_OK ||
+        perp_model_add_body(ctx, of[k], &rod, NULL) != PERP_OK ||
+        perp_model_add_joint(ctx, of[k], &hinge, NULL) != PERP_OK)
+      bail("%s", ctx->msg);
+    if (k == 0 &&
+        (perp_model_finish(ctx, of[0]) != PERP_OK || perp_goal_hold(ctx, of[0], &goal) != PERP_OK))
+      bail("%s", ctx->msg);
+  }
+  perp_spec spec;
+  if (perp_spec_parse(ctx, PERP_KIND_controller, controller, &spec) != PERP_OK)
+    bail("%s", ctx->msg);
+  const perp_control_def def = { .controller = (const perp_controller_desc *)(const void *)spec.d,
+                                 .opts = spec.opts };
+  if (perp_control_add(ctx, of[1], goal, &def) != PERP_OK ||
+      perp_model_keep(ctx, of[1], goal, (void (*)(void *))perp_goal_destroy) != PERP_OK ||
+      perp_model_finish(ctx, of[1]) != PERP_OK)
+    bail("%s", ctx->msg);
+  perp_spec_free(&spec);
+  return of[1];
+}
+
+/* One frame of the rod, turned by `angle` and turning at `rate`: its only load, and what the file says of it. */
+static double load_of_frame(perp_ctx *ctx, perp_model *model, double angle, double rate,
+                            const perp_step_info *info, bool *part)
+{
+  const double q[7] = { 0.5 * cos(angle), 0, -0.5 * sin(angle), cos(angle / 2), 0, sin(angle / 2) };
+  const double v[6] = { -0.5 * sin(angle) * rate, 0, -0.5 * cos(angle) * rate, 0, rate };
+  char path[] = "/tmp/perp-replay-XXXXXX";
+  int fd = mkstemp(path);
+  if (fd < 0) bail("no temporary file");
+  close(fd);
+  perp_replay *replay;
+  float value[4] = { 0 };
+  if (perp_replay_create(ctx, model, PERP_REPLAY_SMALL, &replay) != PERP_OK) bail("%s", ctx->msg);
+  const perp_replay_state state = { .q = q, .v = v, .info = info };
+  if (perp_replay_frame(ctx, replay, &state) != PERP_OK ||
+      perp_replay_write(ctx, replay, path) != PERP_OK)
+    bail("%s", ctx->msg);
+  json_t *root = json_load_file(path, 0, NULL);
+  const json_t *drives = json_object_get(root, "drives"), *first = json_array_get(drives, 0);
+  const char *unit = json_string_value(json_object_get(first, "unit"));
+  if (json_array_size(drives) != 1 || field(root, "drive", value, 4) != 1 || unit == NULL ||
+      strcmp(unit, "Nm") != 0)
+    bail("%zu loads", json_array_size(drives));
+  *part = json_is_true(json_object_get(first, "part"));
+  json_decref(root);
+  unlink(path);
+  perp_replay_destroy(replay);
+  return (double)value[0];
+}
+
+/* Forces of controllers are no drives, and are seen like them. */
+static void loads_of_controllers(perp_ctx *ctx)
+{
+  const double pi = 3.14159265358979323846, I = 2 * (1 + 0.01) / 12.0 + 2 * 0.25, w = 2 * pi * 1.5;
+  perp_model *model = held_rod(ctx, "pd:frequency=1.5,ratio=0.7");
+  bool part;
+  double got = load_of_frame(ctx, model, 0.3, 0.5, NULL, &part);
+  near(got, I * w * w * 0.3 + 2 * 0.7 * I * w * 0.5, 0, 1e-6, "the force of pd, k e + c edot");
+  ok(!part, "which is whole");
+  perp_model_destroy(model);
+  model = held_rod(ctx, "feed-forward");
+  got = load_of_frame(ctx, model, 0, 0, NULL, &part);
+  near(got, 2 * 9.81 * 0.5, 0, 1e-6, "that of inverse dynamics, which carries the rod");
+  perp_model_destroy(model);
+  model = held_rod(ctx, "implicit-pd:frequency=1.5");
+  const double force = -7.25;
+  const perp_step_info info = { .drive = &force };
+  got = load_of_frame(ctx, model, 0.1, 0, &info, &part);
+  near(got, force, 0, 1e-6, "a servo has the force of its step");
+  ok(part, "as one part of a torque");
+  ok(isnan(load_of_frame(ctx, model, 0.1, 0, NULL, &part)), "and none without a step");
+  perp_model_destroy(model);
+}
+
 int main(void)
 {
   perp_ctx ctx;
@@ -300,5 +388,6 @@ int main(void)
   film_of_a_stack(&ctx);
   film_of_a_pendulum(&ctx);
   film_of_drives(&ctx);
+  loads_of_controllers(&ctx);
   return tap_done();
 }

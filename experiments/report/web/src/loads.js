@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Forces of the drives: a ball at the joint where they act, in a colour of one scale that the legend shows.
+// Forces of drives and controllers: a ball at the joint where they act, in a colour of one scale that the legend shows.
 import { Color, Group, InstancedMesh, Matrix4, MeshBasicMaterial, SphereGeometry, Vector3 } from 'three';
 import { brief, floats } from './data.js';
 import { h } from './dom.js';
@@ -30,12 +30,13 @@ export function decodeLoads(d, r) {
 
 // The largest of the drives of a joint, in the step that led to frame i; at the start, which no step led to, that of the first.
 function loadAt(d, load, i) {
-  let most = 0;
+  let most = 0, parts = 0;
   for (const k of load.of) {
     const own = d.drive[i * d.drives.length + k], v = i === 0 && Number.isNaN(own) && d.frames > 1 ? d.drive[d.drives.length + k] : own;
-    if (Math.abs(v) > most) most = Math.abs(v);
+    if (d.drives[k].part) parts += Number.isNaN(v) ? 0 : v * v;
+    else if (Math.abs(v) > most) most = Math.abs(v);
   }
-  return most;
+  return Math.max(most, Math.sqrt(parts));
 }
 
 // For each unit of the runs `list`: top, the number with the darkest colour; most, the largest of all.

@@ -79,7 +79,7 @@ class Seen {
 
 export function replay(data) {
   if (!data.replays || data.replays.length === 0) return [];
-  const f = frame('replay-figure', 'Replay', 'Red: the error of each joint, from where it should be closed, enlarged by the factor beside the slider. Arrows: contact impulses of the step. Balls: the largest force of the drives of a joint in the step. Several cells have a colour each, and a marker on their last body; one alone has its bodies told apart, and in grey the reference where the run was compared with it. Drag to turn, wheel or two fingers to come closer; click into the plot to go to a time.');
+  const f = frame('replay-figure', 'Replay', 'Red: the error of each joint, from where it should be closed, enlarged by the factor beside the slider. Arrows: contact impulses of the step. Balls: the largest force of drives, limits and controllers of a joint. Several cells have a colour each, and a marker on their last body; one alone has its bodies told apart, and in grey the reference where the run was compared with it. Drag to turn, wheel or two fingers to come closer; click into the plot to go to a time.');
   const scenes = [...new Set(data.replays.map((r) => r.scene))];
   const decoded = new Map();
   const of = (c) => {

@@ -212,7 +212,7 @@ export function view(data, root) {
     ...Object.values(boxes), h('button', { class: 'tool view-fit', type: 'button', title: 'f', onclick: () => fit() }, 'fit'));
   const left = list.reduce((s, d) => s + d.contacts_left_out, 0), truths = [...new Set(runs.filter((_, k) => list[k].refs.length > 0).map((r) => r.truth))];
   root.append(box, ...(key ? [key.element] : []), bar, controls, table, h('p', { class: 'note' },
-    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: impulses of contacts in the step, on the second body; long ones are cut.' : '', key ? 'Balls: the largest force of the drives of a joint in the step, limits included, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
+    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: impulses of contacts in the step, on the second body; long ones are cut.' : '', key ? 'Balls: the largest force of drives, limits and controllers of a joint, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
       left > 0 ? `${left} contacts of all frames are not in this page, which would be too large with them.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, D drives, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
 
   function state() {
