@@ -2,7 +2,7 @@
 #include "experiments/simulate/replay.h"
 
 #include "experiments/base/util.h"
-#include "experiments/simulate/joint_loads.h"
+#include "experiments/metrics/joint_loads.h"
 
 #include <errno.h>
 #include <math.h>
@@ -57,9 +57,13 @@ perp_status perp_replay_create(perp_ctx *ctx, const perp_model *model, perp_repl
   r->limit = &limits_of[size];
   r->pose = bodies * (perp_model_dim(model) == 3 ? 7 : 3);
   r->error = 3 * perp_model_joints(model);
-  r->loads = perp_loads_of(model, &r->load);
-  r->per_frame = r->pose + r->error + r->loads;
   r->stride = 1;
+  const perp_status status = perp_loads_of(ctx, model, &r->load, &r->loads);
+  if (status != PERP_OK) {
+    free(r);
+    return status;
+  }
+  r->per_frame = r->pose + r->error + r->loads;
   *out = r;
   return PERP_OK;
 }

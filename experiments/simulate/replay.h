@@ -47,7 +47,7 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *replay, const perp_rep
  *       numbers each, of curves only
  *   springs [{ a, b, at_a, at_b }]   force elements
  *   drives [{ name, joint, unit, part }]
- *       what acts along the axes of joints (joint_loads.h); name may be null; unit: Nm of what turns, N
+ *       what acts along the axes of joints (experiments/metrics/joint_loads.h); name may be null; unit: Nm of what turns, N
  *       along an axis; part: one component of the torque of a joint
  *   frames, contacts_left_out: of all frames, those beyond the limit
  *   t, energy, drift, depth [frames]: s; J; |C|; m, the deepest penetration of the step

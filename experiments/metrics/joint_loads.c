@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "experiments/simulate/joint_loads.h"
-
-#include "experiments/base/util.h"
+#include "experiments/metrics/joint_loads.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool loads_slides(perp_joint_kind kind)
@@ -26,10 +25,11 @@ static int loads_joint(const perp_model *model, const perp_force_def *f)
   return -1;
 }
 
-int perp_loads_of(const perp_model *model, perp_load **out)
+perp_status perp_loads_of(perp_ctx *ctx, const perp_model *model, perp_load **out, int *count)
 {
   const int drives = perp_model_drives(model), forces = perp_model_force_elements(model);
-  perp_load *load = perp_xalloc((size_t)(drives + forces) + 1, sizeof *load);
+  perp_load *load = calloc((size_t)(drives + forces) + 1, sizeof *load);
+  if (load == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the loads of joints");
   int n = 0;
   for (int i = 0; i < drives; i++) {
     const perp_drive_def *d = perp_model_drive(model, i);
@@ -51,7 +51,8 @@ int perp_loads_of(const perp_model *model, perp_load **out)
                              .slides = loads_slides(perp_model_joint(model, joint)->kind) };
   }
   *out = load;
-  return n;
+  *count = n;
+  return PERP_OK;
 }
 
 const char *perp_load_name(const perp_model *model, const perp_load *load)

@@ -15,8 +15,8 @@ typedef struct perp_load {
   bool part;   /* one component of three, along axes at right angles */
 } perp_load;
 
-/* Those of a finished model: *out [n] is allocated, the caller frees it.  O(forces joints). */
-int perp_loads_of(const perp_model *model, perp_load **out);
+/* Those of a finished model: *out [n], which the caller frees.  PERP_ERR_NOMEM.  O(forces joints), allocates. */
+perp_status perp_loads_of(perp_ctx *ctx, const perp_model *model, perp_load **out, int *n);
 /* NULL: it has none. */
 const char *perp_load_name(const perp_model *model, const perp_load *load);
 /* value [n], N or Nm: of drives the force of the step, with a sign, limits included; of forces the size at this state.
