@@ -5,9 +5,9 @@ import { brief, floats } from './data.js';
 import { h } from './dom.js';
 
 // from light to dark, in a hue that neither bodies nor arrows have
-const stops = ['#fff7f3', '#fcc5c0', '#f768a1', '#ae017e', '#49006a'];
+const stops = ['#fff7f3', '#fa9fb5', '#dd3497', '#8e0179', '#49006a'];
 const words = { Nm: 'torque', N: 'force' };
-const rank = 0.95; // of the frames: what is rarer, as the blow on a stop, does not make all the rest pale
+const rank = 0.95; // of all joints and frames: what is rarer, as the blow on a stop, does not make all the rest pale
 const RARE = 3;
 
 // Of a decoded replay `d` of the file `r`: loads, one for each joint and unit, and most[unit], the largest of each frame.
@@ -43,9 +43,11 @@ function loadAt(d, load, i) {
 export function loadScale(list) {
   const scale = {};
   for (const unit of Object.keys(words)) {
-    const all = list.flatMap((d) => Array.from(d.most[unit] ?? [])).filter((v) => v > 0 && Number.isFinite(v)).sort((a, b) => a - b);
-    if (all.length === 0) continue;
-    const most = all[all.length - 1], usual = all[Math.floor(rank * (all.length - 1))];
+    const all = [];
+    for (const d of list) for (const l of d.loads) for (let i = 0; l.unit === unit && i < d.frames; i++) all.push(loadAt(d, l, i));
+    const known = all.filter((v) => v > 0 && Number.isFinite(v)).sort((a, b) => a - b);
+    if (known.length === 0) continue;
+    const most = known[known.length - 1], usual = known[Math.floor(rank * (known.length - 1))];
     scale[unit] = { most, top: most > RARE * usual ? usual : most };
   }
   return scale;
