@@ -109,7 +109,7 @@ static double arm_apart(double from, double to, int *rows)
   *rows = 0;
   for (const char *s = strchr(out, '\n'); s != NULL && s[1] != '\0'; s = strchr(s + 1, '\n')) {
     double t, got[2], want[2];
-    if (sscanf(s + 1, "%lf, %lf, %lf", &t, &got[0], &got[1]) != 3) return NAN;
+    if (sscanf(s + 1, "%lf, %lf, %lf", &t, &got[0], &got[1]) != 3) return (double)NAN;
     if (t < from || t > to) continue;
     arm_torques(t, want);
     for (int i = 0; i < 2; i++) worst = fmax(worst, fabs(got[i] - want[i]));
