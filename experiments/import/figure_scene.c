@@ -210,6 +210,16 @@ static void figure_head(figure_writer *x)
         "  mass: { default: 73 kg, above: 0, unit: kg, help: of the whole figure }\n"
         "  moving: { default: 1, min: 0, max: 1, help: begins with the velocities of the motion "
         "(1) or at rest (0) }\n"
+        "  controller: { default: none, choices: [none, feed-forward, pd, feed-forward+pd, muscle, "
+        "implicit-pd,\n"
+        "    feed-forward+implicit-pd, soft, prescribed], help: what drives the joints along the "
+        "motion }\n"
+        "  root: { default: prescribed, choices: [free, prescribed, controlled], help: \"with a "
+        "controller, what holds the root\" }\n"
+        "  frequency: { default: 5 Hz, above: 0, unit: 1/s, help: of controllers with springs }\n"
+        "  ratio: { default: 1, min: 0, help: their damping }\n"
+        "  rate: { default: 5 Hz, above: 0, unit: 1/s, help: of the controller soft }\n"
+        "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: the largest torque of a joint }\n"
         "let:\n  k: height / ",
         x->out);
   figure_digits(x, x->f->height);
@@ -433,21 +443,33 @@ static void figure_floor(figure_writer *x)
   fputs("] }\n", x->out);
 }
 
-static void figure_motion(figure_writer *x)
+/* The file, and what the joints of this scene do not tell of it. */
+static void figure_source(figure_writer *x, const char *base)
 {
-  if (x->f->bvh->frames == 0) return;
-  char *base = perp_base_name(x->path, "");
-  fputs("truth:\n  - { kind: playback, file: ", x->out);
+  fputs("file: ", x->out);
   perp_write_quoted(x->out, base);
   bool deep = false;
   for (int i = 0; i < x->f->n; i++)
     deep = deep ||
            (x->f->segment[i].parent >= 0 && x->f->segment[x->f->segment[i].parent].parent >= 0);
-  if (!deep) { /* no bone between two joints tells the scale */
-    double origin[3];
-    for (int k = 0; k < 3; k++) origin[k] = -x->f->segment[0].centre[k];
-    fputs(", scale: k", x->out);
-    figure_vector(x, "origin", "k * ", 3, origin);
+  if (deep) return; /* else no bone between two joints tells the scale */
+  double origin[3];
+  for (int k = 0; k < 3; k++) origin[k] = -x->f->segment[0].centre[k];
+  fputs(", scale: k", x->out);
+  figure_vector(x, "origin", "k * ", 3, origin);
+}
+
+static void figure_motion(figure_writer *x)
+{
+  char *base = perp_base_name(x->path, "");
+  fputs("control: { by: \"{controller}\", root: \"{root}\", frequency: frequency, ratio: ratio, rate: rate,\n"
+        "  max_force: max_force",
+        x->out);
+  if (x->f->bvh->frames > 0) {
+    fputs(", ", x->out);
+    figure_source(x, base);
+    fputs(" }\ntruth:\n  - { kind: playback, ", x->out);
+    figure_source(x, base);
   }
   fputs(" }\n", x->out);
   free(base);

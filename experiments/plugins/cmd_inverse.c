@@ -2,7 +2,7 @@
 /* perp inverse: the torques and root forces of a motion: a table with units for programs, its largest for people. */
 #include "experiments/plugins/cmd_scene.h"
 
-#include "experiments/scenes/motion_file.h"
+#include "experiments/import/motion_file.h"
 #include "experiments/scenes/scene_file.h"
 #include "models/inverse/inverse.h"
 #include "models/kinematics/kinematics.h"

@@ -3,6 +3,7 @@
 #include "experiments/scenes/build.h"
 
 #include "experiments/scenes/claims.h"
+#include "experiments/scenes/control.h"
 #include "experiments/scenes/parts.h"
 
 #include <math.h>
@@ -188,6 +189,49 @@ static bool build_driven(perp_scene_reader *r)
   return false;
 }
 
+static void build_forget(void *goal)
+{
+  perp_goal_destroy(goal);
+}
+
+static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, const void *opts,
+                           struct refusal *refusal);
+
+/* What a controller follows: a motion of the same scene without it, which is built first. */
+static bool build_goal(perp_scene_reader *r, const perp_scene_file *file, const void *opts,
+                       struct refusal *refusal)
+{
+  const perp_desc *d;
+  const int errors = r->diag->errors;
+  const perp_node *map = perp_scene_control_of(r, &d);
+  if (r->diag->errors > errors) return false;
+  if (map == NULL || d == NULL) return true;
+  perp_scene scene = { .tip_body = PERP_WORLD };
+  perp_scene_reader bare = { .ctx = r->ctx,
+                             .diag = r->diag,
+                             .pool = r->pool,
+                             .root = r->root,
+                             .scene = &scene,
+                             .materials = r->materials,
+                             .folder = r->folder,
+                             .signals = r->signals,
+                             .bare = true };
+  perp_values_init(&bare.values, r->ctx, r->diag, r->pool);
+  if (!build_sections(&bare, file, opts, refusal)) {
+    perp_scene_destroy(&scene);
+    return false;
+  }
+  perp_model *model = scene.model;
+  scene.model = NULL;
+  perp_scene_destroy(&scene);
+  const bool good = perp_scene_control_begin(r, map, model);
+  if (r->goal == NULL) return false;
+  if (perp_model_keep(r->ctx, r->scene->model, r->goal, build_forget) == PERP_OK) return good;
+  perp_goal_destroy(r->goal);
+  perp_scene_refused(r, map);
+  return false;
+}
+
 static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, const void *opts,
                            struct refusal *refusal)
 {
@@ -210,9 +254,10 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
   if (r->diag->errors > errors) return false;
   perp_scene_read_motions(r);
   if (r->diag->errors > errors) return false;
+  if (!r->bare && !build_goal(r, file, opts, refusal)) return false;
   static void (*const sections[])(perp_scene_reader *, perp_model *) = {
     perp_scene_add_bodies, perp_scene_add_shapes, perp_scene_add_pairs,  perp_scene_add_joints,
-    perp_scene_add_drives, perp_scene_add_forces, perp_scene_add_motions
+    perp_scene_add_drives, perp_scene_add_forces, perp_scene_add_motions, perp_scene_add_control
   };
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
     sections[i](r, s->model);
@@ -222,6 +267,7 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
     perp_scene_refused(r, build_culprit(r));
     return false;
   }
+  if (r->bare) return true;
   if (!build_forces(r) || !build_driven(r)) return false;
   build_tip(r);
   perp_scene_add_gauges(r);

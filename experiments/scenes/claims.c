@@ -2,7 +2,7 @@
 #include "experiments/scenes/claims.h"
 
 #include "experiments/metrics/metrics.h"
-#include "experiments/scenes/motion_file.h"
+#include "experiments/import/motion_file.h"
 #include "experiments/scenes/parts.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/truths.h"
@@ -478,9 +478,9 @@ static bool claims_playback(perp_scene_reader *r, const perp_node *file, const c
                             const struct truth *t, perp_status *status)
 {
   const perp_motion_file from = { path, t->scale, { t->origin[0], t->origin[1], t->origin[2] } };
+  const perp_model *model = r->goal != NULL ? perp_goal_model(r->goal) : r->scene->model;
   perp_playback *playback;
-  if (!perp_motion_file_read(r->ctx, r->diag, file, r->scene->model, &from, &playback))
-    return false;
+  if (!perp_motion_file_read(r->ctx, r->diag, file, model, &from, &playback)) return false;
   char *base = perp_base_name(path, ""), *what = perp_xprintf("motion of %s", base);
   *status = perp_truth_playback(r->ctx, r->scene, t->what != NULL ? t->what : what, playback,
                                 isnan(t->uncertainty) ? 0 : t->uncertainty);

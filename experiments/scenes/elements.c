@@ -115,9 +115,8 @@ static bool elements_set(perp_scene_reader *r, const perp_node *node, const perp
   return false;
 }
 
-/* The option or vector of a key; keys that are none are looked at by others. */
-static bool elements_option(perp_scene_reader *r, const char *key, const perp_node *node,
-                            const perp_desc *d, void *opts)
+bool perp_scene_element_option(perp_scene_reader *r, const char *key, const perp_node *node,
+                               const perp_desc *d, void *opts)
 {
   int length;
   for (int i = 0; d->opts != NULL && d->opts[i].type != PERP_OPT_END; i++) {
@@ -159,6 +158,6 @@ bool perp_scene_element_read(perp_scene_reader *r, const perp_node *entry, const
   *opts = perp_pool_alloc(r->pool, 1, d->opts_size + 1);
   perp_opts_default(d, *opts);
   for (int i = 0; i < entry->n; i++)
-    if (!elements_option(r, entry->key[i]->text, entry->item[i], d, *opts)) return false;
+    if (!perp_scene_element_option(r, entry->key[i]->text, entry->item[i], d, *opts)) return false;
   return true;
 }

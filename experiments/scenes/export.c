@@ -538,6 +538,11 @@ perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *d, const perp_scen
         ctx, PERP_ERR_UNSUPPORTED,
         "scene %s is a plain system of differential equations: a scene file describes bodies",
         d->name);
+  if (perp_model_controlled(scene->model))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "scene %s has a controller, which follows a motion: export it without one "
+                     "(by: none)",
+                     d->name);
   for (int i = 1; i <= perp_model_signals(scene->model); i++)
     if (perp_signal_definition(perp_model_signal(scene->model, i))->kind == PERP_SIGNAL_FUNCTION &&
         perp_signal_definition(perp_model_signal(scene->model, i))->text == NULL)

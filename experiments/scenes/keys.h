@@ -5,6 +5,7 @@
 #define PERP_SCENES_KEYS_H
 
 #include "experiments/scenes/values.h"
+#include "models/control/control.h"
 #include "models/scenes/scene.h"
 
 typedef enum perp_key_type {
@@ -108,6 +109,8 @@ struct perp_scene_reader {
   perp_motion_def *motion; /* [n_motions] */
   const perp_node **motion_at;
   const perp_node *materials;
+  bool bare;       /* without controller, truths and gauges: of which the motion of one is made */
+  perp_goal *goal; /* of the controller; NULL: there is none */
   const char *folder;       /* relative names of sources are relative to it */
   perp_signals_fn *signals; /* perp_scene_read_signals */
 };

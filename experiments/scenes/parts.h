@@ -39,6 +39,9 @@ bool perp_scene_element_kind(perp_scene_reader *r, const perp_node *entry, perp_
 bool perp_scene_element_read(perp_scene_reader *r, const perp_node *entry, const perp_desc *d,
                              const char *what, const perp_key *common, void *def, void **opts,
                              int *n, const int **body);
+/* An option, or a vector of them, by its key; keys that are none are looked at by others. */
+bool perp_scene_element_option(perp_scene_reader *r, const char *key, const perp_node *node,
+                               const perp_desc *d, void *opts);
 /* Of r->signals. */
 perp_signals_fn perp_scene_read_signals;
 /* Into r->motion, before bodies are added: bodies start where they are to move. */

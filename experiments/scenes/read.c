@@ -22,7 +22,7 @@ struct reading {
 /* Sections that are lists, and those that are maps. */
 static const char *const lists[] = { "bodies",  "shapes",  "pairs",  "joints", "drives", "forces",
                                      "motions", "initial", "events", "gauges", "truth",  "refuse" };
-static const char *const maps[] = { "scene", "parameters", "let", "materials" };
+static const char *const maps[] = { "scene", "parameters", "let", "materials", "control" };
 enum { N_LISTS = sizeof lists / sizeof *lists, N_MAPS = sizeof maps / sizeof *maps };
 
 static bool read_among(const char *word, const char *const *names, int n)

@@ -239,6 +239,15 @@ bool perp_values_range(perp_values *v, const perp_node *node, double *first, dou
   return false;
 }
 
+/* The word of a choice by its name; NULL: it is none. */
+static const char *values_word(const perp_values *v, const char *name)
+{
+  for (int i = v->n - 1; i >= 0; i--)
+    if (strcmp(v->column[i].name, name) == 0)
+      return v->value[i].type == PERP_VALUE_TEXT ? v->value[i].text : NULL;
+  return NULL;
+}
+
 const char *perp_values_text(perp_values *v, const perp_node *node)
 {
   if (!values_scalar(v, node, "a text")) return NULL;
@@ -257,12 +266,17 @@ const char *perp_values_text(perp_values *v, const perp_node *node)
       break;
     }
     const char *text = perp_pool_strndup(v->pool, s + 1, inner);
+    const char *word = values_word(v, text);
+    s += inner + 2;
+    if (word != NULL) {
+      perp_text_put(&out, word, strlen(word));
+      continue;
+    }
     double x;
     good = values_compute(v, node, at, text, NULL, &x);
     char number[40];
     if (good) perp_format_real(x, number, sizeof number);
     if (good) perp_text_add(&out, "%s", number);
-    s += inner + 2;
   }
   const char *text = good && out.s != NULL ? perp_pool_strdup(v->pool, out.s) : good ? "" : NULL;
   perp_text_free(&out);

@@ -33,7 +33,7 @@ bool perp_values_whole(perp_values *v, const perp_node *node, double lo, double 
 bool perp_values_true(perp_values *v, const perp_node *node, bool *x);
 /* "first..last" */
 bool perp_values_range(perp_values *v, const perp_node *node, double *first, double *last);
-/* A text in which {expression} stands for its value; NULL after an error. */
+/* A text in which {expression} stands for its value, {name} for the word of a choice; NULL after an error. */
 const char *perp_values_text(perp_values *v, const perp_node *node);
 /* A condition or a number as an expression, kept for the life of the pool; NULL after an error. */
 perp_expr *perp_values_expression(perp_values *v, const perp_node *node, const char *unit);

@@ -323,3 +323,14 @@ perp_status perp_control_add(perp_ctx *ctx, perp_model *model, const perp_goal *
   free(w.tree);
   return status;
 }
+
+bool perp_model_controlled(const perp_model *model)
+{
+  for (int i = 0; i < perp_model_force_elements(model); i++)
+    if (perp_model_force_element(model, i)->plugin == &perp_follow_force) return true;
+  for (int i = 0; i < perp_model_joints(model); i++)
+    if (perp_model_joint(model, i)->plugin == &perp_follow_joint) return true;
+  for (int i = 0; i < perp_model_drives(model); i++)
+    if (perp_model_drive(model, i)->axis == PERP_DRIVE_TURN) return true;
+  return false;
+}

@@ -76,6 +76,9 @@ typedef struct perp_control_def {
 perp_status perp_control_add(perp_ctx *ctx, perp_model *model, const perp_goal *goal,
                              const perp_control_def *def);
 
+/* Has the model parts of perp_control_add?  O(forces + joints + drives). */
+bool perp_model_controlled(const perp_model *model);
+
 #ifdef __cplusplus
 }
 #endif

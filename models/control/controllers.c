@@ -8,7 +8,7 @@
   CONTROL_REAL(max_force, HUGE_VAL, 0, PERP_OPEN_MIN, "Nm",                                        \
                "no joint gives more, in each coordinate; of sliders N")
 #define CONTROL_PD                                                                                 \
-  CONTROL_REAL(frequency, 5, 0, PERP_OPEN_MIN | PERP_OPEN_MAX, "Hz",                               \
+  CONTROL_REAL(frequency, 5, 0, PERP_OPEN_MIN | PERP_OPEN_MAX, "1/s",                               \
                "of the joint alone, with all that hangs on it at the start"),                      \
       CONTROL_REAL(ratio, 1, 0, PERP_OPEN_MAX, "", "damping, 1: critical"), CONTROL_BOUND
 
@@ -20,7 +20,7 @@ static const perp_opt muscles[] = {
   PERP_OPTIONS_END
 };
 static const perp_opt nothing[] = { PERP_OPTIONS_END };
-static const perp_opt rates[] = { CONTROL_REAL(rate, 5, 0, PERP_OPEN_MIN | PERP_OPEN_MAX, "Hz",
+static const perp_opt rates[] = { CONTROL_REAL(rate, 5, 0, PERP_OPEN_MIN | PERP_OPEN_MAX, "1/s",
                                                "2 pi rate: at which errors decay"),
                                   CONTROL_BOUND, PERP_OPTIONS_END };
 

@@ -8,6 +8,7 @@
 #include "models/kinematics/kinematics.h"
 #include "tests/run_model.h"
 
+#include <complex.h>
 #include <lapacke.h>
 #include <stdlib.h>
 
@@ -301,6 +302,129 @@ static void prescribed(void)
     }
 }
 
+/* ---- where explicit pd becomes unstable ------------------------------------------------------
+ * At rest without gravity M y'' + C y' + K y = 0 in joint coordinates, with K = w^2 diag(M), C = 2 ratio w diag(M): modes of
+ * diag(M) x = mu M x have kappa = mu w^2 and c = 2 ratio w mu. */
+
+static double spectrum(const perp_model *m)
+{
+  enum { N = 3 * LINKS };
+  perp_inverse *inverse;
+  double q[7 * MOST], u[N] = { 0 }, udot[N] = { 0 }, rest[N], A[N * N] = { 0 }, M[N * N], mu[N];
+  if (perp_inverse_create(&ctx, m, &inverse) != PERP_OK) bail("%s", ctx.msg);
+  const int n = perp_inverse_nu(inverse);
+  perp_inverse_joints(inverse, perp_model_q0(m), perp_model_v0(m), q, u);
+  memset(u, 0, sizeof u);
+  perp_inverse_recursive(inverse, 0, q, u, udot, NULL, rest);
+  for (int i = 0; i < n; i++) {
+    udot[i] = 1;
+    perp_inverse_recursive(inverse, 0, q, u, udot, NULL, M + i * n);
+    udot[i] = 0;
+    for (int k = 0; k < n; k++) M[k + i * n] -= rest[k];
+    A[i + i * n] = M[i + i * n];
+  }
+  perp_inverse_destroy(inverse);
+  if (LAPACKE_dsygv(LAPACK_COL_MAJOR, 1, 'N', 'U', n, A, n, M, n, mu) != 0) bail("dsygv");
+  return mu[n - 1];
+}
+
+/* Largest growth of a mode in a step: symplectic Euler with forces at the start, l^2 - (2 - h c - h^2 kappa) l + (1 - h c) = 0; of
+ * the classical Runge-Kutta method |1 + z + z^2/2 + z^3/6 + z^4/24|, z^2 + h c z + h^2 kappa = 0. */
+static double growth(bool rk4, double h, double kappa, double c)
+{
+  const double complex b = rk4 ? h * c : -(2 - h * c - h * h * kappa),
+                       a0 = rk4 ? h * h * kappa : 1 - h * c, root = csqrt(b * b / 4 - a0);
+  double most = 0;
+  for (int k = -1; k < 2; k += 2) {
+    const double complex z = -b / 2 + k * root;
+    most = fmax(most, cabs(rk4 ? 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4))) : z));
+  }
+  return most;
+}
+
+static double limit(bool rk4, double kappa, double c)
+{
+  double low = 1e-6 / sqrt(kappa), high = 10 / sqrt(kappa);
+  for (int k = 0; k < 60; k++) {
+    const double h = (low + high) / 2;
+    if (growth(rk4, h, kappa, c) <= 1 + 1e-12)
+      low = h;
+    else
+      high = h;
+  }
+  return low;
+}
+
+/* Does a push of 1e-9 grow? */
+static bool grows(chain *c, const char *spec, run_parts parts, double h)
+{
+  perp_goal *goal;
+  perp_spec s;
+  double q[7 * MOST], v[6 * MOST], v0[6 * MOST] = { 0 }, d[6 * MOST], far = 0;
+  perp_model *bare = run_model(&ctx, c->dim), *m = run_model(&ctx, c->dim);
+  chain_build(c, bare, NULL);
+  perp_model_gravity(bare, 0);
+  run_finish(&ctx, bare);
+  if (perp_goal_hold(&ctx, bare, &goal) != PERP_OK ||
+      perp_spec_parse(&ctx, PERP_KIND_controller, spec, &s) != PERP_OK)
+    bail("%s", ctx.msg);
+  chain_build(c, m, v0);
+  perp_model_gravity(m, 0);
+  const perp_control_def def = { .controller = (const perp_controller_desc *)(const void *)s.d,
+                                 .opts = s.opts };
+  if (perp_control_add(&ctx, m, goal, &def) != PERP_OK) bail("%s", ctx.msg);
+  perp_spec_free(&s);
+  run_finish(&ctx, m);
+  perp_sim *sim = run_start(&ctx, m, parts, h);
+  perp_rng *rng = perp_rng_create(7);
+  perp_inverse *inverse;
+  double x[7 * MOST], u[3 * LINKS];
+  if (perp_inverse_create(&ctx, perp_goal_model(goal), &inverse) != PERP_OK) bail("%s", ctx.msg);
+  perp_inverse_joints(inverse, perp_model_q0(bare), perp_model_v0(bare), x, u);
+  for (int i = 0; i < perp_inverse_nu(inverse); i++) u[i] = 1e-9 * perp_rng_normal(rng);
+  perp_inverse_state(inverse, x, u, NULL, q, v, NULL);
+  perp_inverse_destroy(inverse);
+  perp_rng_destroy(rng);
+  if (perp_sim_restart(&ctx, sim, 0, q, v) != PERP_OK) bail("%s", ctx.msg);
+  const bool good = run_to(&ctx, sim, 1000 * h) >= 0;
+  double t;
+  const double *qe, *ve;
+  perp_sim_state(sim, &t, &qe, &ve);
+  perp_model_difference(m, perp_model_q0(m), qe, d);
+  for (int i = 0; i < perp_model_nv(m); i++) far = fmax(far, fabs(d[i]));
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
+  perp_goal_destroy(goal);
+  return !good || !(far < 1e-6);
+}
+
+static void stability(void)
+{
+  static chain space = { 3, 4, { B, B, B, B } }, flat = { 2, 8, ALL(HI) };
+  chain *chains[] = { &space, &flat };
+  static const double ratios[] = { 0.05, 0.7, 2 };
+  for (int i = 0; i < 12; i++) {
+    chain *c = chains[i % 2];
+    const bool rk4 = i % 4 >= 2;
+    const double ratio = ratios[i / 4], w = 2 * M_PI * 2;
+    char spec[80];
+    perp_model *bare = run_model(&ctx, c->dim);
+    chain_build(c, bare, NULL);
+    perp_model_gravity(bare, 0);
+    const double mu = spectrum(run_finish(&ctx, bare)),
+                 h = limit(rk4, mu * w * w, 2 * ratio * w * mu);
+    perp_model_destroy(bare);
+    snprintf(spec, sizeof spec, "pd:frequency=2,ratio=%g", ratio);
+    const run_parts parts = { rk4 ? "acceleration" : "velocity", rk4 ? "rk4" : "" },
+                    implicit = { "velocity", "", "", "", "dantzig" };
+    const bool below = grows(c, spec, parts, 0.97 * h), above = grows(c, spec, parts, 1.03 * h);
+    ok(!below && above, "pd, %s, ratio %g, in %dD: stable up to %.3g ms within 3 %% (%d, %d)",
+       rk4 ? "rk4" : "velocity", ratio, c->dim, 1e3 * h, below, above);
+    snprintf(spec, sizeof spec, "implicit-pd:frequency=2,ratio=%g", ratio);
+    if (!rk4) ok(!grows(c, spec, implicit, 20 * h), "implicit-pd is stable at 20 times that");
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -309,5 +433,6 @@ int main(void)
   servo_is_force();
   implicit_order();
   prescribed();
+  stability();
   return tap_done();
 }

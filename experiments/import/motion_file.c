@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Motions of a model in files: poses of all bodies, a row at each time. */
-#include "experiments/scenes/motion_file.h"
+#include "experiments/import/motion_file.h"
 
 #include "experiments/import/figure.h"
 #include "models/kinematics/kinematics.h"

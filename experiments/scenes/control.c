@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `control`: what drives the joints of a scene along a motion. */
+#include "experiments/scenes/control.h"
+
+#include "experiments/import/motion_file.h"
+#include "experiments/scenes/claims.h"
+#include "experiments/scenes/parts.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CONTROL_MOST = 64 };
+static const double CONTROL_PLACE = 1e-6; /* m, rad: of the first pose, off the initial one */
+
+static const char *const control_roots[] = { "free", "prescribed", "controlled", NULL };
+
+struct control {
+  double scale, origin[3];
+  int root;
+};
+static const perp_key control_own[] = {
+  PERP_KEY_SPECIAL("by"),
+  PERP_KEY_SPECIAL("file"),
+  PERP_KEY_REAL(struct control, scale, "scale", "m"),
+  PERP_KEY_REALS(struct control, origin, "origin", "m", 3),
+  PERP_KEY_ONE_OF(struct control, root, "root", control_roots),
+  PERP_KEY_SPECIAL("loose"),
+};
+enum { CONTROL_OWN = sizeof control_own / sizeof *control_own };
+
+/* The keys of the section: its own, and options of any controller. */
+static const perp_key *control_keys(perp_scene_reader *r)
+{
+  perp_key *keys = perp_pool_alloc(r->pool, CONTROL_MOST + 1, sizeof *keys);
+  int n = CONTROL_OWN;
+  memcpy(keys, control_own, sizeof control_own);
+  const perp_desc *d;
+  for (int i = 0; (d = perp_plugin_at(r->ctx, PERP_KIND_controller, i)) != NULL; i++)
+    for (const perp_opt *o = d->opts; o->type != PERP_OPT_END; o++) {
+      bool there = false;
+      for (int k = 0; k < n; k++) there = there || strcmp(keys[k].name, o->key) == 0;
+      if (!there && n < CONTROL_MOST) keys[n++] = (perp_key)PERP_KEY_SPECIAL(o->key);
+    }
+  keys[n] = (perp_key)PERP_KEYS_END;
+  return keys;
+}
+
+/* The controller of `by`, NULL: none; false after an error. */
+static bool control_by(perp_scene_reader *r, const perp_node *map, const perp_desc **d)
+{
+  const char *names[CONTROL_MOST + 2] = { "none" };
+  const perp_node *node = perp_tree_get(map, "by");
+  int n = 1, which;
+  *d = NULL;
+  if (node == NULL) {
+    perp_diag_error(r->diag, map, 0, "perp list controllers", "control needs 'by', a controller");
+    return false;
+  }
+  for (const perp_desc *k; n < CONTROL_MOST &&
+                           (k = perp_plugin_at(r->ctx, PERP_KIND_controller, n - 1)) != NULL; n++)
+    names[n] = k->name;
+  if (!perp_keys_choice(r, node, names, &which)) return false;
+  if (which > 0) *d = perp_find(r->ctx, PERP_KIND_controller, names[which]);
+  return true;
+}
+
+const perp_node *perp_scene_control_of(perp_scene_reader *r, const perp_desc **d)
+{
+  const perp_node *map = perp_tree_get(r->root, "control");
+  struct control c = { 0 };
+  *d = NULL;
+  if (map == NULL || !perp_keys_read(r, map, "control", control_keys(r), &c) ||
+      !control_by(r, map, d))
+    return NULL;
+  return map;
+}
+
+/* ---- the motion ------------------------------------------------------------------------------ */
+
+static void control_playback(void *user, double t, double *q, double *u, double *udot)
+{
+  perp_playback_joints(user, t, q, u, udot);
+}
+
+static void control_forget(void *user)
+{
+  perp_playback_destroy(user);
+}
+
+static bool control_goal(perp_scene_reader *r, const perp_node *map, const struct control *c,
+                         perp_model *bare)
+{
+  const perp_node *file = perp_tree_get(map, "file");
+  if (file == NULL) {
+    if (perp_goal_hold(r->ctx, bare, &r->goal) == PERP_OK) return true;
+    perp_scene_refused(r, map);
+    return false;
+  }
+  const char *path = perp_scene_path(r, file);
+  const perp_motion_file from = { path, c->scale, { c->origin[0], c->origin[1], c->origin[2] } };
+  perp_playback *playback;
+  if (path == NULL || !perp_motion_file_read(r->ctx, r->diag, file, bare, &from, &playback))
+    return false;
+  if (perp_goal_create(r->ctx, bare, control_playback, playback, control_forget, &r->goal) ==
+      PERP_OK)
+    return true;
+  perp_playback_destroy(playback);
+  perp_scene_refused(r, map);
+  return false;
+}
+
+/* Bodies begin with the velocities of the motion, from its first pose. */
+static bool control_start(perp_scene_reader *r, const perp_node *map)
+{
+  const perp_model *bare = perp_goal_model(r->goal);
+  const int nq = perp_model_nq(bare), nv = perp_model_nv(bare), d = perp_model_dim(bare),
+            nvb = d == 3 ? 6 : 3;
+  double *q = perp_pool_alloc(r->pool, (size_t)nq, sizeof *q),
+         *v = perp_pool_alloc(r->pool, 2 * (size_t)nv, sizeof *v), *off = v + nv;
+  perp_goal_state(r->goal, 0, q, v);
+  perp_model_difference(bare, perp_model_q0(bare), q, off);
+  for (int i = 0; i < nv; i++) {
+    if (fabs(off[i]) <= CONTROL_PLACE) continue;
+    PERP_SCENE_WRONG(r, perp_tree_get(map, "file"),
+                     "the motion begins elsewhere than the scene: body %d '%s' is %.3g %s off; a "
+                     "figure of perp import begins with the first pose of its file",
+                     i / nvb, perp_model_body(bare, i / nvb)->name, fabs(off[i]),
+                     i % nvb < d ? "m" : "rad");
+    return false;
+  }
+  for (int i = 0; i < nv; i++) {
+    perp_body_def *body = &r->body[i / nvb].def;
+    const int k = i % nvb;
+    if (k < d)
+      body->v[k] = v[i];
+    else
+      body->w[d == 3 ? k - 3 : 2] = v[i];
+  }
+  return true;
+}
+
+bool perp_scene_control_begin(perp_scene_reader *r, const perp_node *map, perp_model *bare)
+{
+  struct control c = { 0 };
+  if (!perp_keys_read(r, map, "control", control_keys(r), &c) || !control_goal(r, map, &c, bare)) {
+    perp_model_destroy(bare);
+    return false;
+  }
+  return perp_tree_get(map, "file") == NULL || control_start(r, map);
+}
+
+/* ---- the controller -------------------------------------------------------------------------- */
+
+static bool control_loose(perp_scene_reader *r, const perp_node *node, bool *loose)
+{
+  if (node == NULL) return true;
+  if (node->type != PERP_NODE_LIST) {
+    PERP_SCENE_WRONG(r, node, "loose is a list of bodies: [LeftHand, RightHand]");
+    return false;
+  }
+  for (int i = 0; i < node->n; i++) {
+    const int body = perp_named_find(r, &r->bodies, "body", false, node->item[i]);
+    if (body < 0) return false;
+    loose[body] = true;
+  }
+  return true;
+}
+
+void perp_scene_add_control(perp_scene_reader *r, perp_model *model)
+{
+  if (r->goal == NULL) return;
+  const perp_desc *d;
+  const perp_node *map = perp_scene_control_of(r, &d);
+  struct control c = { .root = PERP_ROOT_PRESCRIBED };
+  bool *loose = perp_pool_alloc(r->pool, (size_t)r->bodies.n + 1, sizeof *loose);
+  if (map == NULL || d == NULL || !perp_keys_read(r, map, "control", control_keys(r), &c) ||
+      !control_loose(r, perp_tree_get(map, "loose"), loose))
+    return;
+  void *opts = perp_pool_alloc(r->pool, 1, d->opts_size + 1);
+  perp_opts_default(d, opts);
+  for (int i = 0; i < map->n; i++) /* keys of other controllers are for them */
+    if (!perp_scene_element_option(r, map->key[i]->text, map->item[i], d, opts)) return;
+  const perp_control_def def = { .controller = (const perp_controller_desc *)(const void *)d,
+                                 .opts = opts,
+                                 .root = (perp_control_root)c.root,
+                                 .loose = loose };
+  if (perp_control_add(r->ctx, model, r->goal, &def) != PERP_OK) perp_scene_refused(r, map);
+}
