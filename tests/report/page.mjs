@@ -141,7 +141,7 @@ for (const study of studies.filter((s) => wanted[s])) {
     await page.$eval('.replay-bar input', (e) => { e.value = '500'; e.dispatchEvent(new Event('input')); });
     await page.waitForTimeout(200);
     const driven = await (await page.$('.replay-canvas')).screenshot();
-    ok(/force of the drives: 0\s+20 N; now 20 N/.test(await page.textContent('.loads')), `contact: a motor of 20 N: ${await page.textContent('.loads')}`);
+    ok(/force at the joints: 0\s+20 N; now 20 N/.test(await page.textContent('.loads')), `contact: a motor of 20 N: ${await page.textContent('.loads')}`);
     await page.click('#live-replay-figure >> text=drives');
     await page.waitForTimeout(200);
     ok(!(await page.isVisible('.replay-loads')) && !driven.equals(await (await page.$('.replay-canvas')).screenshot()), 'contact: which can be taken away');

@@ -152,7 +152,7 @@ const saturated = (picture, hue) => {
     await page.$eval('.view-scrub', (e, v) => { e.value = String(1000 * v); e.dispatchEvent(new Event('input')); }, t);
     return (await state(page)).loads;
   };
-  ok((await at(0)) === '1.0000' && (await at(0.3)) === '1.0000' && /force of the drives: 0\s+3 N; now 3 N/.test(await page.textContent('.loads')), `drives: ${await page.textContent('.loads')}`);
+  ok((await at(0)) === '1.0000' && (await at(0.3)) === '1.0000' && /force at the joints: 0\s+3 N; now 3 N/.test(await page.textContent('.loads')), `drives: ${await page.textContent('.loads')}`);
   const dark = await see(page);
   ok(Math.abs(Number(await at(0.9)) - 2 / 3) < 1e-4 && /now 2 N/.test(await page.textContent('.loads')), 'and later 2 N, two thirds of the scale');
   const lit = await see(page);
@@ -163,7 +163,7 @@ const saturated = (picture, hue) => {
   await page.click('[data-show=drives]');
   ok((await state(page)).showdrives === 'true' && lit.equals(await see(page)) && !dark.equals(lit), 'and they come back');
   const curves = await page.$$eval('.view-chart', (l) => l.map((e) => e.querySelector('b').textContent));
-  ok(curves.includes('largest force of a drive') && !curves.some((t) => /torque/.test(t)), `its force over time: ${curves.join(', ')}`);
+  ok(curves.includes('largest force at a joint') && !curves.some((t) => /torque/.test(t)), `its force over time: ${curves.join(', ')}`);
   ok(said.length === 0, `motor: nothing on the console ${said.join(' | ')}`);
   await context.close();
 }
@@ -171,7 +171,7 @@ const saturated = (picture, hue) => {
   // a rod falls onto a stop of its hinge: the blow of one step does not make the load that stays pale
   const { page, said, context } = await open('stop');
   await page.keyboard.press('End');
-  const text = await page.textContent('.loads'), [, top, most] = /torque of the drives: 0\s+([\d.]+) Nm and more, up to ([\d.e]+) Nm/.exec(text) ?? [];
+  const text = await page.textContent('.loads'), [, top, most] = /torque at the joints: 0\s+([\d.]+) Nm and more, up to ([\d.e]+) Nm/.exec(text) ?? [];
   ok(Math.abs(Number(top) - 2 * 9.81 * 0.5 * Math.cos(0.7)) < 0.01 && Number(most) > 10 * Number(top), `a stop carries m g L / 2 cos(angle): ${text}`);
   ok(Number((await state(page)).loads) > 0.99 && said.length === 0, 'in the darkest colour');
   await context.close();

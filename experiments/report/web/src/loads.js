@@ -61,7 +61,7 @@ function colourOf(ratio, out = new Color()) {
 // What the colours mean, and what the largest is now; a scale without anything gives null.
 export function legend(scale) {
   const now = {};
-  const parts = Object.entries(scale).map(([unit, { top, most }]) => h('span', { class: 'loads-scale' }, `${words[unit]} of the drives: 0 `, h('i', { class: 'loads-bar', style: `background:linear-gradient(90deg,${stops.join(',')})` }),
+  const parts = Object.entries(scale).map(([unit, { top, most }]) => h('span', { class: 'loads-scale' }, `${words[unit]} at the joints: 0 `, h('i', { class: 'loads-bar', style: `background:linear-gradient(90deg,${stops.join(',')})` }),
     ` ${brief(top)} ${unit}${most > top ? ` and more, up to ${brief(most)} ${unit}` : ''}`, (now[unit] = h('span', { class: 'loads-now' }))));
   if (parts.length === 0) return null;
   return {

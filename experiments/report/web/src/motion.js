@@ -19,6 +19,8 @@ const palette = ['#77aadd', '#ee8866', '#eedd88', '#44bb99', '#ffaabb', '#bbcc33
 export const bodyColour = (i) => palette[i % palette.length];
 const MANY = 300; // bodies: from here on shapes are instances, without lines of their own
 const PATHS = 4; // bodies whose paths are drawn
+// joints with a place in the world, where they stay or along which they slide; rows of velocities and plug-ins have none
+const pinned = new Set(['ball', 'hinge', 'universal', 'fixed', 'distance', 'wheel', 'planar', 'cylindrical']), sliding = new Set(['slider', 'line', 'curve']);
 export const norm3 = (v, at) => Math.hypot(v[at], v[at + 1], v[at + 2]);
 
 export function decode(r) {
@@ -230,8 +232,8 @@ export function surroundings(list, sound = list) {
   const reachNow = spheres.reduce((m, s) => Math.max(m, s.p.distanceTo(spheres[0].p)), own);
   const fixed = (at) => spheres.push({ p: anchorOf(d, at), r: 0 });
   for (const j of d.joints) {
-    if (j.a < 0 && !['curve', 'slider', 'line'].includes(j.kind)) fixed(j.at_a);
-    if (j.b < 0) fixed(j.at_b);
+    if (j.a < 0 && pinned.has(j.kind)) fixed(j.at_a);
+    if (j.b < 0 && (pinned.has(j.kind) || sliding.has(j.kind))) fixed(j.at_b);
     for (let k = 0; j.a < 0 && j.curve && k < j.curve.length; k += 12)
       if (anchorOf(d, j.curve.slice(k, k + 3)).distanceTo(spheres[0].p) < 1.5 * reachNow + 2 * own) fixed(j.curve.slice(k, k + 3));
   }
@@ -776,7 +778,7 @@ export class Stage {
       set.add(grid, shade);
     }
     for (const j of d.joints)
-      if ((j.a < 0 || j.b < 0) && !['slider', 'line', 'curve'].includes(j.kind)) {
+      if ((j.a < 0 || j.b < 0) && pinned.has(j.kind)) {
         const pin = new Mesh(new SphereGeometry(Math.min(env.size * 0.018, 0.35 * env.own), 20, 14), solid);
         pin.position.copy(anchorOf(d, j.a < 0 ? j.at_a : j.at_b));
         set.add(pin);

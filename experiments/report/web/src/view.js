@@ -76,8 +76,8 @@ function figures(list, end, click) {
     ['error of the joints', '', (d) => (d.joints.length ? d.drift : [])],
     ['contact impulses, sum', 'N s', (d) => d.push],
     ['deepest penetration', 'm', (d) => d.depth],
-    ['largest torque of a drive', 'Nm', (d) => d.most.Nm ?? []],
-    ['largest force of a drive', 'N', (d) => d.most.N ?? []],
+    ['largest torque at a joint', 'Nm', (d) => d.most.Nm ?? []],
+    ['largest force at a joint', 'N', (d) => d.most.N ?? []],
     ['distance from the reference', 'm', (d) => d.away],
   ];
   return wanted.filter(([title, , f]) => some(f) || (title.startsWith('energy') && list.some((d) => Number.isFinite(d.energy[0])))).map((w) => make(...w));
