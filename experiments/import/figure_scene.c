@@ -210,6 +210,8 @@ static void figure_head(figure_writer *x)
         "  mass: { default: 73 kg, above: 0, unit: kg, help: of the whole figure }\n"
         "  moving: { default: 1, min: 0, max: 1, help: begins with the velocities of the motion "
         "(1) or at rest (0) }\n"
+        "  limits: { default: true, help: of the joints }\n"
+        "  floor: { default: true, help: under the lowest point of the motion }\n"
         "  controller: { default: none, choices: [none, feed-forward, pd, feed-forward+pd, muscle, "
         "implicit-pd,\n"
         "    feed-forward+implicit-pd, soft, prescribed], help: what drives the joints along the "
@@ -391,7 +393,7 @@ static void figure_drive(figure_writer *x, const perp_figure_segment *s, const c
   if (!isfinite(lower)) return;
   fputs(*first ? "drives:\n" : "", x->out);
   *first = false;
-  fputs("  - { ", x->out);
+  fputs("  - { when: limits, ", x->out);
   char *name = perp_xprintf("%s.%s", s->name, axis);
   figure_name(x, "name", name);
   free(name);
@@ -437,7 +439,7 @@ static void figure_limits(figure_writer *x)
 static void figure_floor(figure_writer *x)
 {
   fputs("materials: { default: { mu: 0.8 } }\n"
-        "shapes:\n  - { body: world, kind: plane, x: [0, 0, k * ",
+        "shapes:\n  - { when: floor, body: world, kind: plane, x: [0, 0, k * ",
         x->out);
   figure_digits(x, x->low);
   fputs("] }\n", x->out);

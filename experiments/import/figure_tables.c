@@ -27,8 +27,8 @@ const perp_figure_class perp_figure_classes[] = {
  * Motion of Joints", 2013), by the segment behind the joint, left; the right is its mirror image.  Flexion moves thigh and forearm
  * forwards, the shank backwards, the toes up; hip: hyperextension 15; foot: plantar flexion 50, dorsiflexion 20, inversion 35, eversion 25
  * (a twist about its length).  Ways to move that the table does not have, as bending a knee sideways, are held within 5 degrees.  Joints that it
- * does not have (spine, neck), what depends on the shoulder blade (flexion and abduction of the upper arm) and on how the palms are drawn
- * (wrist) is not limited. */
+ * does not have (spine, neck), what depends on the shoulder blade (all of the upper arm: its twist is told by angles that go over to
+ * the other side where it is raised beyond the horizontal) and on how the palms are drawn (wrist) is not limited. */
 #define FIGURE_FREE                                                                                \
   {                                                                                                \
     -HUGE_VAL, HUGE_VAL                                                                            \
@@ -42,7 +42,7 @@ const perp_figure_limits perp_figure_limit[] = {
   [PERP_FIGURE_ABDOMEN] = FIGURE_ANY,
   [PERP_FIGURE_CHEST] = FIGURE_ANY,
   [PERP_FIGURE_HEAD] = FIGURE_ANY,
-  [PERP_FIGURE_UPPER_ARM] = { FIGURE_FREE, FIGURE_FREE, { -90, 90 } },
+  [PERP_FIGURE_UPPER_ARM] = FIGURE_ANY,
   [PERP_FIGURE_FOREARM] = { { 0, 160 }, { -5, 5 }, { -90, 90 } },
   [PERP_FIGURE_HAND] = FIGURE_ANY,
   [PERP_FIGURE_THIGH] = { { -15, 125 }, { -45, 45 }, { -45, 45 } },

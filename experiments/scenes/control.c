@@ -109,7 +109,14 @@ static bool control_goal(perp_scene_reader *r, const perp_node *map, const struc
   return false;
 }
 
-/* Bodies begin with the velocities of the motion, from its first pose. */
+static bool control_joined(const perp_model *model, int body)
+{
+  for (int j = 0; j < perp_model_joints(model); j++)
+    if (perp_model_joint(model, j)->a == body || perp_model_joint(model, j)->b == body) return true;
+  return false;
+}
+
+/* Bodies with joints begin with the velocities of the motion, from its first pose. */
 static bool control_start(perp_scene_reader *r, const perp_node *map)
 {
   const perp_model *bare = perp_goal_model(r->goal);
@@ -131,6 +138,7 @@ static bool control_start(perp_scene_reader *r, const perp_node *map)
   for (int i = 0; i < nv; i++) {
     perp_body_def *body = &r->body[i / nvb].def;
     const int k = i % nvb;
+    if (!control_joined(bare, i / nvb)) continue;
     if (k < d)
       body->v[k] = v[i];
     else

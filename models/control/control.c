@@ -268,6 +268,14 @@ static perp_status control_add_root(control_work *w, const perp_reduced_node *k)
   return control_add_force(w, k, how != PERP_FEEDBACK_NONE);
 }
 
+/* Does anything hang on a root?  A body without joints is none. */
+static bool control_bears(const control_work *w, int node)
+{
+  for (int i = node + 1; i < w->tree->n; i++)
+    if (w->tree->node[i].parent == node) return true;
+  return false;
+}
+
 static perp_status control_add_node(control_work *w, int node)
 {
   const perp_reduced_node *k = &w->tree->node[node];
@@ -279,7 +287,7 @@ static perp_status control_add_node(control_work *w, int node)
                      "controllers serve ball joints, hinges and sliders: the joint of body %d '%s' "
                      "is none; say that it is loose",
                      k->body, name != NULL ? name : "");
-  if (control_root(k->kind)) return control_add_root(w, k);
+  if (control_root(k->kind)) return control_bears(w, node) ? control_add_root(w, k) : PERP_OK;
   if (k->nu == 0) return PERP_OK;
   const bool force = c->feedback == PERP_FEEDBACK_FORCE || c->feedback == PERP_FEEDBACK_MUSCLE;
   if (c->feeds || force) PERP_TRY(control_add_force(w, k, force));

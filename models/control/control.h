@@ -54,7 +54,7 @@ typedef struct perp_controller_desc {
   const char *cost, *loses; /* for people: what it takes, what it gives up */
 } perp_controller_desc;
 
-/* What holds a root that floats, if anything. */
+/* What holds a root that floats, if anything.  Bodies without joints are left alone. */
 typedef enum perp_control_root {
   PERP_ROOT_FREE,
   PERP_ROOT_PRESCRIBED, /* it follows the motion, whatever it takes (Cline 2002, section 5.1.2) */
