@@ -9,10 +9,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ERRORS = 20, DEEPEST = 64, MOST_NODES = 200000, MOST_ANCHORS = 64 };
+enum {
+  MOST_ERRORS = 20,
+  DEEPEST = 64,
+  MOST_NODES = 200000,
+  MOST_ANCHORS = 64,
+  SHOWN = 120 /* characters of a line in a message */
+};
 
 /* ---- messages --------------------------------------------------------------------------------------- */
 
+/* Bytes of the UTF-8 character at s, 0 when there is none or YAML does not allow it.  libfyaml is not given
+ * anything else: it loops for ever on some malformed bytes. */
+static int tree_character(const unsigned char *s)
+{
+  if (s[0] < 0x80)
+    return s[0] == '\t' || s[0] == '\n' || s[0] == '\r' || (s[0] >= 0x20 && s[0] != 0x7f);
+  int n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+  if (s[0] < 0xc2) return 0;
+  unsigned code = s[0] & (0xffu >> (n + 1));
+  for (int i = 1; i < n; i++) {
+    if ((s[i] & 0xc0) != 0x80) return 0;
+    code = code << 6 | (s[i] & 0x3fu);
+  }
+  if ((n == 2 && code < 0xa0 && code != 0x85) || (n == 3 && code < 0x800) ||
+      (n == 4 && (code < 0x10000 || code > 0x10ffff)) || (code >= 0xd800 && code < 0xe000) ||
+      (code & 0xfffe) == 0xfffe)
+    return 0;
+  return n;
+}
+
+/* The line with a caret under its column.  Of a long line what is around it; what is no text is a question mark, as a
+ * terminal would take some of it for commands. */
 static void show_place(perp_text *t, const perp_source *src, int line, int column, const char *hint)
 {
   const char *s = src->text;
@@ -20,15 +48,24 @@ static void show_place(perp_text *t, const perp_source *src, int line, int colum
     s += strcspn(s, "\n");
     s += *s == '\n';
   }
-  int n = (int)strcspn(s, "\r\n");
-  perp_text_add(t, "%5d | %.*s\n      | ", line + 1, n, s);
-  /* keep tabs, so that the caret stands under its place */
-  for (int i = 0, at = 0; i < n && at < column; i++) {
-    if (((unsigned char)s[i] & 0xc0) == 0x80) continue;
-    perp_text_add(t, "%c", s[i] == '\t' ? '\t' : ' ');
-    at++;
+  const char *const end = s + strcspn(s, "\r\n");
+  int length = 0;
+  for (const char *c = s; c < end; c++) length += ((unsigned char)*c & 0xc0) != 0x80;
+  const int first = length > SHOWN && column > SHOWN / 2 ? column - SHOWN / 2 : 0;
+  perp_text caret = { 0 };
+  perp_text_add(t, "%5d | %s", line + 1, first > 0 ? "..." : "");
+  perp_text_add(&caret, "      | %s", first > 0 ? "   " : "");
+  int at = 0;
+  for (; s < end && at < first + SHOWN; at++) {
+    const int n = tree_character((const unsigned char *)s);
+    if (at >= first) perp_text_add(t, "%.*s", n > 0 ? n : 1, n > 0 ? s : "?");
+    /* keep tabs, so that the caret stands under its place */
+    if (at >= first && at < column) perp_text_add(&caret, "%c", *s == '\t' ? '\t' : ' ');
+    s += n > 0 ? n : 1;
   }
-  perp_text_add(t, "^%s%s\n", hint != NULL ? " " : "", hint != NULL ? hint : "");
+  perp_text_add(t, "%s\n%s^%s%s\n", s < end ? "..." : "", caret.s, hint != NULL ? " " : "",
+                hint != NULL ? hint : "");
+  perp_text_free(&caret);
 }
 
 static void add_error(perp_diag *diag, const perp_source *src, int line, int column,
@@ -245,26 +282,6 @@ static perp_node *read_document(struct reader *r)
     root = node;
   }
   return r->event != NULL ? root : NULL;
-}
-
-/* Bytes of the UTF-8 character at s, 0 when there is none or YAML does not allow it.  libfyaml is not given
- * anything else: it loops for ever on some malformed bytes. */
-static int tree_character(const unsigned char *s)
-{
-  if (s[0] < 0x80)
-    return s[0] == '\t' || s[0] == '\n' || s[0] == '\r' || (s[0] >= 0x20 && s[0] != 0x7f);
-  int n = s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-  if (s[0] < 0xc2) return 0;
-  unsigned code = s[0] & (0xffu >> (n + 1));
-  for (int i = 1; i < n; i++) {
-    if ((s[i] & 0xc0) != 0x80) return 0;
-    code = code << 6 | (s[i] & 0x3fu);
-  }
-  if ((n == 2 && code < 0xa0 && code != 0x85) || (n == 3 && code < 0x800) ||
-      (n == 4 && (code < 0x10000 || code > 0x10ffff)) || (code >= 0xd800 && code < 0xe000) ||
-      (code & 0xfffe) == 0xfffe)
-    return 0;
-  return n;
 }
 
 /* Is everything text?  Otherwise an error at the first byte that is not. */

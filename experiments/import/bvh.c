@@ -33,9 +33,8 @@ __attribute__((format(printf, 4, 5))) static bool bvh_wrong(bvh_reader *r, const
   va_start(ap, fmt);
   vsnprintf(text, sizeof text, fmt, ap);
   va_end(ap);
-  const perp_node place = { .src = &r->src,
-                            .line = r->lines,
-                            .column = at != NULL && at >= r->line ? (int)(at - r->line) : 0 };
+  perp_node place = { .src = &r->src, .line = r->lines };
+  for (const char *c = r->line; c < at; c++) place.column += ((unsigned char)*c & 0xc0) != 0x80;
   perp_diag_error(r->diag, &place, 0, hint, "%s", text);
   return false;
 }
@@ -235,16 +234,18 @@ static bool bvh_frame(bvh_reader *r, int frame)
       return bvh_wrong(r, r->s, "a line for each frame, with a number for each channel",
                        "frame %d has %d numbers of %d channels", frame + 1, n, want);
     }
-    const int length = bvh_length(r->s);
     if (n == want)
       return bvh_wrong(r, r->s, "a line for each frame, with a number for each channel",
                        "frame %d has more than %d numbers, which is the sum of all CHANNELS",
                        frame + 1, want);
-    if (!bvh_decimal(r->s, length, &value[n]))
-      return bvh_wrong(r, r->s, "a finite decimal number below 1e9",
-                       "frame %d, channel %d is no number: %.*s", frame + 1, n + 1,
-                       length < 30 ? length : 30, r->s);
-    r->s += length;
+    char word[WORD];
+    const char *at = r->s;
+    if (!bvh_decimal(at, bvh_length(at), &value[n])) {
+      bvh_word(r, word);
+      return bvh_wrong(r, at, "a finite decimal number below 1e9",
+                       "frame %d, channel %d is no number: %s", frame + 1, n + 1, word);
+    }
+    r->s += bvh_length(at);
   }
 }
 
@@ -278,6 +279,8 @@ bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t s
 {
   bvh_reader r = { .diag = diag, .src = { name, text }, .to = out, .s = text, .line = text };
   *out = (perp_bvh){ .n = 0 };
+  if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
+    r.s = r.line = r.src.text = text + 3;
   bool good = memchr(text, '\0', size) == NULL || bvh_wrong(&r, text, NULL, "it is no text");
   good = good && bvh_hierarchy(&r) && bvh_motion(&r);
   if (!good) perp_bvh_free(out);

@@ -14,15 +14,21 @@ static void import_place_motion(perp_import *figure, const char *from, const cha
   char *base = perp_base_name(from, ""), *name = perp_xprintf("file: \"%s\"", base);
   char *slash = perp_xprintf("%.*s.",
                              strrchr(to, '/') != NULL ? (int)(strrchr(to, '/') + 1 - to) : 0, to);
-  char *folder = realpath(slash, NULL), *at = strstr(figure->scene, name);
+  char *folder = realpath(slash, NULL);
+  const char *at = strstr(figure->scene, name);
   const char *end = figure->n_files > 0 ? strrchr(figure->file[0], '/') : NULL;
   const size_t length = end != NULL ? (size_t)(end - figure->file[0]) : 0;
   if (at != NULL && end != NULL &&
       !(folder != NULL && strlen(folder) == length &&
         strncmp(folder, figure->file[0], length) == 0)) {
     perp_text whole = { 0 };
-    perp_text_put(&whole, figure->scene, (size_t)(at - figure->scene));
-    perp_text_add(&whole, "file: \"%s\"%s", figure->file[0], at + strlen(name));
+    const char *rest = figure->scene;
+    for (; at != NULL; at = strstr(rest, name)) { /* its truth and its controller name it */
+      perp_text_put(&whole, rest, (size_t)(at - rest));
+      perp_text_add(&whole, "file: \"%s\"", figure->file[0]);
+      rest = at + strlen(name);
+    }
+    perp_text_add(&whole, "%s", rest);
     free(figure->scene);
     figure->scene = whole.s;
     figure->size = whole.n;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp inverse: the torques and root forces of a motion. */
+/* perp inverse: the torques and root forces of a motion: a table with units for programs, its largest for people. */
 #include "experiments/plugins/cmd_scene.h"
 
 #include "experiments/import/motion_file.h"
@@ -11,8 +11,16 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { MOST_CONTACTS = 64, MOST_ROWS = 1000000 };
+enum { MOST_CONTACTS = 64, MOST_ROWS = 1000000, FEWEST_POSES = 1001, MOST_POSES = 20001 };
+
+/* What a column is, and of its rows so far the largest one, when it was, and the sums. */
+typedef struct inverse_column {
+  char name[160];
+  const char *unit;
+  double largest, at, sum, squares;
+} inverse_column;
 
 typedef struct inverse_run {
   perp_ctx *ctx;
@@ -27,10 +35,48 @@ typedef struct inverse_run {
   perp_inverse_contact contact[MOST_CONTACTS];
   double *q, *u, *udot, *tau, *other; /* joint coordinates */
   double *qm, *vm, *am, *lambda, *external;
+  int n_columns, n_rows;
+  inverse_column *column;
+  double *row;   /* [n_columns] */
+  bool summary;  /* at a terminal: the columns, not the rows */
   double differ; /* of both ways, relative */
 } inverse_run;
 
 /* ---- the motion ----------------------------------------------------------------------------------- */
+
+/* Does the truth know the trajectory at any time of the run? */
+static bool inverse_continuous(const perp_truth *truth, double end)
+{
+  for (int k = 0; k < 3; k++) {
+    const double t = end * (0.1234567 + 0.4 * k);
+    if (!(truth->next_time(truth->user, t) == t)) return false;
+  }
+  return true;
+}
+
+/* The curve through the states of a truth, ten of them between two rows. */
+static int inverse_motion_of_truth(inverse_run *x, const perp_truth *truth, double end)
+{
+  const int nq = perp_model_nq(x->scene.model), nv = perp_model_nv(x->scene.model);
+  const double wanted = ceil(10 * end / x->step) + 1;
+  const int n = (int)fmin(MOST_POSES, fmax(FEWEST_POSES, wanted));
+  double *t = perp_xalloc((size_t)n, sizeof *t), *v = perp_xalloc((size_t)nv + 1, sizeof *v);
+  double *q = perp_xalloc((size_t)n * (size_t)nq, sizeof *q);
+  perp_status status = PERP_OK;
+  for (int k = 0; k < n && status == PERP_OK; k++) {
+    t[k] = k == n - 1 ? end : end * k / (n - 1);
+    status = truth->state(truth->user, x->ctx, t[k], q + (size_t)k * (size_t)nq, v);
+  }
+  if (status == PERP_OK) status = perp_playback_create(x->ctx, x->scene.model, n, t, q, &x->own);
+  free(t);
+  free(q);
+  free(v);
+  if (status != PERP_OK) return perp_refuse(x->ctx, perp_exit_of(status));
+  x->motion = x->own;
+  perp_say("%s: the motion is that of its truth (%s), through its states each %.3g s",
+           x->args->arg[0], truth->what, end / (n - 1));
+  return -1;
+}
 
 static int inverse_motion(inverse_run *x)
 {
@@ -39,8 +85,13 @@ static int inverse_motion(inverse_run *x)
   if (path == NULL) {
     x->motion = perp_truth_playback_of(&x->scene);
     if (x->motion != NULL) return -1;
+    for (int i = 0; i < x->scene.n_truths; i++) {
+      const perp_truth *truth = &x->scene.truth[i];
+      const double end = fmin(x->scene.t_end, truth->t_end);
+      if (end > 0 && inverse_continuous(truth, end)) return inverse_motion_of_truth(x, truth, end);
+    }
     return perp_usage_error(x->args,
-                            "%s has no motion of its own (truth: kind: playback): say "
+                            "%s has no motion of its own (a truth that knows it at any time): say "
                             "--motion FILE.bvh or a table of states",
                             x->args->arg[0]);
   }
@@ -100,29 +151,66 @@ static void inverse_contacts(inverse_run *x)
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
-static void inverse_header(const inverse_run *x, FILE *out)
+static void inverse_columns(inverse_run *x)
 {
   const perp_model *m = x->scene.model;
-  fputs("t [s]", out);
-  for (int i = 0; i < perp_inverse_nu(x->inverse); i++) {
+  const int nu = perp_inverse_nu(x->inverse);
+  x->column = perp_xalloc((size_t)nu + 5, sizeof *x->column);
+  x->row = perp_xalloc((size_t)nu + 5, sizeof *x->row);
+  for (int i = 0; i < nu; i++) {
     const perp_inverse_coordinate w = perp_inverse_what(x->inverse, i);
-    const char *name = perp_model_body(m, w.body)->name;
+    const char *name = perp_model_body(m, w.body)->name, *root = w.joint < 0 ? "root." : "";
+    inverse_column *c = &x->column[i];
+    c->unit = w.unit;
     if (name != NULL)
-      fprintf(out, ", %s.%s%s [%s]", name, w.joint < 0 ? "root." : "", w.part, w.unit);
+      snprintf(c->name, sizeof c->name, "%.100s.%s%s", name, root, w.part);
     else
-      fprintf(out, ", %d.%s%s [%s]", w.body, w.joint < 0 ? "root." : "", w.part, w.unit);
+      snprintf(c->name, sizeof c->name, "%d.%s%s", w.body, root, w.part);
   }
-  fputs(", power [W]", out);
-  if (x->ground) fputs(", ground.x [N], ground.y [N], ground.z [N], contacts", out);
+  static const inverse_column more[] = { { .name = "power", .unit = "W" },
+                                         { .name = "ground.x", .unit = "N" },
+                                         { .name = "ground.y", .unit = "N" },
+                                         { .name = "ground.z", .unit = "N" },
+                                         { .name = "contacts", .unit = NULL } };
+  const int n = x->ground ? 5 : 1;
+  for (int i = 0; i < n; i++) x->column[nu + i] = more[i];
+  x->n_columns = nu + n;
+}
+
+static void inverse_header(const inverse_run *x, FILE *out)
+{
+  fputs("t [s]", out);
+  for (int i = 0; i < x->n_columns; i++) {
+    fprintf(out, ", %s", x->column[i].name);
+    if (x->column[i].unit != NULL) fprintf(out, " [%s]", x->column[i].unit);
+  }
   fputc('\n', out);
 }
 
-static perp_status inverse_row(inverse_run *x, double t, FILE *out)
+/* The row at t: into the table, and into what is known of its columns. */
+static void inverse_put(inverse_run *x, double t, FILE *out)
+{
+  char text[40];
+  perp_format_real(t, text, sizeof text);
+  fputs(text, out);
+  for (int i = 0; i < x->n_columns; i++) {
+    inverse_column *c = &x->column[i];
+    const double v = x->row[i];
+    if (x->n_rows == 0 || fabs(v) > fabs(c->largest)) c->largest = v, c->at = t;
+    c->sum += v;
+    c->squares += v * v;
+    fprintf(out, ", %.12g", v);
+  }
+  fputc('\n', out);
+  x->n_rows++;
+}
+
+/* The forces at t, in x->row. */
+static perp_status inverse_row(inverse_run *x, double t)
 {
   const int nu = perp_inverse_nu(x->inverse);
   const perp_model *m = x->scene.model;
   double power = 0, ground[3] = { 0 }, left, size = 0, apart = 0;
-  char text[40];
   perp_playback_joints(x->motion, t, x->q, x->u, x->udot);
   perp_inverse_state(x->inverse, x->q, x->u, x->udot, x->qm, x->vm, x->am);
   perp_inverse_recursive(x->inverse, t, x->q, x->u, x->udot, NULL, x->tau);
@@ -148,16 +236,12 @@ static perp_status inverse_row(inverse_run *x, double t, FILE *out)
     x->differ = fmax(x->differ, apart / fmax(size, 1e-300));
     memcpy(x->tau, x->other, (size_t)nu * sizeof *x->tau);
   }
-  perp_format_real(t, text, sizeof text);
-  fputs(text, out);
-  for (int i = 0; i < nu; i++) {
-    power += x->tau[i] * x->u[i];
-    fprintf(out, ", %.12g", x->tau[i]);
-  }
-  fprintf(out, ", %.12g", power);
-  if (x->ground)
-    fprintf(out, ", %.12g, %.12g, %.12g, %d", ground[0], ground[1], ground[2], x->n_contacts);
-  fputc('\n', out);
+  memcpy(x->row, x->tau, (size_t)nu * sizeof *x->row);
+  for (int i = 0; i < nu; i++) power += x->tau[i] * x->u[i];
+  x->row[nu] = power;
+  if (!x->ground) return PERP_OK;
+  memcpy(x->row + nu + 1, ground, sizeof ground);
+  x->row[nu + 4] = x->n_contacts;
   return PERP_OK;
 }
 
@@ -167,10 +251,38 @@ static perp_status inverse_rows(inverse_run *x, FILE *out)
   perp_playback_span(x->motion, &begin, &end);
   if ((end - begin) / x->step > MOST_ROWS)
     return PERP_FAIL(x->ctx, PERP_ERR_ARG, "more than %d rows: --step is too small", MOST_ROWS);
+  inverse_columns(x);
   inverse_header(x, out);
   const int rows = (int)floor((end - begin) / x->step * (1 + 1e-12));
-  for (int k = 0; k <= rows; k++) PERP_TRY(inverse_row(x, begin + k * x->step, out));
+  for (int k = 0; k <= rows; k++) {
+    PERP_TRY(inverse_row(x, begin + k * x->step));
+    inverse_put(x, begin + k * x->step, out);
+  }
   return PERP_OK;
+}
+
+/* What people want to know of it. */
+static void inverse_summary(const inverse_run *x)
+{
+  perp_table t;
+  perp_table_init(&t, "lrlrrr");
+  static const char *const head[] = { "force", "largest", "", "at [s]", "mean", "RMS" };
+  perp_table_row(&t, head);
+  for (int i = 0; i < x->n_columns; i++) {
+    const inverse_column *c = &x->column[i];
+    perp_table_put(&t, "%s", c->name);
+    perp_table_put(&t, "%.4g", c->largest);
+    perp_table_put(&t, "%s", c->unit != NULL ? c->unit : "");
+    perp_table_put(&t, "%.4g", c->at);
+    perp_table_put(&t, "%.4g", c->sum / x->n_rows);
+    perp_table_put(&t, "%.4g", sqrt(c->squares / x->n_rows));
+  }
+  perp_table_print(&t, stdout);
+  perp_table_free(&t);
+  perp_wrapf(stdout, 0,
+             "%d rows, every %g s; largest: the value of the largest size, with its sign. "
+             "--csv FILE writes all rows, --csv - prints them.",
+             x->n_rows, x->step);
 }
 
 /* ---- the command --------------------------------------------------------------------------------------- */
@@ -191,7 +303,10 @@ static perp_status inverse_compute(inverse_run *x, FILE *out)
   const int length[] = { nq, nu, nu, nu, nu, perp_model_nq(m), nv, nv, perp_model_m(m), nv };
   for (int i = 0; i < 10; i++) *to[i] = inverse_array(length[i]);
   const perp_status status = inverse_rows(x, out);
+  if (status == PERP_OK && x->summary) inverse_summary(x);
   for (int i = 0; i < 10; i++) free(*to[i]);
+  free(x->column);
+  free(x->row);
   perp_inverse_destroy(x->inverse);
   return status;
 }
@@ -206,7 +321,7 @@ static int inverse_write(inverse_run *x)
                                  : PERP_FAIL(x->ctx, PERP_ERR_NOMEM, "no memory for the table");
   if (f != NULL) fclose(f);
   const bool here = path == NULL || strcmp(path, "-") == 0;
-  if (status == PERP_OK && here) fwrite(text, 1, size, stdout);
+  if (status == PERP_OK && here && !x->summary) fwrite(text, 1, size, stdout);
   if (status == PERP_OK && !here) status = perp_write_file(x->ctx, path, text, size);
   free(text);
   if (status != PERP_OK) return perp_refuse(x->ctx, perp_exit_of(status));
@@ -242,6 +357,8 @@ static int cmd_inverse(perp_ctx *ctx, const perp_args *args)
   inverse_run x = { .ctx = ctx, .args = args, .step = 0.01, .near = 0.01 };
   x.kkt = perp_args_get(args, "kkt");
   x.ground = perp_option_given(args, "ground");
+  x.summary = perp_option_given(args, "summary") ||
+              (perp_args_get(args, "csv") == NULL && isatty(STDOUT_FILENO) != 0);
   int code = perp_option_real(ctx, args, "step", "s", false, &x.step);
   if (code < 0) code = perp_option_real(ctx, args, "near", "m", true, &x.near);
   return code < 0 ? inverse_scene(&x) : code;
@@ -249,8 +366,11 @@ static int cmd_inverse(perp_ctx *ctx, const perp_args *args)
 
 static const perp_flag inverse_flags[] = {
   { "motion", 'm', "FILE",
-    "a BVH or a table of states (default: the motion of the scene, truth: kind: playback)" },
-  { "csv", 0, "FILE", "where to write (default: -, standard output)" },
+    "a BVH or a table of states (default: the motion of the scene: a playback, or a truth that "
+    "knows it at any time)" },
+  { "csv", 0, "FILE",
+    "where to write the table; - and the default: standard output, at a terminal its summary" },
+  { "summary", 0, NULL, "of each force the largest, when it is, mean and RMS" },
   { "step", 0, "TIME", "between rows (default: 10 ms)" },
   { "kkt", 0, "NAME",
     "by this KKT formulation instead of the recursion; how far they differ is said" },

@@ -2,6 +2,7 @@
 #include "experiments/simulate/replay.h"
 
 #include "experiments/base/util.h"
+#include "experiments/metrics/joint_loads.h"
 
 #include <errno.h>
 #include <math.h>
@@ -26,7 +27,7 @@ typedef struct frame {
   int contacts;
   bool known;     /* has a reference */
   size_t floats;  /* of all that is behind state */
-  float *state;   /* [per_frame] pose, then error; owned */
+  float *state;   /* [per_frame] pose, error, loads of joints; owned */
   float *ref;     /* [pose] behind it, where known */
   float *contact; /* [contacts * PER_CONTACT] behind that */
 } frame;
@@ -34,7 +35,8 @@ typedef struct frame {
 struct perp_replay {
   const perp_model *model;
   const limits *limit;
-  int pose, error, per_frame; /* floats of a frame */
+  int pose, error, loads, per_frame; /* floats of a frame */
+  perp_load *load;                   /* [loads] */
   int n;
   size_t floats;        /* of all frames */
   int64_t left_out;     /* contacts of frames, beyond the limit */
@@ -55,8 +57,13 @@ perp_status perp_replay_create(perp_ctx *ctx, const perp_model *model, perp_repl
   r->limit = &limits_of[size];
   r->pose = bodies * (perp_model_dim(model) == 3 ? 7 : 3);
   r->error = 3 * perp_model_joints(model);
-  r->per_frame = r->pose + r->error;
   r->stride = 1;
+  const perp_status status = perp_loads_of(ctx, model, &r->load, &r->loads);
+  if (status != PERP_OK) {
+    free(r);
+    return status;
+  }
+  r->per_frame = r->pose + r->error + r->loads;
   *out = r;
   return PERP_OK;
 }
@@ -65,6 +72,7 @@ void perp_replay_destroy(perp_replay *r)
 {
   if (r == NULL) return;
   for (int i = 0; i < r->n; i++) free(r->frame[i].state);
+  free(r->load);
   free(r);
 }
 
@@ -149,6 +157,7 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *r, const perp_replay_s
   for (int i = 0; i < r->pose && f->known; i++) f->ref[i] = (float)s->ref[i];
   for (int k = 0; k < perp_model_joints(r->model); k++)
     joint_error(r->model, s->q, k, f->state + r->pose + 3 * k);
+  perp_loads_at(r->model, r->load, r->loads, s->t, s->q, s->v, info, f->state + r->pose + r->error);
   if (touching) {
     replay_contacts(f, info, perp_model_dim(r->model));
     r->left_out += info->n_contacts - f->contacts;
@@ -273,6 +282,17 @@ static void replay_springs(perp_json *j, const perp_model *model)
   perp_json_close(j, ']');
 }
 
+static void replay_loads(perp_json *j, const perp_replay *r)
+{
+  perp_json_open(j, "drives", '[');
+  for (int i = 0; i < r->loads; i++) {
+    const perp_load *l = &r->load[i];
+    perp_json_members(j, "{ name %s, joint %d, unit %s, part? %d }", perp_load_name(r->model, l),
+                      l->joint, l->slides ? "N" : "Nm", l->part);
+  }
+  perp_json_close(j, ']');
+}
+
 /* One number of each frame. */
 static void replay_numbers(perp_json *j, const perp_replay *r, const char *key, size_t offset,
                            float *v)
@@ -284,7 +304,8 @@ static void replay_numbers(perp_json *j, const perp_replay *r, const char *key, 
 
 static void replay_frames(perp_json *j, const perp_replay *r)
 {
-  size_t n = (size_t)r->n, pose = (size_t)r->pose, error = (size_t)r->error, at = 0, most = n;
+  size_t n = (size_t)r->n, pose = (size_t)r->pose, error = (size_t)r->error;
+  size_t loads = (size_t)r->loads, at = 0, most = n;
   for (size_t i = 0; i < n; i++) most += r->frame[i].floats;
   float *v = perp_xalloc(most + 1, sizeof *v);
   perp_json_members(j, "frames %d, contacts_left_out %lld", r->n, (long long)r->left_out);
@@ -297,6 +318,9 @@ static void replay_frames(perp_json *j, const perp_replay *r)
   for (size_t i = 0; i < n; i++)
     memcpy(v + i * error, r->frame[i].state + r->pose, error * sizeof *v);
   perp_json_floats(j, "error", v, n * error);
+  for (size_t i = 0; i < n; i++)
+    memcpy(v + i * loads, r->frame[i].state + r->pose + r->error, loads * sizeof *v);
+  perp_json_floats(j, "drive", v, n * loads);
   for (size_t i = 0; i < n; i++) v[i] = (float)r->frame[i].contacts;
   perp_json_floats(j, "contacts", v, n);
   for (size_t i = 0; i < n; i++) {
@@ -329,6 +353,7 @@ perp_status perp_replay_write(perp_ctx *ctx, const perp_replay *r, const char *p
   replay_shapes(&j, r->model);
   replay_joints(&j, r->model);
   replay_springs(&j, r->model);
+  replay_loads(&j, r);
   replay_frames(&j, r);
   perp_json_close(&j, '}');
   return perp_out_close(ctx, &o, true);

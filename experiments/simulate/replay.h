@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A run recorded for the eye: poses, joint errors, contacts and their impulses, energy and the
- * reference at few times, in a file that reports and `perp view` show (experiments/report/web).
- * Numbers to compute with are in the series. */
+/* A run recorded for the eye: poses, joint errors, forces of drives, contacts and their impulses,
+ * energy and the reference at few times, in a file that reports and `perp view` show
+ * (experiments/report/web).  Numbers to compute with are in the series. */
 #ifndef PERP_REPLAY_H
 #define PERP_REPLAY_H
 
@@ -20,7 +20,7 @@ typedef struct perp_replay perp_replay;
 /* One state. */
 typedef struct perp_replay_state {
   double t;
-  const double *q;
+  const double *q, *v;        /* v NULL: not known */
   const perp_step_info *info; /* of the step that led there, NULL at the start */
   double energy, drift;       /* J; |C| of the joints, m or rad */
   const double *ref;          /* q of the truth at t; NULL: not known */
@@ -46,11 +46,16 @@ perp_status perp_replay_frame(perp_ctx *ctx, perp_replay *replay, const perp_rep
  *       anchors and the axis in the frames of the bodies; curve: points in the frame of a, 3
  *       numbers each, of curves only
  *   springs [{ a, b, at_a, at_b }]   force elements
+ *   drives [{ name, joint, unit, part }]
+ *       what acts along the axes of joints (experiments/metrics/joint_loads.h); name may be null; unit: Nm of what turns, N
+ *       along an axis; part: one component of the torque of a joint
  *   frames, contacts_left_out: of all frames, those beyond the limit
  *   t, energy, drift, depth [frames]: s; J; |C|; m, the deepest penetration of the step
  *   pose [frames, bodies, 7 or 3]
  *   error [frames, joints, 3]: p_b - p_a in the world, of distance joints its part that should not
  *       be
+ *   drive [frames, drives]: Nm or N, of drives the force of the step that led to the frame, limits
+ *       included, of others the size at the frame; NaN: not known, as of drives at the start
  *   contacts [frames]: their number; contact [sum of contacts, 6]: place and impulse on body b, N s,
  *       of the step that led to the frame
  *   known [frames]: 1 where the truth is known; reference [sum of known, bodies, 7 or 3]: its poses */

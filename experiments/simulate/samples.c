@@ -130,12 +130,13 @@ static double next_row(const run *r, double t)
 }
 
 /* A frame of the replay; m has measured its state. */
-static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double *q,
+static perp_status samples_replay(perp_ctx *ctx, run *r, double t, const double *q, const double *v,
                                   const perp_measure *m, const double *ref,
                                   const perp_step_info *info, bool end)
 {
   const perp_replay_state state = { .t = t,
                                     .q = q,
+                                    .v = v,
                                     .info = info,
                                     .energy = m != NULL ? m->energy : (double)NAN,
                                     .drift = m != NULL ? m->drift_pos : (double)NAN,
@@ -167,7 +168,7 @@ static perp_status samples_film(perp_ctx *ctx, run *r, double t_last, double t,
     perp_measure_state(r->between, at, r->q_at, r->v_at, &nothing);
     /* truths that are integrated do not like to go back in time, as rows of a series would make them */
     const double *ref = r->request->want_series ? NULL : samples_ghost(ctx, r, at);
-    PERP_TRY(samples_replay(ctx, r, at, r->q_at, r->between, ref, info, false));
+    PERP_TRY(samples_replay(ctx, r, at, r->q_at, r->v_at, r->between, ref, info, false));
     r->filmed = at;
   }
 }
@@ -191,7 +192,8 @@ static perp_status samples_inner(perp_ctx *ctx, run *r, double t, bool row, bool
     PERP_TRY(perp_series_row(ctx, &r->result->series, r->between, r->q_at, r->v_at));
   }
   if (!replay) return PERP_OK;
-  return samples_replay(ctx, r, t, r->q_at, r->between, known ? r->q_ref : NULL, info, false);
+  return samples_replay(ctx, r, t, r->q_at, r->v_at, r->between, known ? r->q_ref : NULL, info,
+                        false);
 }
 
 /* The state right behind the fall of gauge->turn through zero, if it falls in (a, b), into q_at and
@@ -281,5 +283,5 @@ perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, doub
   if (r->replay == NULL || !(r->request->film ? samples_filmed(r, count, t, end) : row))
     return PERP_OK;
   const double *ref = known ? r->q_ref : r->request->film ? samples_ghost(ctx, r, t) : NULL;
-  return samples_replay(ctx, r, t, q, r->measure, ref, info, end);
+  return samples_replay(ctx, r, t, q, v, r->measure, ref, info, end);
 }

@@ -136,6 +136,15 @@ for (const study of studies.filter((s) => wanted[s])) {
   if (study === 'contact') {
     const data = await page.evaluate(() => JSON.parse(document.getElementById('perp-data').textContent).replays.map((r) => r.replay.contact.length));
     ok(data.length > 0 && data.every((l) => l > 100), 'contact: replays carry impulses');
+    ok(!(await page.isVisible('.replay-loads')) && !(await page.isVisible('text=drives')), 'contact: of scenes without drives none is shown');
+    await page.selectOption('#live-replay-figure select >> nth=0', 'pusher');
+    await page.$eval('.replay-bar input', (e) => { e.value = '500'; e.dispatchEvent(new Event('input')); });
+    await page.waitForTimeout(200);
+    const driven = await (await page.$('.replay-canvas')).screenshot();
+    ok(/force at the joints: 0\s+20 N; now 20 N/.test(await page.textContent('.loads')), `contact: a motor of 20 N: ${await page.textContent('.loads')}`);
+    await page.click('#live-replay-figure >> text=drives');
+    await page.waitForTimeout(200);
+    ok(!(await page.isVisible('.replay-loads')) && !driven.equals(await (await page.$('.replay-canvas')).screenshot()), 'contact: which can be taken away');
     const left = await page.$$eval('small.mark', (l) => l.map((e) => e.textContent));
     ok(left.length > 0 && left.every((t) => /^unsolved [0-9.]+ %$/.test(t)), `contact: problems that were not solved are counted (${left.join(', ')})`);
   }

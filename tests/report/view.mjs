@@ -145,7 +145,43 @@ const saturated = (picture, hue) => {
   ok(said.length === 0, `two: nothing on the console ${said.join(' | ')}`);
   await context.close();
 }
-for (const [name, width, scheme] of [['stack', 400, 'dark'], ['two', 400, 'light'], ['cloth', 1000, 'dark'], ['top', 400, 'dark']]) {
+{
+  // a motor of 3 N against a friction of 2 N, which it holds from 0.6 s on with 2 N
+  const { page, said, context } = await open('motor');
+  const at = async (t) => {
+    await page.$eval('.view-scrub', (e, v) => { e.value = String(1000 * v); e.dispatchEvent(new Event('input')); }, t);
+    return (await state(page)).loads;
+  };
+  ok((await at(0)) === '1.0000' && (await at(0.3)) === '1.0000' && /force at the joints: 0\s+3 N; now 3 N/.test(await page.textContent('.loads')), `drives: ${await page.textContent('.loads')}`);
+  const dark = await see(page);
+  ok(Math.abs(Number(await at(0.9)) - 2 / 3) < 1e-4 && /now 2 N/.test(await page.textContent('.loads')), 'and later 2 N, two thirds of the scale');
+  const lit = await see(page);
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('d');
+  const s = await state(page);
+  ok(s.showdrives === 'false' && s.loads === '' && !(await page.isVisible('.loads')) && !lit.equals(await see(page)), 'D takes them away, and what they mean');
+  await page.click('[data-show=drives]');
+  ok((await state(page)).showdrives === 'true' && lit.equals(await see(page)) && !dark.equals(lit), 'and they come back');
+  const curves = await page.$$eval('.view-chart', (l) => l.map((e) => e.querySelector('b').textContent));
+  ok(curves.includes('largest force at a joint') && !curves.some((t) => /torque/.test(t)), `its force over time: ${curves.join(', ')}`);
+  ok(said.length === 0, `motor: nothing on the console ${said.join(' | ')}`);
+  await context.close();
+}
+{
+  // a rod falls onto a stop of its hinge: the blow of one step does not make the load that stays pale
+  const { page, said, context } = await open('stop');
+  await page.keyboard.press('End');
+  const text = await page.textContent('.loads'), [, top, most] = /torque at the joints: 0\s+([\d.]+) Nm and more, up to ([\d.e]+) Nm/.exec(text) ?? [];
+  ok(Math.abs(Number(top) - 2 * 9.81 * 0.5 * Math.cos(0.7)) < 0.01 && Number(most) > 10 * Number(top), `a stop carries m g L / 2 cos(angle): ${text}`);
+  ok(Number((await state(page)).loads) > 0.99 && said.length === 0, 'in the darkest colour');
+  await context.close();
+}
+{
+  const { page, context } = await open('stack');
+  ok((await page.$('.loads')) === null && (await page.$('[data-show=drives]')) === null, 'without drives nothing is said of them');
+  await context.close();
+}
+for (const [name, width, scheme] of [['stack', 400, 'dark'], ['two', 400, 'light'], ['cloth', 1000, 'dark'], ['top', 400, 'dark'], ['motor', 400, 'dark']]) {
   const { page, said, context } = await open(name, { width, scheme });
   ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, `${name}, ${width} pixels: no horizontal scroll`);
   const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor), first = await see(page);
@@ -168,6 +204,8 @@ await browser.close();
   const p = png(`${out}/stack.png`), blue = saturated(p, (r, g, b) => b > r + 30 && b > g + 10), orange = saturated(p, (r, g, b) => r > b + 50), corner = p.at(2, 2);
   ok(p.width === 320 && p.height === 200 && corner.every((v) => v > 240), `--png: ${p.width} x ${p.height} pixels on white`);
   ok(blue > 300 && orange > 300, `and boxes in it: ${blue} blue pixels, ${orange} orange ones`);
+  const motor = png(`${out}/motor.png`), purple = saturated(motor, (r, g, b) => r > 40 && r < 110 && g < 25 && b > 70 && b < 140), wide = saturated(motor, (r, g, b) => r > 220 && g < 140 && g > 60 && b > 130 && b < 190);
+  ok(purple > 60 && wide > 5, `and the force of a motor in its colour (${purple} pixels), with the scale (${wide})`);
   const top = png(`${out}/top.png`);
   ok(top.width === 300 && saturated(top, (r, g, b) => b > r + 30) > 100, 'perp simulate --view --png, too');
 }

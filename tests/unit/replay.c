@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Replays: frames are thinned evenly, poses and joint errors are those of the states, the file is JSON.  Films of runs: poses
- * and energies are those of the series, impulses carry the weight, the reference is the closed form. */
+ * and energies are those of the series, impulses carry the weight, the reference is the closed form,
+ * forces of drives are those of closed forms. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/base/util.h"
+#include "models/control/control.h"
 #include "tests/tap.h"
 
 #include <jansson.h>
@@ -186,6 +188,130 @@ static void film_of_a_pendulum(perp_ctx *ctx)
   film_free(&g);
 }
 
+/* A motor of 3 N against a dry friction of 2 N moves 2 kg: it gives 3 N until the block has 0.3 m/s, after 0.6 s, and 2 N
+ * from then on.  A rod that lies on a stop presses on it with m g L / 2 cos(angle). */
+static void film_of_drives(perp_ctx *ctx)
+{
+  static film f;
+  static float force[MOST * 2];
+  const double h = 1.0 / 64;
+  film_run(ctx, &(perp_request){ .scene = "motor", .h = h, .t_end = 1, .sample_every = h }, &f);
+  const json_t *drives = json_object_get(f.root, "drives"), *first = json_array_get(drives, 0);
+  ok(json_array_size(drives) == 2 &&
+         strcmp(json_string_value(json_object_get(first, "name")), "motor") == 0 &&
+         strcmp(json_string_value(json_object_get(first, "unit")), "N") == 0 &&
+         json_integer_value(json_object_get(first, "joint")) == 0,
+     "two drives of a slider, in N");
+  const int n = field(f.root, "drive", force, MOST * 2);
+  double off = 0;
+  for (int i = 1; 2 * i + 1 < n; i++) {
+    const double t = (double)f.t[i];
+    if (fabs(t - 0.6) < 1.5 * h) continue; /* the step in which it gets there */
+    off = fmax(off, fabs((double)force[2 * i] - (t < 0.6 ? 3 : 2)));
+    off = fmax(off, fabs((double)force[2 * i + 1] + 2));
+  }
+  ok(n == 2 * f.frames && f.frames == 65 && isnan(force[0]) && isnan(force[1]),
+     "a force of each in %d frames, none at the start", f.frames);
+  ok(off < 1e-6, "those of the motor and of the friction, within %.2g N", off);
+  film_free(&f);
+  film_run(ctx, &(perp_request){ .scene = "stop", .h = 1e-3, .t_end = 1.5, .sample_every = 0.01 },
+           &f);
+  drives = json_object_get(f.root, "drives");
+  ok(json_array_size(drives) == 1 &&
+         strcmp(json_string_value(json_object_get(json_array_get(drives, 0), "unit")), "Nm") == 0,
+     "one of a hinge, in Nm");
+  ok(field(f.root, "drive", force, MOST) == f.frames, "a force in each frame");
+  near((double)force[f.frames - 1], -2 * 9.81 * 0.5 * cos(0.7), 1e-4, 0, "which carries the rod");
+  film_free(&f);
+}
+
+/* A rod of 2 kg on a hinge about y in the origin, which a controller would hold along x. */
+static perp_model *held_rod(perp_ctx *ctx, const char *controller)
+{
+  const perp_body_def rod = { .name = "rod", .mass = perp_mass_box(2, 1, 0.1, 0.1), .x = { 0.5 } };
+  const perp_joint_def hinge = { .kind = PERP_JOINT_HINGE,
+                                 .a = PERP_WORLD,
+                                 .axis_a = { 0, 1 },
+                                 .axis_b = { 0, 1 },
+                                 .anchor_b = { -0.5 } };
+  perp_model *of[2];
+  perp_goal *goal = NULL;
+  for (int k = 0; k < 2; k++) {
+    if (perp_model_create(ctx, 3, &of[k]) != PERP_OK ||
+        perp_model_add_body(ctx, of[k], &rod, NULL) != PERP_OK ||
+        perp_model_add_joint(ctx, of[k], &hinge, NULL) != PERP_OK)
+      bail("%s", ctx->msg);
+    if (k == 0 &&
+        (perp_model_finish(ctx, of[0]) != PERP_OK || perp_goal_hold(ctx, of[0], &goal) != PERP_OK))
+      bail("%s", ctx->msg);
+  }
+  perp_spec spec;
+  if (perp_spec_parse(ctx, PERP_KIND_controller, controller, &spec) != PERP_OK)
+    bail("%s", ctx->msg);
+  const perp_control_def def = { .controller = (const perp_controller_desc *)(const void *)spec.d,
+                                 .opts = spec.opts };
+  if (perp_control_add(ctx, of[1], goal, &def) != PERP_OK ||
+      perp_model_keep(ctx, of[1], goal, (void (*)(void *))perp_goal_destroy) != PERP_OK ||
+      perp_model_finish(ctx, of[1]) != PERP_OK)
+    bail("%s", ctx->msg);
+  perp_spec_free(&spec);
+  return of[1];
+}
+
+/* One frame of the rod, turned by `angle` and turning at `rate`: its only load, and what the file says of it. */
+static double load_of_frame(perp_ctx *ctx, perp_model *model, double angle, double rate,
+                            const perp_step_info *info, bool *part)
+{
+  const double q[7] = { 0.5 * cos(angle), 0, -0.5 * sin(angle), cos(angle / 2), 0, sin(angle / 2) };
+  const double v[6] = { -0.5 * sin(angle) * rate, 0, -0.5 * cos(angle) * rate, 0, rate };
+  char path[] = "/tmp/perp-replay-XXXXXX";
+  int fd = mkstemp(path);
+  if (fd < 0) bail("no temporary file");
+  close(fd);
+  perp_replay *replay;
+  float value[4] = { 0 };
+  if (perp_replay_create(ctx, model, PERP_REPLAY_SMALL, &replay) != PERP_OK) bail("%s", ctx->msg);
+  const perp_replay_state state = { .q = q, .v = v, .info = info };
+  if (perp_replay_frame(ctx, replay, &state) != PERP_OK ||
+      perp_replay_write(ctx, replay, path) != PERP_OK)
+    bail("%s", ctx->msg);
+  json_t *root = json_load_file(path, 0, NULL);
+  const json_t *drives = json_object_get(root, "drives"), *first = json_array_get(drives, 0);
+  const char *unit = json_string_value(json_object_get(first, "unit"));
+  if (json_array_size(drives) != 1 || field(root, "drive", value, 4) != 1 || unit == NULL ||
+      strcmp(unit, "Nm") != 0)
+    bail("%zu loads", json_array_size(drives));
+  *part = json_is_true(json_object_get(first, "part"));
+  json_decref(root);
+  unlink(path);
+  perp_replay_destroy(replay);
+  return (double)value[0];
+}
+
+/* Forces of controllers are no drives, and are seen like them. */
+static void loads_of_controllers(perp_ctx *ctx)
+{
+  const double pi = 3.14159265358979323846, I = 2 * (1 + 0.01) / 12.0 + 2 * 0.25, w = 2 * pi * 1.5;
+  perp_model *model = held_rod(ctx, "pd:frequency=1.5,ratio=0.7");
+  bool part;
+  double got = load_of_frame(ctx, model, 0.3, 0.5, NULL, &part);
+  near(got, I * w * w * 0.3 + 2 * 0.7 * I * w * 0.5, 0, 1e-6, "the force of pd, k e + c edot");
+  ok(!part, "which is whole");
+  perp_model_destroy(model);
+  model = held_rod(ctx, "feed-forward");
+  got = load_of_frame(ctx, model, 0, 0, NULL, &part);
+  near(got, 2 * 9.81 * 0.5, 0, 1e-6, "that of inverse dynamics, which carries the rod");
+  perp_model_destroy(model);
+  model = held_rod(ctx, "implicit-pd:frequency=1.5");
+  const double force = -7.25;
+  const perp_step_info info = { .drive = &force };
+  got = load_of_frame(ctx, model, 0.1, 0, &info, &part);
+  near(got, force, 0, 1e-6, "a servo has the force of its step");
+  ok(part, "as one part of a torque");
+  ok(isnan(load_of_frame(ctx, model, 0.1, 0, NULL, &part)), "and none without a step");
+  perp_model_destroy(model);
+}
+
 int main(void)
 {
   perp_ctx ctx;
@@ -261,5 +387,7 @@ int main(void)
   if (perp_register_metrics(&ctx) != PERP_OK) bail("%s", ctx.msg);
   film_of_a_stack(&ctx);
   film_of_a_pendulum(&ctx);
+  film_of_drives(&ctx);
+  loads_of_controllers(&ctx);
   return tap_done();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What is seen of a recorded run (experiments/simulate/replay.h): bodies, ground, cloth, ropes, springs, contacts.
+// What is seen of a recorded run (experiments/simulate/replay.h): bodies, ground, cloth, ropes, springs, contacts;
+// forces of drives are in loads.js.
 // Reports and `perp view` share it.
 import {
   BoxGeometry, BufferAttribute, BufferGeometry, CanvasTexture, CapsuleGeometry, CircleGeometry, Color, ConeGeometry, Curve, CylinderGeometry,
@@ -10,6 +11,7 @@ import {
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { ConvexGeometry } from 'three/addons/geometries/ConvexGeometry.js';
 import { floats } from './data.js';
+import { decodeLoads } from './loads.js';
 
 const axisX = new Vector3(1, 0, 0), axisY = new Vector3(0, 1, 0), axisZ = new Vector3(0, 0, 1), one = new Vector3(1, 1, 1);
 // told apart with any kind of colour vision (P. Tol, "light"), neighbours far from each other
@@ -17,6 +19,8 @@ const palette = ['#77aadd', '#ee8866', '#eedd88', '#44bb99', '#ffaabb', '#bbcc33
 export const bodyColour = (i) => palette[i % palette.length];
 const MANY = 300; // bodies: from here on shapes are instances, without lines of their own
 const PATHS = 4; // bodies whose paths are drawn
+// joints with a place in the world, where they stay or along which they slide; rows of velocities and plug-ins have none
+const pinned = new Set(['ball', 'hinge', 'universal', 'fixed', 'distance', 'wheel', 'planar', 'cylindrical']), sliding = new Set(['slider', 'line', 'curve']);
 export const norm3 = (v, at) => Math.hypot(v[at], v[at + 1], v[at + 2]);
 
 export function decode(r) {
@@ -39,6 +43,7 @@ export function decode(r) {
     for (let k = 0; k < d.contacts[i]; k++) sum += norm3(d.contact, 6 * (d.first[i] + k) + 3);
     return sum;
   });
+  decodeLoads(d, r);
   // frames with a reference, and how far the bodies are from it
   d.refs = [];
   for (let i = 0; i < d.frames; i++) if (d.known[i] > 0) d.refs.push(i);
@@ -227,8 +232,8 @@ export function surroundings(list, sound = list) {
   const reachNow = spheres.reduce((m, s) => Math.max(m, s.p.distanceTo(spheres[0].p)), own);
   const fixed = (at) => spheres.push({ p: anchorOf(d, at), r: 0 });
   for (const j of d.joints) {
-    if (j.a < 0 && !['curve', 'slider', 'line'].includes(j.kind)) fixed(j.at_a);
-    if (j.b < 0) fixed(j.at_b);
+    if (j.a < 0 && pinned.has(j.kind)) fixed(j.at_a);
+    if (j.b < 0 && (pinned.has(j.kind) || sliding.has(j.kind))) fixed(j.at_b);
     for (let k = 0; j.a < 0 && j.curve && k < j.curve.length; k += 12)
       if (anchorOf(d, j.curve.slice(k, k + 3)).distanceTo(spheres[0].p) < 1.5 * reachNow + 2 * own) fixed(j.curve.slice(k, k + 3));
   }
@@ -773,7 +778,7 @@ export class Stage {
       set.add(grid, shade);
     }
     for (const j of d.joints)
-      if ((j.a < 0 || j.b < 0) && !['slider', 'line', 'curve'].includes(j.kind)) {
+      if ((j.a < 0 || j.b < 0) && pinned.has(j.kind)) {
         const pin = new Mesh(new SphereGeometry(Math.min(env.size * 0.018, 0.35 * env.own), 20, 14), solid);
         pin.position.copy(anchorOf(d, j.a < 0 ? j.at_a : j.at_b));
         set.add(pin);

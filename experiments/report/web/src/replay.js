@@ -4,6 +4,7 @@
 import { BufferGeometry, CanvasTexture, Color, Float32BufferAttribute, Group, LineBasicMaterial, LineSegments, Sprite, SpriteMaterial, SRGBColorSpace, Vector3 } from 'three';
 import { brief } from './data.js';
 import { checkbox, frame, h, select } from './dom.js';
+import { legend, Loads, loadScale } from './loads.js';
 import { Actor, arrowScale, bodyColour, Contacts, decode, dispose, place, Stage, stageSize } from './motion.js';
 import { Selection } from './selection.js';
 import { chart } from './plot.js';
@@ -32,13 +33,14 @@ function markerSprite(index, size) {
 
 // What is seen of one cell: its run, in the colour of the cell where others are beside it, its marker and its errors.
 class Seen {
-  constructor(parent, d, env, index, alone) {
+  constructor(parent, d, env, index, alone, loads) {
     Object.assign(this, { d, env });
     this.group = new Group();
     parent.add(this.group);
     this.actor = new Actor(this.group, d, env, alone ? { colour: bodyColour } : { colour: () => paint(index), opacity: 0.75, offset: index });
     this.ghost = alone && d.refs.length > 0 ? new Actor(this.group, d, env, { ghost: true }) : null;
     this.contacts = d.contact.length > 0 ? new Contacts(this.group, d, env) : null;
+    this.loads = d.loads.length > 0 ? new Loads(this.group, d, env, this.actor, loads) : null;
     this.marker = markerSprite(index, env.size);
     this.marker.visible = !alone;
     if (d.bodies.length) this.group.add(this.marker);
@@ -50,11 +52,15 @@ class Seen {
     this.group.add(this.errors);
   }
 
-  set(t, enlarge, scale) {
+  set(t, enlarge, scale, drives) {
     const { d, actor } = this, [i, s] = place(d, t), p = new Vector3();
     actor.set(t);
     this.ghost?.set(t);
     this.contacts?.set(t, scale.perNs, scale.longest);
+    if (this.loads) {
+      this.loads.group.visible = drives;
+      this.loads.set(i);
+    }
     if (d.bodies.length) this.marker.position.copy(actor.position[d.bodies.length - 1]);
     const n = d.joints.length, attribute = this.errors.geometry.attributes.position, next = Math.min(i + 1, d.frames - 1);
     d.joints.forEach((j, k) => {
@@ -73,14 +79,14 @@ class Seen {
 
 export function replay(data) {
   if (!data.replays || data.replays.length === 0) return [];
-  const f = frame('replay-figure', 'Replay', 'Red: the error of each joint, from where it should be closed, enlarged by the factor beside the slider. Arrows: contact impulses of the step. Several cells have a colour each, and a marker on their last body; one alone has its bodies told apart, and in grey the reference where the run was compared with it. Drag to turn, wheel or two fingers to come closer; click into the plot to go to a time.');
+  const f = frame('replay-figure', 'Replay', 'Red: the error of each joint, from where it should be closed, enlarged by the factor beside the slider. Arrows: contact impulses of the step. Balls: the largest force of drives, limits and controllers of a joint. Several cells have a colour each, and a marker on their last body; one alone has its bodies told apart, and in grey the reference where the run was compared with it. Drag to turn, wheel or two fingers to come closer; click into the plot to go to a time.');
   const scenes = [...new Set(data.replays.map((r) => r.scene))];
   const decoded = new Map();
   const of = (c) => {
     if (!decoded.has(c)) decoded.set(c, decode(data.replays.find((r) => r.cell === c).replay));
     return decoded.get(c);
   };
-  let t = 0, playing = false, ghosts = [], list = [], enlarge = 1, scale = { perNs: 0, longest: 0 }, speed = 1, end = 1, loop = true;
+  let t = 0, playing = false, ghosts = [], list = [], enlarge = 1, scale = { perNs: 0, longest: 0 }, key = null, drives = true, speed = 1, end = 1, loop = true;
 
   const sceneSelect = select('scene', scenes, scenes[0], (v) => { scene3 = v; selection.refresh(true); rebuild(true); }, 'replay.scene');
   let scene3 = sceneSelect.value;
@@ -109,15 +115,17 @@ export function replay(data) {
     const svg = plot.svg, box = svg?.getBoundingClientRect();
     if (svg) show(plot.field.back(((e.clientX - box.left) * svg.viewBox.baseVal.width) / box.width));
   });
+  const drivesBox = checkbox('drives', true, (v) => { drives = v; show(t); }), keyBox = h('div', { class: 'replay-loads' });
   f.plot.before(selection.chipBox);
   f.controls.append(
     sceneSelect,
     ...selection.controls,
     select('speed', [['0.05', '1/20'], ['0.2', '1/5'], ['1', 'as it was'], ['5', '5 x']], '1', (v) => { speed = Number(v); }),
     checkbox('loop', true, (v) => { loop = v; }),
+    drivesBox,
   );
   const errorBar = h('div', { class: 'replay-bar' }, h('span', { class: 'note' }, 'constraint error'), enlargeRange, enlargeLabel);
-  f.plot.append(canvas, h('div', { class: 'replay-bar' }, play, scrub, clock), errorBar, drift);
+  f.plot.append(canvas, keyBox, h('div', { class: 'replay-bar' }, play, scrub, clock), errorBar, drift);
 
   let last = 0;
   function step(now = performance.now()) {
@@ -136,7 +144,9 @@ export function replay(data) {
 
   function show(time) {
     t = Math.min(end, Math.max(0, time));
-    for (const g of ghosts) g.set(t, enlarge, scale);
+    for (const g of ghosts) g.set(t, enlarge, scale, drives);
+    if (key && list.length) key.show(list[0].d, place(list[0].d, t)[0]);
+    keyBox.hidden = !key || !drives;
     scrub.value = String(Math.round((1000 * t) / (end || 1)));
     clock.textContent = `t = ${t.toFixed(3)} s`;
     enlargeLabel.textContent = `× ${brief(enlarge)}`;
@@ -185,13 +195,18 @@ export function replay(data) {
     canvas.hidden = nothing;
     if (nothing) {
       ghosts = [];
+      keyBox.hidden = true;
       plot.clear('None of the chosen cells has a replay.');
       f.state('drawn');
       return;
     }
     const env = stageSize(list.map((e) => e.d), list.filter((e) => data.stands(e.c)).map((e) => e.d)), { size } = env, d0 = list[0].d;
     stage.furnish(d0, env);
-    ghosts = list.map((e) => new Seen(stage.root, e.d, env, e.index, list.length === 1));
+    const stand = list.filter((e) => data.stands(e.c)), loads = loadScale((stand.length ? stand : list).map((e) => e.d));
+    key = legend(loads);
+    keyBox.replaceChildren(...(key ? [key.element] : []));
+    drivesBox.hidden = !key;
+    ghosts = list.map((e) => new Seen(stage.root, e.d, env, e.index, list.length === 1, loads));
     end = Math.max(...list.map((e) => e.d.t[e.d.frames - 1]));
     scale = arrowScale(list.map((e) => e.d), env);
     const touching = list.some((e) => e.d.push.some((v) => v > 0));

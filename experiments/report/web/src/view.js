@@ -2,6 +2,7 @@
 // The page of `perp view`: one run or two, with one clock.
 import { brief } from './data.js';
 import { checkbox, h, select } from './dom.js';
+import { legend, Loads, loadScale } from './loads.js';
 import { Actor, arrowScale, Contacts, decode, hasPaths, paths, place, Stage, stageSize } from './motion.js';
 import { onTheme } from './theme.js';
 
@@ -75,6 +76,8 @@ function figures(list, end, click) {
     ['error of the joints', '', (d) => (d.joints.length ? d.drift : [])],
     ['contact impulses, sum', 'N s', (d) => d.push],
     ['deepest penetration', 'm', (d) => d.depth],
+    ['largest torque at a joint', 'Nm', (d) => d.most.Nm ?? []],
+    ['largest force at a joint', 'N', (d) => d.most.N ?? []],
     ['distance from the reference', 'm', (d) => d.away],
   ];
   return wanted.filter(([title, , f]) => some(f) || (title.startsWith('energy') && list.some((d) => Number.isFinite(d.energy[0])))).map((w) => make(...w));
@@ -83,8 +86,8 @@ function figures(list, end, click) {
 // ---- one run on its canvas ----------------------------------------------------------------------------------------------
 
 class Show {
-  constructor(run, d, env, scale, still) {
-    Object.assign(this, { run, d, env, scale });
+  constructor(run, d, env, scale, loads, still) {
+    Object.assign(this, { run, d, env, scale, loadScale: loads });
     this.stage = new Stage('view-canvas', { still });
     this.build();
   }
@@ -96,6 +99,7 @@ class Show {
     this.actor = new Actor(stage.root, d, env);
     this.ghost = d.refs.length > 0 ? new Actor(stage.root, d, env, { ghost: true }) : null;
     this.contacts = d.contact.length > 0 ? new Contacts(stage.root, d, env) : null;
+    this.loads = d.loads.length > 0 ? new Loads(stage.root, d, env, this.actor, this.loadScale) : null;
     this.paths = hasPaths(d) ? paths(stage.root, d) : null;
   }
 
@@ -111,6 +115,10 @@ class Show {
     if (this.contacts) {
       this.contacts.group.visible = o.contacts;
       this.contacts.set(t, this.scale.perNs, this.scale.longest);
+    }
+    if (this.loads) {
+      this.loads.group.visible = o.drives;
+      this.loads.set(place(d, t)[0]);
     }
     if (this.paths) this.paths.visible = o.paths;
     if (o.follow) {
@@ -137,18 +145,19 @@ const wanders = (env) => env.size > 2.4 * env.alone;
 export function view(data, root) {
   const hash = new URLSearchParams(location.hash.slice(1)), still = hash.has('still');
   const runs = data.runs, list = runs.map((r) => decode(r.replay)), end = Math.max(...list.map((d) => d.t[d.frames - 1]));
-  const sound = list.filter((_, k) => runs[k].status !== 'diverged'), env = stageSize(list, sound), scale = arrowScale(list, env);
+  const sound = list.filter((_, k) => runs[k].status !== 'diverged'), env = stageSize(list, sound), scale = arrowScale(list, env), loads = loadScale(sound.length ? sound : list), driven = Object.keys(loads).length > 0;
   document.body.classList.add('viewing');
   document.body.classList.toggle('still', still);
-  const o = { contacts: true, ghost: true, edges: true, paths: list.some(hasPaths), follow: wanders(env) && !list.some(hasPaths), loop: true };
+  const o = { contacts: true, drives: true, ghost: true, edges: true, paths: list.some(hasPaths), follow: wanders(env) && !list.some(hasPaths), loop: true };
   let t = 0, playing = false, speed = 1, shows = [], last = 0;
 
   const box = h('div', { class: 'view-stages' });
   const charts = figures(list, end, (at) => { pause(); show(at); });
+  const key = legend(loads);
   const table = h('div', { class: 'view-charts' }, charts.map((c) => c.element));
   let reason = '';
   try {
-    shows = runs.map((run, k) => new Show(run, list[k], env, scale, still));
+    shows = runs.map((run, k) => new Show(run, list[k], env, scale, loads, still));
   } catch (e) {
     reason = String(e.message ?? e);
   }
@@ -193,6 +202,7 @@ export function view(data, root) {
   const box_ = (key, text, when) => when && checkbox(text, o[key], (v) => { o[key] = v; if (key === 'follow') fit(); else show(t); });
   const boxes = {
     loop: box_('loop', 'loop', true), contacts: box_('contacts', 'contacts', list.some((d) => d.contact.length > 0)),
+    drives: box_('drives', 'drives', driven),
     ghost: box_('ghost', 'reference', list.some((d) => d.refs.length > 0)), edges: box_('edges', 'edges', true),
     paths: box_('paths', 'paths', list.some(hasPaths)), follow: box_('follow', 'follow', true),
   };
@@ -201,18 +211,20 @@ export function view(data, root) {
   const controls = h('div', { class: 'controls view-controls' }, select('speed', speeds.map((v) => [String(v), word(v)]), String(usual), (v) => { speed = Number(v); state(); }),
     ...Object.values(boxes), h('button', { class: 'tool view-fit', type: 'button', title: 'f', onclick: () => fit() }, 'fit'));
   const left = list.reduce((s, d) => s + d.contacts_left_out, 0), truths = [...new Set(runs.filter((_, k) => list[k].refs.length > 0).map((r) => r.truth))];
-  root.append(box, bar, controls, table, h('p', { class: 'note' },
-    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: impulses of contacts in the step, on the second body; long ones are cut.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
-      left > 0 ? `${left} contacts of all frames are not in this page, which would be too large with them.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
+  root.append(box, ...(key ? [key.element] : []), bar, controls, table, h('p', { class: 'note' },
+    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: impulses of contacts in the step, on the second body; long ones are cut.' : '', key ? 'Balls: the largest force of drives, limits and controllers of a joint, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
+      left > 0 ? `${left} contacts of all frames are not in this page, which would be too large with them.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, D drives, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
 
   function state() {
     Object.assign(root.dataset, { time: String(t), playing: String(playing), speed: String(speed), frame: String(place(list[0], t)[0]), arrows: String(shows[0]?.contacts && o.contacts ? shows[0].contacts.shown : 0),
-      touching: String(list[0].contacts[place(list[0], t)[0]]), ghost: String(!!shows[0]?.ghost?.group.visible), ...Object.fromEntries(['loop', 'edges', 'follow', 'paths', 'contacts'].map((k) => [`show${k}`, String(o[k])])) });
+      touching: String(list[0].contacts[place(list[0], t)[0]]), ghost: String(!!shows[0]?.ghost?.group.visible), loads: (o.drives && shows[0]?.loads ? shows[0].loads.shown : []).map((v) => v.toFixed(4)).join(' '), ...Object.fromEntries(['loop', 'drives', 'edges', 'follow', 'paths', 'contacts'].map((k) => [`show${k}`, String(o[k])])) });
   }
   function show(time) {
     t = Math.min(end, Math.max(0, time));
     for (const s of shows) s.set(t, o);
     for (const c of charts) c.show(t);
+    key?.show(list[0], place(list[0], t)[0]);
+    if (key) key.element.hidden = !o.drives;
     scrub.value = String(Math.round((1000 * t) / (end || 1)));
     clock.textContent = `t = ${t.toFixed(end < 0.1 ? 5 : 3)} s`;
     state();
@@ -251,7 +263,7 @@ export function view(data, root) {
     if (e.key === ' ' && e.target.tagName === 'BUTTON') return;
     const to = (i) => { pause(); show(list[0].t[Math.min(list[0].frames - 1, Math.max(0, i))]); }, frame = place(list[0], t + 1e-12)[0];
     const keys = { ' ': () => (playing ? pause() : start()), ArrowRight: () => to(frame + 1), ArrowLeft: () => to(frame - (list[0].t[frame] < t ? 0 : 1)), Home: () => to(0), End: () => { pause(); show(end); },
-      f: fit, l: () => toggle('loop'), c: () => toggle('contacts'), r: () => toggle('ghost'), e: () => toggle('edges'), p: () => toggle('paths') };
+      f: fit, l: () => toggle('loop'), c: () => toggle('contacts'), d: () => toggle('drives'), r: () => toggle('ghost'), e: () => toggle('edges'), p: () => toggle('paths') };
     const act = keys[e.key] ?? keys[e.key.toLowerCase()];
     if (!act) return;
     e.preventDefault();
