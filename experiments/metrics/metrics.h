@@ -52,7 +52,7 @@ struct perp_measure {
   double energy_least, energy_gain, pen_max, lift_max, weight;
   double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
   double P0[3], L0[3], P_err, L_err, P_size;
-  double tip_max, tip_end;
+  double tip_max, tip_end, place_max, turn_max;
   int64_t states, compared, lambda_compared;
   double compared_until;                                           /* s */
   double *q_err, *q_ref, *v_err, *v_ref, *lambda_err, *lambda_ref; /* largest of each column */
