@@ -194,7 +194,8 @@ void perp_scene_local(const perp_scene_reader *r, int body, bool place, const do
 {
   memcpy(s, p, 3 * sizeof *s);
   if (body == PERP_WORLD) return;
-  const perp_body_def *def = perp_model_body(r->scene->model, body);
+  const perp_body_def *def = r->posed ? &r->body[body].before
+                                      : perp_model_body(r->scene->model, body);
   double q[7] = { 0 }, d[3] = { 0 };
   perp_pose pose;
   memcpy(q, def->x, (size_t)r->dim * sizeof *q);
