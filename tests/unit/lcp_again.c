@@ -92,6 +92,39 @@ static void check(const perp_desc *d)
   ok(over == 0, "%s: no limit of work is passed (%d ended earlier)", d->name, limited);
 }
 
+/* To the last bit: a second time, and in a workspace with more room.  60 rows: more than the blocks of LAPACK have. */
+static void bits(const perp_desc *d)
+{
+  static const char *const families[] = { "spd", "boxed", "pd-nonsymmetric", "stack-cfm" };
+  int again = 0, room = 0, count = 0;
+  for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
+    perp_lcp_problem q = make(families[k], k == 3 ? 12 : 60, false, 6);
+    perp_spec spec;
+    q.p.work = 3e6;
+    if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+    if ((perp_lcp_needs(&q.p) & ~d->caps) == 0 && q.p.n <= MOST) {
+      double x[MOST], y[MOST];
+      perp_lcp_solver *s = open(&spec, &q.p), *wide;
+      const int nv = q.p.F != NULL ? q.p.F->nv : 0;
+      if (perp_lcp_create(&ctx, &spec, q.p.n + 29, nv, &wide) != PERP_OK) bail("%s", ctx.msg);
+      run(s, &q.p, x);
+      run(s, &q.p, y);
+      again += memcmp(x, y, sizeof x) != 0;
+      run(wide, &q.p, y);
+      room += memcmp(x, y, sizeof x) != 0;
+      count++;
+      perp_lcp_destroy(s);
+      perp_lcp_destroy(wide);
+    }
+    perp_spec_free(&spec);
+    perp_lcp_problem_free(&q);
+  }
+  ok(again == 0, "%s: %d of %d problems have another answer the second time", d->name, again,
+     count);
+  ok(room == 0, "%s: %d of %d have another one in a workspace with more room", d->name, room,
+     count);
+}
+
 /* A guess that is not finite is none, and data that are not finite leave the feasible point next to zero. */
 static void not_finite(const char *method)
 {
@@ -126,7 +159,10 @@ int main(void)
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++)
-    if (!(d->caps & PERP_LCP_PEER)) check(d);
+    if (!(d->caps & PERP_LCP_PEER)) {
+      check(d);
+      bits(d);
+    }
   not_finite("dantzig");
   not_finite("pgs:max_iter=1000");
   return tap_done();
