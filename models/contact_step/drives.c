@@ -175,13 +175,14 @@ static void drives_add_side(perp_drives *d, int i, bool lower, double x, double 
                             double h, perp_island_row row)
 {
   const perp_drive_def *def = &d->model->drive_def[i];
-  const double sign = lower ? 1 : -1, gap = lower ? x - def->lower : def->upper - x,
-               rate = sign * xdot;
+  const double below = x - def->lower, above = def->upper - x, sign = lower ? 1 : -1,
+               gap = lower ? below : above, beyond = lower ? above : below, rate = sign * xdot;
   row.hi = HUGE_VAL;
   row.bias = gap > 0 ? gap / h : fmax(GIVE_BACK * gap / h, -PUSH);
   const bool reached = gap + h * sign * ahead < 0;
+  /* no rebound goes beyond the other limit, which may be a row, too */
   if (reached && rate < -PERP_DRIVE_REBOUND && def->restitution > 0)
-    row.bias = def->restitution * rate;
+    row.bias = fmax(def->restitution * rate, -fmax(beyond, 0) / h);
   drives_add(d, ROWS_EACH * i + (lower ? LOWER : UPPER), sign, h, row);
 }
 
