@@ -5,7 +5,7 @@
  * limits hold, nothing sinks into the floor, and energy (kinetic and of gravity) does not grow but by what limits that
  * were overrun give back.  A run that is made again with the same workspaces is the same to the last bit.
  *
- * Argument: a number of dolls for each solver; none: a few. */
+ * Arguments: a number of dolls for each solver, and names of solvers (none: all); none: a few dolls. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
@@ -298,6 +298,9 @@ int main(int argc, char **argv)
   d.x = perp_xalloc((size_t)perp_model_drives(d.scene.model), sizeof *d.x);
   const perp_desc *lcp;
   for (int i = 0; (lcp = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++) {
+    bool asked = argc <= 2;
+    for (int k = 2; k < argc; k++) asked = asked || strcmp(lcp->name, argv[k]) == 0;
+    if (!asked) continue;
     bool quick = strchr(lcp->name, ':') == NULL;
     for (size_t k = 0; k < sizeof long_ones / sizeof *long_ones; k++)
       quick = quick && strcmp(lcp->name, long_ones[k]) != 0;
