@@ -159,7 +159,8 @@ static const perp_key force_keys[] = { PERP_KEY_OF(struct force_entry, truth.a, 
                                        PERP_KEY_OF(struct force_entry, joint, "joint",
                                                    PERP_KEY_JOINT),
                                        PERP_KEY_REAL(struct force_entry, truth.exact, "exact", "N"),
-                                       PERP_KEYS_ENTRY, PERP_KEYS_END };
+                                       PERP_KEYS_ENTRY,
+                                       PERP_KEYS_END };
 
 static void claims_add_force(perp_scene_reader *r, struct force_list *list, perp_force_truth truth)
 {
