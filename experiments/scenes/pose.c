@@ -21,10 +21,11 @@ struct link {
 };
 struct poser {
   perp_named named;
-  struct link *link;     /* [named.n] */
-  int *head, *next, *to; /* of a body: its first link end, of an end: the next one and where it leads; -1: none */
-  int *queue;            /* [bodies] those that are carried along */
-  bool *carried;         /* [bodies] */
+  struct link *link; /* [named.n] */
+  int *head, *next,
+      *to; /* of a body: its first link end, of an end: the next one and where it leads; -1: none */
+  int *queue;    /* [bodies] those that are carried along */
+  bool *carried; /* [bodies] */
 };
 
 /* ---- what hangs on what ------------------------------------------------------------------------- */
@@ -98,7 +99,8 @@ static bool pose_unit(perp_scene_reader *r, const perp_node *entry, const double
   const double length = sqrt(perp_dot(3, x, x));
   for (int i = 0; i < 3; i++) unit[i] = x[i] / length;
   if (length > 1e-12) return true;
-  PERP_SCENE_WRONG(r, entry, "the joint has no such angle here: its axes are parallel, or not there");
+  PERP_SCENE_WRONG(r, entry,
+                   "the joint has no such angle here: its axes are parallel, or not there");
   return false;
 }
 
@@ -243,8 +245,9 @@ static void pose_body(perp_scene_reader *r, struct poser *p, const perp_node *en
 static void pose_entry(perp_scene_reader *r, const perp_node *entry, void *user)
 {
   struct pose given = { .body = PERP_WORLD };
-  static const char *const of_joint[] = { "a", "node", "b" },
-                           *const of_body[] = { "move", "turn", "angle", "v", "spin" };
+  static const char *const of_joint[] = { "a", "node", "b" }, *const of_body[] = { "move", "turn",
+                                                                                   "angle", "v",
+                                                                                   "spin" };
   if (!perp_keys_read(r, entry, "pose", pose_keys, &given)) return;
   const bool joint = pose_has(entry, "joint");
   if (joint == pose_has(entry, "body")) {
