@@ -11,7 +11,8 @@ const char *const perp_gyro_names[] = { "implicit", "explicit", NULL };
 const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 
 enum { ROUNDS = 4 }; /* of taking in what was left out */
-static const double TORN = 1e-10; /* of the size of the model: errors of joints that are left after contacts were moved */
+static const double TORN =
+    1e-10; /* of the size of the model: errors of joints that are left after contacts were moved */
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
