@@ -362,9 +362,11 @@ perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
                              const perp_force_truth *truths, double scale, double t0)
 {
   const size_t data = (size_t)n * sizeof *truths;
-  const struct force like = {
-    .head.dim = perp_model_dim(scene->model), .n = n, .scale = scale, .t0 = t0, .model = scene->model
-  };
+  const struct force like = { .head.dim = perp_model_dim(scene->model),
+                              .n = n,
+                              .scale = scale,
+                              .t0 = t0,
+                              .model = scene->model };
   struct force *g = gauges_create(ctx, scene, "force.rel.err", &like, sizeof like, data,
                                   force_sample, gauges_worst);
   if (g == NULL) return PERP_ERR_NOMEM;
