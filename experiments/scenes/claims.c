@@ -152,27 +152,63 @@ struct force_list {
 
 struct force_entry {
   perp_force_truth truth;
+  int joint;
 };
 static const perp_key force_keys[] = { PERP_KEY_OF(struct force_entry, truth.a, "a", PERP_KEY_BODY),
                                        PERP_KEY_SPECIAL("b"),
+                                       PERP_KEY_OF(struct force_entry, joint, "joint",
+                                                   PERP_KEY_JOINT),
                                        PERP_KEY_REAL(struct force_entry, truth.exact, "exact", "N"),
-                                       PERP_KEYS_ENTRY, PERP_KEYS_END };
+                                       PERP_KEYS_ENTRY,
+                                       PERP_KEYS_END };
+
+static void claims_add_force(perp_scene_reader *r, struct force_list *list, perp_force_truth truth)
+{
+  list->truth = perp_pool_grown(r->pool, list->truth, list->n, sizeof *list->truth);
+  list->truth[list->n++] = truth;
+}
+
+/* Of a joint: of those kinds alone whose rows begin with the force between two points. */
+static void claims_joint_force(perp_scene_reader *r, const perp_node *entry,
+                               struct force_list *list, const struct force_entry *e)
+{
+  const perp_joint_kind kind = perp_model_joint(r->scene->model, e->joint)->kind;
+  if (kind != PERP_JOINT_BALL && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_UNIVERSAL &&
+      kind != PERP_JOINT_FIXED)
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, "joint"),
+                     "the force of this joint is no gauge: take a ball, hinge, universal or fixed");
+  else
+    claims_add_force(r, list, (perp_force_truth){ PERP_OF_JOINT, e->joint, e->truth.exact });
+}
 
 static void claims_force(perp_scene_reader *r, const perp_node *entry, void *user)
 {
   struct force_list *list = user;
-  struct force_entry e = { { PERP_WORLD, PERP_ANY_BODY, 0 } };
-  const perp_node *b = perp_tree_get(entry, "b");
-  if (perp_tree_get(entry, "exact") == NULL || b == NULL) {
-    PERP_SCENE_WRONG(r, entry, "a force is { a, b, exact }, b: any for all bodies");
+  struct force_entry e = { { PERP_WORLD, PERP_ANY_BODY, 0 }, 0 };
+  const perp_node *a = perp_tree_get(entry, "a"), *b = perp_tree_get(entry, "b"),
+                  *joint = perp_tree_get(entry, "joint");
+  if (perp_tree_get(entry, "exact") == NULL || (b == NULL) == (joint == NULL) ||
+      (a != NULL && joint != NULL)) {
+    PERP_SCENE_WRONG(r, entry,
+                     "a force is { a, b, exact }, b: any for all bodies, or { joint, exact }");
     return;
   }
   if (!perp_keys_read(r, entry, "forces of a gauge", force_keys, &e)) return;
+  if (joint != NULL) {
+    claims_joint_force(r, entry, list, &e);
+    return;
+  }
+  for (int i = 0; b->type == PERP_NODE_LIST && i < b->n; i++) { /* their sum */
+    const int body = perp_named_find(r, &r->bodies, "body", true, b->item[i]);
+    if (body < PERP_WORLD) return;
+    const double exact = i + 1 < b->n ? (double)NAN : e.truth.exact;
+    claims_add_force(r, list, (perp_force_truth){ e.truth.a, body, exact });
+  }
+  if (b->type == PERP_NODE_LIST) return;
   const bool any = b->type == PERP_NODE_SCALAR && strcmp(b->text, "any") == 0;
   if (!any) e.truth.b = perp_named_find(r, &r->bodies, "body", true, b);
   if (!any && e.truth.b < PERP_WORLD) return;
-  list->truth = perp_pool_grown(r->pool, list->truth, list->n, sizeof *list->truth);
-  list->truth[list->n++] = e.truth;
+  claims_add_force(r, list, e.truth);
 }
 
 struct place_list {

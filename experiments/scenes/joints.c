@@ -159,11 +159,24 @@ static void joints_plugin(perp_scene_reader *r, const perp_node *entry, const pe
   joints_add(r, entry, &def);
 }
 
-static void joints_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+bool perp_scene_joint_read(perp_scene_reader *r, const perp_node *entry, perp_joint_def *def)
 {
   static const char *const needed[] = { "kind", "a", "b", NULL };
-  perp_joint_def def = { 0 };
   const perp_node *rows = perp_tree_get(entry, "rows"), *curve = perp_tree_get(entry, "curve");
+  *def = (perp_joint_def){ 0 };
+  return joints_needs(r, entry, needed) &&
+         perp_keys_read(r, entry, "joints", perp_scene_joint_keys, def) &&
+         joints_in_world(r, entry, "at", "anchor_a", "anchor_b", true, def->a, def->b,
+                         def->anchor_a, def->anchor_b) &&
+         joints_in_world(r, entry, "axis", "axis_a", "axis_b", false, def->a, def->b, def->axis_a,
+                         def->axis_b) &&
+         (rows == NULL || joints_rows(r, rows, def)) &&
+         (curve == NULL || joints_curve(r, curve, &def->curve));
+}
+
+static void joints_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  perp_joint_def def;
   const perp_desc *plugin;
   (void)user;
   if (!perp_scene_element_kind(r, entry, PERP_KIND_joint, perp_scene_joint_kinds, &plugin)) return;
@@ -176,16 +189,7 @@ static void joints_entry(perp_scene_reader *r, const perp_node *entry, void *use
     joints_plugin(r, entry, plugin);
     return;
   }
-  if (!joints_needs(r, entry, needed) ||
-      !perp_keys_read(r, entry, "joints", perp_scene_joint_keys, &def) ||
-      !joints_in_world(r, entry, "at", "anchor_a", "anchor_b", true, def.a, def.b, def.anchor_a,
-                       def.anchor_b) ||
-      !joints_in_world(r, entry, "axis", "axis_a", "axis_b", false, def.a, def.b, def.axis_a,
-                       def.axis_b) ||
-      (rows != NULL && !joints_rows(r, rows, &def)) ||
-      (curve != NULL && !joints_curve(r, curve, &def.curve)))
-    return;
-  joints_add(r, entry, &def);
+  if (perp_scene_joint_read(r, entry, &def)) joints_add(r, entry, &def);
 }
 
 void perp_scene_add_joints(perp_scene_reader *r, perp_model *model)
@@ -220,6 +224,7 @@ static void drives_entry(perp_scene_reader *r, const perp_node *entry, void *use
   if (!joints_needs(r, entry, needed) ||
       !perp_keys_read(r, entry, "drives", perp_scene_drive_keys, &def))
     return;
+  if (r->posed && perp_tree_get(entry, "zero") != NULL) def.zero += r->turned[def.joint][def.axis];
   if (perp_model_add_drive(r->ctx, r->scene->model, &def, NULL) != PERP_OK)
     perp_scene_refused(r, entry);
 }

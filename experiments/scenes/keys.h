@@ -77,6 +77,7 @@ typedef struct perp_named {
 
 typedef struct perp_scene_body {
   perp_body_def def;
+  perp_body_def before; /* of a scene with a pose: as it is without */
   double density;
   const perp_node *at;     /* its entry */
   const perp_node *set[5]; /* where x, orientation, v, w, mass stand */
@@ -103,6 +104,8 @@ struct perp_scene_reader {
       section; /* in the plane, of a scene that is written for space: vectors are (x, y, z), and y is left out */
   perp_named bodies, joints;
   perp_scene_body *body; /* [bodies.n] */
+  bool posed;            /* there is a pose */
+  double (*turned)[4];   /* [joints] angles by perp_drive_axis, of the pose; NULL: there is none */
   int n_shapes;
   const perp_node **shape_at; /* [n_shapes] */
   int n_motions;

@@ -21,6 +21,8 @@ extern const perp_key perp_scene_joint_keys[], perp_scene_row_keys[], perp_scene
 
 /* Bodies of `bodies`, with their shapes, then what `initial` says of them, into r->body. */
 void perp_scene_read_bodies(perp_scene_reader *r);
+/* The state of the bodies after `pose`. */
+void perp_scene_read_pose(perp_scene_reader *r);
 /* They, and then the shapes: those of `shapes`, those of bodies. */
 void perp_scene_add_bodies(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_shapes(perp_scene_reader *r, perp_model *model);
@@ -28,6 +30,8 @@ void perp_scene_add_shapes(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_pairs(perp_scene_reader *r, perp_model *model);
 /* A row on velocities; *name: of the joint. */
 bool perp_scene_add_rate(perp_scene_reader *r, const perp_node *entry, const char **name);
+/* A joint of model.h, of its entry. */
+bool perp_scene_joint_read(perp_scene_reader *r, const perp_node *entry, perp_joint_def *def);
 void perp_scene_add_joints(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_drives(perp_scene_reader *r, perp_model *model);
 void perp_scene_add_forces(perp_scene_reader *r, perp_model *model);
@@ -59,7 +63,7 @@ bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_sha
  * mass > 0: of it; else density.  A polytope is moved so that its centre of mass is the origin. */
 bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,
                       const perp_shape_def *shape, double mass, double density, perp_mass *out);
-/* World vector p - x (a place) or p (a direction) in the frame of a body in its initial state. */
+/* World vector p - x (a place) or p (a direction) in the frame of a body in its initial state, before the pose. */
 void perp_scene_local(const perp_scene_reader *r, int body, bool place, const double p[3],
                       double s[3]);
 

@@ -11,6 +11,8 @@ const char *const perp_gyro_names[] = { "implicit", "explicit", NULL };
 const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 
 enum { ROUNDS = 4 }; /* of taking in what was left out */
+static const double TORN =
+    1e-10; /* of the size of the model: errors of joints that are left after contacts were moved */
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -474,8 +476,10 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
     if (!perp_islands_step(c->velocity, k, &task, PERP_LEVEL_VELOCITY, h, v, &c->lcp_s))
       return FAILED;
     if (c->sleep != NULL) perp_sleep_still(c->sleep, k->a);
-    if (!c->o.gap || round + 1 == ROUNDS || perp_contacts_choose(c, k->e, h, NULL, k->a) == 0)
-      break;
+    if (round + 1 == ROUNDS) break;
+    const int more = drives != NULL ? perp_drives_missed(drives, k, h, v) : 0;
+    task.n_rows += more;
+    if ((!c->o.gap || perp_contacts_choose(c, k->e, h, NULL, k->a) == 0) && more == 0) break;
   }
   if (c->second && !contacts_keep(c, k, task, h, v)) return FAILED;
   if (drives != NULL) perp_drives_accept(drives, h);
@@ -517,6 +521,16 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
 
 /* ---- post-stabilization ---------------------------------------------------------------------- */
 
+/* Has moving contacts apart left the joints, which the scheme projects, off by the square of that move? */
+static bool contacts_tear(const perp_contacts *c, perp_constrained *k)
+{
+  double most = 0;
+  if (!(c->stab->d.caps & PERP_STAB_PROJECTS) || c->model->m == 0) return false;
+  perp_constrained_error(k, k->c);
+  for (int i = 0; i < c->model->m; i++) most = fmax(most, fabs(k->c[i]));
+  return most > TORN * c->model->size;
+}
+
 static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
                                         double *v, perp_contact_count *count)
 {
@@ -536,7 +550,8 @@ static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, d
     c->collision_s += perp_constrained_clock(k) - start;
     if (k->status != PERP_OK) return PERP_ODE_FAILED;
     if (pass == passes ||
-        !perp_contact_post_deep(c->post, c->contact_ahead, NULL, c->n_ahead, c->swept)) {
+        (!perp_contact_post_deep(c->post, c->contact_ahead, NULL, c->n_ahead, c->swept) &&
+         !(changed && contacts_tear(c, k)))) {
       memcpy(c->q_ahead, q, (size_t)c->model->nq * sizeof *q);
       c->ahead_holds = c->sleep == NULL; /* else bodies wake up in between */
       break;

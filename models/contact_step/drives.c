@@ -7,7 +7,7 @@
 #define GIVE_BACK 0.2   /* of an overrun limit, in a step */
 #define PUSH      1.0   /* m/s or rad/s: no overrun is given back faster */
 #define TOLERANCE 1e-10 /* of the LCP, relative */
-enum { MOTOR, LIMIT, ROWS_EACH };
+enum { MOTOR, LOWER, UPPER, ROWS_EACH };
 
 struct perp_drives {
   const perp_model *model;
@@ -19,7 +19,8 @@ struct perp_drives {
   void *user;
   int n; /* rows of the step */
   perp_island_row *row;
-  int *slot;         /* of a row: ROWS_EACH drive + MOTOR or LIMIT */
+  int *slot;         /* of a row: ROWS_EACH drive + MOTOR, LOWER or UPPER */
+  bool *has_both;    /* [drives] both limits are rows */
   double *sign;      /* of a row: -1 for an upper limit */
   double *impulse;   /* [slots] of the step before along x */
   double h_before;   /* of that step; 0: there is none */
@@ -31,6 +32,7 @@ struct perp_drives {
   double *w, *force; /* [rows], [drives] */
   double *c, *mult;  /* [m] */
   double *f;         /* [nv] */
+  double *f0, *a0;   /* [nv] k->f and k->a without drives */
 };
 
 static void drives_layout(void *ws, perp_arena *a)
@@ -40,13 +42,14 @@ static void drives_layout(void *ws, perp_arena *a)
   const int rows = ROWS_EACH * m->n_drives, alone = m->n_shapes > 0 ? 0 : rows;
   d->row = PERP_CARVE(a, perp_island_row, rows);
   d->slot = PERP_CARVE(a, int, rows);
+  d->has_both = PERP_CARVE(a, bool, m->n_drives);
   PERP_DOUBLES(a, rows, &d->sign, &d->impulse);
   d->force = PERP_CARVE(a, double, m->n_drives);
   d->Y = PERP_CARVE(a, double, alone * m->nv);
   d->A = PERP_CARVE(a, double, alone *alone);
   PERP_DOUBLES(a, alone, &d->b, &d->lo, &d->hi, &d->unit, &d->lambda, &d->w);
   PERP_DOUBLES(a, m->m, &d->c, &d->mult);
-  d->f = PERP_CARVE(a, double, m->nv);
+  PERP_DOUBLES(a, m->nv, &d->f, &d->f0, &d->a0);
 }
 
 perp_status perp_drives_check(perp_ctx *ctx, const perp_model *m, perp_level level,
@@ -169,26 +172,34 @@ static void add_motor(perp_drives *d, const perp_eval *e, int i, double t, doubl
   drives_add(d, ROWS_EACH * i + MOTOR, 1, h, row);
 }
 
+/* One of two limits; ahead: the rate of x by which it is told whether the step reaches it. */
+static void drives_add_side(perp_drives *d, int i, bool lower, double x, double xdot, double ahead,
+                            double h, perp_island_row row)
+{
+  const perp_drive_def *def = &d->model->drive_def[i];
+  const double below = x - def->lower, above = def->upper - x, sign = lower ? 1 : -1,
+               gap = lower ? below : above, beyond = lower ? above : below, rate = sign * xdot;
+  row.hi = HUGE_VAL;
+  row.bias = gap > 0 ? gap / h : fmax(GIVE_BACK * gap / h, -PUSH);
+  const bool reached = gap + h * sign * ahead < 0;
+  /* no rebound goes beyond the other limit, which may be a row, too */
+  if (reached && rate < -PERP_DRIVE_REBOUND && def->restitution > 0)
+    row.bias = fmax(def->restitution * rate, -fmax(beyond, 0) / h);
+  drives_add(d, ROWS_EACH * i + (lower ? LOWER : UPPER), sign, h, row);
+}
+
 static void add_limit(perp_drives *d, int i, double x, double xdot, double free_rate, double h,
                       perp_island_row row)
 {
   const perp_drive_def *def = &d->model->drive_def[i];
   const double below = x - def->lower, above = def->upper - x;
-  row.hi = HUGE_VAL;
   if (def->lower == def->upper) {
+    row.hi = HUGE_VAL;
     row.bias = GIVE_BACK * below / h;
     row.lo = -HUGE_VAL;
-    drives_add(d, ROWS_EACH * i + LIMIT, 1, h, row);
-    return;
-  }
-  const bool lower = below < above;
-  const double sign = lower ? 1 : -1, gap = lower ? below : above, rate = sign * xdot;
-  if (gap == HUGE_VAL) return;
-  row.bias = gap > 0 ? gap / h : fmax(GIVE_BACK * gap / h, -PUSH);
-  const bool reached = gap + h * sign * free_rate < 0;
-  if (reached && rate < -PERP_DRIVE_REBOUND && def->restitution > 0)
-    row.bias = def->restitution * rate;
-  drives_add(d, ROWS_EACH * i + LIMIT, sign, h, row);
+    drives_add(d, ROWS_EACH * i + LOWER, 1, h, row);
+  } else if (fmin(below, above) < HUGE_VAL)
+    drives_add_side(d, i, below < above, x, xdot, free_rate, h, row);
 }
 
 int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
@@ -196,6 +207,7 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
 {
   const perp_model *m = d->model;
   d->n = 0;
+  for (int i = 0; i < m->n_drives; i++) d->has_both[i] = false;
   for (int i = 0; i < m->n_drives; i++) {
     perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
     const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]);
@@ -207,13 +219,36 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
   return d->n;
 }
 
+int perp_drives_missed(perp_drives *d, const perp_constrained *k, double h, const double *v)
+{
+  const perp_model *m = d->model;
+  const int before = d->n;
+  for (int r = 0; r < before; r++) {
+    const int i = d->slot[r] / ROWS_EACH, side = d->slot[r] % ROWS_EACH;
+    const perp_drive_def *def = &m->drive_def[i];
+    const bool other = side == UPPER; /* the lower limit is the other one */
+    if (side == MOTOR || def->lower == def->upper || d->has_both[i] ||
+        (other ? def->lower == -HUGE_VAL : def->upper == HUGE_VAL))
+      continue;
+    perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
+    const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]),
+                 rate = perp_island_row_product(m, &row, k->a), end = x + h * rate;
+    if (other ? end >= def->lower : end <= def->upper) continue;
+    d->has_both[i] = true;
+    drives_add_side(d, i, other, x, perp_island_row_product(m, &row, v), rate, h, row);
+  }
+  return d->n - before;
+}
+
 void perp_drives_accept(perp_drives *d, double h)
 {
   const int slots = ROWS_EACH * d->model->n_drives;
   for (int i = 0; i < slots; i++) d->impulse[i] = 0;
   for (int r = 0; r < d->n; r++) d->impulse[d->slot[r]] = d->sign[r] * d->row[r].lambda;
   for (int i = 0; i < d->model->n_drives; i++)
-    d->force[i] = (d->impulse[ROWS_EACH * i + MOTOR] + d->impulse[ROWS_EACH * i + LIMIT]) / h;
+    d->force[i] = (d->impulse[ROWS_EACH * i + MOTOR] + d->impulse[ROWS_EACH * i + LOWER] +
+                   d->impulse[ROWS_EACH * i + UPPER]) /
+                  h;
   d->h_before = h;
 }
 
@@ -241,13 +276,9 @@ static bool drives_form(perp_drives *d, perp_constrained *k)
   return true;
 }
 
-bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const double *v)
+/* The rows as they are, in one problem, from k->f and k->a without drives. */
+static bool drives_solve(perp_drives *d, perp_constrained *k)
 {
-  perp_island_row *rows;
-  if (perp_drives_rows(d, k, h, v, &rows) == 0) {
-    perp_drives_accept(d, h);
-    return true;
-  }
   if (!drives_form(d, k)) return false;
   perp_lcp problem = { .n = d->n,
                        .A = d->A,
@@ -269,9 +300,30 @@ bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const doubl
   if (stats.reason != PERP_SWEEPS_DONE) k->reason = stats.reason;
   if (stats.reason < 0 && stats.reason != PERP_SWEEPS_DONE) return false;
   for (int r = 0; r < d->n; r++) {
-    rows[r].lambda = d->lambda[r];
-    perp_island_row_apply(d->model, &rows[r], d->lambda[r], k->f);
+    d->row[r].lambda = d->lambda[r];
+    perp_island_row_apply(d->model, &d->row[r], d->lambda[r], k->f);
+  }
+  return perp_constrained_response(k, k->f, k->c, k->a, k->lambda);
+}
+
+bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const double *v)
+{
+  const size_t size = (size_t)d->model->nv * sizeof *d->f0;
+  perp_island_row *rows;
+  if (perp_drives_rows(d, k, h, v, &rows) == 0) {
+    perp_drives_accept(d, h);
+    return true;
+  }
+  memcpy(d->f0, k->f, size);
+  memcpy(d->a0, k->a, size);
+  for (int round = 0; round < PERP_DRIVE_ROUNDS; round++) {
+    if (round > 0) {
+      memcpy(k->f, d->f0, size);
+      memcpy(k->a, d->a0, size);
+    }
+    if (!drives_solve(d, k)) return false;
+    if (round + 1 == PERP_DRIVE_ROUNDS || perp_drives_missed(d, k, h, v) == 0) break;
   }
   perp_drives_accept(d, h);
-  return perp_constrained_response(k, k->f, k->c, k->a, k->lambda);
+  return true;
 }

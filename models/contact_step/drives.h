@@ -13,7 +13,8 @@
  *      servo    |lambda| <= h max_force  S = 1 / (h (h k + d)),  bias = k / (h k + d) (x - target) - ...
  *
  * A stop that is overrun gives back a fifth of the overrun in a step, at 1 m/s (rad/s) at most.  Of two limits
- * the nearer one is a row.  Without contacts all rows are one problem, at the cost of one solve per row with
+ * the nearer one is a row; the other one becomes a further row where the solution passes it, and the problem is solved
+ * again, at most three times in a step: a light segment that is hit turns through all its range.  Without contacts all rows are one problem, at the cost of one solve per row with
  * the factor of the joints, and the LCP; with contacts they stand in the problems of their islands.
  *
  * Bounded rows are those of Vondrak 2005, eq. 6.15-6.18; upper limits Vondrak 2005, eq. 6.13, 6.14,
@@ -52,6 +53,10 @@ void perp_drives_observe(perp_drives *d, perp_contact_observer *observer, void *
  * guess; and what is made of their impulses.  *rows live until the next call. */
 int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
                      perp_island_row **rows);
+/* Limits that were no rows and that the velocities k->a of a solution pass within h become rows, behind the others; their
+ * number. */
+int perp_drives_missed(perp_drives *d, const perp_constrained *k, double h, const double *v);
+enum { PERP_DRIVE_ROUNDS = 4 }; /* solutions of a step at most */
 void perp_drives_accept(perp_drives *d, double h);
 /* Largest speed, m/s, that motors may give to a body at the time t, whatever its velocity is now. */
 double perp_drives_speed(const perp_drives *d, double t);

@@ -96,7 +96,7 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                         .r = kind->rows(model->dim),
                         .rows = rows,
                         .threads = threads,
-                        .max_bounded = 2 * model->n_drives };
+                        .max_bounded = 3 * model->n_drives };
 #ifndef _OPENMP
   like.threads = 1;
 #endif

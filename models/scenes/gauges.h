@@ -40,14 +40,15 @@ perp_status perp_gauge_rest(perp_ctx *ctx, perp_scene *scene, int first, int n, 
  * than `limit` [m] exactly if `stands` is false, else 1; pose.drift.max as above. */
 perp_status perp_gauge_stands(perp_ctx *ctx, perp_scene *scene, int first, int n, double radius,
                               double limit, bool stands);
-/* force.rel.err: sum of the normal contact forces between two bodies against statics, the largest
- * |F - exact| / scale over steps that start at t0 or later. */
+/* force.rel.err: sum of the normal contact forces between two bodies, or the vertical force of a joint on its body b, against
+ * statics, the largest |F - exact| / scale over steps that start at t0 or later. */
 enum {
-  PERP_ANY_BODY = -2
-}; /* as b with a = PERP_WORLD: vertical component of all that the world gives */
+  PERP_ANY_BODY = -2, /* as b with a = PERP_WORLD: vertical component of all that the world gives */
+  PERP_OF_JOINT = -3  /* as a: b is a joint whose first rows are p_b - p_a */
+};
 typedef struct perp_force_truth {
   int a, b;     /* bodies; PERP_WORLD = -1 */
-  double exact; /* N */
+  double exact; /* N; NaN: F is added to that of the next one, as those of the parts of a foot */
 } perp_force_truth;
 perp_status perp_gauge_force(perp_ctx *ctx, perp_scene *scene, int n,
                              const perp_force_truth *truths, double scale, double t0);

@@ -7,6 +7,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { BLOCK = 32 }; /* columns of the inverse at a time */
+
 void perp_inverse_apply(const perp_inverse *K, const double *x, double *y)
 {
   for (int u = 0; u < K->m; u++) y[u] = 0;
@@ -86,7 +88,8 @@ double perp_inverse_factor(perp_inverse *K, int *ipiv, double *work, int lwork)
   if (m == 0) return 1;
   const double norm = inverse_norm(K);
   if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, m, m, K->R, ld, ipiv) != 0) return 0;
-  if (LAPACKE_dgetri_work(LAPACK_COL_MAJOR, m, K->R, ld, ipiv, work, lwork) != 0) return 0;
+  const int used = lwork / BLOCK < m ? lwork : BLOCK * m;
+  if (LAPACKE_dgetri_work(LAPACK_COL_MAJOR, m, K->R, ld, ipiv, work, used) != 0) return 0;
   const double rcond = 1 / (norm * inverse_norm(K));
   return rcond > 0 ? rcond : 0; /* also when NaN */
 }

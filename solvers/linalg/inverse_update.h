@@ -36,7 +36,8 @@ void perp_inverse_append(perp_inverse *K, const double *f, const double *g, doub
 void perp_inverse_remove(perp_inverse *K, int u, int c);
 
 /* R in: K itself [m x m]; out: its inverse, by LU with partial pivoting (LAPACK), 2 m^3 flops.
- * ipiv [m], work [>= m] with lwork entries (m * 64 for the blocked speed).  Returns an estimate of the
+ * ipiv [m], work with lwork >= m entries, of which at most 32 m are used: LAPACK's blocks follow from them, and how numbers
+ * are rounded must not hang on the room of a workspace.  Returns an estimate of the
  * reciprocal condition number in the 1-norm, 0 when a pivot vanished (R is then undefined). */
 double perp_inverse_factor(perp_inverse *K, int *ipiv, double *work, int lwork);
 

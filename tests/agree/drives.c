@@ -230,6 +230,27 @@ static void counted(void)
   }
 }
 
+/* A block so fast that one step goes through all its range, from a place next to the limit that it leaves: it ends at the
+ * other one; with restitution it comes back, but not beyond the first. */
+static void through(const char *lcp)
+{
+  for (int e = 0; e <= 1; e++) {
+    perp_model *model = block(false, 100);
+    perp_drive_def stops = unlimited(0);
+    stops.zero = 0.02;
+    stops.lower = 0;
+    stops.upper = 0.1;
+    stops.restitution = e;
+    run_drive(&ctx, model, stops);
+    run_finish(&ctx, model);
+    const outcome one = run(model, lcp, 2e-3, 1), two = run(model, lcp, 2e-3, 2);
+    near(one.x, e == 0 ? 0.1 : 0, 1e-9, 0, "%s: a fast block ends at a limit, e = %d", lcp, e);
+    near(one.force[0], 2 * (one.v[0] - 100) / 2e-3, 0, 1e-9, "%s: ... whose force stops it", lcp);
+    below(fabs(two.x - 0.05), 0.05 + 1e-9, "%s: ... and stays within both", lcp);
+    perp_model_destroy(model);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -239,6 +260,7 @@ int main(void)
     motor(solvers[i]);
     servo(solvers[i]);
     rebound(solvers[i]);
+    through(solvers[i]);
   }
   counted();
   refusals();

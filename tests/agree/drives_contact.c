@@ -246,6 +246,31 @@ static void refusal(void)
   perp_model_destroy(model);
 }
 
+/* A ball on the ground that is faster than its range is long: of two limits the one that it leaves is nearer. */
+static void through(const way *w)
+{
+  const double m = 3, r = 0.1, h = 2e-3, v0 = 100;
+  perp_model *model = run_model(&ctx, 3);
+  run_body(&ctx, model,
+           (perp_body_def){ .mass = perp_mass_sphere(m, r), .x = { 0, 0, r }, .v = { v0 } });
+  run_joint(&ctx, model,
+            (perp_joint_def){ .kind = PERP_JOINT_SLIDER,
+                              .a = PERP_WORLD,
+                              .b = 0,
+                              .anchor_a = { 0, 0, r },
+                              .axis_a = { 1 } });
+  run_drive(&ctx, model, (perp_drive_def){ .joint = 0, .zero = 0.02, .lower = 0, .upper = 0.1 });
+  add_ground(model, 0);
+  add_shape(model, (perp_shape_def){ .kind = PERP_SHAPE_SPHERE, .body = 0, .radius = r });
+  run_finish(&ctx, model);
+  const outcome o = run(model, w, h, 1);
+  ok(o.good, "%s, %s, %s, %s: a step through all the range", w->lcp, w->contact, w->formulation,
+     w->kkt);
+  near(o.q[0], 0.08, 10 * w->tol * v0 * h, 0, "%s: it ends at the far limit", w->lcp);
+  near(o.drive[0], m * (0.08 / h - v0) / h, 0, 10 * w->tol, "%s: whose force is reported", w->lcp);
+  perp_model_destroy(model);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -256,6 +281,7 @@ int main(void)
     lift(&ways[i]);
     stop(&ways[i]);
     alone(&ways[i]);
+    through(&ways[i]);
   }
   refusal();
   return tap_done();

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = 64 };
+enum { MOST = 128 };
 static perp_ctx ctx;
 
 static perp_lcp_problem make(const char *family, int n, bool factored, uint64_t seed)
@@ -92,6 +92,55 @@ static void check(const perp_desc *d)
   ok(over == 0, "%s: no limit of work is passed (%d ended earlier)", d->name, limited);
 }
 
+/* From the guess x, and the answer in y. */
+static void run_from(perp_lcp_solver *s, const perp_lcp *p, const double *x, double *y)
+{
+  perp_stats stats;
+  memcpy(y, x, MOST * sizeof *y);
+  if (perp_lcp_solve(&ctx, s, p, 1e-8, y, NULL, NULL, &stats) != PERP_OK) bail("%s", ctx.msg);
+}
+
+/* To the last bit: a second time, and in a workspace with more room, from a guess that has the right sets. Of `spd` 80
+ * rows are free: a basis of more rows than the blocks of LAPACK have. */
+static void bits(const perp_desc *d)
+{
+  static const char *const families[] = { "spd",         "boxed",       "pd-nonsymmetric",
+                                          "incline-box", "pushed-cone", "stack-box" };
+  int again = 0, room = 0, count = 0;
+  for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
+    perp_lcp_problem q = make(families[k], k == 0 ? 100 : 60, false, 6);
+    perp_spec spec;
+    double lo[MOST], hi[MOST];
+    q.p.work = 3e6;
+    for (int i = 0; i < q.p.n && i < MOST; i++) lo[i] = i < 80 ? -HUGE_VAL : 0, hi[i] = HUGE_VAL;
+    if (k == 0) q.p.lo = lo, q.p.hi = hi;
+    if (perp_spec_parse(&ctx, PERP_KIND_lcp, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+    if ((perp_lcp_needs(&q.p) & ~d->caps) == 0 && q.p.n <= MOST) {
+      double guess[MOST], x[MOST], y[MOST];
+      perp_lcp_solver *helper = open(&spec, &q.p), *s = open(&spec, &q.p), *wide;
+      const int nv = q.p.F != NULL ? q.p.F->nv : 0;
+      if (perp_lcp_create(&ctx, &spec, q.p.n + 29, nv, &wide) != PERP_OK) bail("%s", ctx.msg);
+      run(helper, &q.p, guess);
+      for (int i = 0; i < MOST; i++) guess[i] *= 1.01;
+      run_from(s, &q.p, guess, x);
+      run_from(s, &q.p, guess, y);
+      again += memcmp(x, y, sizeof x) != 0;
+      run_from(wide, &q.p, guess, y);
+      room += memcmp(x, y, sizeof x) != 0;
+      count++;
+      perp_lcp_destroy(helper);
+      perp_lcp_destroy(s);
+      perp_lcp_destroy(wide);
+    }
+    perp_spec_free(&spec);
+    perp_lcp_problem_free(&q);
+  }
+  ok(again == 0, "%s: %d of %d problems have another answer the second time", d->name, again,
+     count);
+  ok(room == 0, "%s: %d of %d have another one in a workspace with more room", d->name, room,
+     count);
+}
+
 /* A guess that is not finite is none, and data that are not finite leave the feasible point next to zero. */
 static void not_finite(const char *method)
 {
@@ -126,7 +175,10 @@ int main(void)
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
   const perp_desc *d;
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_lcp, i)) != NULL; i++)
-    if (!(d->caps & PERP_LCP_PEER)) check(d);
+    if (!(d->caps & PERP_LCP_PEER)) {
+      check(d);
+      bits(d);
+    }
   not_finite("dantzig");
   not_finite("pgs:max_iter=1000");
   return tap_done();

@@ -123,7 +123,8 @@ static void aclm_correct(struct ws *w, int programmes)
   theta = fmin(fmax(theta, -w->o.extrapolate), w->o.extrapolate);
   for (int i = 0; i < n; i++) {
     const double f = programmes > 0 ? w->y[i] - w->s[i] : 0;
-    w->s[i] = fmax(w->y[i] - theta * (w->y[i] - w->g[i]), 0);
+    /* before the second programme g is that of another problem, or nothing */
+    w->s[i] = fmax(theta != 0 ? w->y[i] - theta * (w->y[i] - w->g[i]) : w->y[i], 0);
     w->f[i] = f;
     w->g[i] = w->y[i];
   }
