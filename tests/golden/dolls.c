@@ -38,7 +38,7 @@ struct seen {
   bool ends;
   int64_t problems, failures, swept;
   double answer; /* the worst of those that are called solutions */
-  double joint, over, twist, sunk, gain;
+  double joint, over, sunk, gain;
   int over_drive;
 };
 
@@ -118,8 +118,7 @@ static void doll_throw(struct doll *d, uint64_t seed)
   for (int b = 0; b < perp_model_bodies(m); b++) d->q0[7 * b + 2] += up;
 }
 
-/* What the limits are overrun by; twist: that of the upper arms, an angle that is not defined when they point aside, and
- * jumps there. */
+/* What the limits are overrun by. */
 static void doll_limits(const struct doll *d, const double *q, struct seen *s)
 {
   const perp_model *m = d->scene.model;
@@ -127,10 +126,7 @@ static void doll_limits(const struct doll *d, const double *q, struct seen *s)
     const perp_drive_def *drive = perp_model_drive(m, i);
     const double x = perp_model_drive_coordinate(m, q, i);
     const double over = fmax(drive->lower - x, x - drive->upper);
-    if (strstr(drive->name, "UpperArm") != NULL)
-      s->twist = fmax(s->twist, over);
-    else if (over > s->over)
-      s->over = over, s->over_drive = i;
+    if (over > s->over) s->over = over, s->over_drive = i;
   }
 }
 
@@ -247,8 +243,8 @@ static bool doll_solver(struct doll *d, const char *lcp, int dolls)
   ok(memcmp(end, q, size) == 0, "... the first one is the same again, to the last bit");
   below(s.answer, ANSWER, "... what is called a solution is one, to %.2g", s.answer);
   below(s.joint, JOINTS, "... joints hold to %.2g m", s.joint);
-  below(s.over, LIMITS, "... limits are overrun by %.2g rad (%s), the twist of upper arms by %.2g",
-        s.over, perp_model_drive(d->scene.model, s.over_drive)->name, s.twist);
+  below(s.over, LIMITS, "... limits are overrun by %.2g rad (%s)", s.over,
+        perp_model_drive(d->scene.model, s.over_drive)->name);
   below(s.sunk, SUNK, "... nothing is deeper in the floor than %.2g m", s.sunk);
   below(s.gain, GAIN, "... energy grows by %.2g beyond what limits give back", s.gain);
   free(end);
