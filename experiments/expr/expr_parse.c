@@ -200,12 +200,14 @@ static int find_column(const perp_scope *scope, const char *name, size_t n)
   return -1;
 }
 
-/* An option of any plug-in of the kind; NULL when none has it. */
+/* An option of any plug-in of the kind, of scene files that were read among them; NULL when none has it. */
 static const perp_opt *find_option(const perp_ctx *ctx, perp_kind kind, const char *key)
 {
   const perp_desc *d;
   const perp_opt *o = NULL;
   for (int i = 0; o == NULL && (d = perp_plugin_at(ctx, kind, i)) != NULL; i++)
+    o = perp_option(d, key);
+  for (int i = 0; o == NULL && ctx->opened != NULL && (d = ctx->opened(kind, i)) != NULL; i++)
     o = perp_option(d, key);
   return o;
 }

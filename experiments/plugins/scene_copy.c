@@ -4,30 +4,12 @@
 #include "experiments/base/files.h"
 #include "experiments/base/util.h"
 #include "experiments/scenes/scene_file.h"
-#include "models/scenes/paths.h"
 
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 64 };
-
-/* The folder of the examples: of the source tree that the launcher names, of that the program was built in, the
- * installed one. */
-static char *copy_folder(void)
-{
-  const char *home = getenv("PERP_HOME");
-  const char *const roots[][2] = { { home != NULL ? home : "", "experiments/scenes/examples" },
-                                   { PERP_SOURCE_DIR, "experiments/scenes/examples" },
-                                   { PERP_DATA_DIR, "examples" } };
-  for (int i = 0; i < 3; i++) {
-    if (roots[i][0][0] == '\0') continue;
-    char *path = perp_xprintf("%s/%s", roots[i][0], roots[i][1]);
-    if (perp_exists(path)) return path;
-    free(path);
-  }
-  return NULL;
-}
 
 static bool copy_ends(const char *file, const char *end)
 {
@@ -129,7 +111,7 @@ perp_status perp_scene_copy(perp_ctx *ctx, const char *name, const char *file_as
     free(text);
     return status;
   }
-  char *folder = copy_folder();
+  char *folder = perp_scene_examples();
   status = copy_example(ctx, folder, name, file_as, file);
   free(folder);
   return status;

@@ -5,6 +5,7 @@
 #include "experiments/base/messages.h"
 #include "experiments/import/import.h"
 #include "experiments/scenes/build.h"
+#include "models/scenes/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@
 
 struct known {
   struct known *next;
-  char *path; /* as it was opened */
+  char *path;   /* as it was opened */
+  bool example; /* of those that come with perp */
   perp_scene_file file;
 };
 static struct known *known, *gone; /* gone: found no more, but somebody may still use them */
@@ -82,14 +84,37 @@ void perp_scene_files_beside(const char *file)
   beside = scene_file_folder(file);
 }
 
-/* Where a scene of that name is. */
-static char *scene_file_place(const char *name)
+char *perp_scene_examples(void)
+{
+  const char *home = getenv("PERP_HOME");
+  const char *const roots[][2] = { { home != NULL ? home : "", "experiments/scenes/examples" },
+                                   { PERP_SOURCE_DIR, "experiments/scenes/examples" },
+                                   { PERP_DATA_DIR, "examples" } };
+  for (int i = 0; i < 3; i++) {
+    if (roots[i][0][0] == '\0') continue;
+    char *path = perp_xprintf("%s/%s", roots[i][0], roots[i][1]);
+    if (perp_exists(path)) return path;
+    free(path);
+  }
+  return NULL;
+}
+
+/* Where a scene of that name is; where it is nowhere, the name. */
+static char *scene_file_place(const char *name, bool *example)
 {
   char *path = beside != NULL && name[0] != '/' && strcmp(beside, ".") != 0
                    ? perp_xprintf("%s/%s", beside, name)
                    : perp_xstrdup(name);
+  *example = false;
   if (perp_exists(path)) return path;
   free(path);
+  if (strchr(name, '/') == NULL && !perp_exists(name)) {
+    char *folder = perp_scene_examples();
+    path = folder != NULL ? perp_xprintf("%s/%s", folder, name) : NULL;
+    free(folder);
+    if (path != NULL && perp_exists(path)) return *example = true, path;
+    free(path);
+  }
   return perp_xstrdup(name);
 }
 
@@ -130,7 +155,8 @@ static bool scene_file_robot(perp_ctx *ctx, const char *path, perp_diag *diag, c
 static const perp_scene_file *scene_file_get(perp_ctx *ctx, const char *name, perp_diag *diag,
                                              const perp_node *at)
 {
-  char *path = scene_file_place(name);
+  bool example;
+  char *path = scene_file_place(name, &example);
   for (const struct known *k = known; k != NULL; k = k->next)
     if (strcmp(k->file.name, name) == 0 && (strcmp(k->path, path) == 0 || !perp_exists(path))) {
       free(path);
@@ -144,6 +170,7 @@ static const perp_scene_file *scene_file_get(perp_ctx *ctx, const char *name, pe
                  : perp_scene_file_read(ctx, diag, path, NULL, 0, &k->file)) {
     perp_scene_file_describe(&k->file, name);
     k->path = path;
+    k->example = example;
     k->next = known;
     known = k;
     return &k->file;
@@ -167,8 +194,16 @@ static perp_status scene_file_open(perp_ctx *ctx, perp_kind kind, const char *na
   return PERP_OK;
 }
 
+static const perp_desc *scene_file_opened(perp_kind kind, int i)
+{
+  const struct known *k = kind == PERP_KIND_scene ? known : NULL;
+  while (k != NULL && i-- > 0) k = k->next;
+  return k != NULL ? &k->file.desc.d : NULL;
+}
+
 perp_status perp_scene_files_register(perp_ctx *ctx)
 {
+  ctx->opened = scene_file_opened;
   ctx->open = scene_file_open;
   ctx->need = perp_scene_shipped_need;
   return perp_register_own(ctx, perp_scenes_shipped());
@@ -317,10 +352,14 @@ perp_status perp_scene_files_keep(perp_ctx *ctx, const char *dir, const char *st
   size_t n = strlen(base);
   perp_status status = perp_make_part(ctx, dir, "scenes");
   for (const struct known *k = known; k != NULL; k = k->next)
-    for (int i = 0; i < k->file.n_parts; i++) scene_file_common(base, k->file.part[i], &n);
+    for (int i = 0; i < k->file.n_parts && !k->example; i++)
+      scene_file_common(base, k->file.part[i], &n);
   for (const struct known *k = known; k != NULL && status == PERP_OK; k = k->next)
     for (int i = 0; i < k->file.n_parts && status == PERP_OK; i++) {
-      target = perp_xprintf("%s/scenes/%s", dir, k->file.part[i] + n);
+      /* examples are kept beside the study, where they will be found first */
+      target = k->example ? perp_xprintf("%s/scenes/%s%s", dir, base + n,
+                                         strrchr(k->file.part[i], '/') + 1)
+                          : perp_xprintf("%s/scenes/%s", dir, k->file.part[i] + n);
       status = scene_file_no_link(ctx, target, strlen(dir) + 1);
       if (status == PERP_OK) status = scene_file_copy(ctx, k->file.part[i], target);
       free(target);

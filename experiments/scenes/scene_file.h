@@ -12,8 +12,12 @@
  * their descriptor is first asked for (ctx->need).  Gauges of scenes need the metrics (perp_register_metrics) in ctx when
  * scenes are built.  PERP_ERR_NOMEM: the registry is full. */
 perp_status perp_scene_files_register(perp_ctx *ctx);
-/* Relative names are looked for beside this file (a study) first, then in the working folder. */
+/* Relative names are looked for beside this file (a study) first, then in the working folder; those without a folder last among
+ * the examples that come with perp. */
 void perp_scene_files_beside(const char *file);
+/* The folder of the examples, allocated: of the source tree that the launcher names, of that the program was built in, the
+ * installed one; NULL: there is none. */
+char *perp_scene_examples(void);
 /* Does a text, a scene with options, name a file? */
 bool perp_scene_file_named(const char *text);
 /* Is that file a robot (MJCF, URDF), which is imported? */

@@ -168,12 +168,13 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   for (int i = 0; i < PARTS; i++) given[i] = sim_part(&p, i, &kind)->d != NULL;
   perp_status status = perp_parts_complete(ctx, model, &p);
   perp_sim *sim = NULL;
-  if (status == PERP_OK && perp_model_shapes(model) > 0 &&
-      !(p.formulation.d->caps & PERP_FORM_CONTACTS))
-    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation %s does not serve models with shapes: bodies would pass "
-                       "through each other; take --formulation velocity or acceleration",
-                       p.formulation.d->name);
+  if (status == PERP_OK && !(p.formulation.d->caps & PERP_FORM_CONTACTS) &&
+      perp_model_collides(model))
+    status = PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "formulation %s does not serve models with shapes that touch: bodies would pass "
+        "through each other; take --formulation velocity or acceleration",
+        p.formulation.d->name);
   if (status == PERP_OK && perp_model_drives(model) > 0 &&
       !(p.formulation.d->caps & PERP_FORM_DRIVES))
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,

@@ -435,6 +435,8 @@ double perp_model_curve_place(const perp_model *model, const double *q, int i);
 /* Point and dc/ds of that curve at s, in the frame of its body a. */
 void perp_model_curve_point(const perp_model *model, int i, double s, double c[3],
                             double tangent[3]);
+/* Can two of its shapes touch, wherever bodies go?  Joints that keep their bodies apart are not looked at.  O(shapes^2). */
+bool perp_model_collides(const perp_model *model);
 /* Is the place of anything prescribed: by a motion, by a joint C(q, t) = 0? */
 bool perp_model_prescribes(const perp_model *model);
 /* x of a drive at q. */

@@ -104,3 +104,13 @@ perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a
   if (!isnan(own->restitution)) s.restitution = own->restitution;
   return s;
 }
+
+bool perp_model_collides(const perp_model *model)
+{
+  for (int i = 0; i < model->n_shapes; i++)
+    for (int j = 0; j < i; j++) {
+      const perp_shape_def *a = &model->shape_def[i], *b = &model->shape_def[j];
+      if (a->body != b->body && (a->group == 0 || a->group != b->group)) return true;
+    }
+  return false;
+}

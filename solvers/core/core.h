@@ -140,6 +140,8 @@ typedef struct perp_ctx {
    * else an error with its message.  What it returns lives as long as the program.  NULL: nobody is asked. */
   perp_status (*open)(struct perp_ctx *ctx, perp_kind kind, const char *name,
                       const struct perp_desc **d);
+  /* The i-th of what `open` has handed out; NULL: there is none, or (the pointer) nothing is asked for. */
+  const struct perp_desc *(*opened)(perp_kind kind, int i);
   /* Told of each descriptor before it is handed out: one in a table may have no more than its name until then.  NULL:
    * nobody is told. */
   void (*need)(const struct perp_desc *d);
