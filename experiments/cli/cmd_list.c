@@ -239,7 +239,7 @@ static void info_text(perp_kind kind, const perp_desc *d)
     printf("  bodies        %d to %d\n", least, most);
   if (perp_capabilities(kind, d->caps, buf, sizeof buf) > 0)
     perp_wrap_after(stdout, "  capabilities", 16, buf);
-  if (d->opts_size == 0) {
+  if (d->opts_size == 0 || d->opts->type == PERP_OPT_END) {
     printf("  options       none\n");
     return;
   }

@@ -305,11 +305,176 @@ static void needs(void)
   }
 }
 
+/* ---- turning to an orientation ---------------------------------------------------------------- */
+
+/* R(t): a turn by t about z and then by 0.5 sin t about the new x, in vectors of a */
+static void turning_at(const void *user, double t, double q[4], double w[3])
+{
+  const double a = t / 2, b = 0.25 * sin(t);
+  (void)user;
+  q[0] = cos(a) * cos(b), q[1] = cos(a) * sin(b), q[2] = sin(a) * sin(b), q[3] = sin(a) * cos(b);
+  /* z of a as b sees it, and x of b at its own rate */
+  w[0] = 0.5 * cos(t), w[1] = sin(2 * b), w[2] = cos(2 * b);
+}
+
+static perp_model *turning_model(int dim, perp_joint_kind kind, perp_drive_def *drive,
+                                 perp_status *status)
+{
+  perp_model *m;
+  if (perp_model_create(&ctx, dim, &m) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < 2; i++) {
+    const perp_body_def body = { .mass = perp_mass_box(1, 0.2, 0.3, 0.5),
+                                 .x = { 0.1 * i },
+                                 .angle = 0.7 * i,
+                                 .quat = { 1, 0.3 * i, -0.2 * i, 0.4 } };
+    if (perp_model_add_body(&ctx, m, &body, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  const perp_joint_def j = {
+    .kind = kind, .b = 1, .axis_a = { 0, 0, 1 }, .axis_b = { 0, 0, 1 }, .start = PERP_START_VIOLATES
+  };
+  if (perp_model_add_joint(&ctx, m, &j, NULL) != PERP_OK) bail("%s", ctx.msg);
+  *status = perp_model_add_drive(&ctx, m, drive, NULL);
+  if (*status == PERP_OK) *status = perp_model_finish(&ctx, m);
+  return m;
+}
+
+static void turning_refused(void)
+{
+  static const perp_turning turning = { turning_at, NULL }, empty = { NULL, NULL };
+  static const perp_drive_def good = { .axis = PERP_DRIVE_TURN,
+                                       .lower = -HUGE_VAL,
+                                       .upper = HUGE_VAL,
+                                       .max_force = 5,
+                                       .stiffness = 1,
+                                       .turning = &turning,
+                                       .along = { 0, 0.6, 0.8 } };
+  enum { NOTHING, NO_TURNING, EMPTY, LONG, NAN_ALONG, WEAK, NO_SERVO, LOWER, UPPER, CASES };
+  static const char *const says[CASES] = { "",
+                                           "it turns to an orientation, and there is none",
+                                           "it turns to an orientation, and there is none",
+                                           "along is not a unit vector: |along| = 1.2",
+                                           "along is not a unit vector",
+                                           "give stiffness or damping, and max_force",
+                                           "give stiffness or damping, and max_force",
+                                           "has no limits; give them to drives about the axes",
+                                           "has no limits; give them to drives about the axes" };
+  for (int i = 0; i < CASES; i++) {
+    perp_drive_def def = good;
+    perp_status status;
+    if (i == NO_TURNING) def.turning = NULL;
+    if (i == EMPTY) def.turning = &empty;
+    if (i == LONG) def.along[1] = 0, def.along[2] = 1.2;
+    if (i == NAN_ALONG) def.along[0] = nan("");
+    if (i == WEAK) def.max_force = 0;
+    if (i == NO_SERVO) def.stiffness = 0;
+    if (i == LOWER) def.lower = -1;
+    if (i == UPPER) def.upper = 1;
+    perp_model_destroy(turning_model(3, PERP_JOINT_BALL, &def, &status));
+    ok(i == NOTHING ? status == PERP_OK
+                    : status == PERP_ERR_ARG && strstr(ctx.msg, says[i]) != NULL,
+       "turning to an orientation: %s", i == NOTHING ? "whole it is taken" : says[i]);
+  }
+  for (int kind = 0; kind <= PERP_JOINT_CYLINDRICAL; kind++)
+    for (int dim = 2; dim <= 3; dim++)
+      ok(perp_drive_serves((perp_joint_kind)kind, dim, PERP_DRIVE_TURN) ==
+             (kind == PERP_JOINT_BALL || kind == PERP_JOINT_HINGE),
+         "%s, dim %d: turns to an orientation or not", perp_joint_kind_name((perp_joint_kind)kind),
+         dim);
+  perp_status status;
+  perp_drive_def def = good;
+  perp_model_destroy(turning_model(3, PERP_JOINT_SLIDER, &def, &status));
+  ok(status == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, "does not leave a coordinate") != NULL,
+     "not a slider");
+}
+
+/* rotation vector of the turn from orientation p to q, in the frame of p, by the logarithm of quaternions */
+static void turn_from(const double p[4], const double q[4], double u[3])
+{
+  const double w = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3];
+  double v[3], c[3];
+  perp_cross(q + 1, p + 1, c);
+  for (int i = 0; i < 3; i++) v[i] = p[0] * q[1 + i] - q[0] * p[1 + i] + c[i];
+  const double s = sqrt(perp_dot(3, v, v)), angle = 2 * atan2(w < 0 ? -s : s, fabs(w));
+  for (int i = 0; i < 3; i++) u[i] = s > 0 ? angle * v[i] / s : 0;
+}
+
+/* Row, bias and error of a ball joint that turns anyhow: xdot = along . (w_b - w_a), its rate along a motion, and what is left to
+ * turn with its rate. */
+static void turning_rows(void)
+{
+  static const perp_turning turning = { turning_at, NULL };
+  double worst[4] = { 0 };
+  perp_rng *rng = perp_rng_create(77);
+  for (int trial = 0; trial < 8; trial++) {
+    perp_drive_def def = { .axis = PERP_DRIVE_TURN,
+                           .lower = -HUGE_VAL,
+                           .upper = HUGE_VAL,
+                           .max_force = 5,
+                           .stiffness = 1,
+                           .turning = &turning,
+                           .along = { 2.0 / 3, -1.0 / 3, 2.0 / 3 } };
+    perp_status status;
+    perp_model *m = turning_model(3, PERP_JOINT_BALL, &def, &status);
+    if (status != PERP_OK) bail("%s", ctx.msg);
+    const double t = 0.4 * trial, h = 1e-3;
+    double dq[12], v[12], q[14], q1[14], step[12], x, rates[4], left[3], velocity;
+    for (int i = 0; i < 12; i++) dq[i] = 0.3 * perp_rng_normal(rng), v[i] = perp_rng_normal(rng);
+    perp_model_retract(m, perp_model_q0(m), dq, q);
+    perp_eval e = m->eval;
+    const double rate = row_times(m, q, v, &x);
+    double R[2][9], w[3], seen[3], sum = 0;
+    for (int b = 0; b < 2; b++) perp_model_rotation(m, q, b, R[b]);
+    perp_turn(3, R[0], v + 3, w); /* w_a in the world, then in b */
+    perp_turn_back(3, R[1], w, seen);
+    for (int i = 0; i < 3; i++) sum += def.along[i] * (v[9 + i] - seen[i]);
+    worst[0] = fmax(worst[0], fabs(rate - sum));
+    for (int k = 0; k < 4; k++) {
+      for (int i = 0; i < 12; i++) step[i] = h * (double[]){ -2, -1, 1, 2 }[k] * v[i];
+      perp_model_retract(m, q, step, q1);
+      rates[k] = row_times(m, q1, v, &x);
+    }
+    perp_eval_poses(&e, m, 0, q);
+    worst[1] = fmax(worst[1], fabs((rates[0] - 8 * rates[1] + 8 * rates[2] - rates[3]) / (12 * h) -
+                                   perp_drive_bias(m, &e, 0, v)));
+    /* R_a R(t) is where b should be: what is left, and the rate at which that goes on */
+    double p[4], aim[4], is[4], unused[3], minus[4] = { q[3], -q[4], -q[5], -q[6] }, c[3];
+    perp_cross(minus + 1, q + 11, c);
+    is[0] = minus[0] * q[10] - perp_dot(3, minus + 1, q + 11);
+    for (int i = 0; i < 3; i++) is[1 + i] = minus[0] * q[11 + i] + q[10] * minus[1 + i] + c[i];
+    turning_at(NULL, t, p, unused);
+    turn_from(is, p, left);
+    const double error = perp_drive_error(m, &e, 0, 0, t, &velocity);
+    worst[2] = fmax(worst[2], fabs(error + perp_dot(3, def.along, left)));
+    /* is R(t + s) = what turns on: its rate by differences, seen from b as it is */
+    double turn[4][3], rate_of[3];
+    for (int k = 0; k < 4; k++) {
+      turning_at(NULL, t + h * (double[]){ -2, -1, 1, 2 }[k], aim, unused);
+      turn_from(p, aim, turn[k]);
+    }
+    double T[9], N[9], world[3];
+    for (int i = 0; i < 3; i++)
+      rate_of[i] = (turn[0][i] - 8 * turn[1][i] + 8 * turn[2][i] - turn[3][i]) / (12 * h);
+    perp_quat_matrix(p, T);
+    perp_quat_matrix(is, N);
+    perp_turn(3, T, rate_of, world);
+    perp_turn_back(3, N, world, seen);
+    worst[3] = fmax(worst[3], fabs(velocity - perp_dot(3, def.along, seen)));
+    perp_model_destroy(m);
+  }
+  perp_rng_destroy(rng);
+  below(worst[0], 1e-14, "turning to an orientation: J v = along . (w_b - w_a)");
+  below(worst[1], 1e-8, "  Jdot v");
+  below(worst[2], 1e-13, "  what is left to turn");
+  below(worst[3], 1e-9, "  and the rate of what it turns to");
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   needs();
   anywhere();
+  turning_refused();
+  turning_rows();
   const perp_joint_def base = { .anchor_a = { 0.2, -0.1, 0.4 },
                                 .anchor_b = { -0.3, 0.5, 0.1 },
                                 .axis_a = { 1, 2, -0.5 } };

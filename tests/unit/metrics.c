@@ -413,6 +413,54 @@ static void several_joints(void)
   close_scene(&s, m);
 }
 
+/* Bodies against a truth by hand: the largest distance of any body, the largest angle of any body, each over all samples. */
+static void bodies_off(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  open_scene("chain:links=2,dim=3", &s, &m);
+  double q[14] = { 0 }, ref[14] = { 0 }, v[12] = { 0 };
+  const double none[14] = { 0 };
+  ok(isnan(value(m, "err.place.max")) && isnan(value(m, "err.turn.max")),
+     "bodies that nothing is compared with are off by nothing known");
+  perp_measure_state(m, 0, perp_model_q0(s.model), v, NULL);
+  /* first body: (3, 4, 12) mm off and turned by 0.2 about an axis aslant; the second one by 0.4 about its own z, on top of a
+   * turn that both have, told by the other quaternion */
+  q[0] = 0.003, q[1] = 0.004, q[2] = 0.012;
+  q[3] = cos(0.1), q[4] = sin(0.1) * 2 / 3, q[5] = -sin(0.1) / 3, q[6] = sin(0.1) * 2 / 3;
+  ref[3] = 1;
+  ref[10] = cos(0.7), ref[11] = sin(0.7); /* about x by 1.4 */
+  /* r * (turn about z by 0.4), times -1 */
+  q[10] = -cos(0.7) * cos(0.2), q[11] = -sin(0.7) * cos(0.2), q[12] = sin(0.7) * sin(0.2),
+  q[13] = -cos(0.7) * sin(0.2);
+  perp_measure_compare(&ctx, m, q, v, ref, none);
+  near(value(m, "err.place.max"), 0.013, 1e-16, 0, "largest distance of a centre of mass");
+  near(value(m, "err.turn.max"), 0.4, 1e-14, 0, "largest angle of a body");
+  memcpy(q, ref, sizeof q);
+  q[7] = -0.02;
+  q[3] = cos(1.5), q[4] = sin(1.5); /* by 3 of the first one */
+  perp_measure_compare(&ctx, m, q, v, ref, none);
+  near(value(m, "err.place.max"), 0.02, 1e-16, 0, "of the second one later");
+  near(value(m, "err.turn.max"), 3, 1e-13, 0, "nearly half a turn");
+  perp_measure_compare(&ctx, m, ref, v, ref, none);
+  near(value(m, "err.place.max"), 0.02, 1e-16, 0, "it stays");
+  near(value(m, "err.turn.max"), 3, 1e-13, 0, "so does that");
+  close_scene(&s, m);
+  open_scene("chain:links=2,dim=2", &s, &m);
+  double p[6] = { 0.003, -0.004, 0.1, 1, 2, 2 * M_PI - 0.25 }, at[6] = { 0, 0, 0, 1, 2, -0.5 };
+  perp_measure_state(m, 0, perp_model_q0(s.model), v, NULL);
+  perp_measure_compare(&ctx, m, p, v, at, none);
+  near(value(m, "err.place.max"), 0.005, 1e-16, 0, "in the plane");
+  near(value(m, "err.turn.max"), 0.25, 1e-14, 0, "angles are told within half a turn");
+  close_scene(&s, m);
+  open_scene("oscillator", &s, &m);
+  perp_measure_state(m, 0, none, none, NULL);
+  perp_measure_compare(&ctx, m, none, none, none, none);
+  ok(isnan(value(m, "err.place.max")) && isnan(value(m, "err.turn.max")),
+     "without bodies they are not defined");
+  close_scene(&s, m);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -429,5 +477,6 @@ int main(void)
   contacts();
   counts();
   several_joints();
+  bodies_off();
   return tap_done();
 }

@@ -395,6 +395,87 @@ static void inertia(void)
   perp_model_destroy(m);
 }
 
+/* ---- what is kept ---------------------------------------------------------------------------- */
+
+static int gone[4], n_gone;
+
+static void kept_forget(void *what)
+{
+  if (n_gone < 4) gone[n_gone++] = *(int *)what;
+}
+
+static void kept_signal(void *user)
+{
+  (void)user;
+  if (n_gone < 4) gone[n_gone++] = 9;
+}
+
+static void kept_value(const void *user, double t, double y[3])
+{
+  (void)user, (void)t;
+  y[0] = y[1] = y[2] = 0;
+}
+
+static void kept(void)
+{
+  static int what[] = { 1, 2, 3 };
+  perp_model *m = model_of(3);
+  const perp_signal_def of = {
+    .kind = PERP_SIGNAL_FUNCTION, .of = kept_value, .user = what, .destroy = kept_signal
+  };
+  perp_signal_ref signal;
+  for (int i = 0; i < 2; i++)
+    if (perp_model_keep(&ctx, m, &what[i], kept_forget) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_model_add_signal(&ctx, m, &of, &signal) != PERP_OK ||
+      perp_model_keep(&ctx, m, &what[2], kept_forget) != PERP_OK)
+    bail("%s", ctx.msg);
+  const perp_body_def def = body_def();
+  if (perp_model_add_body(&ctx, m, &def, NULL) != PERP_OK || perp_model_finish(&ctx, m) != PERP_OK)
+    bail("%s", ctx.msg);
+  ok(n_gone == 0, "what a model keeps lives as long as it does");
+  perp_model_destroy(m);
+  ok(n_gone == 4 && gone[0] == 9 && gone[1] == 3 && gone[2] == 2 && gone[3] == 1,
+     "signals go first, then what is kept, the last one first: %d %d %d %d", gone[0], gone[1],
+     gone[2], gone[3]);
+}
+
+/* ---- what can touch, what is prescribed ------------------------------------------------------ */
+
+static void collides(void)
+{
+  enum { W = PERP_WORLD };
+  static const struct {
+    int n, body[3], group[3];
+    bool want;
+    const char *what;
+  } all[] = { { 0, { 0 }, { 0 }, false, "nothing touches where there are no shapes" },
+              { 1, { 0 }, { 0 }, false, "one shape" },
+              { 2, { 0, 1 }, { 0, 0 }, true, "two bodies without groups" },
+              { 2, { 0, 0 }, { 0, 0 }, false, "one body" },
+              { 2, { W, W }, { 0, 0 }, false, "the world alone" },
+              { 2, { 0, 1 }, { 2, 2 }, false, "two bodies of one group" },
+              { 2, { 0, 1 }, { 1, 2 }, true, "two groups" },
+              { 2, { 0, 1 }, { 2, 0 }, true, "a group and none" },
+              { 2, { W, 1 }, { 0, 2 }, true, "the world and a group" },
+              { 3, { 0, 1, 0 }, { 2, 2, 0 }, true, "a third shape" },
+              { 3, { 0, 1, 1 }, { 2, 2, 2 }, false, "three of one group" } };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    perp_model *m = model_of(3);
+    const perp_body_def def = body_def();
+    for (int b = 0; b < 2; b++)
+      if (perp_model_add_body(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
+    for (int k = 0; k < all[i].n; k++) {
+      const perp_shape_def shape = {
+        .kind = PERP_SHAPE_SPHERE, .body = all[i].body[k], .radius = 1, .group = all[i].group[k]
+      };
+      if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+    }
+    ok(perp_model_collides(m) == all[i].want, "%s: %s", all[i].what,
+       all[i].want ? "can touch" : "cannot");
+    perp_model_destroy(m);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -409,5 +490,7 @@ int main(void)
   }
   perp_rng_destroy(rng);
   questions();
+  kept();
+  collides();
   return tap_done();
 }
