@@ -84,7 +84,7 @@ static const struct {
   NEEDS(formulation, destroy),
   NEEDS(scene, build),
   NEEDS(metric, value), NEEDS(metric, unit), NEEDS(metric, better),
-  NEEDS(force, force), NEEDS(joint, rows), NEEDS(joint, evaluate),
+  NEEDS(force, force), NEEDS(joint, rows),
 };
 /* clang-format on */
 
@@ -116,6 +116,12 @@ static perp_status check_element(perp_ctx *ctx, const char *path, const perp_plu
     return REFUSED("%s: %s: own is of those that come with perp", path, name);
   if (!(p->d->caps & (PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE)))
     return REFUSED("%s: %s: declares neither IN_SPACE nor IN_PLANE", path, name);
+  if (!forces && (joint->evaluate == NULL) == (joint->at_time == NULL))
+    return REFUSED("%s: joint %s has %s evaluate %s at_time: one of them is needed", path, name,
+                   joint->evaluate == NULL ? "neither" : "both",
+                   joint->evaluate == NULL ? "nor" : "and");
+  if (!forces && joint->at_time != NULL && (joint->bias != NULL || joint->prescribed != NULL))
+    return REFUSED("%s: joint %s: with at_time there is neither bias nor prescribed", path, name);
   if (forces && p->d->caps & PERP_FORCE_CONSERVATIVE && force->energy == NULL)
     return REFUSED("%s: %s: declares CONSERVATIVE and has no energy", path, name);
   return PERP_OK;
@@ -147,6 +153,8 @@ static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp
     if (p->kind < 0 || p->kind >= PERP_KIND_COUNT || p->d == NULL)
       return REFUSED("%s: entry %d of its list is no plug-in", path, (int)(p - o->plugins));
     const char *kind = perp_kind_name(p->kind);
+    if (p->kind == PERP_KIND_controller)
+      return REFUSED("%s: controllers are those that come with perp: their laws are its own", path);
     if (!good_name(p->d->name))
       return REFUSED("%s: a name of %s must be lower-case letters, digits and -_.: got '%s'", path,
                      kind, p->d->name != NULL ? p->d->name : "(none)");

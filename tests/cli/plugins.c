@@ -305,9 +305,13 @@ static void test_unfit(const char *folder)
     "declares CONSERVATIVE and has no energy",
     "there is another force 'spring' already",
     "own is of those that come with perp",
-    "joint unfit has no rows"
+    "joint unfit has no rows",
+    "joint unfit has neither evaluate nor at_time",
+    "joint unfit has both evaluate and at_time",
+    "joint unfit: with at_time there is neither bias nor prescribed",
+    "controllers are those that come with perp"
   };
-  for (int i = 1; i <= 15; i++) {
+  for (int i = 1; i <= (int)(sizeof why / sizeof *why); i++) {
     char *words = perp_xprintf("list metrics --plugin %s/unfit%d.so", folder, i);
     refuses(3, words, why[i - 1]);
     free(words);

@@ -145,6 +145,32 @@ __attribute__((unused)) static bool same_file(const char *a, const char *b)
   return same;
 }
 
+/* What `perp test --plugin` says of the file: status as it should be, and with says among what has failed. */
+__attribute__((unused)) static void judge(const char *plugin, int status, const char *says,
+                                          const char *kind, const char *what)
+{
+  char *words = perp_xprintf("test --plugin %s --timeout 60s --json", plugin);
+  const int got = run(words);
+  free(words);
+  json_t *j = json_loads(out, 0, NULL);
+  const json_t *conformance = json_array_get(j, 0);
+  const json_t *failures = json_object_get(conformance, "failures"), *one;
+  bool complete = json_is_true(json_object_get(conformance, "complete")), found = false;
+  size_t i;
+  json_array_foreach(failures, i, one) if (says != NULL)
+      found |= strstr(json_string_value(one), says) != NULL;
+  if (!ok(got == status && (status == 0    ? complete
+                            : says != NULL ? found
+                                           : !complete),
+          "%s: %s: %s%s%s", kind, what, status == 0 ? "taken" : "refused",
+          says != NULL ? ", because: " : "", says != NULL ? says : "")) {
+    printf("# status %d, %s\n", got, json_string_value(json_object_get(conformance, "ended")));
+    json_array_foreach(failures, i, one) if (i < 6)
+        printf("# failed: %s\n", json_string_value(one));
+  }
+  json_decref(j);
+}
+
 static void program_open(void)
 {
   program = getenv("PERP_BIN");

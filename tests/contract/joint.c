@@ -4,6 +4,8 @@
 #include "models/multibody/model_private.h"
 #include "tests/contract/elements.h"
 
+#include <lapacke.h>
+
 #define PLACES "anchor_a_x=0.3,anchor_a_y=-0.1,anchor_b_x=-0.4,anchor_b_y=0.2"
 #define AXES   ",axis_a_x=0.3,axis_a_z=1,axis_b_y=0.5,axis_b_z=1"
 static const struct {
@@ -29,17 +31,31 @@ static const perp_joint_desc *desc_of(const element *x)
   return (const perp_joint_desc *)(const void *)x->d;
 }
 
-static perp_status build(element *x, perp_joint_start start, double spin)
+/* v: velocities at the start; NULL: at rest */
+static perp_status build(element *x, perp_joint_start start, const double *v)
 {
   perp_joint_def def;
-  element_begin(x, false, 9.81, spin);
+  element_begin(x, false, 9.81, 0);
+  for (int b = 0; b < perp_model_bodies(x->model) && v != NULL; b++) {
+    perp_body_def *body = &x->model->body_def[b];
+    memcpy(body->v, v, (size_t)x->dim * sizeof *v);
+    v += x->dim;
+    memcpy(body->w + (x->dim == 3 ? 0 : 2), v, (x->dim == 3 ? 3 : 1) * sizeof *v);
+    v += x->dim == 3 ? 3 : 1;
+  }
   perp_status status = perp_joint_define(&ctx, desc_of(x), x->spec.opts, x->n, x->body, &def);
   def.start = start;
   if (status == PERP_OK) status = perp_model_add_joint(&ctx, x->model, &def, NULL);
   return element_finish(x, status);
 }
 
-static const double now = 0.3; /* s, where rows are looked at that depend on time */
+static double now =
+    0.3; /* s, where rows are looked at that depend on time; other times where derivatives are */
+
+static bool timed(const element *x)
+{
+  return desc_of(x)->at_time != NULL;
+}
 
 /* C, and J v + C_t in Cdot unless that is NULL */
 static void rows_at(const element *x, double t, const double *q, const double *v, double *C,
@@ -77,6 +93,7 @@ static void check_derivative(const element *x, bool rate)
   for (int k = 0; k < 6; k++) {
     double q[NQ], v[NV], C[PERP_JOINT_ROWS], said[PERP_JOINT_ROWS], d[PERP_JOINT_ROWS];
     element_state(x, 0.1, q, v);
+    now = 0.3 + 0.37 * k;
     rows_at(x, now, q, v, C, said);
     if (rate) perp_model_jdotv(x->model, now, q, v, said);
     differenced(x, q, v, rate, true, 5e-3, d);
@@ -87,6 +104,7 @@ static void check_derivative(const element *x, bool rate)
     differenced(x, q, v, rate, false, 4e-3, d);
     fine = fmax(fine, farthest(m, said, d));
   }
+  now = 0.3;
   below(worst, 1e-9 * (1 + size), "%s: %s: off by %.2g of %.2g", x->name, what, worst, size);
   ok(fine < 1e-10 * (1 + size) || (coarse > 3 * fine && coarse < 5 * fine),
      "%s: %s: differences of order 2 come to it as h^2: %.2g, %.2g", x->name, what, coarse, fine);
@@ -118,7 +136,7 @@ static void check_rows(const element *x)
   for (int k = 0; k < 3; k++) {
     element_state(x, 0.3, q, v);
     rows_at(x, now, q, v, C, Cdot);
-    perp_model_jdotv(x->model, 0, q, v, gamma);
+    perp_model_jdotv(x->model, now, q, v, gamma);
     finite = finite && watch_finite(m, C) && watch_finite(m, Cdot) && watch_finite(m, gamma);
   }
   ok(finite, "%s: C, J v and Jdot v of its %d row(s) are finite", x->name, m);
@@ -132,19 +150,41 @@ static void check_rows(const element *x)
           farthest(m, C, C1));
   }
   if (caps & PERP_JOINT_AT_CENTRES && desc_of(x)->own == 0) {
-    double dq[NV] = { 0 };
+    double dq[NV] = { 0 }, rest[NV] = { 0 }, Ct[PERP_JOINT_ROWS];
     const int per = x->dim == 3 ? 6 : 3;
     for (int i = 0; i < x->nv; i++)
       if (i % per >= x->dim) dq[i] = perp_rng_uniform(rng, -1, 1);
     perp_model_retract(x->model, q, dq, q1);
     rows_at(x, now, q, dq, C, Cdot);
     rows_at(x, now, q1, dq, C1, NULL);
-    below(fmax(farthest(m, C, C1), largest(m, Cdot)), 1e-13,
+    perp_model_rate(x->model, now, q, rest, Ct);
+    below(fmax(farthest(m, C, C1), farthest(m, Cdot, Ct)), 1e-13,
           "%s: acts at centres: no orientation is read, nothing turns", x->name);
   }
 }
 
-/* Held from its zero on, without stabilization: the error of a simulation is that of the method, and no energy is lost. */
+/* The least velocities with J v = - C_t at the start: where rows move, bodies at rest contradict them. */
+static void start_moving(const element *x, double *v)
+{
+  const int m = perp_model_m(x->model);
+  const double *q = perp_model_q0(x->model);
+  double A[PERP_JOINT_ROWS * NV], s[PERP_JOINT_ROWS], Ct[PERP_JOINT_ROWS], unit[NV] = { 0 };
+  lapack_int rank;
+  perp_model_rate(x->model, 0, q, unit, Ct);
+  for (int i = 0; i < x->nv; i++) {
+    unit[i] = 1;
+    perp_model_rate(x->model, 0, q, unit, A + (size_t)i * (size_t)m);
+    unit[i] = 0;
+    for (int k = 0; k < m; k++) A[k + i * m] -= Ct[k];
+  }
+  for (int i = 0; i < x->nv || i < m; i++) v[i] = i < m ? -Ct[i] : 0;
+  if (LAPACKE_dgelss(LAPACK_COL_MAJOR, m, x->nv, 1, A, m, v, x->nv > m ? x->nv : m, s, 1e-9,
+                     &rank) != 0)
+    bail("dgelss");
+}
+
+/* Held from its zero on, without stabilization: the error of a simulation is that of the method, and no energy is lost by rows that do not
+ * depend on time. */
 static void check_simulation(const element *like)
 {
   element x = *like;
@@ -154,8 +194,14 @@ static void check_simulation(const element *like)
     return;
   }
   bool good = true;
-  if (!ok(build(&x, PERP_START_ZERO, 0) == PERP_OK, "%s: takes its zero from the initial state",
-          x.name)) {
+  double v0[NV];
+  if (timed(&x)) { /* the same one, anywhere, tells them */
+    if (build(&x, PERP_START_VIOLATES, NULL) != PERP_OK) bail("%s", ctx.msg);
+    start_moving(&x, v0);
+    element_end(&x);
+  }
+  if (!ok(build(&x, PERP_START_ZERO, timed(&x) ? v0 : NULL) == PERP_OK,
+          "%s: takes its zero from the initial state", x.name)) {
     printf("# %s\n", ctx.msg);
     element_end(&x);
     return;
@@ -180,7 +226,7 @@ static void check_simulation(const element *like)
       perp_model_energy(x.model, t, q, v, &T, &V);
       if (!begun) first = T + V;
       speed = fmax(speed, T);
-      rows_at(&x, now, q, v, C, NULL);
+      rows_at(&x, t, q, v, C, NULL);
       energy[run] = fmax(energy[run], fabs(T + V - first));
       drift[run] = fmax(drift[run], largest(perp_model_m(x.model), C));
       if (t >= 0.25 - 1e-9) break;
@@ -193,12 +239,36 @@ static void check_simulation(const element *like)
   ok(drift[1] < 1e-9 || drift[0] > 8 * drift[1],
      "%s: holds in a simulation at the order of the method, 4: %.2g, %.2g", x.name, drift[0],
      drift[1]);
-  ok(energy[1] < 1e-9 * speed || energy[0] > 8 * energy[1],
-     "%s: takes no energy in a simulation: %.2g, %.2g J", x.name, energy[0], energy[1]);
+  if (!timed(&x)) /* what moves does work */
+    ok(energy[1] < 1e-9 * speed || energy[0] > 8 * energy[1],
+       "%s: takes no energy in a simulation: %.2g, %.2g J", x.name, energy[0], energy[1]);
   element_end(&x);
 }
 
 /* ---- what no plug-in may do ------------------------------------------------------------------ */
+
+/* at_time in all ways in which it is asked: gamma with velocities, the rest without; C is the same in each. */
+static bool called_in_time(const element *x, const void *opts, const perp_body_state *moving,
+                           walled *C, walled *J, walled *Ct, walled *gamma)
+{
+  const perp_joint_desc *d = desc_of(x);
+  const int m = perp_model_m(x->model);
+  perp_body_state body[MOST_BODIES];
+  double first[PERP_JOINT_ROWS];
+  bool same = true;
+  memcpy(body, moving, sizeof *body * (size_t)x->n);
+  for (int i = 0; i < x->n; i++)
+    for (int k = 0; k < 3; k++) body[i].v[k] = body[i].w[k] = 0;
+  for (int way = 0; way < 5; way++) {
+    for (int k = 0; k < m; k++) C->x[k] = 0;
+    for (int k = 0; k < J->n; k++) J->x[k] = 0;
+    d->at_time(opts, x->dim, x->n, way == 1 ? moving : body, now, C->x, way > 2 ? J->x : NULL,
+               way == 2 || way == 4 ? Ct->x : NULL, way == 1 ? gamma->x : NULL);
+    if (way == 0) memcpy(first, C->x, sizeof *first * (size_t)m);
+    same = same && memcmp(first, C->x, sizeof *first * (size_t)m) == 0;
+  }
+  return same;
+}
 
 static void check_calls(const element *x)
 {
@@ -209,14 +279,14 @@ static void check_calls(const element *x)
   memset(C, 0, sizeof C), memset(rate, 0, sizeof rate), memset(gamma, 0, sizeof gamma);
   element_state(x, 0.1, q, v);
   rows_at(x, now, q, v, C[0], rate[0]);
-  perp_model_jdotv(x->model, 0, q, v, gamma[0]);
+  perp_model_jdotv(x->model, now, q, v, gamma[0]);
   element_state(x, 0.1, q1, v1);
   rows_at(x, now, q1, v1, C[1], rate[1]);
-  perp_model_jdotv(x->model, 0, q1, v1, gamma[1]);
+  perp_model_jdotv(x->model, now, q1, v1, gamma[1]);
   const long before = count_malloc;
   watch_begin();
   rows_at(x, now, q, v, C[1], rate[1]);
-  perp_model_jdotv(x->model, 0, q, v, gamma[1]);
+  perp_model_jdotv(x->model, now, q, v, gamma[1]);
   watch_end();
   if (COUNTS_MALLOC)
     ok(count_malloc == before, "%s: allocates nothing", x->name);
@@ -226,7 +296,8 @@ static void check_calls(const element *x)
          memcmp(gamma[0], gamma[1], sizeof *C) == 0,
      "%s: the same state gives identical bits", x->name);
   if (d->own != 0) return;
-  static walled wC, wJ, wg;
+  static walled wC, wJ, wCt, wg;
+  bool same = true;
   perp_body_state body[MOST_BODIES];
   perp_eval e = x->model->eval;
   const perp_joint_def *def = perp_model_joint(x->model, 0);
@@ -234,16 +305,25 @@ static void check_calls(const element *x)
   perp_element_states(x->model, &e, v, x->n, x->body, body);
   wall_set(&wC, m, 0);
   wall_set(&wg, m, 0);
+  wall_set(&wCt, m, 0);
   wall_set(&wJ, 6 * m * x->n < WALLED ? 6 * m * x->n : WALLED, 0);
   const uint64_t read = watch_hash(watch_hash(1, def->opts, d->d.opts_size), body,
                                    sizeof *body * (size_t)x->n);
   unsigned angles = 0;
   watch_begin();
   const int rows = d->rows(def->opts, x->dim, x->n, &angles);
-  d->evaluate(def->opts, x->dim, x->n, body, wC.x, wJ.x);
-  d->evaluate(def->opts, x->dim, x->n, body, wC.x, NULL);
-  if (d->bias != NULL) d->bias(def->opts, x->dim, x->n, body, wg.x);
+  if (timed(x))
+    same = called_in_time(x, def->opts, body, &wC, &wJ, &wCt, &wg);
+  else {
+    d->evaluate(def->opts, x->dim, x->n, body, wC.x, wJ.x);
+    d->evaluate(def->opts, x->dim, x->n, body, wC.x, NULL);
+    if (d->bias != NULL) d->bias(def->opts, x->dim, x->n, body, wg.x);
+  }
   watch_end();
+  if (timed(x)) {
+    ok(same, "%s: C is the same whatever else is asked for", x->name);
+    ok(wall_stands(&wCt), "%s: writes nothing beside C_t", x->name);
+  }
   ok(rows == m && angles >> m == 0, "%s: says its rows, and which of them are angles", x->name);
   ok(wall_stands(&wC) && wall_stands(&wJ) && wall_stands(&wg), "%s: writes nothing beside its rows",
      x->name);
@@ -256,7 +336,7 @@ static void life(void *user)
 {
   element x = *(const element *)user;
   double q[NQ], v[NV], C[PERP_JOINT_ROWS], Cdot[PERP_JOINT_ROWS];
-  if (build(&x, PERP_START_VIOLATES, 0) == PERP_OK) {
+  if (build(&x, PERP_START_VIOLATES, NULL) == PERP_OK) {
     element_state(&x, 0.1, q, v);
     rows_at(&x, now, q, v, C, Cdot);
   }
@@ -267,7 +347,7 @@ static void check_one(const perp_desc *d, const char *options, int dim, int n, b
 {
   element x = { .d = d, .options = options, .dim = dim, .n = n, .world = world };
   element_name(&x);
-  const perp_status status = build(&x, PERP_START_VIOLATES, 0);
+  const perp_status status = build(&x, PERP_START_VIOLATES, NULL);
   if (status == PERP_ERR_UNSUPPORTED && desc_of(&x)->own != 0) { /* not in the plane */
     ok(!(d->caps & (dim == 3 ? PERP_JOINT_IN_SPACE : PERP_JOINT_IN_PLANE)),
        "%s: refused, as it declares", x.name);

@@ -68,6 +68,7 @@ PERP_OUTSIDE({ PERP_KIND_metric, &metric.d });
 METRIC(metric, "Un fit");
 PERP_OUTSIDE({ PERP_KIND_metric, &metric.d });
 #elif UNFIT >= 10 /* forces and joints that cannot be */
+#if UNFIT < 19
 static void force(const void *opts, int dim, int n, const perp_body_state *body, double t,
                   double *f)
 {
@@ -85,11 +86,52 @@ static const perp_force_desc unfit = {
   .own = UNFIT == 14,
   .force = force,
 };
-#if UNFIT == 15
+#endif
+#if UNFIT > 15 && UNFIT < 19
+static int rows(const void *opts, int dim, int n, unsigned *angles)
+{
+  (void)opts, (void)dim, (void)n;
+  *angles = 0;
+  return 1;
+}
+#if UNFIT > 16
+static void evaluate(const void *opts, int dim, int n, const perp_body_state *body, double *C,
+                     double *J)
+{
+  (void)opts, (void)dim, (void)n, (void)body, (void)J;
+  C[0] = 0;
+}
+static void at_time(const void *opts, int dim, int n, const perp_body_state *body, double t,
+                    double *C, double *J, double *Ct, double *gamma)
+{
+  (void)opts, (void)dim, (void)n, (void)body, (void)t, (void)J, (void)Ct, (void)gamma;
+  C[0] = 0;
+}
+static void prescribed(const void *opts, double t, double *g, double *gdot)
+{
+  (void)opts, (void)t;
+  g[0] = gdot[0] = 0;
+}
+#endif
+#endif
+#if UNFIT == 19
+static const perp_desc controller = { .name = "unfit",
+                                      .summary = "a controller",
+                                      .reference = "tests" };
+PERP_OUTSIDE({ PERP_KIND_controller, &controller });
+#elif UNFIT >= 15
 static const perp_joint_desc joint = {
   .d = { .name = "unfit", .summary = "a joint", .reference = "tests", .caps = PERP_JOINT_IN_SPACE },
   .bodies_min = 1,
-  .bodies_max = 2
+  .bodies_max = 2,
+#if UNFIT > 15
+  .rows = rows,
+#endif
+#if UNFIT > 16
+  .evaluate = UNFIT == 17 ? evaluate : NULL,
+  .at_time = at_time,
+  .prescribed = UNFIT == 18 ? prescribed : NULL,
+#endif
 };
 PERP_OUTSIDE({ PERP_KIND_force, &unfit.d }, { PERP_KIND_joint, &joint.d });
 #else
