@@ -147,6 +147,41 @@ static perp_status control_add_rows(control_work *w, const perp_reduced_node *k)
   return perp_model_add_joint(w->ctx, w->model, &joint, NULL);
 }
 
+/* How far away from the centre of mass the joint of a segment is, of a root the farthest one. */
+static double control_arm(const control_work *w, int node)
+{
+  const perp_reduced_node *k = &w->tree->node[node];
+  double arm = control_root(k->kind) ? 0 : perp_dot(3, k->anchor_c, k->anchor_c);
+  for (int i = 0; i < w->tree->n && control_root(k->kind); i++)
+    if (w->tree->node[i].parent == node)
+      arm = fmax(arm, perp_dot(3, w->tree->node[i].anchor_p, w->tree->node[i].anchor_p));
+  return sqrt(arm);
+}
+
+/* Three points of a segment (two in the plane) on the axes of its body, as far away as its joint. */
+static perp_status control_add_marks(control_work *w, int node)
+{
+  const perp_reduced_node *k = &w->tree->node[node];
+  const perp_model *m = perp_goal_model(w->goal);
+  const double omega = 2 * 3.14159265358979323846 * w->opts.frequency;
+  const double share = perp_model_body(m, k->body)->mass.mass / w->tree->dim;
+  const double arm = control_arm(w, node);
+  for (int i = 0; i < w->tree->dim; i++) {
+    perp_follow_mark mark = { .goal = w->goal, .body = k->body };
+    perp_joint_def joint;
+    char name[128];
+    const char *is = perp_model_body(m, k->body)->name;
+    mark.point[i] = arm;
+    PERP_TRY(perp_joint_define(w->ctx, &perp_follow_point, &mark, 1, &k->body, &joint));
+    snprintf(name, sizeof name, "marker %d of %.100s", i + 1, is != NULL ? is : "");
+    joint.name = name;
+    joint.stiffness = share * omega * omega;
+    joint.damping = 2 * w->opts.ratio * share * omega;
+    PERP_TRY(perp_model_add_joint(w->ctx, w->model, &joint, NULL));
+  }
+  return PERP_OK;
+}
+
 /* ---- as servos ------------------------------------------------------------------------------- */
 
 /* What drives and signals point to: kept by the model. */
@@ -248,8 +283,9 @@ static perp_status control_add_servo(control_work *w, const perp_reduced_node *k
 
 /* ---- all joints ------------------------------------------------------------------------------ */
 
-static perp_status control_add_root(control_work *w, const perp_reduced_node *k)
+static perp_status control_add_root(control_work *w, int node)
 {
+  const perp_reduced_node *k = &w->tree->node[node];
   const perp_feedback how = w->def->controller->feedback;
   switch (w->def->root) {
   case PERP_ROOT_FREE:
@@ -260,6 +296,7 @@ static perp_status control_add_root(control_work *w, const perp_reduced_node *k)
     break;
   }
   if (how == PERP_FEEDBACK_ROWS) return control_add_rows(w, k);
+  if (how == PERP_FEEDBACK_POINTS) return control_add_marks(w, node);
   if (how == PERP_FEEDBACK_SERVO || how == PERP_FEEDBACK_SOFT)
     return PERP_FAIL(w->ctx, PERP_ERR_UNSUPPORTED,
                      "controller %s drives joints, and a root that floats has none: let it be free "
@@ -282,12 +319,14 @@ static perp_status control_add_node(control_work *w, int node)
   const perp_controller_desc *c = w->def->controller;
   const char *name = perp_model_body(perp_goal_model(w->goal), k->body)->name;
   if (w->def->loose != NULL && w->def->loose[k->body]) return PERP_OK;
+  if (c->feedback == PERP_FEEDBACK_POINTS && !control_root(k->kind))
+    return control_add_marks(w, node);
   if (!control_serves(k->kind))
     return PERP_FAIL(w->ctx, PERP_ERR_UNSUPPORTED,
                      "controllers serve ball joints, hinges and sliders: the joint of body %d '%s' "
                      "is none; say that it is loose",
                      k->body, name != NULL ? name : "");
-  if (control_root(k->kind)) return control_bears(w, node) ? control_add_root(w, k) : PERP_OK;
+  if (control_root(k->kind)) return control_bears(w, node) ? control_add_root(w, node) : PERP_OK;
   if (k->nu == 0) return PERP_OK;
   const bool force = c->feedback == PERP_FEEDBACK_FORCE || c->feedback == PERP_FEEDBACK_MUSCLE;
   if (c->feeds || force) PERP_TRY(control_add_force(w, k, force));
@@ -319,7 +358,6 @@ perp_status perp_control_add(perp_ctx *ctx, perp_model *model, const perp_goal *
     memcpy(&w.opts, def->opts, sizeof w.opts);
   else
     perp_opts_default(&def->controller->d, &w.opts);
-  if (def->controller->d.opts->type == PERP_OPT_END) w.opts.max_force = HUGE_VAL;
   PERP_TRY(control_fits(&w));
   PERP_TRY(perp_reduced_create(ctx, perp_goal_model(goal), &w.tree));
   w.inertia = calloc((size_t)w.tree->nu + 1, sizeof *w.inertia);
@@ -337,7 +375,9 @@ bool perp_model_controlled(const perp_model *model)
   for (int i = 0; i < perp_model_force_elements(model); i++)
     if (perp_model_force_element(model, i)->plugin == &perp_follow_force) return true;
   for (int i = 0; i < perp_model_joints(model); i++)
-    if (perp_model_joint(model, i)->plugin == &perp_follow_joint) return true;
+    if (perp_model_joint(model, i)->plugin == &perp_follow_joint ||
+        perp_model_joint(model, i)->plugin == &perp_follow_point)
+      return true;
   for (int i = 0; i < perp_model_drives(model); i++)
     if (perp_model_drive(model, i)->axis == PERP_DRIVE_TURN) return true;
   return false;

@@ -14,10 +14,13 @@
  *      feed-forward+implicit-pd   tau_ref at its start, and that
  *      soft                       edot + 2 pi rate e = 0 at the end of the step, as far as |tau_i| <= max_force
  *      prescribed                 e = 0: rows of a joint, C(q, t) = 0
+ *      markers                    F = -k (p - p_ref) - c (pdot - pdot_ref) at three points of each segment
  *
  * The first four are forces, at the state where forces are asked for; on the level of velocities that is the start of a step.
  * implicit-pd and soft are servos of the model (perp_drive_def): rows with softness and bounds on the velocity level, the
- * same law as a force on that of accelerations.  All but prescribed are held to |tau_i| <= max_force.  Gains of pd are
+ * same law as a force on that of accelerations; markers are joints with stiffness and damping, implicit and of order 1 on both.  Markers stand at
+ * the distance of the joint on the three axes of a segment, with k = m / 3 (2 pi frequency)^2, and act from outside.  All but prescribed
+ * and markers are held to |tau_i| <= max_force.  Gains of pd are
  * those of one joint alone at the start: k = M_ii (2 pi frequency)^2, c = 2 ratio M_ii 2 pi frequency, with the inertia M_ii of all
  * that hangs on it. */
 #ifndef PERP_CONTROL_H
@@ -36,7 +39,8 @@ typedef enum perp_feedback {
   PERP_FEEDBACK_MUSCLE, /* as one, with gains that follow tau_ref */
   PERP_FEEDBACK_SERVO,  /* as a servo */
   PERP_FEEDBACK_SOFT,   /* as a servo that is stiff */
-  PERP_FEEDBACK_ROWS    /* as rows of a joint */
+  PERP_FEEDBACK_ROWS,   /* as rows of a joint */
+  PERP_FEEDBACK_POINTS  /* as soft rows of points */
 } perp_feedback;
 
 typedef struct perp_controller_opts {

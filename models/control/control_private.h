@@ -31,8 +31,15 @@ void perp_follow_turn(const perp_follow *f, const perp_goal_at *at, double R[9],
 /* The same as `at` of a perp_turning. */
 void perp_follow_turning(const perp_follow *f, double t, bool reversed, double q[4], double w[3]);
 
-/* As plug-ins of their kinds, with a perp_follow as options; they are no scene's to name. */
+/* A point of a body, m in its frame. */
+typedef struct perp_follow_mark {
+  const perp_goal *goal;
+  int body;
+  double point[3];
+} perp_follow_mark;
+
+/* As plug-ins of their kinds, with a perp_follow (a perp_follow_mark) as options; they are no scene's to name. */
 extern const perp_force_desc perp_follow_force;
-extern const perp_joint_desc perp_follow_joint;
+extern const perp_joint_desc perp_follow_joint, perp_follow_point;
 
 #endif

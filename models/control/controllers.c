@@ -19,6 +19,10 @@ static const perp_opt muscles[] = {
   CONTROL_REAL(damping, 1, 0, PERP_OPEN_MAX, "s", "for each Nm of tau_ref"), CONTROL_BOUND,
   PERP_OPTIONS_END
 };
+static const perp_opt springs[] = {
+  CONTROL_REAL(frequency, 5, 0, PERP_OPEN_MIN | PERP_OPEN_MAX, "1/s", "of a segment alone"),
+  CONTROL_REAL(ratio, 1, 0, PERP_OPEN_MAX, "", "damping, 1: critical"), PERP_OPTIONS_END
+};
 static const perp_opt nothing[] = { PERP_OPTIONS_END };
 static const perp_opt rates[] = { CONTROL_REAL(rate, 5, 0, PERP_OPEN_MIN | PERP_OPEN_MAX, "1/s",
                                                "2 pi rate: at which errors decay"),
@@ -80,3 +84,11 @@ CONTROLLER(prescribed, "prescribed", "the motion itself, whatever it takes", "C(
            "rows of the KKT system, eliminated with the joints",
            "nothing makes the figure yield: what stands in the way is thrown away, and where that "
            "cannot be there is no solution");
+CONTROLLER(
+    markers, "markers",
+    "points of all segments pulled along their trajectories, as of optical motion capture",
+    "F = -k (p - p_ref) - c (pdot - pdot_ref), three points a segment",
+    "Vondrak 2005, section 8.3 and 9.2.6", springs, false, POINTS,
+    "nine soft rows a segment in the KKT system",
+    "pulls from outside: momentum is not kept; lags behind as pd does; joints decide what points "
+    "that do not fit the skeleton become");

@@ -16,8 +16,8 @@ struct perp_goal {
   void (*destroy)(void *user);
   pthread_mutex_t lock; /* of all below */
   double t;             /* of q, u, udot; NaN: of none */
-  bool forces;          /* tau is of t, too */
-  double *q, *u, *udot, *tau;
+  bool forces, bodies;  /* tau, and qm, vm and am, are of t, too */
+  double *q, *u, *udot, *tau, *qm, *vm, *am;
 };
 
 static void goal_layout(void *ws, perp_arena *a)
@@ -26,12 +26,16 @@ static void goal_layout(void *ws, perp_arena *a)
   const int nu = perp_inverse_nu(r->inverse);
   r->q = PERP_CARVE(a, double, perp_inverse_nq(r->inverse));
   PERP_DOUBLES(a, nu, &r->u, &r->udot, &r->tau);
+  r->qm = PERP_CARVE(a, double, perp_model_nq(r->model));
+  PERP_DOUBLES(a, perp_model_nv(r->model), &r->vm, &r->am);
 }
 
 perp_status perp_goal_create(perp_ctx *ctx, perp_model *model, perp_goal_fn *motion, void *user,
                              void (*destroy)(void *user), perp_goal **out)
 {
-  perp_goal like = { .motion = motion, .user = user, .destroy = destroy, .t = (double)NAN };
+  perp_goal like = {
+    .model = model, .motion = motion, .user = user, .destroy = destroy, .t = (double)NAN
+  };
   void *ws = NULL;
   *out = NULL;
   PERP_TRY(perp_inverse_create(ctx, model, &like.inverse));
@@ -42,7 +46,6 @@ perp_status perp_goal_create(perp_ctx *ctx, perp_model *model, perp_goal_fn *mot
     return status;
   }
   *out = ws;
-  (*out)->model = model;
   pthread_mutex_init(&(*out)->lock, NULL);
   return PERP_OK;
 }
@@ -104,7 +107,7 @@ static void goal_update(perp_goal *r, double t, bool forces)
   if (t != r->t) {
     r->motion(r->user, t, r->q, r->u, r->udot);
     r->t = t;
-    r->forces = false;
+    r->forces = r->bodies = false;
   }
   if (!forces || r->forces) return;
   perp_inverse_recursive(r->inverse, t, r->q, r->u, r->udot, NULL, r->tau);
@@ -130,5 +133,25 @@ void perp_goal_state(const perp_goal *goal, double t, double *q, double *v)
   pthread_mutex_lock(&r->lock);
   goal_update(r, t, false);
   perp_inverse_state(r->inverse, r->q, r->u, NULL, q, v, NULL);
+  pthread_mutex_unlock(&r->lock);
+}
+
+void perp_goal_body_of(const perp_goal *goal, double t, int body, perp_goal_body *out)
+{
+  perp_goal *r = (perp_goal *)(uintptr_t)goal;
+  const int d = perp_model_dim(r->model), nqb = d == 3 ? 7 : 3, nvb = d == 3 ? 6 : 3;
+  pthread_mutex_lock(&r->lock);
+  goal_update(r, t, false);
+  if (!r->bodies) perp_inverse_state(r->inverse, r->q, r->u, r->udot, r->qm, r->vm, r->am);
+  r->bodies = true;
+  const double *q = r->qm + nqb * body, *v = r->vm + nvb * body, *a = r->am + nvb * body;
+  *out = (perp_goal_body){ .quat = { 1 } };
+  for (int k = 0; k < d; k++) out->x[k] = q[k], out->v[k] = v[k], out->a[k] = a[k];
+  if (d == 3)
+    memcpy(out->quat, q + 3, sizeof out->quat);
+  else
+    out->quat[0] = cos(q[2] / 2), out->quat[3] = sin(q[2] / 2);
+  for (int k = 0; k < nvb - d; k++)
+    out->w[d == 3 ? k : 2] = v[d + k], out->wdot[d == 3 ? k : 2] = a[d + k];
   pthread_mutex_unlock(&r->lock);
 }

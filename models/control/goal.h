@@ -37,6 +37,13 @@ typedef struct perp_goal_at {
 void perp_goal_of(const perp_goal *goal, double t, int iq, int nq, int iu, int nu, bool forces,
                   perp_goal_at *out);
 
+/* A body of the model at t: place, orientation (quaternion), velocities and accelerations, in the plane those of z = 0; w and wdot
+ * in its own frame.  Kept in the same way, O(n) for all bodies. */
+typedef struct perp_goal_body {
+  double x[3], quat[4], v[3], w[3], a[3], wdot[3];
+} perp_goal_body;
+void perp_goal_body_of(const perp_goal *goal, double t, int body, perp_goal_body *out);
+
 #ifdef __cplusplus
 }
 #endif
