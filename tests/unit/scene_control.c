@@ -197,13 +197,10 @@ static void arms(void)
     const char *by;
     bool servo;
     double holds; /* rad, m: how far it is off its posture at most, and more than a tenth of that */
-  } all[] = { { "feed-forward", false, 0 },
-              { "feed-forward+pd", false, 0 },
-              { "muscle", false, 0 },
-              { "prescribed", false, 0 },
-              { "pd", false, 0.2 },
-              { "implicit-pd", true, 0.2 },
-              { "feed-forward+implicit-pd", true, 0 },
+  } all[] = { { "feed-forward", false, 0 }, { "feed-forward+pd", false, 0 },
+              { "muscle", false, 0 },       { "prescribed", false, 0 },
+              { "pd", false, 0.2 },         { "implicit-pd", true, 0.2 },
+              { "markers", true, 0.2 },     { "feed-forward+implicit-pd", true, 0 },
               { "soft", true, 0 } };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     perp_scene s;
