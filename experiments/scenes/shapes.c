@@ -17,7 +17,8 @@ static const perp_key turn_keys[] = { PERP_KEY_REALS(struct turn, axis, "axis", 
                                       PERP_KEYS_END };
 
 /* The rotation by an angle about an axis, after the one of quat; of a section, its angle. */
-static bool shapes_turn(perp_scene_reader *r, const perp_node *node, double quat[4], double *angle)
+static bool shapes_rotation(perp_scene_reader *r, const perp_node *node, double quat[4],
+                            double *angle)
 {
   struct turn t = { 0 };
   const bool section = r->section;
@@ -51,7 +52,7 @@ bool perp_scene_read_turn(perp_scene_reader *r, const perp_node *node, double qu
   const bool list = node->type == PERP_NODE_LIST;
   double q[4] = { 1, 0, 0, 0 };
   for (int i = 0; i < (list ? node->n : 1); i++)
-    if (!shapes_turn(r, list ? node->item[i] : node, q, angle)) return false;
+    if (!shapes_rotation(r, list ? node->item[i] : node, q, angle)) return false;
   if (r->dim == 3) memcpy(quat, q, sizeof q);
   return true;
 }
