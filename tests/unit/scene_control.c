@@ -200,7 +200,7 @@ static void arms(void)
   } all[] = { { "feed-forward", false, 0 }, { "feed-forward+pd", false, 0 },
               { "muscle", false, 0 },       { "prescribed", false, 0 },
               { "pd", false, 0.2 },         { "implicit-pd", true, 0.2 },
-              { "markers", true, 0.05 },     { "feed-forward+implicit-pd", true, 0 },
+              { "markers", true, 0.05 },    { "feed-forward+implicit-pd", true, 0 },
               { "soft", true, 0 } };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     perp_scene s;
