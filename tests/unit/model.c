@@ -476,6 +476,77 @@ static void collides(void)
   }
 }
 
+static int row_one(const void *opts, int dim, int n, unsigned *angles)
+{
+  (void)opts, (void)dim, (void)n;
+  *angles = 0;
+  return 1;
+}
+
+static void row_still(const void *opts, int dim, int n, const perp_body_state *body, double *C,
+                      double *J)
+{
+  (void)opts, (void)dim, (void)n;
+  C[0] = body[0].x[0];
+  if (J != NULL) J[0] = 1;
+}
+
+static void row_moves(const void *opts, int dim, int n, const perp_body_state *body, double t,
+                      double *C, double *J, double *Ct, double *gamma)
+{
+  row_still(opts, dim, n, body, C, J);
+  C[0] -= t * t;
+  if (Ct != NULL) Ct[0] = -2 * t;
+  if (gamma != NULL) gamma[0] = -2;
+}
+
+static void prescribes(void)
+{
+  static const perp_desc head = { .name = "row",
+                                  .summary = "x",
+                                  .reference = "tests",
+                                  .caps = PERP_JOINT_IN_SPACE | PERP_JOINT_AT_CENTRES };
+  const perp_joint_desc still = { .d = head,
+                                  .bodies_min = 1,
+                                  .bodies_max = 1,
+                                  .rows = row_one,
+                                  .evaluate = row_still },
+                        moves = { .d = head,
+                                  .bodies_min = 1,
+                                  .bodies_max = 1,
+                                  .rows = row_one,
+                                  .at_time = row_moves };
+  static const char *const what[] = { "nothing", "a row at rest", "a row that depends on time",
+                                      "a motion" };
+  for (int i = 0; i < 4; i++) {
+    perp_model *m = model_of(3);
+    const perp_body_def def = body_def();
+    const perp_motion_def motion = { .body = 0 };
+    perp_joint_def joint;
+    perp_status status = perp_model_add_body(&ctx, m, &def, NULL);
+    if (status == PERP_OK && (i == 1 || i == 2)) {
+      status = perp_joint_define(&ctx, i == 1 ? &still : &moves, NULL, 1, (const int[]){ 0 },
+                                 &joint);
+      if (status == PERP_OK) status = perp_model_add_joint(&ctx, m, &joint, NULL);
+    }
+    if (status == PERP_OK && i == 3) status = perp_model_add_motion(&ctx, m, &motion, NULL);
+    if (status != PERP_OK || perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+    ok(perp_model_prescribes(m) == (i >= 2), "%s: %s is prescribed", what[i],
+       i >= 2 ? "a place" : "nothing");
+    if (i == 2) {
+      double C, Cdot, gamma, q[7], v[6] = { 0.5 };
+      memcpy(q, perp_model_q0(m), sizeof q);
+      q[0] = 1;
+      perp_model_error(m, 3, q, &C);
+      perp_model_rate(m, 3, q, v, &Cdot);
+      perp_model_jdotv(m, 3, q, v, &gamma);
+      ok(C == 1 - 9 && Cdot == 0.5 - 6 && gamma == -2, "C, Cdot and gamma at t = 3 s: %g, %g, %g",
+         C, Cdot, gamma);
+    }
+    perp_model_destroy(m);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -492,5 +563,6 @@ int main(void)
   questions();
   kept();
   collides();
+  prescribes();
   return tap_done();
 }
