@@ -258,7 +258,7 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
   if (r->diag->errors > errors) return false;
   if (!r->bare && !build_goal(r, file, opts, refusal)) return false;
   static void (*const sections[])(perp_scene_reader *, perp_model *) = {
-    perp_scene_add_bodies, perp_scene_add_shapes, perp_scene_add_pairs,  perp_scene_add_joints,
+    perp_scene_add_bodies, perp_scene_add_shapes, perp_scene_add_pairs,   perp_scene_add_joints,
     perp_scene_add_drives, perp_scene_add_forces, perp_scene_add_motions, perp_scene_add_control
   };
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
