@@ -7,20 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* The rate of turning: a vector of the body, in the plane a number, of a section minus that about y. */
-bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[3])
-{
-  double x[3];
-  if (r->dim == 2 && !(r->section && node->type == PERP_NODE_LIST))
-    return perp_values_number(&r->values, node, "rad/s", &w[2]);
-  if (!perp_keys_vector(r, node, "rad/s", 3, 0, x)) return false;
-  if (r->dim == 3)
-    memcpy(w, x, sizeof x);
-  else
-    w[2] = 0 - x[1];
-  return true;
-}
-
 /* ---- bodies ------------------------------------------------------------------------------------- */
 
 /* These may stand with the body or in `initial`. */

@@ -9,7 +9,7 @@
  *      feed-forward               tau = tau_ref
  *      pd                         tau = k e + c edot
  *      feed-forward+pd            tau = tau_ref + k e + c edot
- *      muscle                     tau_i = tau_ref_i + |tau_ref_i| (stiffness e_i + damping edot_i)     (Cline 2002, eq. 5.6-5.8)
+ *      muscle                     tau_i = tau_ref_i + |tau_ref_i| (stiffness e_i + damping edot_i)     (Cline 2002, eq. 5.6 and 5.7)
  *      implicit-pd                tau = k e + c edot at the end of the step
  *      feed-forward+implicit-pd   tau_ref at its start, and that
  *      soft                       edot + 2 pi rate e = 0 at the end of the step, as far as |tau_i| <= max_force

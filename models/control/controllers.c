@@ -59,7 +59,7 @@ CONTROLLER(feed_forward_pd, "feed-forward+pd", "the forces of the motion, and sp
 CONTROLLER(muscle, "muscle",
            "the forces of the motion, and springs and dampers as stiff as those are large",
            "tau_i = tau_ref_i + |tau_ref_i| (stiffness e_i + damping edot_i)",
-           "Cline 2002, eq. 5.7 and 5.8", muscles, true, MUSCLE,
+           "Cline 2002, eq. 5.6 and 5.7", muscles, true, MUSCLE,
            "a recursion of inverse dynamics at each evaluation of forces",
            "joints that take no force are loose; the step is limited where forces are large");
 CONTROLLER(implicit_pd, "implicit-pd",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Forces that follow a reference: tau_ref + k e + c edot of one joint, with equal and opposite parts on both of its bodies
- * (Cline 2002, eq. 5.6-5.8, with rotation vectors in the place of angles, and tau_ref in the frame of the outer body, as it
+ * (Cline 2002, eq. 5.6 and 5.7, with rotation vectors in the place of angles, and tau_ref in the frame of the outer body, as it
  * is there). */
 #include "models/control/control_private.h"
 
@@ -108,7 +108,7 @@ static unsigned follow_force_promises(const void *opts)
 const perp_force_desc perp_follow_force = {
   .d = { .name = "follow",
          .summary = "the force of a controller in one joint",
-         .reference = "Cline 2002, eq. 5.6-5.8",
+         .reference = "Cline 2002, eq. 5.6 and 5.7",
          .opts_size = sizeof(perp_follow),
          .caps = PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE | PERP_FORCE_NEEDS_TIME },
   .bodies_min = 1,
