@@ -64,15 +64,60 @@ static bool control_by(perp_scene_reader *r, const perp_node *map, const perp_de
   return true;
 }
 
+static bool control_loose(perp_scene_reader *r, const perp_node *node, bool *loose)
+{
+  if (node == NULL) return true;
+  if (node->type != PERP_NODE_LIST) {
+    PERP_SCENE_WRONG(r, node, "loose is a list of bodies: [LeftHand, RightHand]");
+    return false;
+  }
+  for (int i = 0; i < node->n; i++) {
+    const int body = perp_named_find(r, &r->bodies, "body", false, node->item[i]);
+    if (body < 0) return false;
+    loose[body] = true;
+  }
+  return true;
+}
+
+/* Numbers of controllers that are not chosen are numbers, too. */
+static bool control_others(perp_scene_reader *r, const perp_node *map)
+{
+  const perp_desc *d;
+  double x;
+  for (int i = 0; i < map->n; i++) {
+    const perp_opt *o = NULL;
+    for (int k = 0; o == NULL && (d = perp_plugin_at(r->ctx, PERP_KIND_controller, k)) != NULL; k++)
+      o = perp_option(d, map->key[i]->text);
+    if (o != NULL && o->type == PERP_OPT_REAL &&
+        !perp_values_number(&r->values, map->item[i], o->unit, &x))
+      return false;
+  }
+  return true;
+}
+
+/* scale and origin go together, and with a file. */
+static bool control_measures(perp_scene_reader *r, const perp_node *map, const struct control *c)
+{
+  const perp_node *scale = perp_tree_get(map, "scale"), *origin = perp_tree_get(map, "origin");
+  if ((scale != NULL) == (origin != NULL) && (scale == NULL || c->scale > 0) &&
+      (scale == NULL || perp_tree_get(map, "file") != NULL))
+    return true;
+  PERP_SCENE_WRONG(r, scale != NULL ? scale : origin,
+                   "scale (above 0) and origin go together, with a file; without them the joints "
+                   "tell");
+  return false;
+}
+
 const perp_node *perp_scene_control_of(perp_scene_reader *r, const perp_desc **d)
 {
   const perp_node *map = perp_tree_get(r->root, "control");
   struct control c = { 0 };
   *d = NULL;
   if (map == NULL || !perp_keys_read(r, map, "control", control_keys(r), &c) ||
-      !control_by(r, map, d))
+      !control_by(r, map, d) || !control_others(r, map) || !control_measures(r, map, &c))
     return NULL;
-  return map;
+  bool *loose = perp_pool_alloc(r->pool, (size_t)r->bodies.n + 1, sizeof *loose);
+  return control_loose(r, perp_tree_get(map, "loose"), loose) ? map : NULL;
 }
 
 /* ---- the motion ------------------------------------------------------------------------------ */
@@ -158,21 +203,6 @@ bool perp_scene_control_begin(perp_scene_reader *r, const perp_node *map, perp_m
 }
 
 /* ---- the controller -------------------------------------------------------------------------- */
-
-static bool control_loose(perp_scene_reader *r, const perp_node *node, bool *loose)
-{
-  if (node == NULL) return true;
-  if (node->type != PERP_NODE_LIST) {
-    PERP_SCENE_WRONG(r, node, "loose is a list of bodies: [LeftHand, RightHand]");
-    return false;
-  }
-  for (int i = 0; i < node->n; i++) {
-    const int body = perp_named_find(r, &r->bodies, "body", false, node->item[i]);
-    if (body < 0) return false;
-    loose[body] = true;
-  }
-  return true;
-}
 
 void perp_scene_add_control(perp_scene_reader *r, perp_model *model)
 {

@@ -113,6 +113,15 @@ static const struct bad {
   { "a universal joint", UNIVERSAL "control: { by: pd }\n", "f.yaml:6:10",
     "controllers serve ball joints, hinges and sliders: the joint of body 0 'a' is none",
     "say that it is loose" },
+  { "a scale below 0", ARM "control: { by: pd, file: bob.bvh, scale: -1 m }\n",
+    "f.yaml:12:", "scale", NULL },
+  { "a scale of no file", ARM "control: { by: pd, scale: 1 m }\n", "f.yaml:12:", "scale", NULL },
+  { "an origin without a scale", ARM "control: { by: pd, file: bob.bvh, origin: [1, 0, 0] }\n",
+    "f.yaml:12:", "origin", NULL },
+  { "a unit that does not fit, of another controller",
+    ARM "control: { by: soft, stiffness: 3 kg }\n", "f.yaml:12:", "is in kg", NULL },
+  { "a loose body that is not there, of none", ARM "control: { by: none, loose: [nobody] }\n",
+    "f.yaml:12:", "there is no body 'nobody'", NULL },
   { "no tree", LOOP "control: { by: pd }\n", "f.yaml:9:10", "closes a loop", NULL },
 };
 
