@@ -119,7 +119,7 @@ static const struct bad {
   { "an origin without a scale", ARM "control: { by: pd, file: bob.bvh, origin: [1, 0, 0] }\n",
     "f.yaml:12:", "origin", NULL },
   { "a unit that does not fit, of another controller",
-    ARM "control: { by: soft, stiffness: 3 kg }\n", "f.yaml:12:", "is in kg", NULL },
+    ARM "control: { by: muscle, frequency: 3 kg }\n", "f.yaml:12:", "is in kg", NULL },
   { "a loose body that is not there, of none", ARM "control: { by: none, loose: [nobody] }\n",
     "f.yaml:12:", "there is no body 'nobody'", NULL },
   { "no tree", LOOP "control: { by: pd }\n", "f.yaml:9:10", "closes a loop", NULL },
