@@ -17,6 +17,8 @@ static const struct {
   { "err.q.max", "largest relative error of the coordinates" },
   { "err.v.max", "largest relative error of the velocities" },
   { "err.tip.max", "largest error of the tip" },
+  { "err.place.max", "largest error of a place" },
+  { "err.turn.max", "largest error of an orientation" },
   { "err.tip.end", "error of the tip at the end" },
   { "err.until", "compared with the truth until" },
   { "lambda.err.max", "largest relative error of the multipliers" },
