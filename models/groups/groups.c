@@ -383,6 +383,12 @@ static perp_status copy_parts(perp_ctx *ctx, workspace *w, const perp_parts *p)
   PERP_TRY(groups_inner(ctx, &w->o, &w->all.parts.formulation));
   if (w->all.parts.formulation.d != NULL && (w->all.parts.formulation.d->caps & PERP_FORM_WRAPS))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "groups: no groups inside of groups");
+  /* shapes of one group may never touch each other, and meet those of another one */
+  if (w->all.parts.formulation.d != NULL &&
+      !(w->all.parts.formulation.d->caps & PERP_FORM_CONTACTS) && perp_model_collides(w->all.model))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "groups: formulation %s does not serve models with shapes that touch",
+                     w->all.parts.formulation.d->name);
   PERP_TRY(perp_spec_copy(ctx, &p->ode, &w->all.parts.ode));
   PERP_TRY(perp_spec_copy(ctx, &p->kkt, &w->all.parts.kkt));
   PERP_TRY(perp_spec_copy(ctx, &p->lcp, &w->all.parts.lcp));

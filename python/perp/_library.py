@@ -26,7 +26,7 @@ class Ctx(ctypes.Structure):
                 ('msg', ctypes.c_char * 512), ('trace', ctypes.c_void_p), ('trace_user', ctypes.c_void_p),
                 ('tables', ctypes.c_void_p * 32), ('n_tables', ctypes.c_int), ('own', ctypes.c_uint32),
                 ('threads', ctypes.c_int), ('memory', ctypes.c_double), ('open', ctypes.c_void_p),
-                ('need', ctypes.c_void_p)]
+                ('opened', ctypes.c_void_p), ('need', ctypes.c_void_p)]
 
 
 class Spec(ctypes.Structure):
