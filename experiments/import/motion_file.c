@@ -50,16 +50,6 @@ static int *motion_bodies(perp_diag *diag, const perp_node *at, const perp_model
   return body;
 }
 
-static void motion_quat_product(const double p[4], const double q[4], double out[4])
-{
-  double v[3];
-  const double w = p[0] * q[0] - perp_dot(3, p + 1, q + 1);
-  perp_cross(p + 1, q + 1, v);
-  for (int i = 0; i < 3; i++) v[i] += p[0] * q[1 + i] + q[0] * p[1 + i];
-  out[0] = w;
-  memcpy(out + 1, v, sizeof v);
-}
-
 /* The anchor of the joint between two bodies, in the frame of each; false: there is none. */
 static bool motion_anchors(const perp_model *model, int parent, int child, const double **in_parent,
                            const double **in_child)
@@ -114,7 +104,7 @@ static void motion_frame(const perp_figure *f, const int *body, int frame,
     double quat[4], offset[3], *to = q + 7 * body[i];
     perp_bvh_pose(f->bvh, f->segment[i].joint, frame, quat, offset);
     if (f->segment[i].parent >= 0) {
-      motion_quat_product(q + 7 * body[f->segment[i].parent] + 3, quat, to + 3);
+      perp_quat_product(q + 7 * body[f->segment[i].parent] + 3, quat, to + 3);
       perp_quat_unit(to + 3);
       continue;
     }

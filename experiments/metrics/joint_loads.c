@@ -14,9 +14,7 @@ static bool loads_slides(perp_joint_kind kind)
 static int loads_joint(const perp_model *model, const perp_force_def *f)
 {
   if (f->plugin == NULL || f->plugin->own != 0 || f->n_bodies != 2) return -1;
-  const unsigned caps = f->plugin->promises != NULL ? f->plugin->promises(f->opts)
-                                                    : f->plugin->d.caps;
-  if (!(caps & PERP_FORCE_INTERNAL)) return -1;
+  if (!(perp_force_promises(f) & PERP_FORCE_INTERNAL)) return -1;
   for (int i = 0; i < perp_model_joints(model); i++) {
     const perp_joint_def *j = perp_model_joint(model, i);
     if ((j->a == f->body[0] && j->b == f->body[1]) || (j->a == f->body[1] && j->b == f->body[0]))

@@ -13,6 +13,8 @@
  * what it would move in the time of the rate without the drive. */
 static const double CONTROL_HARD = 1e6;
 
+static const double CONTROL_TURN = 2 * 3.14159265358979323846;
+
 typedef struct control_work {
   perp_ctx *ctx;
   perp_model *model;
@@ -40,7 +42,6 @@ static perp_follow control_follow(const control_work *w, const perp_reduced_node
 {
   perp_follow f = { .goal = w->goal,
                     .kind = k->kind,
-                    .dim = w->tree->dim,
                     .iq = k->iq,
                     .nq = k->nq,
                     .iu = k->iu,
@@ -51,8 +52,9 @@ static perp_follow control_follow(const control_work *w, const perp_reduced_node
                     .max_force = HUGE_VAL };
   memcpy(f.anchor_p, k->anchor_p, sizeof f.anchor_p);
   memcpy(f.anchor_c, k->anchor_c, sizeof f.anchor_c);
-  if (f.dim == 3 || k->kind == PERP_REDUCED_SLIDER) memcpy(f.axis_p, k->axis_p, sizeof f.axis_p);
-  if (f.dim == 3) {
+  if (w->tree->dim == 3 || k->kind == PERP_REDUCED_SLIDER)
+    memcpy(f.axis_p, k->axis_p, sizeof f.axis_p);
+  if (w->tree->dim == 3) {
     memcpy(f.axis_c, k->axis_c, sizeof f.axis_c);
     memcpy(f.rel, k->rel, sizeof f.rel);
   } else if (k->kind != PERP_REDUCED_PLANAR) {
@@ -103,6 +105,14 @@ static perp_status control_inertias(control_work *w)
   return PERP_OK;
 }
 
+/* The spring and damper of a frequency on an inertia. */
+static void control_spring(const control_work *w, double inertia, double *k, double *c)
+{
+  const double omega = CONTROL_TURN * w->opts.frequency;
+  *k = inertia * omega * omega;
+  *c = 2 * w->opts.ratio * inertia * omega;
+}
+
 /* ---- as forces and joints -------------------------------------------------------------------- */
 
 static int control_bodies(const control_work *w, const perp_reduced_node *k, int body[2])
@@ -121,11 +131,9 @@ static perp_status control_add_force(control_work *w, const perp_reduced_node *k
   f.feeds = w->def->controller->feeds;
   f.muscle = feedback && w->def->controller->feedback == PERP_FEEDBACK_MUSCLE;
   f.max_force = control_root(k->kind) ? HUGE_VAL : w->opts.max_force;
-  const double omega = 2 * 3.14159265358979323846 * w->opts.frequency;
   for (int i = 0; i < k->nu && feedback; i++) {
-    const double m = w->inertia[k->iu + i];
-    f.k[i] = f.muscle ? w->opts.stiffness : m * omega * omega;
-    f.c[i] = f.muscle ? w->opts.damping : 2 * w->opts.ratio * m * omega;
+    f.k[i] = w->opts.stiffness, f.c[i] = w->opts.damping;
+    if (!f.muscle) control_spring(w, w->inertia[k->iu + i], &f.k[i], &f.c[i]);
   }
   PERP_TRY(
       perp_force_define(w->ctx, &perp_follow_force, &f, control_bodies(w, k, body), body, &force));
@@ -163,7 +171,6 @@ static perp_status control_add_marks(control_work *w, int node)
 {
   const perp_reduced_node *k = &w->tree->node[node];
   const perp_model *m = perp_goal_model(w->goal);
-  const double omega = 2 * 3.14159265358979323846 * w->opts.frequency;
   const double share = perp_model_body(m, k->body)->mass.mass / w->tree->dim;
   const double arm = control_arm(w, node);
   for (int i = 0; i < w->tree->dim; i++) {
@@ -175,8 +182,7 @@ static perp_status control_add_marks(control_work *w, int node)
     PERP_TRY(perp_joint_define(w->ctx, &perp_follow_point, &mark, 1, &k->body, &joint));
     snprintf(name, sizeof name, "marker %d of %.100s", i + 1, is != NULL ? is : "");
     joint.name = name;
-    joint.stiffness = share * omega * omega;
-    joint.damping = 2 * w->opts.ratio * share * omega;
+    control_spring(w, share, &joint.stiffness, &joint.damping);
     PERP_TRY(perp_model_add_joint(w->ctx, w->model, &joint, NULL));
   }
   return PERP_OK;
@@ -215,16 +221,13 @@ static void control_slide_rate(const void *user, double t, double y[3])
 
 static void control_gains(const control_work *w, double inertia, perp_drive_def *drive)
 {
-  const double turn = 2 * 3.14159265358979323846;
   if (w->def->controller->feedback == PERP_FEEDBACK_SOFT) {
-    const double alpha = turn * w->opts.rate;
+    const double alpha = CONTROL_TURN * w->opts.rate;
     drive->damping = CONTROL_HARD * inertia * alpha;
     drive->stiffness = alpha * drive->damping;
     return;
   }
-  const double omega = turn * w->opts.frequency;
-  drive->stiffness = inertia * omega * omega;
-  drive->damping = 2 * w->opts.ratio * inertia * omega;
+  control_spring(w, inertia, &drive->stiffness, &drive->damping);
 }
 
 static perp_status control_add_servo(control_work *w, const perp_reduced_node *k, int joint)

@@ -10,7 +10,7 @@
 typedef struct perp_follow {
   const perp_goal *goal;
   perp_reduced_kind kind; /* free, planar, ball, hinge, slider */
-  int dim, iq, nq, iu, nu;
+  int iq, nq, iu, nu;
   double anchor_p[3], anchor_c[3], axis_p[3], axis_c[3], rel[9]; /* as of perp_reduced_node */
   /* of forces; of a root unbounded */
   bool feeds, muscle;

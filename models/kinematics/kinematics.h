@@ -192,23 +192,24 @@ PERP_INLINE void perp_quat_difference(const double q0[4], const double q1[4], do
   dtheta[0] = scale * x, dtheta[1] = scale * y, dtheta[2] = scale * z;
 }
 
-/* The quaternion of a rotation matrix (3 x 3 column-major), by its largest part (Shepperd 1978): exact to rounding everywhere. */
+/* Unit quaternion of a rotation matrix (3 x 3 column-major): the largest of its components first (Shepperd 1978). */
 PERP_INLINE void perp_matrix_quat(const double R[9], double q[4])
 {
-  const double t[4] = { R[0] + R[4] + R[8], R[0], R[4], R[8] };
+  double trace = R[0] + R[4] + R[8], best = trace;
   int k = 0;
-  for (int i = 1; i < 4; i++)
-    if (t[i] > t[k]) k = i;
+  for (int i = 0; i < 3; i++)
+    if (R[4 * i] > best) best = R[4 * i], k = i + 1;
+  double r = sqrt(k == 0 ? 1 + trace : 1 + 2 * best - trace), s = 0.5 / r;
   if (k == 0) {
-    q[0] = 1 + t[0], q[1] = R[5] - R[7], q[2] = R[6] - R[2], q[3] = R[1] - R[3];
+    q[0] = 0.5 * r;
+    q[1] = s * (R[5] - R[7]), q[2] = s * (R[6] - R[2]), q[3] = s * (R[1] - R[3]);
   } else {
-    const int a = k - 1, b = k % 3, c = (k + 1) % 3;
-    q[0] = R[c + 3 * b] - R[b + 3 * c];
-    q[1 + a] = 1 + R[4 * a] - R[4 * b] - R[4 * c];
-    q[1 + b] = R[b + 3 * a] + R[a + 3 * b];
-    q[1 + c] = R[c + 3 * a] + R[a + 3 * c];
+    int a = k - 1, b = k % 3, c = (k + 1) % 3;
+    q[1 + a] = 0.5 * r;
+    q[0] = s * (R[b * 3 + c] - R[c * 3 + b]);
+    q[1 + b] = s * (R[a + 3 * b] + R[b + 3 * a]);
+    q[1 + c] = s * (R[a + 3 * c] + R[c + 3 * a]);
   }
-  perp_quat_unit(q);
 }
 
 /* y [3]: the rotation vector of R, exp(y x) = R, |y| <= pi. */

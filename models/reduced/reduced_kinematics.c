@@ -14,33 +14,13 @@ static void reduced_kinematics_rotation(const double n[3], double angle, double 
   R[5] += s * n[0], R[7] -= s * n[0];
 }
 
-/* Unit quaternion of a rotation matrix: the largest of its components first (Shepperd 1978). */
-static void reduced_kinematics_quaternion(const double R[9], double q[4])
-{
-  double trace = R[0] + R[4] + R[8], best = trace;
-  int k = 0;
-  for (int i = 0; i < 3; i++)
-    if (R[4 * i] > best) best = R[4 * i], k = i + 1;
-  double r = sqrt(k == 0 ? 1 + trace : 1 + 2 * best - trace), s = 0.5 / r;
-  if (k == 0) {
-    q[0] = 0.5 * r;
-    q[1] = s * (R[5] - R[7]), q[2] = s * (R[6] - R[2]), q[3] = s * (R[1] - R[3]);
-  } else {
-    int a = k - 1, b = k % 3, c = (k + 1) % 3;
-    q[1 + a] = 0.5 * r;
-    q[0] = s * (R[b * 3 + c] - R[c * 3 + b]);
-    q[1 + b] = s * (R[a + 3 * b] + R[b + 3 * a]);
-    q[1 + c] = s * (R[a + 3 * c] + R[c + 3 * a]);
-  }
-}
-
 /* ---- coordinates from the maximal state ------------------------------------------------------------------ */
 
 /* angle of the rotation R about the unit vector n, in (-pi, pi] */
 static double angle_about(const double R[9], const double n[3])
 {
   double q[4];
-  reduced_kinematics_quaternion(R, q);
+  perp_matrix_quat(R, q);
   double s = dot(q + 1, n);
   return q[0] < 0 ? 2 * atan2(-s, -q[0]) : 2 * atan2(s, q[0]);
 }
@@ -96,7 +76,7 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
       memcpy(ui, vb, (size_t)k->nu * sizeof *ui);
       break;
     case PERP_REDUCED_BALL:
-      reduced_kinematics_quaternion(rel, qi);
+      perp_matrix_quat(rel, qi);
       turn_back(k->R, wrel, ui);
       break;
     case PERP_REDUCED_HINGE:
@@ -136,7 +116,7 @@ void perp_reduced_from_model(perp_reduced_tree *tree, const double *qm, const do
       turn_back(Rp, d, s);
       unit(s, n1);
       rod_quaternion(n1, qi);
-      reduced_kinematics_quaternion(rel, qi + 4);
+      perp_matrix_quat(rel, qi + 4);
       /* the rate of the rod seen from the parent, in the frame of the rod: L w x e_x */
       add_cross(-1, wp, d, ddot);
       turn_back(Rp, ddot, s);
@@ -348,7 +328,7 @@ void perp_reduced_to_model(const perp_reduced_tree *tree, double *qm, double *vm
     if (tree->dim == 3) {
       double *q = qm + 7 * k->body, *v = vm + 6 * k->body;
       memcpy(q, k->x, sizeof k->x);
-      reduced_kinematics_quaternion(k->R, q + 3);
+      perp_matrix_quat(k->R, q + 3);
       memcpy(v, k->xdot, sizeof k->xdot);
       turn_back(k->R, k->w, v + 3);
     } else {
