@@ -13,7 +13,10 @@ enum { SHAPE_CYLINDER = PERP_SHAPE_ELLIPSOID + 1 }; /* a solid only */
 const perp_key perp_scene_surface_keys[] = {
   PERP_KEY_REAL(perp_surface, mu, "mu", ""),
   PERP_KEY_REAL(perp_surface, mu_dynamic, "mu_dynamic", ""),
-  PERP_KEY_REAL(perp_surface, restitution, "restitution", ""), PERP_KEYS_END
+  PERP_KEY_REAL(perp_surface, restitution, "restitution", ""),
+  PERP_KEY_REAL(perp_surface, torsion, "torsion", "m"),
+  PERP_KEY_REAL(perp_surface, rolling, "rolling", "m"),
+  PERP_KEYS_END
 };
 
 const perp_key perp_scene_shape_keys[] = {
@@ -34,6 +37,8 @@ const perp_key perp_scene_shape_keys[] = {
   PERP_KEY_REAL(perp_shape_def, surface.mu, "mu", ""),
   PERP_KEY_REAL(perp_shape_def, surface.mu_dynamic, "mu_dynamic", ""),
   PERP_KEY_REAL(perp_shape_def, surface.restitution, "restitution", ""),
+  PERP_KEY_REAL(perp_shape_def, surface.torsion, "torsion", "m"),
+  PERP_KEY_REAL(perp_shape_def, surface.rolling, "rolling", "m"),
   PERP_KEY_DRIVEN(perp_shape_def, belt, belt_signal, "belt", "m/s", 3),
   PERP_KEY_OF(perp_shape_def, group, "group", PERP_KEY_WHOLE),
   PERP_KEY_OF(perp_shape_def, collide_joined, "collide_joined", PERP_KEY_BOOL),
@@ -170,6 +175,8 @@ static const perp_key pair_keys[] = { PERP_KEY_SPECIAL("a"),
                                       PERP_KEY_REAL(perp_surface, mu, "mu", ""),
                                       PERP_KEY_REAL(perp_surface, mu_dynamic, "mu_dynamic", ""),
                                       PERP_KEY_REAL(perp_surface, restitution, "restitution", ""),
+                                      PERP_KEY_REAL(perp_surface, torsion, "torsion", "m"),
+                                      PERP_KEY_REAL(perp_surface, rolling, "rolling", "m"),
                                       PERP_KEYS_ENTRY,
                                       PERP_KEYS_END };
 
@@ -177,7 +184,9 @@ static void shapes_pair(perp_scene_reader *r, const perp_node *entry, void *user
 {
   static const char *const keys[] = { "a", "b" };
   perp_model *model = user;
-  perp_surface surface = { NAN, NAN, NAN, 0 };
+  perp_surface surface = {
+    .mu = NAN, .mu_dynamic = NAN, .restitution = NAN, .torsion = NAN, .rolling = NAN
+  };
   int of[2];
   if (!perp_keys_read(r, entry, "a pair", pair_keys, &surface)) return;
   for (int i = 0; i < 2; i++) {

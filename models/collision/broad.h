@@ -17,7 +17,7 @@ typedef struct perp_bounds {
   double lo[3], hi[3];
 } perp_bounds;
 
-/* What a sphere needs to meet others, on one line of the cache: its surface is that of shape.h without padding. */
+/* What a sphere needs to meet others, on one line of the cache: its surface is that of shape.h without couples. */
 typedef struct perp_ball {
   double x[3], radius; /* centre at the last poses; radius < 0: no sphere */
   double mu, mu_dynamic, restitution;
@@ -25,7 +25,9 @@ typedef struct perp_ball {
 } perp_ball;
 PERP_INLINE perp_surface perp_ball_surface(const perp_ball *b)
 {
-  return (perp_surface){ b->mu, b->mu_dynamic, b->restitution, b->material };
+  return (perp_surface){
+    .mu = b->mu, .mu_dynamic = b->mu_dynamic, .restitution = b->restitution, .material = b->material
+  };
 }
 
 /* What decides whether a pair may touch at all. */

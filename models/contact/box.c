@@ -13,6 +13,8 @@
  * the limits mu lambda_n of the first pass (Vondrak 2005, section 6.5.3); a convex problem, solved by whatever
  * serves finite bounds, but friction sees normal forces that friction itself has not changed yet.
  *
+ * Couples against spinning and rolling have one row each, or two, bounded alike.
+ *
  * Equations: Vondrak 2005, eq. 6.42 and 6.43 (fixed limits); on impacts Vondrak 2005, eq. 6.46. */
 #include "models/contact/contact_solver.h"
 
@@ -71,19 +73,18 @@ static perp_status box_solve(perp_ctx *ctx, void *ws, const perp_contact_island 
 {
   struct ws *w = ws;
   perp_contact_solver *j = &w->j;
-  const int r = j->setup.dim, nc = island->nc;
+  const int r = j->setup.dim;
   perp_lcp p;
   (void)slip;
   PERP_TRY(perp_contact_solver_rows(ctx, j, island, r, &p));
   if (w->o.limits == FIXED) {
     p.frozen = true;
     /* the guess has friction, the first pass has none */
-    for (int i = 0; i < r * nc; i++) j->lambda[i] = i % r == 0 ? impulse[i] : 0;
-    for (int i = r * nc; i < p.n; i++) j->lambda[i] = impulse[i];
+    for (int i = 0; i < p.n; i++) j->lambda[i] = j->fric_of[i] < 0 ? impulse[i] : 0;
     PERP_TRY(perp_contact_solver_answer(ctx, j, &p, island, j->lambda, count));
-    for (int i = 0; i < r * nc; i++) {
-      if (i % r == 0) continue;
-      j->hi[i] = j->mu[i] * fmax(j->lambda[i - i % r], 0);
+    for (int i = 0; i < p.n; i++) {
+      if (j->fric_of[i] < 0) continue;
+      j->hi[i] = j->mu[i] * fmax(j->lambda[j->fric_of[i]], 0);
       j->lo[i] = -j->hi[i];
     }
   }
@@ -96,7 +97,7 @@ const perp_contact_desc perp_contact_box = {
          .reference = "Vondrak 2005, section 6.5.3",
          .equation = "|lambda_k| <= mu lambda_n along each of two tangents",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_BOX },
+         .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_BOX | PERP_CONTACT_COUPLES },
   .rows = box_rows,
   .fits = box_fits,
   .create = box_create,

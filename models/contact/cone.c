@@ -7,6 +7,8 @@
  * solvers that take cones (PERP_LCP_CONE).  In the plane a cone is an interval, and the model the same
  * as `box`.
  *
+ * Couples against rolling are a circle, too, that against spinning an interval.
+ *
  * The cone: STAR 2012, eq. 4 and 5, Vondrak 2005, eq. 6.39; of impulses, by maximal dissipation: STAR
  * 2012, eq. 21 and 40. */
 #include "models/contact/contact_solver.h"
@@ -43,7 +45,10 @@ static perp_status cone_solve(perp_ctx *ctx, void *ws, const perp_contact_island
   (void)slip;
   PERP_TRY(perp_contact_solver_rows(ctx, j, island, r, &p));
   if (r == 3) {
-    for (int i = 0; i < p.n; i++) j->cone[i] = i < r * island->nc && i % r == 1;
+    const int contacts = r * island->nc;
+    for (int i = 0; i < contacts; i++) j->cone[i] = i % r == 1;
+    for (int i = contacts; i < p.n; i++)
+      j->cone[i] = island->row_of != NULL && island->row_pair[i - contacts];
     p.cone = j->cone;
   }
   return perp_contact_solver_answer(ctx, j, &p, island, impulse, count);
@@ -54,7 +59,7 @@ const perp_contact_desc perp_contact_cone = {
          .summary = "circular Coulomb cone, for solvers that take cones",
          .reference = "STAR 2012, section 3.1.4",
          .equation = "|lambda_t| <= mu lambda_n, lambda_t opposed to u_t+",
-         .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_CONE },
+         .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_CONE | PERP_CONTACT_COUPLES },
   .rows = cone_rows,
   .fits = cone_fits,
   .create = cone_create,

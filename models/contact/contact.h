@@ -11,6 +11,14 @@
  * eliminated.  bias holds the gap (gap / h, Stewart and Trinkle), restitution and stabilization.  A
  * model says which rows stand for a contact, how they are bounded, and what an impulse is in the end.
  *
+ * Surfaces may resist spinning and rolling as well (shape.h): couples tau on b along the normal and across it, of the
+ * relative angular velocity omega+ of b against a,
+ *
+ *      |tau_n| <= torsion lambda_n,   |tau_T| <= rolling lambda_n,   each opposed to its part of omega+,
+ *
+ * dissipating most, as friction does (Trinkle, Tzitzouris and Pang 2001, section 2; Goyal, Ruina and Papadopoulos 1991 on
+ * torsion).  Sliding and spinning share no bound here: see elliptic.c for that.
+ *
  * Gaps and forces as positions have them: STAR 2012, eq. 18-20; Vondrak 2005, eq. 6.31. Rows of J_c
  * along a direction: Vondrak 2005, eq. 6.36 and 6.41; Cline 2002, eq. 4.14, 4.15, 4.17 and 4.18. Joints
  * eliminated: STAR 2012, eq. 51 and 53; all conditions together: STAR 2012, eq. 50; v^: STAR 2012, eq. 54. */
@@ -31,7 +39,8 @@ enum {
   PERP_CONTACT_DENSE = 1 << 3, /* extra rows beyond J M^-1 J' + S (polyhedral cone): dense only */
   /* u in the dual of the friction cone, not u + mu |u_t| n: what slides parts at mu |u_t|.  For steps that see
    * gaps; neither accelerations nor least impulses (island->lo). */
-  PERP_CONTACT_RELAXED = 1 << 4
+  PERP_CONTACT_RELAXED = 1 << 4,
+  PERP_CONTACT_COUPLES = 1 << 5 /* serves couples against spinning and rolling */
 };
 
 /* Counts since a restart.  Every problem is one of reused, solved, swept, refuted and failures.  failed[-reason] counts the
@@ -122,7 +131,12 @@ typedef struct perp_contact_setup {
 typedef struct perp_contact_island {
   int nc, joints;
   const double *row_lo, *row_hi; /* [joints] bounds of the further rows, NULL: none has any */
-  const double *mu;              /* [nc] */
+  /* Of further rows that are couples: |lambda| <= row_mu lambda_n of the contact row_of; row_pair: this row and the next
+   * one together, a circle.  row_of -1: another row.  NULL: none is. */
+  const int *row_of;           /* [joints] */
+  const double *row_mu;        /* [joints] m */
+  const signed char *row_pair; /* [joints] */
+  const double *mu;            /* [nc] */
   const double *lo;     /* [nc] least normal impulse >= 0, NULL: 0 (decompression, Poisson's law) */
   const perp_blocks *F; /* A = J M^-1 J' + S, or NULL: */
   const double *A;      /* [lda * (r nc + joints)] column-major */

@@ -215,9 +215,10 @@ perp_status perp_contact_solver_rows(perp_ctx *ctx, perp_contact_solver *j,
   rows_job job = { j, island, r };
   perp_team(island->F != NULL ? island->F->threads : 1, contact_solver_share, &job);
   for (int i = contacts; i < n; i++) {
-    perp_contact_row_bounds(island, i - contacts, &j->lo[i], &j->hi[i]);
-    j->fric_of[i] = -1;
-    j->mu[i] = 0;
+    const int row = i - contacts, of = island->row_of != NULL ? island->row_of[row] : -1;
+    perp_contact_row_bounds(island, row, &j->lo[i], &j->hi[i]);
+    j->fric_of[i] = of >= 0 ? r * of : -1;
+    j->mu[i] = of >= 0 ? island->row_mu[row] : 0;
   }
   return PERP_OK;
 }

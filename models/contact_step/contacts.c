@@ -31,6 +31,7 @@ static void contacts_layout_grown(void *ws, perp_arena *a)
 {
   perp_contacts *c = ws;
   c->impulse = PERP_CARVE(a, double, 3 * (size_t)c->cap);
+  c->couple = c->model->couples ? PERP_CARVE(a, double, 3 * (size_t)c->cap) : NULL;
   c->slip = PERP_CARVE(a, double, c->cap);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
   c->fresh = PERP_CARVE(a, unsigned char, c->cap);
@@ -441,6 +442,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
   if (perp_contacts_wake(c)) return WOKEN;
   if (kept == 0 && rows == 0) {
     if (c->n > 0) memset(c->impulse, 0, 3 * (size_t)c->n * sizeof *c->impulse);
+    if (c->couple != NULL && c->n > 0) memset(c->couple, 0, 3 * (size_t)c->n * sizeof *c->couple);
     return FREE;
   }
   perp_island_task task = { .contact = c->contact,
@@ -448,6 +450,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .kept = c->kept,
                             .impulse = c->impulse,
                             .slip = c->slip,
+                            .couple = c->couple,
                             .reuse = c->o.reuse ? c->o.tol : 0,
                             .fresh = c->fresh,
                             .origin = c->origin,

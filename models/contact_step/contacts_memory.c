@@ -20,6 +20,7 @@ static void contacts_memory_place_of(const perp_contacts *c, const perp_eval *e,
 static void contacts_memory_take(perp_contacts *c, int i, perp_contact_memory *m, double scale)
 {
   for (int k = 0; k < 3; k++) c->impulse[3 * i + k] = scale * m->impulse[k];
+  for (int k = 0; k < 3 && c->couple != NULL; k++) c->couple[3 * i + k] = scale * m->couple[k];
   c->slip[i] = m->slip;
   c->fresh[i] = m->fresh;
   c->origin[i] = m->id;
@@ -99,6 +100,8 @@ static void recall_share(void *user, int member, int members)
   const int end = pair_start(c, perp_share(c->n, member + 1, members));
   if (i >= end) return;
   memset(c->impulse + (size_t)3 * (size_t)i, 0, (size_t)3 * (size_t)(end - i) * sizeof(double));
+  if (c->couple != NULL)
+    memset(c->couple + (size_t)3 * (size_t)i, 0, (size_t)3 * (size_t)(end - i) * sizeof(double));
   memset(c->slip + i, 0, (size_t)(end - i) * sizeof *c->slip);
   memset(c->fresh + i, 0, (size_t)(end - i) * sizeof *c->fresh);
   for (int l = i; l < end; l++) c->origin[l] = PERP_NO_ORIGIN;
@@ -125,6 +128,7 @@ void perp_contacts_recall_part(perp_contacts *c, double h)
 {
   const double scale = c->o.warm && c->h > 0 ? h / c->h : 0;
   for (int i = 0; i < 3 * c->n; i++) c->impulse[i] *= scale;
+  for (int i = 0; i < 3 * c->n && c->couple != NULL; i++) c->couple[i] *= scale;
 }
 
 /* of two bodies at rest: not looked for, but of use when they wake */
@@ -142,6 +146,7 @@ static void contacts_memory_keep(const perp_contacts *c, const perp_eval *e, int
   const perp_contact *x = &c->contact[i];
   m->id = x->id;
   memcpy(m->impulse, c->impulse + (size_t)3 * (size_t)i, sizeof m->impulse);
+  if (c->couple != NULL) memcpy(m->couple, c->couple + (size_t)3 * (size_t)i, sizeof m->couple);
   m->slip = c->slip[i];
   m->fresh = c->fresh[i];
   if (!c->ball[x->shape[0]] && !c->ball[x->shape[1]]) contacts_memory_place_of(c, e, x, m->at);
@@ -164,6 +169,7 @@ static int remember_dormant(perp_contacts *c, const perp_eval *e, double scale)
       if (!contacts_memory_dormant(c, &c->before[k])) continue;
       c->after[n] = c->before[k];
       for (int q = 0; q < 3; q++) c->after[n].impulse[q] *= scale;
+      for (int q = 0; q < 3 && c->couple != NULL; q++) c->after[n].couple[q] *= scale;
       n++;
     }
     if (i < c->n) contacts_memory_keep(c, e, i, &c->after[n++]);

@@ -11,7 +11,7 @@
 /* what identifies a contact from step to step, with its impulse */
 typedef struct perp_contact_memory {
   uint64_t id;
-  double impulse[3], slip;
+  double impulse[3], couple[3], slip;
   double at[3]; /* in the frame of a moving body of the contact */
   unsigned char fresh, used;
 } perp_contact_memory;
@@ -59,6 +59,7 @@ struct perp_contacts {
   /* as many as there ever were */
   int cap;
   double *impulse;      /* [3 n] world */
+  double *couple;       /* [3 n] world; NULL: no surface resists spinning or rolling */
   double *slip;         /* [n] */
   unsigned char *kept;  /* [n] */
   unsigned char *fresh; /* [n] */

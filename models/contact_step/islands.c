@@ -3,6 +3,8 @@
 
 #include "solvers/core/sets.h"
 
+#include "models/multibody/model_private.h"
+
 #include <stdlib.h>
 #include <string.h>
 #ifdef _OPENMP
@@ -44,7 +46,8 @@ static void islands_layout_grown(void *ws, perp_arena *a)
   perp_islands *s = ws;
   const perp_model *model = s->model;
   size_t n = (size_t)s->cap, nj = s->rows ? (size_t)model->n_joints : 0;
-  size_t nb = (size_t)s->max_bounded, groups = n + nj + nb, further = (size_t)model->m + nb;
+  const size_t coupled = s->couples ? n : 0, nb = (size_t)s->max_bounded;
+  size_t groups = n + nj + nb + coupled, further = (size_t)model->m + nb + 3 * coupled;
   size_t r = (size_t)s->r, nv = (size_t)model->nvb, islands = (size_t)model->n_bodies + 1;
   size_t rows = r * n + further;
   s->scratch = PERP_CARVE(a, double, 4 * n);
@@ -56,8 +59,13 @@ static void islands_layout_grown(void *ws, perp_arena *a)
   s->b_decompression = PERP_CARVE(a, double, rows + n);
   s->x_decompression = PERP_CARVE(a, double, rows);
   PERP_DOUBLES(a, further, &s->row_lo, &s->row_hi, &s->left_lo, &s->left_hi);
-  size_t subs = 2 * (n + nb) + (s->rows ? (size_t)model->n_subs : 0);
-  s->J = PERP_CARVE(a, double, 2 * nv * (r * n + nb) + (s->rows ? (size_t)model->nnz_J : 0));
+  s->row_of = PERP_CARVE(a, int, s->couples ? further : 0);
+  s->row_mu = PERP_CARVE(a, double, s->couples ? further : 0);
+  s->row_pair = PERP_CARVE(a, signed char, s->couples ? further : 0);
+  PERP_DOUBLES(a, coupled, &s->torsion, &s->rolling);
+  size_t subs = 2 * (n + nb + coupled) + (s->rows ? (size_t)model->n_subs : 0);
+  s->J = PERP_CARVE(a, double,
+                    2 * nv * (r * n + nb + 3 * coupled) + (s->rows ? (size_t)model->nnz_J : 0));
   PERP_INTS(a, groups + islands, &s->cptr, &s->jptr);
   s->joff = PERP_CARVE(a, int, subs + islands);
   PERP_INTS(a, subs, &s->jblk, &s->jgrp, &s->tsub);
@@ -96,12 +104,18 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                         .r = kind->rows(model->dim),
                         .rows = rows,
                         .threads = threads,
+                        .couples = model->couples && (kind->d.caps & PERP_CONTACT_COUPLES),
                         .max_bounded = 3 * model->n_drives };
 #ifndef _OPENMP
   like.threads = 1;
 #endif
   void *ws;
   *out = NULL;
+  if (model->couples && !like.couples && (kind->d.caps & PERP_CONTACT_FRICTION))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact %s has no couples against spinning and rolling (torsion, rolling of "
+                     "a surface): take --contact cone or box",
+                     kind->d.name);
   PERP_TRY(perp_workspace_create(ctx, "islands", &like, sizeof like, islands_layout, &ws));
   perp_islands *s = ws;
   memset(s->lanes, 0, (size_t)s->threads * sizeof *s->lanes);
@@ -215,6 +229,11 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
                                   .b = s->b + first,
                                   .reuse = task->reuse,
                                   .place = &place };
+  if (s->couples) {
+    problem.row_of = s->row_of + further;
+    problem.row_mu = s->row_mu + further;
+    problem.row_pair = s->row_pair + further;
+  }
   for (int l = p->first[BODIES]; l < p[1].first[BODIES]; l++) problem.mass += s->mass[s->bodies[l]];
   for (int c = 0; c < nc && task->fresh != NULL; c++)
     if (task->fresh[s->order[contact + c]]) problem.reuse = 0.1 * task->reuse;
@@ -235,8 +254,10 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
   if (task->restitution != NULL) PERP_TRY(islands_decompress(s, own, &problem, i));
   p->solved = own->count.problems > problems;
   p->none = perp_contact_count_none(&own->count) > none;
-  const double *last = s->x + islands_first_row(s, i + 1) - bounded;
+  const int couples = p[1].couple_rows - p->couple_rows;
+  const double *last = s->x + islands_first_row(s, i + 1) - couples - bounded;
   for (int j = 0; j < bounded; j++) task->row[s->bounded[p->first[BOUNDED] + j]].lambda = last[j];
+  if (couples > 0) perp_islands_couples_back(s, task, i);
   return PERP_OK;
 }
 
@@ -276,6 +297,8 @@ static void islands_hand_back(void *user, int member, int members)
   int end = perp_share(task->n, member + 1, members);
   for (int at = perp_share(task->n, member, members); at < end; at++)
     if (s->owner[at] < 0) memset(task->impulse + 3 * (size_t)at, 0, 3 * sizeof *task->impulse);
+  for (int at = perp_share(task->n, member, members); at < end && task->couple != NULL; at++)
+    if (s->owner[at] < 0) memset(task->couple + 3 * (size_t)at, 0, 3 * sizeof *task->couple);
   end = perp_share(contacts, member + 1, members);
   for (int place = perp_share(contacts, member, members); place < end; place++) {
     const int at = s->order[place], i = s->island_of[s->owner[at]];
@@ -386,6 +409,7 @@ void perp_islands_apply(perp_islands *s, const perp_constrained *k, const perp_i
   islands_job job = { .s = s, .k = k, .task = task, .f = f };
   for (int i = 0; i < task->n_rows; i++)
     perp_island_row_apply(s->model, &task->row[i], task->row[i].lambda, f);
+  if (task->couple != NULL) perp_islands_couples_apply(s, k, task, f);
   perp_team(task->n >= TEAM_HAND ? s->threads : 1, islands_apply_share, &job);
 }
 

@@ -35,6 +35,9 @@ typedef struct perp_island_task {
   const unsigned char *kept; /* [n] which take part; NULL: all */
   double *impulse;           /* [3 n] world; in: guess */
   double *slip;              /* [n] in and out, see contact.h */
+  /* [3 n] world, N m s: the couple on b of contacts whose surfaces resist spinning or rolling; in: guess.  NULL: no contact
+   * has one. */
+  double *couple;
   /* A guess is the answer when its residual is at most `reuse`, or a tenth of that in islands with a
    * contact whose guess comes from a solve: a solution that has just taken out a velocity would put in the
    * opposite one when it is used again.  fresh [n] in and out: comes from a solve; NULL: none does. */

@@ -74,6 +74,7 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
 {
   const perp_model *model = s->model;
   islands_partition_owners(s, task);
+  if (s->couples) perp_islands_couples_find(s, task);
   islands_partition_number(s, task);
   islands_partition_sort(s, CONTACTS, task->n, s->owner, s->order);
   islands_partition_sort(s, BODIES, model->n_bodies, NULL, s->bodies);
@@ -83,6 +84,13 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
     island *p = &s->start[i], *next = p + 1;
     for (int l = p->first[BODIES]; l < next->first[BODIES]; l++)
       s->local[s->bodies[l]] = l - p->first[BODIES];
+    next->couples = p->couples;
+    next->couple_rows = p->couple_rows;
+    for (int l = p->first[CONTACTS]; l < next->first[CONTACTS] && s->couples; l++) {
+      const int rows = islands_couple_count(s, s->order[l]);
+      next->couples += rows > 0;
+      next->couple_rows += rows;
+    }
     next->joint_rows = p->joint_rows;
     next->joint_subs = p->joint_subs;
     next->joint_numbers = p->joint_numbers;
@@ -93,7 +101,8 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task)
       next->joint_numbers += (size_t)(model->joff[end] - model->joff[sub]);
     }
     const size_t rows = (size_t)s->r * (size_t)islands_number(s, i, CONTACTS) +
-                        (size_t)islands_number(s, i, BOUNDED);
+                        (size_t)islands_number(s, i, BOUNDED) +
+                        (size_t)(next->couple_rows - p->couple_rows);
     next->dense = p->dense + (p->eliminate ? rows * rows : 0);
   }
 }

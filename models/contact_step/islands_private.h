@@ -21,6 +21,8 @@ typedef struct island {
   int first[PARTS];
   int joint_rows; /* free rows of all islands before */
   int joint_subs; /* their sub-matrices, and the numbers in these */
+  int couples,
+      couple_rows; /* contacts with couples, and the rows of these, of all islands before */
   size_t joint_numbers;
   size_t dense;   /* where its matrix starts in A */
   bool eliminate; /* its joints: the problem is dense */
@@ -33,6 +35,7 @@ struct perp_islands {
   const perp_contact_desc *kind;
   int r; /* rows of a contact */
   bool rows;
+  bool couples; /* surfaces resist spinning or rolling */
   int threads;
   lane *lanes;
   perp_contact_count count;
@@ -72,11 +75,15 @@ struct perp_islands {
   double *b, *x, *s, *diagonal; /* [r n + m + bounded], the last of A */
   double *mu, *slip;            /* [n] */
   double *restitution, *least;  /* [n] and the least impulse of decompression */
-  double *drag;                 /* [2 n] friction of sliding contacts, see contact.h */
-  double *b_decompression;      /* [(r + 1) n + m + bounded] */
-  double *x_decompression;      /* [r n + m + bounded] */
-  double *row_lo, *row_hi;      /* [m + bounded] of the rows that are no contacts */
-  double *left_lo, *left_hi;    /* [m + bounded] what compression leaves of them */
+  /* with couples: [further] see contact.h, and [n] of the contacts, m */
+  int *row_of;
+  double *row_mu, *torsion, *rolling;
+  signed char *row_pair;
+  double *drag;              /* [2 n] friction of sliding contacts, see contact.h */
+  double *b_decompression;   /* [(r + 1) n + m + bounded] */
+  double *x_decompression;   /* [r n + m + bounded] */
+  double *row_lo, *row_hi;   /* [m + bounded] of the rows that are no contacts */
+  double *left_lo, *left_hi; /* [m + bounded] what compression leaves of them */
   double *J;
   int *cptr, *jptr, *joff, *jblk, *jgrp, *tsub;
   perp_arena grown;
@@ -107,7 +114,8 @@ static inline int islands_moving(const int body[2])
 /* Rows that are no contacts: of all islands before i, and of island i. */
 static inline size_t islands_first_further(const perp_islands *s, int i)
 {
-  return (size_t)s->start[i].joint_rows + (size_t)s->start[i].first[BOUNDED];
+  const island *p = &s->start[i];
+  return (size_t)p->joint_rows + (size_t)p->first[BOUNDED] + (size_t)p->couple_rows;
 }
 static inline int islands_further(const perp_islands *s, int i)
 {
@@ -119,18 +127,18 @@ static inline size_t islands_first_row(const perp_islands *s, int i)
   return (size_t)s->r * (size_t)s->start[i].first[CONTACTS] + islands_first_further(s, i);
 }
 
-/* Contacts, joints and bounded rows of all islands before. */
+/* Contacts, joints, bounded rows and couples of all islands before. */
 static inline int islands_first_group(const perp_islands *s, int i)
 {
   const int *first = s->start[i].first;
-  return first[CONTACTS] + first[JOINTS] + first[BOUNDED];
+  return first[CONTACTS] + first[JOINTS] + first[BOUNDED] + s->start[i].couples;
 }
 
 /* Room for the sub-matrices of all islands before. */
 static inline int islands_first_sub(const perp_islands *s, int i)
 {
   const int *first = s->start[i].first;
-  return 2 * (first[CONTACTS] + first[BOUNDED]) + s->start[i].joint_subs;
+  return 2 * (first[CONTACTS] + first[BOUNDED] + s->start[i].couples) + s->start[i].joint_subs;
 }
 
 /* The block structure of island i in the shared arrays. */
@@ -139,7 +147,8 @@ static inline perp_blocks islands_blocks(const perp_islands *s, int i, bool soft
   const island *p = &s->start[i];
   const size_t nvb = (size_t)s->model->nvb, square = nvb * nvb, body = (size_t)p->first[BODIES];
   const int nb = islands_number(s, i, BODIES), group = islands_first_group(s, i);
-  const size_t rows = (size_t)s->r * (size_t)p->first[CONTACTS] + (size_t)p->first[BOUNDED];
+  const size_t rows = (size_t)s->r * (size_t)p->first[CONTACTS] + (size_t)p->first[BOUNDED] +
+                      (size_t)p->couple_rows;
   const int sub = islands_first_sub(s, i);
   return (perp_blocks){
     .nv = nb * s->model->nvb,
@@ -169,6 +178,31 @@ void perp_islands_partition(perp_islands *s, const perp_island_task *task);
 /* islands_rows.c: everything of all islands but dense matrices, on up to `threads` threads. */
 void perp_islands_fill(perp_islands *s, const perp_constrained *k, const perp_island_task *task,
                        int threads);
+/* Tangents t [6] of a contact with the normal n: t1 along u where that is clear of rounding (NULL: no), else from n alone. */
+void perp_islands_tangents(int dim, const double n[3], const double *u, double t[6]);
+
+/* ---- islands_couples.c: couples against spinning and rolling ----------------------------------- */
+
+/* torsion and rolling [n] of all contacts that take part; 0 where the task has no couples. */
+void perp_islands_couples_find(perp_islands *s, const perp_island_task *task);
+/* How many rows the couples of a contact have. */
+static inline int islands_couple_count(const perp_islands *s, int contact)
+{
+  return (s->torsion[contact] > 0) + (s->rolling[contact] > 0) * (s->model->dim - 1);
+}
+/* Their directions d [3 r], unit, world; returns r. */
+int perp_islands_couple_directions(const perp_islands *s, const perp_contact *x, int at,
+                                   double d[9]);
+/* Their rows of J, r x nvb for each moving body, b = J v and the guess x. */
+void perp_islands_couple_rows(const perp_islands *s, const perp_constrained *k,
+                              const perp_island_task *task, int at, const double *v,
+                              double *const J[2], double *b, double *x);
+/* task->couple of the contacts of island i, from its answer. */
+void perp_islands_couples_back(const perp_islands *s, const perp_island_task *task, int i);
+/* f [nv] += the couples of all contacts. */
+void perp_islands_couples_apply(const perp_islands *s, const perp_constrained *k,
+                                const perp_island_task *task, double *f);
+
 /* islands_dense.c: A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by its blocks, else one
  * response to each row of the whole system, by the KKT factor.  False: k says why. */
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i);

@@ -98,6 +98,11 @@ PERP_INLINE void islands_rows_tangents(int dim, const double n[3], const double 
   perp_cross(n, t1, t + 3);
 }
 
+void perp_islands_tangents(int dim, const double n[3], const double *u, double t[6])
+{
+  islands_rows_tangents(dim, n, u, t);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 double perp_island_row_product(const perp_model *model, const perp_island_row *row, const double *v)
@@ -346,7 +351,32 @@ static void islands_rows_bounded(const perp_islands *s, const perp_island_row *r
   }
 }
 
-/* The pattern of island i, and its joints and bounded rows. */
+/* w = the relative angular velocity along the directions of a contact, from v. */
+static void islands_rows_couples(perp_islands *s, const perp_constrained *k,
+                                 const perp_island_task *task, int place, int c, const double *v,
+                                 size_t further, pattern *w, rows_out *out)
+{
+  const int at = s->order[place], r = islands_couple_count(s, at), nvb = s->model->nvb;
+  const int *body = task->contact[at].body;
+  const bool spins = s->torsion[at] > 0;
+  double *J[2] = { NULL, NULL };
+  if (r == 0) return;
+  islands_rows_group(w);
+  for (int side = 0; side < 2; side++)
+    if (body[side] >= 0) J[side] = out->J + islands_rows_block(w, s->local[body[side]], r * nvb);
+  perp_islands_couple_rows(s, k, task, at, v, J, out->b + w->rows, out->x + w->rows);
+  for (int q = 0; q < r; q++) {
+    const size_t row = further + (size_t)q;
+    *out->lo++ = *out->hi++ = 0;
+    out->soft[w->rows + q] = 0;
+    s->row_of[row] = c;
+    s->row_mu[row] = spins && q == 0 ? s->torsion[at] : s->rolling[at];
+    s->row_pair[row] = r > 1 && q == (spins ? 1 : 0);
+  }
+  w->rows += r;
+}
+
+/* The pattern of island i, and its joints, bounded rows and couples. */
 static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
                                  const perp_island_task *task, int i)
 {
@@ -383,6 +413,13 @@ static void islands_rows_lay_out(perp_islands *s, const perp_constrained *k,
   const double *v_free = next->first[JOINTS] > p->first[JOINTS] ? s->v_star : k->a;
   for (int j = p->first[BOUNDED]; j < next->first[BOUNDED]; j++)
     islands_rows_bounded(s, &task->row[s->bounded[j]], v_free, &w, &out);
+  if (s->couples) {
+    const int contacts = s->r * nc;
+    for (int q = contacts; q < w.rows; q++) s->row_of[further + (size_t)(q - contacts)] = -1;
+    for (int c = 0; c < nc; c++)
+      islands_rows_couples(s, k, task, p->first[CONTACTS] + c, c, v_free,
+                           further + (size_t)(w.rows - contacts), &w, &out);
+  }
   islands_rows_group(&w);
   for (int g = nc; g < F.nc && !p->eliminate; g++) {
     double *diagonal = s->diagonal + row + F.cptr[g];

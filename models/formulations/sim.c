@@ -175,6 +175,11 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
         "formulation %s does not serve models with shapes that touch: bodies would pass "
         "through each other; take --formulation velocity or acceleration",
         p.formulation.d->name);
+  if (status == PERP_OK && model->couples && !(p.formulation.d->caps & PERP_FORM_COUPLES))
+    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "formulation %s does not serve surfaces that resist spinning or rolling "
+                       "(torsion, rolling); take --formulation velocity",
+                       p.formulation.d->name);
   if (status == PERP_OK && perp_model_drives(model) > 0 &&
       !(p.formulation.d->caps & PERP_FORM_DRIVES))
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,

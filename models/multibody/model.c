@@ -622,6 +622,7 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
   PERP_TRY(perp_surface_check(ctx, &copy.surface, who));
   if (!all_finite(3, def->belt))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the velocity of its surface is not finite", who);
+  if (copy.surface.torsion > 0 && model->dim == 2) return perp_torsion_of_plane(ctx, who);
   bool runs = false;
   for (int i = 0; i < 3; i++) {
     PERP_TRY(perp_model_check_signal(ctx, model, def->belt_signal[i], who));
@@ -641,6 +642,8 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
   perp_status status = model_push(ctx, &model->shape_def, &model->n_shapes, &model->cap_shapes,
                                   sizeof copy, &copy, &copy.name, index);
   if (status != PERP_OK) free(vertices);
-  model->belts = model->belts || (status == PERP_OK && runs);
+  if (status != PERP_OK) return status;
+  model->belts = model->belts || runs;
+  model->couples = model->couples || copy.surface.torsion > 0 || copy.surface.rolling > 0;
   return status;
 }

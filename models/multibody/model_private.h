@@ -115,7 +115,8 @@ struct perp_model {
   perp_kept *kept;
   int n_kept, cap_kept;
   perp_signal_ref gravity_signal;
-  bool belts; /* surfaces that move */
+  bool belts;   /* surfaces that move */
+  bool couples; /* surfaces that resist spinning or rolling */
   perp_friction_rule friction;
   int n_pairs;
   perp_material_pair *pair; /* [n_pairs] sorted by a, then b */
@@ -333,8 +334,16 @@ PERP_INLINE perp_surface perp_surface_pair(const perp_model *model, const perp_s
     .mu_dynamic = a->mu_dynamic == b->mu_dynamic ? a->mu_dynamic
                                                  : sqrt(a->mu_dynamic * b->mu_dynamic),
     .restitution = a->restitution > b->restitution ? a->restitution : b->restitution,
+    .torsion = a->torsion > b->torsion ? a->torsion : b->torsion,
+    .rolling = a->rolling > b->rolling ? a->rolling : b->rolling,
   };
 }
+
+/* The couples of a contact of two shapes, m. */
+void perp_surface_couples(const perp_model *model, int shape_a, int shape_b, double *torsion,
+                          double *rolling);
+/* PERP_ERR_ARG: in the plane there is no normal to spin about. */
+perp_status perp_torsion_of_plane(perp_ctx *ctx, const char *who);
 
 /* ---- forces/ --------------------------------------------------------------------------------- */
 

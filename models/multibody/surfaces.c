@@ -36,6 +36,22 @@ static int surfaces_place(const perp_model *model, int a, int b, bool *there)
   return lo;
 }
 
+perp_status perp_torsion_of_plane(perp_ctx *ctx, const char *who)
+{
+  return PERP_FAIL(
+      ctx, PERP_ERR_ARG,
+      "%s: torsion is friction about the normal, which the plane has not: leave it out", who);
+}
+
+void perp_surface_couples(const perp_model *model, int shape_a, int shape_b, double *torsion,
+                          double *rolling)
+{
+  const perp_surface pair = perp_surface_pair(model, &model->shape_def[shape_a].surface,
+                                              &model->shape_def[shape_b].surface);
+  *torsion = pair.torsion;
+  *rolling = pair.rolling;
+}
+
 perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
                                 const perp_surface *surface)
 {
@@ -50,9 +66,12 @@ perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mu_dynamic of a pair needs its mu", who);
   perp_surface check = { .mu = isnan(surface->mu) ? 0 : surface->mu,
                          .mu_dynamic = surface->mu_dynamic,
-                         .restitution = isnan(surface->restitution) ? 0 : surface->restitution };
+                         .restitution = isnan(surface->restitution) ? 0 : surface->restitution,
+                         .torsion = isnan(surface->torsion) ? 0 : surface->torsion,
+                         .rolling = isnan(surface->rolling) ? 0 : surface->rolling };
   PERP_TRY(perp_surface_check(ctx, &check, who));
   if (!isnan(surface->mu)) pair.surface.mu_dynamic = check.mu_dynamic;
+  if (check.torsion > 0 && model->dim == 2) return perp_torsion_of_plane(ctx, who);
   pair.surface.material = 0;
   bool there;
   const int at = surfaces_place(model, pair.a, pair.b, &there);
@@ -63,6 +82,7 @@ perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
   memmove(more + at + 1, more + at, (size_t)(model->n_pairs - at) * sizeof *more);
   more[at] = pair;
   model->n_pairs++;
+  model->couples = model->couples || check.torsion > 0 || check.rolling > 0;
   return PERP_OK;
 }
 
@@ -94,7 +114,9 @@ perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a
 {
   perp_surface s = { .mu = surfaces_friction(model->friction, a->mu, b->mu),
                      .mu_dynamic = surfaces_friction(model->friction, a->mu_dynamic, b->mu_dynamic),
-                     .restitution = fmax(a->restitution, b->restitution) };
+                     .restitution = fmax(a->restitution, b->restitution),
+                     .torsion = fmax(a->torsion, b->torsion),
+                     .rolling = fmax(a->rolling, b->rolling) };
   bool there = false;
   const int i = a->material < b->material ? surfaces_place(model, a->material, b->material, &there)
                                           : surfaces_place(model, b->material, a->material, &there);
@@ -102,6 +124,8 @@ perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a
   const perp_surface *own = &model->pair[i].surface;
   if (!isnan(own->mu)) s.mu = own->mu, s.mu_dynamic = own->mu_dynamic;
   if (!isnan(own->restitution)) s.restitution = own->restitution;
+  if (!isnan(own->torsion)) s.torsion = own->torsion;
+  if (!isnan(own->rolling)) s.rolling = own->rolling;
   return s;
 }
 

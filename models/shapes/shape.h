@@ -21,13 +21,16 @@ typedef enum perp_shape_kind {
 } perp_shape_kind;
 
 enum { PERP_MATERIALS_MAX = 65535 };
-/* The surface of a shape.  A pair of surfaces has mu = sqrt(mu_a mu_b), likewise for mu_dynamic, and e = max(e_a, e_b),
- * unless the model says otherwise (perp_model_friction), or of the two materials (perp_model_add_pair). */
+/* The surface of a shape.  A pair of surfaces has mu = sqrt(mu_a mu_b), likewise for mu_dynamic, and the larger one of
+ * e, torsion and rolling, unless the model says otherwise (perp_model_friction), or of the two materials (perp_model_add_pair). */
 typedef struct perp_surface {
   double mu;          /* coefficient of (static) friction, >= 0 */
   double mu_dynamic;  /* of sliding, 0 <= mu_dynamic <= mu; NaN: the same as mu */
   double restitution; /* e in [0, 1] */
   int material; /* a number of the caller's, 1 ... PERP_MATERIALS_MAX, by which pairs are told; 0: none */
+  /* m, >= 0: couples of a contact that resist spinning about its normal, at most torsion lambda_n (space only), and
+   * rolling, at most rolling lambda_n (models/contact/contact.h); 0: none */
+  double torsion, rolling;
 } perp_surface;
 
 typedef struct perp_shape_def {

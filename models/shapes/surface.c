@@ -15,6 +15,10 @@ perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
                      s->mu, s->mu_dynamic);
+  if (!(s->torsion >= 0) || !isfinite(s->torsion) || !(s->rolling >= 0) || !isfinite(s->rolling))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: torsion and rolling are lengths >= 0 m: got torsion = %g, rolling = %g",
+                     who, s->torsion, s->rolling);
   if (s->material < 0 || s->material > PERP_MATERIALS_MAX)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: materials have numbers from 1 to %d, 0 is none: got %d", who,
