@@ -199,6 +199,8 @@ static void motions(void)
     { "spinning-wheel", "err.q.max", 1e-3, 2, 1, 0.98, 1.02 },
     { "turntable", "path.err.max", 2e-3, 2, 3, 0.98, 1.02 },
     { "rolling-sphere", "err.tip.max", 1.0 / 240, 2, 0, 0.98, 1.02 },
+    { "rolling-resistance", "err.place.max", 4e-3, 2, 0, 0.95, 1.05 },
+    { "spinning-ball", "err.turn.max", 4e-3, 2, 0, 0.95, 1.05 },
   };
   for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
     const double p = slope(orders[i].scene, orders[i].metric, orders[i].h0, orders[i].halvings,

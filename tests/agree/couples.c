@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Couples against spinning and rolling, against closed forms: a ball that rolls to rest on a slope and stays there iff
+ * tan(theta) <= rolling / R, one that spins to rest, one that takes a free slab along; pairs of materials; joints eliminated
+ * and as rows.  What does not serve couples says so. */
+#include "tests/run_model.h"
+
+static perp_ctx ctx;
+static const double g = 9.81, R = 0.1, mass = 1;
+
+static perp_model *ball_on(int dim, double theta, perp_surface surface, double v, double spin)
+{
+  perp_model *m = run_model(&ctx, dim);
+  const double up[3] = { sin(theta), dim == 2 ? cos(theta) : 0, cos(theta) };
+  const double along[3] = { cos(theta), dim == 2 ? -sin(theta) : 0, -sin(theta) };
+  perp_body_def ball = { .mass = perp_mass_sphere(mass, R) };
+  perp_shape_def round = { .kind = PERP_SHAPE_SPHERE, .radius = R, .surface = surface };
+  perp_shape_def floor = { .kind = PERP_SHAPE_PLANE,
+                           .body = PERP_WORLD,
+                           .quat = { cos(theta / 2), 0, sin(theta / 2), 0 },
+                           .angle = -theta,
+                           .surface = { .mu = surface.mu, .mu_dynamic = (double)NAN } };
+  for (int i = 0; i < dim; i++) {
+    ball.x[i] = R * up[i];
+    ball.v[i] = v * along[i];
+  }
+  if (dim == 3) {
+    ball.w[1] = v / R;
+    ball.w[2] = spin;
+  } else
+    ball.w[2] = -v / R;
+  run_body(&ctx, m, ball);
+  if (perp_model_add_shape(&ctx, m, &round, NULL) != PERP_OK ||
+      perp_model_add_shape(&ctx, m, &floor, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  return run_finish(&ctx, m);
+}
+
+static const run_parts ways[] = {
+  { "velocity", "", "", "", "dantzig", "box" },
+  { "velocity", "", "", "", "", "box:limits=fixed" },
+  { "velocity", "", "", "", "block-gs", "cone" },
+  { "velocity", "", "", "", "pgs:max_iter=10000", "cone" },
+  { "velocity:joints=rows", "", "", "", "", "cone" },
+  { "velocity-implicit", "", "", "", "", "cone" },
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+static void rolling(void)
+{
+  const perp_surface s = { .mu = 0.8, .mu_dynamic = (double)NAN, .rolling = 0.005 };
+  double q[7], v[6];
+  for (int dim = 2; dim <= 3; dim++)
+    for (int i = 0; i < WAYS; i++) {
+      const char *by = ways[i].contact, *how = ways[i].formulation;
+      for (int k = 0; k < 3; k++) {
+        const double theta = (double[]){ 0, 0.045, 0.1 }[k], speed = 0.5;
+        const double a = 5.0 / 7 * g * (sin(theta) - s.rolling / R * cos(theta));
+        perp_model *m = ball_on(dim, theta, s, speed, 0);
+        const double way = speed * 0.4 + a * 0.08, fast = speed + a * 0.4;
+        if (run_fresh(&ctx, m, ways[i], 5e-4, 0.4, q, v) < 0) bail("ends early");
+        near(hypot(v[0], v[dim - 1]), fast, 2e-3, 0, "%d-d, %s, %s, %g rad: speed", dim, how, by,
+             theta);
+        near(q[0], way * cos(theta) + R * sin(theta), 3e-4, 0, "%d-d, %s, %s, %g rad: way", dim,
+             how, by, theta);
+        perp_model_destroy(m);
+      }
+      for (int k = 0; k < 2; k++) { /* put down on either side of atan(rolling / R) */
+        const double theta = atan(s.rolling / R) * (k == 0 ? 0.99 : 1.01);
+        perp_model *m = ball_on(dim, theta, s, 0, 0);
+        if (run_fresh(&ctx, m, ways[i], 1e-3, 1, q, v) < 0) bail("ends early");
+        const double fast = 5.0 / 7 * g * (sin(theta) - s.rolling / R * cos(theta));
+        near(hypot(v[0], v[dim - 1]), k == 0 ? 0 : fast, k == 0 ? 1e-9 : 0.02 * fast, 0,
+             "%d-d, %s, %s: %s", dim, how, by, k == 0 ? "stays" : "begins to roll");
+        perp_model_destroy(m);
+      }
+    }
+}
+
+static void spinning(void)
+{
+  const perp_surface s = { .mu = 0.5, .mu_dynamic = (double)NAN, .torsion = 0.004 };
+  const double a = s.torsion * g / (0.4 * R * R), w0 = 10;
+  double q[7], v[6];
+  for (int i = 0; i < WAYS; i++) {
+    perp_model *m = ball_on(3, 0, s, 0, w0);
+    if (run_fresh(&ctx, m, ways[i], 1e-3, 0.5, q, v) < 0) bail("ends early");
+    near(v[5], w0 - a * 0.5, 1e-9, 0, "%s, %s: the spin falls", ways[i].formulation,
+         ways[i].contact);
+    if (run_fresh(&ctx, m, ways[i], 1e-3, 1.2, q, v) < 0) bail("ends early");
+    near(v[5], 0, 1e-9, 0, "%s, %s: and ends", ways[i].formulation, ways[i].contact);
+    near(hypot(q[0], q[1]), 0, 1e-12, 0, "%s, %s: on the spot", ways[i].formulation,
+         ways[i].contact);
+    perp_model_destroy(m);
+  }
+}
+
+/* The floor has no friction: what the ball loses the slab gains, until both turn alike. */
+static void together(void)
+{
+  const double w0 = 5, edge = 0.4, thick = 0.05, M = 0.5;
+  for (int i = 0; i < WAYS; i++) {
+    perp_model *m = run_model(&ctx, 3);
+    perp_body_def slab = { .mass = perp_mass_box(M, edge, edge, thick), .x = { 0, 0, thick / 2 } };
+    perp_body_def ball = { .mass = perp_mass_sphere(mass, R),
+                           .x = { 0, 0, thick + R },
+                           .w = { 0, 0, w0 } };
+    perp_shape_def shape[3] = {
+      { .kind = PERP_SHAPE_BOX,
+        .half = { edge / 2, edge / 2, thick / 2 },
+        .surface = { .mu = 0.5, .mu_dynamic = (double)NAN } },
+      { .kind = PERP_SHAPE_SPHERE,
+        .body = 1,
+        .radius = R,
+        .surface = { .mu = 0.5, .mu_dynamic = (double)NAN, .torsion = 0.002 } },
+      { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD },
+    };
+    run_body(&ctx, m, slab);
+    run_body(&ctx, m, ball);
+    for (int k = 0; k < 3; k++)
+      if (perp_model_add_shape(&ctx, m, &shape[k], NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_finish(&ctx, m);
+    const double Is = M * edge * edge / 6, Ib = 0.4 * mass * R * R;
+    const double tau = 0.002 * mass * g, t = 0.05;
+    double q[14], v[12];
+    if (run_fresh(&ctx, m, ways[i], 1e-4, t, q, v) < 0) bail("ends early");
+    near(v[11], w0 - tau / Ib * t, 1e-6, 0, "%s, %s: the ball", ways[i].formulation,
+         ways[i].contact);
+    near(v[5], tau / Is * t, 1e-6, 0, "%s, %s: the slab", ways[i].formulation, ways[i].contact);
+    if (run_fresh(&ctx, m, ways[i], 1e-3, 2, q, v) < 0) bail("ends early");
+    const double both = Ib * w0 / (Ib + Is);
+    near(v[11], both, 1e-6, 0, "%s, %s: in the end the ball turns", ways[i].formulation,
+         ways[i].contact);
+    near(v[5], both, 1e-6, 0, "%s, %s: as the slab does", ways[i].formulation, ways[i].contact);
+    perp_model_destroy(m);
+  }
+}
+
+/* A ball with a rod on its centre, the hinge eliminated or as rows. */
+static void jointed(void)
+{
+  double q[2][7 * 2], v[2][6 * 2];
+  for (int rows = 0; rows < 2; rows++) {
+    perp_model *m = run_model(&ctx, 3);
+    const perp_surface s = {
+      .mu = 0.8, .mu_dynamic = (double)NAN, .rolling = 0.01, .torsion = 0.002
+    };
+    perp_body_def ball = { .mass = perp_mass_sphere(mass, R),
+                           .x = { 0, 0, R },
+                           .v = { 0.6, 0, 0 },
+                           .w = { 0, 0.6 / R, 3 } };
+    perp_body_def rod = { .mass = perp_mass_box(0.2, 0.02, 0.02, 0.3),
+                          .x = { 0, 0, R + 0.15 },
+                          .v = { 0.6, 0, 0 } };
+    perp_joint_def joint = { .kind = PERP_JOINT_BALL,
+                             .a = 0,
+                             .b = 1,
+                             .anchor_b = { 0, 0, -0.15 } };
+    perp_shape_def shape[2] = {
+      { .kind = PERP_SHAPE_SPHERE, .radius = R, .surface = s },
+      { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = { 0.8, (double)NAN, 0 } },
+    };
+    run_body(&ctx, m, ball);
+    run_body(&ctx, m, rod);
+    if (perp_model_add_joint(&ctx, m, &joint, NULL) != PERP_OK) bail("%s", ctx.msg);
+    for (int k = 0; k < 2; k++)
+      if (perp_model_add_shape(&ctx, m, &shape[k], NULL) != PERP_OK) bail("%s", ctx.msg);
+    run_finish(&ctx, m);
+    const run_parts parts = {
+      rows ? "velocity:joints=rows" : "velocity:joints=eliminate", "", "", "", "", "box"
+    };
+    if (run_fresh(&ctx, m, parts, 1e-3, 0.25, q[rows], v[rows]) < 0) bail("ends early");
+    perp_model_destroy(m);
+  }
+  for (int i = 0; i < 12; i++)
+    near(v[1][i], v[0][i], 1e-6, 0, "velocity %d: the joint as rows as eliminated", i);
+}
+
+static void told(void)
+{
+  perp_surface s = { .mu = 0.5, .mu_dynamic = (double)NAN, .torsion = 0.01, .rolling = 0.01 };
+  perp_model *m = ball_on(3, 0, s, 0.1, 1);
+  run_refused(&ctx, m, (run_parts){ "acceleration", "rk4" }, "resist spinning or rolling");
+  run_refused(&ctx, m, (run_parts){ "velocity", "", "", "", "lemke", "polyhedral" }, "couples");
+  run_refused(&ctx, m, (run_parts){ "velocity", "", "", "", "", "convex" }, "couples");
+  perp_model_destroy(m);
+  m = run_model(&ctx, 2);
+  run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_sphere(mass, R) });
+  perp_shape_def disc = { .kind = PERP_SHAPE_SPHERE, .radius = R, .surface = s };
+  ok(perp_model_add_shape(&ctx, m, &disc, NULL) == PERP_ERR_ARG, "torsion in the plane: %s",
+     ctx.msg);
+  disc.surface.torsion = 0;
+  disc.surface.rolling = -1;
+  ok(perp_model_add_shape(&ctx, m, &disc, NULL) == PERP_ERR_ARG, "rolling < 0: %s", ctx.msg);
+  perp_model_destroy(m);
+}
+
+/* What two materials have with each other stands above what each has. */
+static void pairs(void)
+{
+  const double both[] = { 0.001, 0, (double)NAN };
+  for (int k = 0; k < 3; k++) {
+    perp_model *m = run_model(&ctx, 3);
+    perp_shape_def round = {
+      .kind = PERP_SHAPE_SPHERE,
+      .radius = R,
+      .surface = { .mu = 0.5, .mu_dynamic = (double)NAN, .material = 1, .torsion = 0.004 }
+    };
+    perp_shape_def floor = { .kind = PERP_SHAPE_PLANE,
+                             .body = PERP_WORLD,
+                             .surface = { .mu = 0.5, .mu_dynamic = (double)NAN, .material = 2 } };
+    run_body(&ctx, m,
+             (perp_body_def){
+                 .mass = perp_mass_sphere(mass, R), .x = { 0, 0, R }, .w = { 0, 0, 10 } });
+    const perp_surface pair = { .mu = (double)NAN,
+                                .mu_dynamic = (double)NAN,
+                                .restitution = (double)NAN,
+                                .torsion = both[k],
+                                .rolling = (double)NAN };
+    if (perp_model_add_shape(&ctx, m, &round, NULL) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &floor, NULL) != PERP_OK ||
+        perp_model_add_pair(&ctx, m, 1, 2, &pair) != PERP_OK)
+      bail("%s", ctx.msg);
+    run_finish(&ctx, m);
+    const double torsion = isnan(both[k]) ? 0.004 : both[k];
+    double q[7], v[6];
+    if (run_fresh(&ctx, m, ways[0], 1e-3, 0.1, q, v) < 0) bail("ends early");
+    near(v[5], 10 - torsion * g / (0.4 * R * R) * 0.1, 1e-9, 0, "a pair with torsion = %g",
+         both[k]);
+    perp_model_destroy(m);
+  }
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  rolling();
+  spinning();
+  together();
+  jointed();
+  pairs();
+  told();
+  return tap_done();
+}
