@@ -151,10 +151,7 @@ static void jointed(void)
     perp_body_def rod = { .mass = perp_mass_box(0.2, 0.02, 0.02, 0.3),
                           .x = { 0, 0, R + 0.15 },
                           .v = { 0.6, 0, 0 } };
-    perp_joint_def joint = { .kind = PERP_JOINT_BALL,
-                             .a = 0,
-                             .b = 1,
-                             .anchor_b = { 0, 0, -0.15 } };
+    perp_joint_def joint = { .kind = PERP_JOINT_BALL, .a = 0, .b = 1, .anchor_b = { 0, 0, -0.15 } };
     perp_shape_def shape[2] = {
       { .kind = PERP_SHAPE_SPHERE, .radius = R, .surface = s },
       { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = { 0.8, (double)NAN, 0 } },
@@ -208,9 +205,9 @@ static void pairs(void)
     perp_shape_def floor = { .kind = PERP_SHAPE_PLANE,
                              .body = PERP_WORLD,
                              .surface = { .mu = 0.5, .mu_dynamic = (double)NAN, .material = 2 } };
-    run_body(&ctx, m,
-             (perp_body_def){
-                 .mass = perp_mass_sphere(mass, R), .x = { 0, 0, R }, .w = { 0, 0, 10 } });
+    run_body(
+        &ctx, m,
+        (perp_body_def){ .mass = perp_mass_sphere(mass, R), .x = { 0, 0, R }, .w = { 0, 0, 10 } });
     const perp_surface pair = { .mu = (double)NAN,
                                 .mu_dynamic = (double)NAN,
                                 .restitution = (double)NAN,

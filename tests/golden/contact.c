@@ -52,6 +52,18 @@ static void incline(void)
     r.scene = sticks;
     below(metric_of(&r, "pose.drift.max"), 1e-7, "%s: 20 deg, mu = 0.5 sticks", d->name);
   }
+  /* more friction than normal force: the box tips */
+  static const char *const tips[] = { "theta=50deg,mu=1.1", "theta=20deg,mu=1.5,speed=-1",
+                                      "theta=60deg,mu=1.5,azimuth=45deg,tilt=gravity" };
+  static const char *const slips[] = { "theta=50deg,mu=0.9", "theta=20deg,mu=1.5",
+                                       "theta=50deg,mu=1.3,azimuth=45deg,tilt=gravity" };
+  for (int i = 0; i < 3; i++) {
+    char scene[128];
+    snprintf(scene, sizeof scene, "incline:%s", tips[i]);
+    ok(isnan(at(scene, 0, 0.25, "accel.rel.err")), "%s: no truth, the box tips", scene);
+    snprintf(scene, sizeof scene, "incline:%s", slips[i]);
+    below(at(scene, 0, 1, "accel.rel.err"), 1e-6, "%s: the box does not tip", scene);
+  }
 }
 
 /* ---- linearized friction cones err as predicted ----------------------------------------------------------------- */
