@@ -70,6 +70,7 @@ static const struct capability {
   { PERP_KIND_contact, PERP_CONTACT_DENSE, "dense" },
   { PERP_KIND_contact, PERP_CONTACT_RELAXED, "relaxed" },
   { PERP_KIND_contact, PERP_CONTACT_COUPLES, "couples" },
+  { PERP_KIND_contact, PERP_CONTACT_SPIN, "spinning" },
   { PERP_KIND_force, PERP_FORCE_IN_SPACE, "space" },
   { PERP_KIND_force, PERP_FORCE_IN_PLANE, "plane" },
   { PERP_KIND_force, PERP_FORCE_AT_CENTRES, "at-centres" },

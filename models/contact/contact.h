@@ -40,7 +40,8 @@ enum {
   /* u in the dual of the friction cone, not u + mu |u_t| n: what slides parts at mu |u_t|.  For steps that see
    * gaps; neither accelerations nor least impulses (island->lo). */
   PERP_CONTACT_RELAXED = 1 << 4,
-  PERP_CONTACT_COUPLES = 1 << 5 /* serves couples against spinning and rolling */
+  PERP_CONTACT_COUPLES = 1 << 5, /* serves couples against spinning and rolling, */
+  PERP_CONTACT_SPIN = 1 << 6     /* against spinning alone */
 };
 
 /* Counts since a restart.  Every problem is one of reused, solved, swept, refuted and failures.  failed[-reason] counts the

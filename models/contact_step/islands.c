@@ -99,12 +99,13 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
                                 const perp_contact_setup *setup, int threads, bool rows,
                                 perp_islands **out)
 {
+  const unsigned couples = PERP_CONTACT_COUPLES | PERP_CONTACT_SPIN;
   perp_islands like = { .model = model,
                         .kind = kind,
                         .r = kind->rows(model->dim),
                         .rows = rows,
                         .threads = threads,
-                        .couples = model->couples && (kind->d.caps & PERP_CONTACT_COUPLES),
+                        .couples = model->couples && (kind->d.caps & couples),
                         .max_bounded = 3 * model->n_drives };
 #ifndef _OPENMP
   like.threads = 1;
@@ -115,6 +116,11 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact %s has no couples against spinning and rolling (torsion, rolling of "
                      "a surface): take --contact cone or box",
+                     kind->d.name);
+  if (model->rolling && !(kind->d.caps & PERP_CONTACT_COUPLES) && like.couples)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact %s has no couples against rolling (rolling of a surface): take "
+                     "--contact cone or box",
                      kind->d.name);
   PERP_TRY(perp_workspace_create(ctx, "islands", &like, sizeof like, islands_layout, &ws));
   perp_islands *s = ws;

@@ -644,6 +644,7 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
   if (status != PERP_OK) free(vertices);
   if (status != PERP_OK) return status;
   model->belts = model->belts || runs;
+  model->rolling = model->rolling || copy.surface.rolling > 0;
   model->couples = model->couples || copy.surface.torsion > 0 || copy.surface.rolling > 0;
   return status;
 }

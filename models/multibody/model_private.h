@@ -116,7 +116,8 @@ struct perp_model {
   int n_kept, cap_kept;
   perp_signal_ref gravity_signal;
   bool belts;   /* surfaces that move */
-  bool couples; /* surfaces that resist spinning or rolling */
+  bool couples; /* surfaces that resist spinning or rolling, */
+  bool rolling; /* rolling */
   perp_friction_rule friction;
   int n_pairs;
   perp_material_pair *pair; /* [n_pairs] sorted by a, then b */

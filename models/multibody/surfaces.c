@@ -82,6 +82,7 @@ perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
   memmove(more + at + 1, more + at, (size_t)(model->n_pairs - at) * sizeof *more);
   more[at] = pair;
   model->n_pairs++;
+  model->rolling = model->rolling || check.rolling > 0;
   model->couples = model->couples || check.torsion > 0 || check.rolling > 0;
   return PERP_OK;
 }
