@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Couples against spinning and rolling, against closed forms: a ball that rolls to rest on a slope and stays there iff
- * tan(theta) <= rolling / R, one that spins to rest, one that takes a free slab along; pairs of materials; joints eliminated
+ * tan(theta) <= rolling / R, one that spins to rest, a puck that slides and spins, a ball that takes a free slab along; pairs of materials; joints eliminated
  * and as rows.  What does not serve couples says so. */
 #include "tests/run_model.h"
 
@@ -94,6 +94,51 @@ static void spinning(void)
   }
 }
 
+/* With the ellipsoid a puck slides and spins to one end, whatever way it goes; laws that bound both alone end the sliding after
+ * v / (mu g), as if it did not spin. */
+static void sharing(void)
+{
+  const double mu = 0.3, torsion = 0.015, rho = torsion / mu, v0 = 1, w0 = 20, t = 0.2;
+  const double U = hypot(v0, rho * w0), left = 1 - mu * g * t / U;
+  static const run_parts with[] = {
+    { "velocity", "", "", "", "lemke", "elliptic" },
+    { "velocity", "", "", "", "", "elliptic" },
+    { "velocity:joints=rows", "", "", "", "keller", "elliptic" },
+    { "velocity", "", "", "", "", "cone" },
+  };
+  double q[7], v[6];
+  for (int k = 0; k < 3; k++)
+    for (int i = 0; i < 4; i++) {
+      const double azimuth = (double[]){ 0, 0.7, 2.5 }[k];
+      perp_model *m = run_model(&ctx, 3);
+      const perp_surface s = { .mu = mu, .mu_dynamic = (double)NAN, .torsion = torsion };
+      perp_shape_def shape[2] = {
+        { .kind = PERP_SHAPE_SPHERE, .radius = 0.01, .surface = s },
+        { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = { .mu = mu, .mu_dynamic = mu } },
+      };
+      run_body(
+          &ctx, m,
+          (perp_body_def){
+              .mass = { .mass = mass, .inertia = { 1e9, 0, 0, 0, 1e9, 0, 0, 0, mass * rho * rho } },
+              .x = { 0, 0, 0.01 },
+              .v = { v0 * cos(azimuth), v0 * sin(azimuth), 0 },
+              .w = { 0, 0, w0 } });
+      for (int l = 0; l < 2; l++)
+        if (perp_model_add_shape(&ctx, m, &shape[l], NULL) != PERP_OK) bail("%s", ctx.msg);
+      run_finish(&ctx, m);
+      if (run_fresh(&ctx, m, with[i], 1e-3, t, q, v) < 0) bail("ends early");
+      const bool shares = i < 3;
+      near(hypot(v[0], v[1]), shares ? v0 * left : v0 - mu * g * t, 1e-6, 0,
+           "%s by %s, %g rad: sliding", with[i].contact, with[i].lcp, azimuth);
+      near(v[5], shares ? w0 * left : w0 - torsion * g / (rho * rho) * t, 2e-5, 0,
+           "%s by %s, %g rad: spinning", with[i].contact, with[i].lcp, azimuth);
+      if (run_fresh(&ctx, m, with[i], 1e-3, 0.6, q, v) < 0) bail("ends early");
+      near(fmax(hypot(v[0], v[1]), fabs(v[5])), 0, 1e-7, 0, "%s by %s, %g rad: the end",
+           with[i].contact, with[i].lcp, azimuth);
+      perp_model_destroy(m);
+    }
+}
+
 /* The floor has no friction: what the ball loses the slab gains, until both turn alike. */
 static void together(void)
 {
@@ -179,6 +224,9 @@ static void told(void)
   run_refused(&ctx, m, (run_parts){ "acceleration", "rk4" }, "resist spinning or rolling");
   run_refused(&ctx, m, (run_parts){ "velocity", "", "", "", "lemke", "polyhedral" }, "couples");
   run_refused(&ctx, m, (run_parts){ "velocity", "", "", "", "", "convex" }, "couples");
+  run_refused(&ctx, m, (run_parts){ "velocity", "", "", "", "", "elliptic" }, "against rolling");
+  run_refused(&ctx, m, (run_parts){ "velocity", "", "", "", "dantzig", "elliptic" },
+              "take --lcp lemke");
   perp_model_destroy(m);
   m = run_model(&ctx, 2);
   run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_sphere(mass, R) });
@@ -233,6 +281,7 @@ int main(void)
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   rolling();
   spinning();
+  sharing();
   together();
   jointed();
   pairs();
