@@ -56,13 +56,14 @@ void perp_scene_look(const perp_scene *scene, perp_scene_facts *facts)
 }
 
 /* What the scene lacks for the part to have a say; NULL: nothing. */
-static const char *parts_lacks(const perp_scene_facts *facts, int part)
+static const char *parts_lacks(const perp_scene_facts *facts, unsigned caps, int part)
 {
   const bool shapes = facts->shapes > 0, joints = facts->rows > 0;
   switch (part) {
   case PERP_PART_KKT:
     return joints ? NULL : "joints";
   case PERP_PART_STAB:
+    if (caps & PERP_FORM_EXACT_JOINTS) return shapes ? NULL : "contacts";
     return joints || shapes ? NULL : "joints and no contacts";
   case PERP_PART_LCP:
     return shapes || facts->drives > 0 ? NULL : "contacts, limits or motors";
@@ -85,7 +86,7 @@ const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
     snprintf(why, PERP_WHY_MAX, "with formulation %.48s", formulation->name);
     return why;
   }
-  const char *missing = parts_lacks(facts, part);
+  const char *missing = parts_lacks(facts, formulation->caps, part);
   if (missing == NULL) return NULL;
   snprintf(why, PERP_WHY_MAX, "in scene %.48s, which has no %s", scene, missing);
   return why;
