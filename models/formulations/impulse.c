@@ -36,6 +36,8 @@
 
 #include <string.h>
 
+enum { CONTACT_PASSES = 5 };
+
 struct opts {
   double tol;
   int iterations;
@@ -145,7 +147,9 @@ static perp_reason impulse_pass_joints(workspace *w, double t, double h)
   }
 }
 
-/* The same with bounds: what is linear in the passes is summed up, and solved for as a whole. */
+/* The same with bounds: what is linear in the passes is summed up, and solved for as a whole.  Contacts that begin and end, or
+ * slide now this way and now that, from pass to pass need not converge: after some passes their impulses are held as they
+ * are, with gaps as good as the last one has made them, and those of the joints go on. */
 static perp_reason impulse_pass_contacts(workspace *w, double t, double h)
 {
   perp_constrained *k = &w->s.k;
@@ -161,8 +165,12 @@ static perp_reason impulse_pass_contacts(workspace *w, double t, double h)
     memcpy(k->c, w->target, (size_t)m * sizeof *k->c);
     if (!first_impulse(w, h)) return k->reason;
     if (pass == 1 && !perp_impulse_contacts_find(w->contacts, k, h, w->s.v)) return k->reason;
-    if (!perp_impulse_contacts_preview(w->contacts, k, h, w->s.v)) return k->reason;
-    impulse_take(w);
+    if (pass <= CONTACT_PASSES) {
+      if (!perp_impulse_contacts_preview(w->contacts, k, h, w->s.v)) return k->reason;
+      impulse_take(w);
+    }
+    if (pass == CONTACT_PASSES)
+      for (int i = 0; i < nv; i++) w->kicked[i] = k->f[i] - w->defect[i];
     perp_blocks_M(&k->e->blocks, w->s.v1, w->momentum);
     for (int i = 0; i < nv; i++) w->momentum[i] -= w->defect[i];
     const double d = impulse_preview(w, t, h);
