@@ -103,10 +103,10 @@ static void closed_forms(const char *formulation)
 }
 
 /* A ball falls 1 m: the apex after its bounce is at e^2 m, to first order in the step. */
-static double bounce(const char *formulation, double e, double h)
+static double bounce(const char *formulation, double mu, double e, double h)
 {
   perp_model *model = run_model(&ctx, 3);
-  const perp_surface surface = { .mu = 0.3, .mu_dynamic = 0.3, .restitution = e };
+  const perp_surface surface = { .mu = mu, .mu_dynamic = mu, .restitution = e };
   perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface },
                  ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1, .surface = surface };
   run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { 0, 0, 1.1 } });
@@ -132,25 +132,26 @@ static double bounce(const char *formulation, double e, double h)
   return apex;
 }
 
-static void bounces(const char *formulation)
+static void bounces(const char *formulation, double mu)
 {
   static const double steps[] = { 4e-3, 1e-3, 2.5e-4 };
   for (int i = 0; i < 3; i++) {
     const double e = 0.7, h = steps[i];
-    near(bounce(formulation, e, h), e * e, 5 * h, 0, "%s: bounces to e^2, to O(h) of %g s",
+    near(bounce(formulation, mu, e, h), e * e, 5 * h, 0, "%s: bounces to e^2, to O(h) of %g s",
          formulation, h);
   }
-  const double flat = bounce(formulation, 0, 1e-3);
+  const double flat = bounce(formulation, mu, 0, 1e-3);
   below(fabs(flat), 1e-7, "%s: e = 0 stays where it is", formulation);
 }
 
 /* ---- a jointed figure ------------------------------------------------------------------------ */
 
-/* Five boxes on ball and hinge joints, with limits and dry friction in these, fall on the floor. */
-static perp_model *figure(double height)
+/* Five boxes on ball and hinge joints fall on the floor; rough: with friction there, and limits and dry friction in the hinges. */
+static perp_model *figure(double height, bool rough)
 {
   perp_model *model = run_model(&ctx, 3);
-  const perp_surface surface = { .mu = 0.5, .mu_dynamic = 0.5, .restitution = 0 };
+  const double mu = rough ? 0.5 : 0;
+  const perp_surface surface = { .mu = mu, .mu_dynamic = mu, .restitution = 0 };
   perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface };
   if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK) bail("%s", ctx.msg);
   for (int i = 0; i < 5; i++) {
@@ -177,16 +178,16 @@ static perp_model *figure(double height)
     else
       joint.anchor_a[1] = side, joint.anchor_b[1] = -side;
     run_joint(&ctx, model, joint);
-    if (i < 3)
+    if (i < 3 && rough)
       run_drive(&ctx, model,
                 (perp_drive_def){ .joint = i - 1, .lower = -0.3, .upper = 0.4, .max_force = 0.2 });
   }
   return run_finish(&ctx, model);
 }
 
-static void falls(const char *formulation)
+static void falls(const char *formulation, bool rough)
 {
-  perp_model *model = figure(0.5);
+  perp_model *model = figure(0.5, rough);
   enum { NQ = 35, NV = 30 };
   double q1[NQ], v1[NV], lowest, gain = 0, first, deepest = 0, t = 0;
   const double *q, *v;
@@ -228,9 +229,10 @@ static void falls(const char *formulation)
 }
 
 /* largest distance of centres in states of the figure at time t */
-static double figure_apart(const char *formulation, double h, double t, const double *want)
+static double figure_apart(const char *formulation, bool rough, double h, double t,
+                           const double *want)
 {
-  perp_model *model = figure(0.2);
+  perp_model *model = figure(0.2, rough);
   double q[35], most = 0;
   run_fresh(&ctx, model, (run_parts){ formulation }, h, t, q, NULL);
   for (int b = 0; b < 5; b++)
@@ -240,19 +242,46 @@ static double figure_apart(const char *formulation, double h, double t, const do
 }
 
 /* Through the first impacts the motion of the acceleration level, event by event, is met to first order. */
-static void agrees(const char *formulation)
+static void agrees(const char *formulation, bool rough)
 {
-  perp_model *model = figure(0.2);
+  perp_model *model = figure(0.2, rough);
   double want[35];
   const double t = 0.3;
   run_fresh(&ctx, model, (run_parts){ "acceleration", "rk4" }, 1e-3, t, want, NULL);
   perp_model_destroy(model);
   double off[3];
-  for (int i = 0; i < 3; i++) off[i] = figure_apart(formulation, 2e-3 / (1 << (2 * i)), t, want);
+  for (int i = 0; i < 3; i++)
+    off[i] = figure_apart(formulation, rough, 2e-3 / (1 << (2 * i)), t, want);
   /* 5e-5 m: what the events of that level leave */
   ok(off[0] < 0.02 && off[2] < fmax(0.4 * off[0], 5e-5),
      "%s: a figure on the floor goes where the acceleration level says: %.2g, %.2g, %.2g m",
      formulation, off[0], off[1], off[2]);
+}
+
+/* ---- points without friction ------------------------------------------------------------------ */
+
+static void points(void)
+{
+  static const struct closed smooth[] = {
+    { "incline:theta=30deg,mu=0", "accel.rel.err", 1e-3, 1e-9 },
+    { "wedge", "force.rel.err", 2e-3, 1e-6 },
+    { "jam:side=3", "pose.drift.max", 2e-3, 1e-9 },
+    { "cradle", "impact.together.err", 1e-3, 0.01 },
+  };
+  for (size_t i = 0; i < sizeof smooth / sizeof *smooth; i++) {
+    const struct closed *c = &smooth[i];
+    const outcome o = run_scene(c->scene, (run_parts){ "point-mass" }, c->h, 0, c->metric);
+    ok(o.reason > 0 && o.failures == 0 && o.problems > 0 && o.value <= c->bound,
+       "point-mass: %s: %s = %.3g", c->scene, c->metric, o.value);
+  }
+  bounces("point-mass", 0);
+  falls("point-mass", false);
+  agrees("point-mass", false);
+  /* two sweeps are not enough for a stack to be carried */
+  const outcome o = run_scene("stack:boxes=5,mu=0", (run_parts){ "point-mass:iterations=2" }, 1e-3,
+                              0.05, NULL);
+  ok(o.failures > 0, "point-mass: two sweeps do not carry a stack, and that is counted: %ld",
+     (long)o.failures);
 }
 
 /* ---- loops, and what is not solved ----------------------------------------------------------- */
@@ -314,12 +343,17 @@ static void honest(const char *formulation)
 
 static void refusals(void)
 {
-  perp_model *model = figure(0.5);
+  perp_model *model = figure(0.5, true);
   run_refused(&ctx, model, (run_parts){ "reduced", "rk4" }, "one evaluation a step");
   run_refused(&ctx, model, (run_parts){ "impulse:velocity=false" }, "leave it out");
   run_refused(&ctx, model, (run_parts){ "impulse", .contact = "convex", .lcp = "dantzig" },
               "take --contact box or cone");
+  run_refused(&ctx, model, (run_parts){ "point-mass" }, "limits and motors");
   perp_model_destroy(model);
+  perp_scene scene;
+  open_scene("rolling-sphere", &scene);
+  run_refused(&ctx, scene.model, (run_parts){ "point-mass" }, "without friction");
+  perp_scene_destroy(&scene);
 }
 
 int main(void)
@@ -331,11 +365,12 @@ int main(void)
     bail("%s", ctx.msg);
   for (int i = 0; i < 2; i++) {
     closed_forms(formulations[i]);
-    bounces(formulations[i]);
-    falls(formulations[i]);
-    agrees(formulations[i]);
+    bounces(formulations[i], 0.3);
+    falls(formulations[i], true);
+    agrees(formulations[i], true);
     honest(formulations[i]);
   }
+  points();
   loop();
   refusals();
   return tap_done();
