@@ -125,7 +125,10 @@ enum {
   PERP_FORM_NONHOLONOMIC =
       1 << 13, /* serves rows on velocities alone (joint.h); others refuse them */
   PERP_FORM_COUPLES =
-      1 << 14, /* serves surfaces that resist spinning and rolling (shape.h); others refuse them */
+      1 << 15, /* serves surfaces that resist spinning and rolling (shape.h); others refuse them */
+  PERP_FORM_EXACT_JOINTS =
+      1
+      << 14, /* what it does for joints needs no stabilization, which has a say in contacts alone */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };
