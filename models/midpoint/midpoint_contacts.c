@@ -137,6 +137,8 @@ void perp_midpoint_remember(perp_midpoint *s)
       m->slides = perp_midpoint_sliding(s, i, u, &left) > left;
       m->used = used;
       m->rate = perp_midpoint_rate(s, s->known[i], used);
+      if (s->known[i] != NULL && s->known[i]->slides && !m->slides)
+        m->h = 0; /* it was another law */
     }
     n++;
   }
@@ -178,19 +180,34 @@ static bool midpoint_closes(const perp_midpoint *s, uint64_t id)
   return false;
 }
 
+/* Is it open, and would it close faster than the threshold, by its speed and the acceleration without contacts? */
+static bool midpoint_fast(const perp_midpoint *s, const perp_contact *x, double speed, double free)
+{
+  const double pull = fmax(0, speed - free) / s->h;
+  return x->gap > s->slop && fmin(speed, free) < 0 &&
+         speed * speed + 2 * pull * x->gap > s->o.threshold * s->o.threshold;
+}
+
+/* Which contacts have rows: those that are near, but for fast ones, whose meeting is the end of the part. */
 static bool midpoint_keep(perp_midpoint *s, double h)
 {
   const perp_model *model = s->k.model;
   const double near = 2 * midpoint_base(s, h);
+  const bool splits = s->problem == PERP_MIDPOINT_PREDICTS || s->problem == PERP_MIDPOINT_CORRECTS;
   bool any = false;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    const double speed = fmin(perp_contact_speed(model->dim, s->k.e, x, 0, s->before),
-                              perp_contact_speed(model->dim, s->k.e, x, 0, s->free));
+    const double speed = perp_contact_speed(model->dim, s->k.e, x, 0, s->before),
+                 free = perp_contact_speed(model->dim, s->k.e, x, 0, s->free);
     if (s->problem == PERP_MIDPOINT_IMPACT)
       s->kept[i] = x->gap <= 2 * s->slop;
     else
-      s->kept[i] = x->gap + h * fmin(speed, 0) <= near && !midpoint_closes(s, x->id);
+      s->kept[i] = x->gap + h * fmin(fmin(speed, free), 0) <= near && !midpoint_closes(s, x->id);
+    if (s->kept[i] && splits && midpoint_fast(s, x, speed, free)) {
+      s->kept[i] = 0;
+      if (s->problem == PERP_MIDPOINT_PREDICTS)
+        s->closing[s->n_closing++] = (perp_midpoint_closing){ .contact = *x, .speed = speed };
+    }
     any |= s->kept[i];
   }
   return any;

@@ -117,16 +117,16 @@ int perp_midpoint_reversals(perp_midpoint *s)
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     perp_midpoint_memory *m = s->known[i];
-    double u[3], left, belt[3];
+    double u[3], left, change[3], before = 0;
     if (!s->kept[i] || m == NULL || !m->slides || m->back || x->mu == x->mu_dynamic) continue;
     if (!(perp_dot(3, s->impulse + 3 * (size_t)i, x->n) > 0)) continue;
-    if (!(perp_midpoint_sliding(s, i, u, &left) > left)) continue;
+    const double speed = perp_midpoint_sliding(s, i, u, &left);
+    if (!(speed > left)) continue;
     /* along the sliding at the end: that at the start differs from it by what v1 - v makes */
     for (int j = 0; j < s->k.model->nv; j++) s->move[j] = s->v[j] - s->v1[j];
-    perp_midpoint_velocity(s->k.model, s->k.e->pose, x, s->move, belt);
-    double before = 0;
-    for (int j = 0; j < 3; j++) before += u[j] * (u[j] + belt[j]);
-    if (!(before < 0)) continue;
+    perp_midpoint_velocity(s->k.model, s->k.e->pose, x, s->move, change);
+    for (int j = 0; j < 3; j++) before += u[j] * (u[j] + change[j]) / speed;
+    if (!(before < -left)) continue;
     m->slides = 0;
     m->back = 1;
     m->h = 0;

@@ -76,23 +76,6 @@ static bool midpoint_predict(perp_midpoint *s, double t, double h)
   return true;
 }
 
-/* Contacts that are open, press in the prediction, and come faster than the threshold: have no rows, are there more? */
-static bool midpoint_fast(perp_midpoint *s)
-{
-  const perp_model *model = s->k.model;
-  bool more = false;
-  for (int i = 0; i < s->n; i++) {
-    const perp_contact *x = &s->contact[i];
-    const double speed = perp_contact_speed(model->dim, s->k.e, x, 0, s->before),
-                 free = perp_contact_speed(model->dim, s->k.e, x, 0, s->free);
-    if (!s->kept[i] || x->gap <= s->slop || fmin(speed, free) >= -s->o.threshold) continue;
-    if (!(perp_dot(3, s->impulse + 3 * (size_t)i, x->n) > 0)) continue;
-    s->closing[s->n_closing++] = (perp_midpoint_closing){ .contact = *x, .speed = speed };
-    more = true;
-  }
-  return more;
-}
-
 /* the velocity at the end with everything in the middle: s->v1, s->q1 */
 static bool midpoint_correct(perp_midpoint *s, double t, double h)
 {
@@ -126,11 +109,8 @@ static bool midpoint_try(perp_midpoint *s, double t, double h)
 {
   s->h = h;
   s->t_end = t + h;
-  do {
-    s->problem = PERP_MIDPOINT_PREDICTS;
-    if (!midpoint_predict(s, t, h)) return false;
-  } while (s->islands != NULL && midpoint_fast(s));
-  return midpoint_correct(s, t, h);
+  s->problem = PERP_MIDPOINT_PREDICTS;
+  return midpoint_predict(s, t, h) && midpoint_correct(s, t, h);
 }
 
 /* The part ends where it is: its end becomes the state. */
