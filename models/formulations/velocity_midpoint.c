@@ -27,7 +27,8 @@
  * threshold stops without restitution.  A step has up to `parts` parts; the rest of one with more events (a pile that
  * falls, a ball that comes to rest) is a step of the formulation velocity, of first order.
  *
- * Depths go back in a step, at most with `push`.  Cost: two problems, two detections a step; about four more solves
+ * Depths go back in a step, at most with `push`, drift of joints as the stabilization has it for a whole step, not for
+ * its part.  Cost: two problems, two detections a step; about four more solves
  * for each event.  No allocation but for more contacts than ever.  Fails as velocity does.  Joints with stiffness,
  * drives and blades are refused. */
 #include "models/midpoint/midpoint.h"

@@ -158,7 +158,8 @@ static double midpoint_bias(void *user, const perp_contact *x, double h, const d
   if (s->problem == PERP_MIDPOINT_IMPACT) return bounces ? x->e * before[0] : 0;
   if (s->problem == PERP_MIDPOINT_REST && bounces && x->gap + h * free[0] <= 0)
     return x->e * before[0];
-  return fabs(x->gap) > s->slop ? fmax(x->gap / h, -s->o.push) : 0;
+  if (x->gap > s->slop) return x->gap / h;
+  return x->gap < -s->slop ? fmax(x->gap / s->grid.h, -s->o.push) : 0;
 }
 
 static double midpoint_friction(void *user, const perp_contact *x, const double *before, int dim)

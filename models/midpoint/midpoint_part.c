@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+static const double TURN = 0.95;  /* cosine: normals further apart are those of other faces */
+static const double JUMP = 0.25;  /* of the change of a velocity */
 enum { TRIES = 20 };              /* of a part */
 static const double LEAST = 1e-9; /* of a step: shorter parts are none */
 
@@ -31,7 +33,7 @@ static void midpoint_look_ahead(perp_midpoint *s, const double *v)
     const int n = perp_collide(model, x->shape[0], &pose[x->body[0]], x->shape[1],
                                &pose[x->body[1]], fabs(x->gap) + 0.1 * model->size, list);
     for (int j = 0; j < n; j++) {
-      if (list[j].id != x->id) continue;
+      if (list[j].id != x->id || perp_dot(3, list[j].n, x->n) < TURN) continue;
       perp_midpoint_velocity(model, pose, &list[j], v, w);
       perp_midpoint_velocity(model, s->k.e->pose, x, v, u);
       /* the normal is that of the end in what closes, and here in what slides */
@@ -60,7 +62,7 @@ static bool midpoint_predict(perp_midpoint *s, double t, double h)
   perp_eval_impulse(k->e, model, t, h, s->v, k->f);
   perp_gyro_implicit(model, h, s->v, k->f);
   memset(k->c, 0, (size_t)model->m * sizeof *k->c);
-  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, h, s->v);
+  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, s->grid.h, s->v);
   perp_constrained_driven(k, t + h, 1, k->c);
   midpoint_curve(s, h, s->v);
   s->grid.count.rhs++;
@@ -89,7 +91,7 @@ static bool midpoint_correct(perp_midpoint *s, double t, double h)
   perp_eval_impulse(k->e, model, t + h / 2, 0, s->v, k->f);
   for (int i = 0; i < model->nv; i++) k->f[i] += h * s->f[i];
   memset(k->c, 0, (size_t)model->m * sizeof *k->c);
-  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, h, s->v);
+  perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, s->grid.h, s->v);
   perp_constrained_driven(k, t + h, 1, k->c);
   midpoint_curve(s, h / 2, s->mean);
   s->grid.count.rhs++;
@@ -145,6 +147,24 @@ static bool midpoint_rest(perp_midpoint *s, double t, double h)
   return midpoint_accept(s, t, h);
 }
 
+/* Is the velocity at the end another one than was predicted, by more than a smooth motion has it? */
+static bool midpoint_jumps(const perp_midpoint *s)
+{
+  const perp_model *model = s->k.model;
+  double off = 0, change = 0;
+  for (int b = 0; b < model->n_bodies; b++) {
+    double d[6], e[6];
+    for (int i = 0; i < model->nvb; i++) {
+      const int at = model->nvb * b + i;
+      d[i] = s->v1[at] - s->predicted[at];
+      e[i] = s->predicted[at] - s->v[at];
+    }
+    off = fmax(off, perp_point_speed(model->dim, d, s->reach[b]));
+    change = fmax(change, perp_point_speed(model->dim, e, s->reach[b]));
+  }
+  return off > s->o.threshold && off > JUMP * change;
+}
+
 bool perp_midpoint_part(perp_midpoint *s, double t, double *h, bool rest)
 {
   const double most = *h, least = LEAST * s->grid.h;
@@ -159,6 +179,10 @@ bool perp_midpoint_part(perp_midpoint *s, double t, double *h, bool rest)
   if (rest) return midpoint_rest(s, t, most);
   for (int i = 0; i < TRIES; i++) {
     if (!midpoint_try(s, t, *h)) return false;
+    if (s->islands != NULL && midpoint_jumps(s)) {
+      perp_constrained_at(&s->k, t, s->q);
+      return midpoint_rest(s, t, *h);
+    }
     const double event = perp_midpoint_event(s, most, &settled, &slips);
     if (event <= least && slips >= 0) { /* it slides from the start */
       perp_midpoint_release(s, slips);
