@@ -8,7 +8,7 @@
  *      J(q_m) v+ + h/2 (Jdot v)_m = feedback
  *      0 <= lambda_n  perp  n . J_c(q_m) v+ + (n . J_c(q*) - n . J_c(q_m)) v* + g_m / h >= 0,   friction likewise
  *
- * with the middle q_m = q [+] h (v + v*) / 4, v_m = (v + v*) / 2 and the end q* = q [+] h (v + v*) / 2 of a prediction
+ * with the middle q_m = q [+] h (3 v + v*) / 8, v_m = (v + v*) / 2 and the end q* = q [+] h (v + v*) / 2 of a prediction
  * v*, which is a step of the formulation velocity.  What v* says of the end is curvature: where a body that rolls will
  * touch, and how its normal turns.  The matrix of the problem stays J_c M^-1 J_c'.  This is a half-explicit step
  * (Schindler and Acary 2014) with the rows of Moreau's midpoint rule (Moreau 1988), which alone, J(q_m) v+ = 0, is of
@@ -25,12 +25,15 @@
  * forces are continuous there, or velocities are, and a step that has such an event is wrong by h^2 in itself.  A
  * contact that slid and would slide back sticks on the way, as far as mu allows.  What falls with less than the
  * threshold stops without restitution.  A step has up to `parts` parts; the rest of one with more events (a pile that
- * falls, a ball that comes to rest) is a step of the formulation velocity, of first order.
+ * falls, a ball that comes to rest) is a step of the formulation velocity, of first order.  So is a part whose v+ is off
+ * v* by more than a quarter of what changes: a velocity that jumps without an impact (scene painleve).  A pair that begins
+ * to turn on the spot is noticed a step late.
  *
- * Depths go back in a step, at most with `push`, drift of joints as the stabilization has it for a whole step, not for
- * its part.  Cost: two problems, two detections a step; about four more solves
- * for each event.  No allocation but for more contacts than ever.  Fails as velocity does.  Joints with stiffness,
- * drives and blades are refused. */
+ * Depths go back in a step, at most with `push`; the feedback of joints is that of a whole step, not of its part.  What
+ * is deep on two sides and cannot part makes a problem without a solution, which counts as unsolved (scene crush).
+ *
+ * Cost: two problems and two detections a step, about four times as much for each event in it.  No allocation but for
+ * more contacts than ever.  Fails as velocity does.  Joints with stiffness, drives and blades are refused. */
 #include "models/midpoint/midpoint.h"
 
 #include "models/contact_step/contacts.h"

@@ -70,7 +70,7 @@ typedef struct perp_midpoint {
   /* contacts of the step with the impulses of all its parts */
   perp_contact *said;
   double *said_impulse;
-  int cap_said;
+  int cap_said, n_head;
   double collision_s, lcp_s;
 } perp_midpoint;
 

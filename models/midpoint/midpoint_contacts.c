@@ -265,14 +265,19 @@ static bool midpoint_say_room(perp_midpoint *s, int n)
   return true;
 }
 
+/* Contacts of a part come in the order of their id; so do those of the first part, at the head of the list. */
 bool perp_midpoint_say(perp_midpoint *s)
 {
   const int before = s->n_said;
   if (!midpoint_say_room(s, before + s->n)) return false;
-  for (int i = 0; i < s->n; i++) {
-    int at = 0;
-    while (at < before && s->said[at].id != s->contact[i].id) at++;
-    if (at == before) {
+  if (before == 0) s->n_head = s->n;
+  for (int i = 0, head = 0; i < s->n; i++) {
+    const uint64_t id = s->contact[i].id;
+    const int end = before == 0 ? 0 : s->n_head;
+    while (head < end && s->said[head].id < id) head++;
+    int at = head < end && s->said[head].id == id ? head : end;
+    while (at < before && s->said[at].id != id) at++;
+    if (at >= before) {
       at = s->n_said++;
       s->said[at] = s->contact[i];
       memset(s->said_impulse + 3 * (size_t)at, 0, 3 * sizeof *s->said_impulse);

@@ -86,6 +86,7 @@ static bool midpoint_correct(perp_midpoint *s, double t, double h)
   midpoint_move(s, 3 * h / 8, s->v, h / 8, s->predicted, s->middle);
   midpoint_move(s, h / 2, s->v, h / 2, s->predicted, s->q1);
   for (int i = 0; i < model->nv; i++) s->mean[i] = (s->v[i] + s->predicted[i]) / 2;
+  if (!perp_constrained_signals(k, t + h / 2)) return false;
   perp_constrained_at(k, t + h / 2, s->middle);
   perp_eval_forces(k->e, model, t + h / 2, s->mean, true, s->f);
   perp_eval_impulse(k->e, model, t + h / 2, 0, s->v, k->f);
@@ -139,6 +140,7 @@ static bool midpoint_rest(perp_midpoint *s, double t, double h)
 {
   s->h = h;
   s->t_end = t + h;
+  s->n_closing = 0; /* these have rows again */
   s->problem = PERP_MIDPOINT_REST;
   if (!midpoint_predict(s, t, h)) return false;
   memset(s->ahead, 0, 3 * (size_t)s->n * sizeof *s->ahead);
@@ -192,6 +194,7 @@ bool perp_midpoint_part(perp_midpoint *s, double t, double *h, bool rest)
     if (settled || event >= most * (1 - LEAST) || event == HUGE_VAL) break;
     *h = fmax(event, least);
   }
+  *h = s->h; /* of the last try */
   if (!midpoint_accept(s, t, *h)) return false;
   if (!settled || slips < 0) return true;
   perp_midpoint_recall(s);
