@@ -84,6 +84,12 @@ void perp_midpoint_velocity(const perp_model *model, const perp_pose *pose, cons
                             const double *v, double u[3]);
 /* What contacts of the problem did before. */
 void perp_midpoint_recall(perp_midpoint *s);
+/* Contacts first ... end - 1 are those of a pair of shapes: end, and what they use of their friction, all together. */
+int perp_midpoint_pair(const perp_midpoint *s, int first, double *used);
+/* 1/s: how that has grown since the part before; 0 where that is not known. */
+double perp_midpoint_rate(const perp_midpoint *s, const perp_midpoint_memory *m, double used);
+/* The pair of shapes whose first contact this is has friction mu_dynamic from now on. */
+void perp_midpoint_release(perp_midpoint *s, int first);
 /* What they have done in the part that is accepted. */
 void perp_midpoint_remember(perp_midpoint *s);
 /* Adds k->f = M v + h f its contact impulses and solves for k->a; k->a is the velocity without them. */
@@ -105,12 +111,6 @@ bool perp_midpoint_part(perp_midpoint *s, double t, double *h, bool rest);
 /* The first event of the part: a time after its start, HUGE_VAL where there is none within `most`.  *settled: the part
  * ends there already.  *slips: the first contact of the pair that begins to slide there, -1. */
 double perp_midpoint_event(perp_midpoint *s, double most, bool *settled, int *slips);
-/* Contacts first ... end - 1 are those of a pair of shapes: end, and what they use of their friction, all together. */
-int perp_midpoint_pair(const perp_midpoint *s, int first, double *used);
-/* 1/s: how that has grown since the part before; 0 where that is not known. */
-double perp_midpoint_rate(const perp_midpoint *s, const perp_midpoint_memory *m, double used);
-/* The pair of shapes whose first contact this is has friction mu_dynamic from now on. */
-void perp_midpoint_release(perp_midpoint *s, int first);
 /* Contacts that have slid and would slide back are told to stick: how many. */
 int perp_midpoint_reversals(perp_midpoint *s);
 

@@ -121,6 +121,33 @@ double perp_midpoint_sliding(const perp_midpoint *s, int i, double u[3], double 
   return sqrt(perp_dot(3, u, u));
 }
 
+int perp_midpoint_pair(const perp_midpoint *s, int first, double *used)
+{
+  double normal = 0, along[3] = { 0 };
+  int i = first;
+  for (; i < s->n && perp_contact_pair(s->contact[i].id) == perp_contact_pair(s->contact[first].id);
+       i++) {
+    const double *P = s->impulse + 3 * (size_t)i, *n = s->contact[i].n, pressed = perp_dot(3, P, n);
+    normal += s->contact[i].mu * pressed;
+    for (int j = 0; j < 3; j++) along[j] += P[j] - pressed * n[j];
+  }
+  *used = normal > 0 ? sqrt(perp_dot(3, along, along)) / normal : 0;
+  return i;
+}
+
+double perp_midpoint_rate(const perp_midpoint *s, const perp_midpoint_memory *m, double used)
+{
+  return m != NULL && m->h > 0 ? (used - m->used) / ((s->h + m->h) / 2) : 0;
+}
+
+void perp_midpoint_release(perp_midpoint *s, int first)
+{
+  double used;
+  const int end = perp_midpoint_pair(s, first, &used);
+  for (int i = first; i < end; i++)
+    if (s->known[i] != NULL) s->known[i]->slides = 1;
+}
+
 void perp_midpoint_remember(perp_midpoint *s)
 {
   int n = 0;

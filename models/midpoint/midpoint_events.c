@@ -36,25 +36,6 @@ static double midpoint_zero(double g0, double u, double g1, double h)
 
 /* ---- friction -------------------------------------------------------------------------------- */
 
-int perp_midpoint_pair(const perp_midpoint *s, int first, double *used)
-{
-  double normal = 0, along[3] = { 0 };
-  int i = first;
-  for (; i < s->n && perp_contact_pair(s->contact[i].id) == perp_contact_pair(s->contact[first].id);
-       i++) {
-    const double *P = s->impulse + 3 * (size_t)i, *n = s->contact[i].n, pressed = perp_dot(3, P, n);
-    normal += s->contact[i].mu * pressed;
-    for (int j = 0; j < 3; j++) along[j] += P[j] - pressed * n[j];
-  }
-  *used = normal > 0 ? sqrt(perp_dot(3, along, along)) / normal : 0;
-  return i;
-}
-
-double perp_midpoint_rate(const perp_midpoint *s, const perp_midpoint_memory *m, double used)
-{
-  return m != NULL && m->h > 0 ? (used - m->used) / ((s->h + m->h) / 2) : 0;
-}
-
 /* When is friction used up, of a pair of shapes that sticks with contacts first ... end - 1?  The part of it that is used
  * is known in the middle of this part and of the one before, as the mean over a part is that in its middle to second
  * order; where this part has slid, from the two before. */
@@ -71,14 +52,6 @@ static double midpoint_slides(const perp_midpoint *s, int first, int end, double
     return m->h > 0 && m->rate > 0 ? fmax(0, (1 - m->used) / m->rate - m->h / 2) : 0;
   const double rate = perp_midpoint_rate(s, m, used);
   return rate > 0 ? fmax(0, s->h / 2 + (1 - used) / rate) : HUGE_VAL;
-}
-
-void perp_midpoint_release(perp_midpoint *s, int first)
-{
-  double used;
-  const int end = perp_midpoint_pair(s, first, &used);
-  for (int i = first; i < end; i++)
-    if (s->known[i] != NULL) s->known[i]->slides = 1;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
