@@ -62,12 +62,12 @@ struct perp_contacts {
   double h; /* of the step of these impulses */
   /* as many as there ever were */
   int cap;
-  double *impulse;      /* [3 n] world */
-  double *slip;         /* [n] */
-  unsigned char *kept;  /* [n] */
-  unsigned char *fresh; /* [n] */
+  double *impulse;         /* [3 n] world */
+  double *slip;            /* [n] */
+  unsigned char *kept;     /* [n] */
+  unsigned char *fresh;    /* [n] */
   unsigned char *friction; /* [n] PERP_FRICTION_ of the step before, then of this one */
-  uint64_t *origin;     /* [n] see contact.h */
+  uint64_t *origin;        /* [n] see contact.h */
   /* with substeps: */
   perp_contact *carried;     /* [n] */
   perp_contact_carry *carry; /* [n] */
