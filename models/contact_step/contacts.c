@@ -35,6 +35,7 @@ static void contacts_layout_grown(void *ws, perp_arena *a)
   c->slip = PERP_CARVE(a, double, c->cap);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
   c->fresh = PERP_CARVE(a, unsigned char, c->cap);
+  c->friction = PERP_CARVE(a, unsigned char, c->cap);
   const int parted = c->o.substeps > 1 ? c->cap : 0, second = c->second ? c->cap : 0;
   c->carried = PERP_CARVE(a, perp_contact, parted);
   c->carry = PERP_CARVE(a, perp_contact_carry, parted);
@@ -350,6 +351,8 @@ static double contacts_bias_kept(void *user, const perp_contact *x, double h, co
 static double contacts_friction(void *user, const perp_contact *x, const double *before, int dim)
 {
   const perp_contacts *c = user;
+  const int did = c->friction[x - c->contact];
+  if (did != PERP_FRICTION_NEW) return did == PERP_FRICTION_SLIDES ? x->mu_dynamic : x->mu;
   double t = dim == 3 ? sqrt(before[1] * before[1] + before[2] * before[2]) : fabs(before[1]);
   return t > c->o.slip ? x->mu_dynamic : x->mu;
 }
@@ -443,6 +446,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
   if (kept == 0 && rows == 0) {
     if (c->n > 0) memset(c->impulse, 0, 3 * (size_t)c->n * sizeof *c->impulse);
     if (c->couple != NULL && c->n > 0) memset(c->couple, 0, 3 * (size_t)c->n * sizeof *c->couple);
+    if (c->n > 0) memset(c->friction, PERP_FRICTION_NEW, (size_t)c->n);
     return FREE;
   }
   perp_island_task task = { .contact = c->contact,
@@ -482,9 +486,12 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
     if (round + 1 == ROUNDS) break;
     const int more = drives != NULL ? perp_drives_missed(drives, k, h, v) : 0;
     task.n_rows += more;
-    if ((!c->o.gap || perp_contacts_choose(c, k->e, h, NULL, k->a) == 0) && more == 0) break;
+    const int late = c->o.gap ? perp_contacts_choose(c, k->e, h, NULL, k->a) : 0;
+    const int reversed = perp_contacts_friction(c, k->e, h, k->a, true);
+    if (late == 0 && more == 0 && reversed == 0) break;
   }
   if (c->second && !contacts_keep(c, k, task, h, v)) return FAILED;
+  perp_contacts_friction(c, k->e, h, c->keeps ? c->v_kept : k->a, false);
   if (drives != NULL) perp_drives_accept(drives, h);
   return SOLVED;
 }

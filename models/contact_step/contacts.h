@@ -58,7 +58,8 @@ extern const char *const perp_joints_names[];
                 "first tangent: along the sliding the step would have without contact impulses, "  \
                 "where there is any; or from the normal alone"),                                   \
       PERP_REAL(perp_contact_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",                              \
-                "a contact that slides faster at the start of the step has mu_dynamic"),           \
+                "a contact that is new and slides faster has mu_dynamic; others have it when "     \
+                "they slid in the step before"),                                                   \
       PERP_ENUM(perp_contact_opts, joints, PERP_JOINTS_AUTO, perp_joints_names,                    \
                 "joints of an island: eliminated by the KKT solver, or free rows; auto: "          \
                 "eliminated unless that solver is iterative"),                                     \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Warm start: which contact of this step was which of the last, and what impulse it had. */
+/* Which contact of this step was which of the last, what impulse it had (warm start), and whether it slid. */
+#include "models/contact_step/belts.h"
 #include "models/contact_step/contacts_private.h"
 
 #include <string.h>
@@ -19,12 +20,14 @@ static void contacts_memory_place_of(const perp_contacts *c, const perp_eval *e,
 
 static void contacts_memory_take(perp_contacts *c, int i, perp_contact_memory *m, double scale)
 {
+  c->friction[i] = m->friction;
+  m->used = 1;
+  if (!c->o.warm) return;
   for (int k = 0; k < 3; k++) c->impulse[3 * i + k] = scale * m->impulse[k];
   for (int k = 0; k < 3 && c->couple != NULL; k++) c->couple[3 * i + k] = scale * m->couple[k];
   c->slip[i] = m->slip;
   c->fresh[i] = m->fresh;
   c->origin[i] = m->id;
-  m->used = 1;
 }
 
 /* For a contact of a pair of shapes without a namesake: the nearest one within a tenth of the body. */
@@ -104,8 +107,9 @@ static void recall_share(void *user, int member, int members)
     memset(c->couple + (size_t)3 * (size_t)i, 0, (size_t)3 * (size_t)(end - i) * sizeof(double));
   memset(c->slip + i, 0, (size_t)(end - i) * sizeof *c->slip);
   memset(c->fresh + i, 0, (size_t)(end - i) * sizeof *c->fresh);
+  memset(c->friction + i, PERP_FRICTION_NEW, (size_t)(end - i) * sizeof *c->friction);
   for (int l = i; l < end; l++) c->origin[l] = PERP_NO_ORIGIN;
-  if (!c->o.warm || all->scale == 0) return;
+  if (all->scale == 0) return;
   for (int stop, at = memory_of(c, perp_contact_pair(c->contact[i].id)); i < end; i = stop) {
     const uint64_t pair = perp_contact_pair(c->contact[i].id);
     for (stop = i + 1; stop < end && perp_contact_pair(c->contact[stop].id) == pair;) stop++;
@@ -131,6 +135,64 @@ void perp_contacts_recall_part(perp_contacts *c, double h)
   for (int i = 0; i < 3 * c->n && c->couple != NULL; i++) c->couple[i] *= scale;
 }
 
+/* ---- sticking and sliding -------------------------------------------------------------------- */
+
+/* What a solution may leave of a speed that is zero: a part of what the impulse of the contact changes of it, beside
+ * rounding.  It goes to zero with the step. */
+static double contacts_memory_left(const perp_contacts *c, const perp_contact *x, const double *P,
+                                   double speed)
+{
+  double inverse = 0;
+  for (int side = 0; side < 2; side++)
+    if (x->body[side] >= 0) inverse += 1 / c->model->inertia[x->body[side]].mass;
+  return fmax(10 * c->o.tol, 1e-12) * inverse * sqrt(perp_dot(3, P, P)) + 1e-13 * speed;
+}
+
+/* along the surface: velocity of b relative to a with the twists, and of the surfaces themselves; the largest term */
+static double contacts_memory_along(const perp_contacts *c, const perp_eval *e,
+                                    const perp_contact *x, double t, const double *twist,
+                                    double u[3])
+{
+  double belt[3] = { 0 };
+  perp_contact_velocity(c->model->dim, e, x, twist, u);
+  const double normal = perp_dot(3, x->n, u);
+  for (int i = 0; i < 3; i++) u[i] -= normal * x->n[i];
+  if (c->model->belts) perp_belts_velocity(c->model, e, x, t, belt);
+  const double largest = fmax(sqrt(perp_dot(3, u, u)), sqrt(perp_dot(3, belt, belt)));
+  for (int i = 0; i < 3; i++) u[i] += belt[i];
+  return fmax(largest, fabs(normal));
+}
+
+int perp_contacts_friction(perp_contacts *c, const perp_eval *e, double h, const double *v,
+                           bool reversals)
+{
+  int found = 0;
+  for (int i = 0; i < c->n; i++) {
+    const perp_contact *x = &c->contact[i];
+    const double *P = c->impulse + 3 * (size_t)i;
+    double u[3], before[3];
+    if (!c->kept[i] || !(perp_dot(3, x->n, P) > 0)) {
+      if (!reversals) c->friction[i] = PERP_FRICTION_NEW;
+      continue;
+    }
+    if (reversals && (c->friction[i] != PERP_FRICTION_SLIDES || x->mu == x->mu_dynamic)) continue;
+    if (!reversals && x->mu == x->mu_dynamic) continue;
+    for (int side = 0; side < 2; side++)
+      if (x->body[side] >= 0) perp_twist(c->model, e, x->body[side], v, c->free);
+    const double speed = contacts_memory_along(c, e, x, e->t + h, c->free, u);
+    const bool slides = sqrt(perp_dot(3, u, u)) > contacts_memory_left(c, x, P, speed);
+    if (!reversals) {
+      c->friction[i] = slides ? PERP_FRICTION_SLIDES : PERP_FRICTION_STICKS;
+      continue;
+    }
+    contacts_memory_along(c, e, x, e->t, c->before_step, before);
+    if (!slides || !(perp_dot(3, u, before) < 0)) continue;
+    c->friction[i] = PERP_FRICTION_STICKS;
+    found++;
+  }
+  return found;
+}
+
 /* of two bodies at rest: not looked for, but of use when they wake */
 static bool contacts_memory_dormant(const perp_contacts *c, const perp_contact_memory *m)
 {
@@ -149,6 +211,7 @@ static void contacts_memory_keep(const perp_contacts *c, const perp_eval *e, int
   if (c->couple != NULL) memcpy(m->couple, c->couple + (size_t)3 * (size_t)i, sizeof m->couple);
   m->slip = c->slip[i];
   m->fresh = c->fresh[i];
+  m->friction = c->friction[i];
   if (!c->ball[x->shape[0]] && !c->ball[x->shape[1]]) contacts_memory_place_of(c, e, x, m->at);
 }
 

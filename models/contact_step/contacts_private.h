@@ -8,12 +8,16 @@
 #include "models/contact_step/contacts_post.h"
 #include "models/contact_step/sleep.h"
 
+/* Which coefficient a contact has: sticking mu, sliding mu_dynamic.  What it did in the step before, by the rows and
+ * velocities of that step: the speed at the start of this one has in it how the rows have turned, which is O(h). */
+enum { PERP_FRICTION_NEW, PERP_FRICTION_STICKS, PERP_FRICTION_SLIDES };
+
 /* what identifies a contact from step to step, with its impulse */
 typedef struct perp_contact_memory {
   uint64_t id;
   double impulse[3], couple[3], slip;
   double at[3]; /* in the frame of a moving body of the contact */
-  unsigned char fresh, used;
+  unsigned char fresh, used, friction;
 } perp_contact_memory;
 
 /* a contact as its bodies have it; who turns with neither body has it in the axes of the world */
@@ -58,12 +62,13 @@ struct perp_contacts {
   double h; /* of the step of these impulses */
   /* as many as there ever were */
   int cap;
-  double *impulse;      /* [3 n] world */
-  double *couple;       /* [3 n] world; NULL: no surface resists spinning or rolling */
-  double *slip;         /* [n] */
-  unsigned char *kept;  /* [n] */
-  unsigned char *fresh; /* [n] */
-  uint64_t *origin;     /* [n] see contact.h */
+  double *impulse;         /* [3 n] world */
+  double *couple;          /* [3 n] world; NULL: no surface resists spinning or rolling */
+  double *slip;            /* [n] */
+  unsigned char *kept;     /* [n] */
+  unsigned char *fresh;    /* [n] */
+  unsigned char *friction; /* [n] PERP_FRICTION_ of the step before, then of this one */
+  uint64_t *origin;        /* [n] see contact.h */
   /* with substeps: */
   perp_contact *carried;     /* [n] */
   perp_contact_carry *carry; /* [n] */
@@ -117,6 +122,10 @@ void perp_contacts_carry_to(perp_contacts *c, const perp_eval *e);
 void perp_contacts_recall(perp_contacts *c, const perp_eval *e, double h);
 /* The same of a part of a step from the part before. */
 void perp_contacts_recall_part(perp_contacts *c, double h);
+/* What contacts do in a step h that ends with the velocities v, in friction; or (reversals) only: those that have slid and
+ * would slide back are stopped on the way and stick, with mu.  How many such there are. */
+int perp_contacts_friction(perp_contacts *c, const perp_eval *e, double h, const double *v,
+                           bool reversals);
 /* Keeps the impulses of the step for the next one, and those of pairs asleep. */
 void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h);
 

@@ -49,6 +49,8 @@ typedef struct perp_island_task {
   const double *before, *free;
   bool belts; /* these are velocities, to which surfaces that move add theirs at the time t_belts */
   double t_belts;
+  /* What the rows of the step say of its end: added to the relative velocities of v+, world [3 n]; NULL: nothing. */
+  const double *ahead;
   bool align;      /* first tangent along the sliding of k->a */
   double softness; /* of normal rows, */
   perp_island_bias
@@ -102,7 +104,10 @@ void perp_twists(const perp_model *model, const perp_eval *e, const double *v, d
 /* The same of one body. */
 void perp_twist(const perp_model *model, const perp_eval *e, int body, const double *v,
                 double *twist);
-/* Velocity of b relative to a at a contact, along its normal, less mu times that along the surface. */
+/* Velocity u [3] of b relative to a at a contact. */
+void perp_contact_velocity(int dim, const perp_eval *e, const perp_contact *x, const double *twist,
+                           double u[3]);
+/* The same along its normal, less mu times that along the surface. */
 double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, double mu,
                           const double *twist);
 

@@ -61,13 +61,19 @@ PERP_INLINE void islands_rows_relative(const perp_contact *x, const arms *at, co
   }
 }
 
+void perp_contact_velocity(int dim, const perp_eval *e, const perp_contact *x, const double *twist,
+                           double u[3])
+{
+  arms at;
+  arms_of(dim, e, x, &at);
+  islands_rows_relative(x, &at, twist, u);
+}
+
 double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, double mu,
                           const double *twist)
 {
   double u[3];
-  arms at;
-  arms_of(dim, e, x, &at);
-  islands_rows_relative(x, &at, twist, u);
+  perp_contact_velocity(dim, e, x, twist, u);
   const double normal = perp_dot(3, x->n, u);
   if (!(mu > 0)) return normal;
   return normal - mu * sqrt(fmax(0, perp_dot(3, u, u) - normal * normal));
@@ -223,10 +229,12 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   const double *n = contact->n;
   arms arm;
   arms_of(dim, e, contact, &arm);
-  double belt[3] = { 0 };
+  double belt[3] = { 0 }, after[3] = { 0 };
   if (task->belts) perp_belts_velocity(model, e, contact, task->t_belts, belt);
+  for (int q = 0; q < dim; q++)
+    after[q] = belt[q] + (task->ahead != NULL ? task->ahead[3 * at + q] : 0);
   islands_rows_relative(contact, &arm, task->free, u);
-  for (int q = 0; q < dim; q++) u[q] += belt[q];
+  for (int q = 0; q < dim; q++) u[q] += after[q];
   for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
   const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
   islands_rows_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
@@ -235,7 +243,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   islands_rows_along(dim, &D, u, free);
   if (p[1].first[JOINTS] > p->first[JOINTS]) {
     islands_rows_relative(contact, &arm, s->twist_star, u);
-    for (int q = 0; q < dim; q++) u[q] += belt[q];
+    for (int q = 0; q < dim; q++) u[q] += after[q];
   }
   islands_rows_along(dim, &D, u, target);
   islands_rows_relative(contact, &arm, task->before, u);

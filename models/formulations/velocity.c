@@ -22,8 +22,9 @@
  * stabilization asks of a penetrating one (Baumgarte: min(-alpha gap, push), others 0; those that correct positions do
  * so at the end of the step, contacts_post.h), and  e n . J_c v  for an impact: Newton's law, in the step in
  * which the gap closes; or Poisson's, a second problem in which each impact gives back e times its impulse of
- * compression.  Friction by the contact model, with mu, or mu_dynamic where the contact slides at
- * the start of the step.  See contacts.h for the procedure.  The fall of a body onto a surface ends in
+ * compression.  Friction by the contact model, with mu, or mu_dynamic where the contact has slid in the step before, by
+ * the rows and velocities of that step (new contacts: faster than `slip`); what has slid and would slide back is stopped on
+ * the way, with mu.  See contacts.h for the procedure.  The fall of a body onto a surface ends in
  * the step that reaches it: impacts are late or early by up to h, an error of first order.  Energy does
  * not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a height off by
  * up to h |u|.  Newton's law makes energy where friction turns the sliding round in the impact (scene
@@ -44,6 +45,10 @@
  *
  * The turn of a body from its gyroscopic torque is found first, by the implicit midpoint without forces, and keeps
  * its energy and |L| at any speed (models/multibody/gyro.c); gyro = explicit takes the torque at the start of the step.
+ *
+ * Through events the order is 1: an impact is late or early by up to h, and so is the switch from mu to mu_dynamic; what
+ * rolls or rocks has the directions and places of its contacts from the start of the step, O(h) behind.  None of these
+ * has a floor.  The formulation velocity-midpoint has order 2 through the same events.
  *
  * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
  * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can
