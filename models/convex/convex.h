@@ -92,7 +92,7 @@ void perp_convex_ends(const perp_convex *a, const perp_convex *b, double slack,
 
 enum { PERP_CONVEX_PIECES = 4 }; /* of one body that may meet at an optimum */
 
-/* Newton's method from best->d on the pieces of the vertices v [n], n <= 4: every choice of up to three of them, until
+/* Newton's method from best->d on the pieces of the vertices v [n], of each body the first four: every choice of them, until
  * one is stationary.  *best is replaced where h falls, or where its direction is proved. */
 void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
                         const perp_convex_vertex *v, double size, perp_convex_best *best);
