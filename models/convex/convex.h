@@ -73,6 +73,8 @@ void perp_convex_set(perp_convex *c, const perp_shape *s, const perp_pose *pose,
 int perp_convex_support(const perp_convex *c, const double d[3], double s[3]);
 /* Support function of the core, d a unit vector. */
 double perp_convex_value(const perp_convex *c, const double d[3]);
+/* e: the part of d that is square to the axis, to all digits where it is small; returns its length. */
+double perp_convex_across(const perp_convex *c, const double d[3], double e[3]);
 /* One piece at the unit vector d. */
 void perp_convex_piece_at(const perp_convex *c, int piece, const double d[3], perp_convex_piece *p);
 /* h of the two cores, d a unit vector. */

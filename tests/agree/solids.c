@@ -385,6 +385,7 @@ static void compare(const perp_model *m, const body *a, const body *b, const per
     for (int i = 0; i < 3; i++) gap += c[k].n[i] * (c[k].p[1][i] - c[k].p[0][i]);
     raise_to(&w->surface, fabs(gap - c[k].gap) / size);
     raise_to(&w->surface, (double)fmaxl(outside(a, c[k].p[0]), outside(b, c[k].p[1])) / size);
+    if (getenv("SOLIDS_VERBOSE") != NULL && w->surface > 3e-6 && before.surface < 3e-6) printf("# point %d/%d id %x gap %g calc %g out %g %g n %g %g %g sigma %g size %g\n", k, count, (int)(c[k].id & 0xffffff), c[k].gap, gap, (double)outside(a, c[k].p[0]), (double)outside(b, c[k].p[1]), c[k].n[0], c[k].n[1], c[k].n[2], sigma, size);
     if (k > 0) raise_to(&w->order, !(c[k].id > c[k - 1].id));
     low = fmin(low, c[k].gap);
   }
