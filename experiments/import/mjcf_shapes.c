@@ -135,7 +135,8 @@ static void shapes_place(perp_mj *x, int g)
     mju_negQuat(back, x->d->xquat + 4 * r);
     mju_mulQuat(q, back, world);
   }
-  if (m->geom_type[g] == mjGEOM_CAPSULE || m->geom_type[g] == mjGEOM_CYLINDER) { /* along z there, along x here */
+  if (m->geom_type[g] == mjGEOM_CAPSULE ||
+      m->geom_type[g] == mjGEOM_CYLINDER) { /* along z there, along x here */
     const double turn[4] = { sqrt(0.5), 0, sqrt(0.5), 0 };
     double turned[4];
     mju_mulQuat(turned, q, turn);
@@ -147,7 +148,8 @@ static void shapes_place(perp_mj *x, int g)
 
 static void shapes_one(perp_mj *x, int g, int group)
 {
-  static const char *const kinds[] = { "plane", "", "sphere", "capsule", "ellipsoid", "cylinder", "box" };
+  static const char *const kinds[] = { "plane",     "",         "sphere", "capsule",
+                                       "ellipsoid", "cylinder", "box" };
   const mjModel *m = x->m;
   const double *size = m->geom_size + 3 * g;
   const int type = m->geom_type[g];

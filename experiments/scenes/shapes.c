@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-const char *const perp_scene_shape_kinds[] = { "sphere", "capsule",   "box",      "polytope", "plane",
+const char *const perp_scene_shape_kinds[] = { "sphere",    "capsule",  "box",  "polytope", "plane",
                                                "ellipsoid", "cylinder", "cone", NULL };
 const char *const perp_scene_friction_rules[] = { "geometric", "maximum", "minimum", "mean", NULL };
 
@@ -96,7 +96,8 @@ static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_
   const perp_node *size = perp_tree_get(node, "size"), *vertices = perp_tree_get(node, "vertices");
   double edge[3] = { 0 }, *points = NULL;
   if (perp_tree_get(node, "kind") == NULL) {
-    perp_diag_error(r->diag, node, 0, "kind: box, sphere, capsule, cylinder, cone, ellipsoid, polytope or plane",
+    perp_diag_error(r->diag, node, 0,
+                    "kind: box, sphere, capsule, cylinder, cone, ellipsoid, polytope or plane",
                     "'kind' is missing here");
     return false;
   }
@@ -347,7 +348,8 @@ bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,
   double volume = 0;
   if (!shapes_of_form(r->dim, s, !solid, mass > 0 ? mass : 1, out, &volume)) {
     PERP_SCENE_WRONG(r, at, "a %s has no mass%s: give inertia, or solid",
-                     perp_scene_shape_kinds[s->kind], s->kind == PERP_SHAPE_CONE ? " in the plane" : "");
+                     perp_scene_shape_kinds[s->kind],
+                     s->kind == PERP_SHAPE_CONE ? " in the plane" : "");
     return false;
   }
   if (mass > 0) return true;

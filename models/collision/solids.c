@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-static const double NEAR = 0.03;  /* rad: 1.8 degrees, as in polytope.c */
-static const double SNAP = 1e-6;  /* of the size of the smaller shape */
+static const double NEAR = 0.03; /* rad: 1.8 degrees, as in polytope.c */
+static const double SNAP = 1e-6; /* of the size of the smaller shape */
 
 static uint32_t solids_feature(const perp_patch_point *p)
 {
@@ -22,7 +22,8 @@ static uint32_t solids_feature(const perp_patch_point *p)
 
 /* The deepest pair `first`, and those of n points that lie above the margin; the pair alone where these are deeper than
  * it by more than the turn between their normals explains. */
-static int solids_manifold(const perp_touch *first, int n, perp_touch *t, double size, perp_touch *out)
+static int solids_manifold(const perp_touch *first, int n, perp_touch *t, double size,
+                           perp_touch *out)
 {
   double low = HUGE_VAL;
   for (int k = 0; k < n; k++) low = fmin(low, t[k].gap);
@@ -83,8 +84,7 @@ int perp_plane_solid(const perp_shape *a, const perp_pose *pa, const perp_shape 
 {
   perp_convex c;
   perp_patch patch;
-  perp_touch first = { .feature = perp_feature(PERP_VERTICES, 0, 0) },
-             t[PERP_PATCH_CORNERS + 1];
+  perp_touch first = { .feature = perp_feature(PERP_VERTICES, 0, 0) }, t[PERP_PATCH_CORNERS + 1];
   double o[3], origin[3], down[3], s[3], r[3];
   int n = 0;
   perp_turn(3, pa->R, a->axis, first.n);

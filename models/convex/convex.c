@@ -157,8 +157,7 @@ static void convex_circle(const perp_convex *c, double along, const double d[3],
   if (!(len > ON_AXIS)) return;
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++)
-      p->H[i + 3 * j] =
-          c->rim / len * ((i == j) - c->u[i] * c->u[j] - e[i] / len * (e[j] / len));
+      p->H[i + 3 * j] = c->rim / len * ((i == j) - c->u[i] * c->u[j] - e[i] / len * (e[j] / len));
 }
 
 void perp_convex_piece_at(const perp_convex *c, int piece, const double d[3], perp_convex_piece *p)

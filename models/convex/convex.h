@@ -31,9 +31,11 @@ typedef enum perp_convex_kind {
 /* A shape at a pose: a core and the radius of a ball that is added to it. */
 typedef struct perp_convex {
   perp_convex_kind kind;
-  double c[3];        /* centre */
-  double u[3];        /* unit: segment, cylinder, cone (from its base to its apex) */
-  double across[2][3]; /* unit, square to it and to each other, right-handed: they turn with a cylinder or cone */
+  double c[3]; /* centre */
+  double u[3]; /* unit: segment, cylinder, cone (from its base to its apex) */
+  double across
+      [2]
+      [3]; /* unit, square to it and to each other, right-handed: they turn with a cylinder or cone */
   double top, bottom; /* the core reaches from c - bottom u to c + top u */
   double rim;         /* radius of a cylinder, of the base of a cone */
   double E[9];        /* ellipsoid: its half axes; h(d) = c . d + |E^T d| */
@@ -58,10 +60,10 @@ typedef struct perp_convex_vertex {
 
 /* A direction with what it proves. */
 typedef struct perp_convex_best {
-  double d[3];         /* unit */
-  double h;            /* h(d) of the cores: -h bounds their signed distance from below */
-  double a[3], b[3];   /* points of the cores */
-  bool exact;          /* a - b = h d: the direction is stationary and a, b are its witnesses */
+  double d[3];       /* unit */
+  double h;          /* h(d) of the cores: -h bounds their signed distance from below */
+  double a[3], b[3]; /* points of the cores */
+  bool exact;        /* a - b = h d: the direction is stationary and a, b are its witnesses */
 } perp_convex_best;
 
 /* ---- convex.c -------------------------------------------------------------------------------- */
@@ -120,7 +122,7 @@ enum { PERP_PATCH_CORNERS = 128, PERP_PATCH_RIM = 16 };
 
 /* What of a body lies farthest along a direction: corners within a small angle of it. */
 typedef struct perp_patch {
-  int n;       /* 1: a point, 2: a segment, more: a flat convex polygon, counter-clockwise about its normal */
+  int n; /* 1: a point, 2: a segment, more: a flat convex polygon, counter-clockwise about its normal */
   double p[PERP_PATCH_CORNERS][3];
   int id[PERP_PATCH_CORNERS]; /* of the corners, below 2048, the same as long as the body is */
   double n_flat[3];           /* of a polygon: outward */
@@ -131,7 +133,8 @@ void perp_convex_patch(const perp_convex *c, const double d[3], double small, pe
 
 typedef struct perp_patch_point {
   double pa[3], pb[3], gap;
-  int ia, ib; /* id of a corner of a or b over the other one, or both -2 - id of the sides that cross, by the corners they
+  int ia,
+      ib; /* id of a corner of a or b over the other one, or both -2 - id of the sides that cross, by the corners they
                * start at; -1: none */
 } perp_patch_point;
 

@@ -12,8 +12,8 @@
 
 enum { VERTICES = 200, FACES = 2 * VERTICES, BASINS = 48 };
 static const double TOLERANCE = 1e-3;
-static const double FLAT = 1e-13;       /* of the size: rounding of a face */
-static const double SAME = 1 - 1e-5;    /* cosine of directions of one basin */
+static const double FLAT = 1e-13;    /* of the size: rounding of a face */
+static const double SAME = 1 - 1e-5; /* cosine of directions of one basin */
 
 typedef struct expand_face {
   int v[3];
@@ -46,7 +46,8 @@ static void expand_face_set(expansion *x, int i, int j, int k)
   }
   for (int c = 0; c < 3; c++) f->n[c] /= len;
   f->off = (perp_dot(3, f->n, x->v[i].w) + perp_dot(3, f->n, x->v[j].w) +
-            perp_dot(3, f->n, x->v[k].w)) / 3;
+            perp_dot(3, f->n, x->v[k].w)) /
+           3;
 }
 
 /* normals of the faces of a hull, outward from a */
@@ -153,7 +154,8 @@ static void expand_polish(expansion *x, const expand_face *f, const perp_convex_
   perp_convex_best p = { .d = { f->n[0], f->n[1], f->n[2] }, .h = h };
   perp_convex_polish(x->a, x->b, 4, v, x->size, &p);
   memcpy(x->basin[x->n_basins++], p.d, sizeof p.d);
-  if (p.h < x->best->h - FLAT * x->size || (p.exact && !x->best->exact && p.h <= x->best->h + 1e-15 * x->size))
+  if (p.h < x->best->h - FLAT * x->size ||
+      (p.exact && !x->best->exact && p.h <= x->best->h + 1e-15 * x->size))
     *x->best = p;
 }
 

@@ -10,8 +10,10 @@
 #include <string.h>
 
 enum { GJK_STEPS = 200, AGAIN = 12 };
-static const double TOUCHING = 1e-11; /* of the size: no direction can be read from so short a vector */
-static const double NEAR = 1e-3;      /* part of the distance that is open where Newton's method is tried */
+static const double TOUCHING =
+    1e-11; /* of the size: no direction can be read from so short a vector */
+static const double NEAR =
+    1e-3; /* part of the distance that is open where Newton's method is tried */
 
 typedef struct simplex {
   int n;
@@ -127,7 +129,12 @@ bool perp_convex_gjk(const perp_convex *a, const perp_convex *b, double size, do
     idle = len < shortest * (1 - 1e-12) ? 0 : idle + 1;
     shortest = fmin(shortest, len);
     const bool ends = gjk_known(&s, next.w) || open <= 1e-15 * size || idle > 3;
-    if (ends || open <= NEAR * len * (tries == 0 ? 1 : tries == 1 ? 1e-3 : 1e-6) || k % AGAIN == AGAIN - 1) {
+    if (ends ||
+        open <= NEAR * len *
+                    (tries == 0   ? 1
+                     : tries == 1 ? 1e-3
+                                  : 1e-6) ||
+        k % AGAIN == AGAIN - 1) {
       perp_convex_best p = { .d = { d[0], d[1], d[2] }, .h = h };
       gjk_polish(a, b, &s, &next, size, &p);
       tries++;

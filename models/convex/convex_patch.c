@@ -38,7 +38,8 @@ static void patch_disc(const perp_convex *c, double side, perp_patch *p)
   perp_along(c->c, side > 0 ? c->top : -c->bottom, c->u, o);
   for (int i = 0; i < 3; i++) p->n_flat[i] = side * c->u[i];
   for (int k = 0; k < PERP_PATCH_RIM; k++) {
-    const double angle = side * 2 * M_PI * k / PERP_PATCH_RIM; /* counter-clockwise about the normal */
+    const double angle = side * 2 * M_PI * k /
+                         PERP_PATCH_RIM; /* counter-clockwise about the normal */
     double x[3];
     perp_along(o, c->rim * cos(angle), c->across[0], x);
     perp_along(x, c->rim * sin(angle), c->across[1], x);
@@ -275,8 +276,7 @@ static int patch_segments(const perp_patch *a, const perp_patch *b, const double
 /* Does the flat patch of a lead?  The one that points more along n. */
 static bool patch_leads(const perp_patch *a, const perp_patch *b, const double n[3])
 {
-  if (a->n > 2 && b->n > 2)
-    return perp_dot(3, a->n_flat, n) >= -perp_dot(3, b->n_flat, n) - 1e-6;
+  if (a->n > 2 && b->n > 2) return perp_dot(3, a->n_flat, n) >= -perp_dot(3, b->n_flat, n) - 1e-6;
   return a->n > 2;
 }
 
@@ -284,8 +284,7 @@ void perp_patch_normal(const perp_patch *a, const perp_patch *b, const double n[
 {
   const bool of_a = patch_leads(a, b, n);
   const perp_patch *ref = of_a ? a : b;
-  for (int i = 0; i < 3; i++)
-    m[i] = ref->n < 3 ? n[i] : of_a ? ref->n_flat[i] : -ref->n_flat[i];
+  for (int i = 0; i < 3; i++) m[i] = ref->n < 3 ? n[i] : of_a ? ref->n_flat[i] : -ref->n_flat[i];
 }
 
 int perp_patch_meet(const perp_patch *a, const perp_patch *b, const double n[3], double tolerance,

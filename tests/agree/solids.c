@@ -75,7 +75,8 @@ static void find_faces(body *b)
           e[c] = (real)v[3 * j + c] - v[3 * i + c];
           f[c] = (real)v[3 * k + c] - v[3 * i + c];
         }
-        for (int c = 0; c < 3; c++) m[c] = e[(c + 1) % 3] * f[(c + 2) % 3] - e[(c + 2) % 3] * f[(c + 1) % 3];
+        for (int c = 0; c < 3; c++)
+          m[c] = e[(c + 1) % 3] * f[(c + 2) % 3] - e[(c + 2) % 3] * f[(c + 1) % 3];
         const real len = length(m);
         for (int c = 0; c < 3; c++) m[c] /= len;
         for (int l = 0; l < n; l++) {
@@ -257,9 +258,11 @@ static real walked(const body *a, const body *b, int starts)
       const real along = d[least];
       for (int i = 0; i < 3; i++) u[i] -= along * d[i];
       unit_sum(u, (real[3]){ 0 }, NULL, u);
-      for (int i = 0; i < 3; i++) w[i] = d[(i + 1) % 3] * u[(i + 2) % 3] - d[(i + 2) % 3] * u[(i + 1) % 3];
+      for (int i = 0; i < 3; i++)
+        w[i] = d[(i + 1) % 3] * u[(i + 2) % 3] - d[(i + 2) % 3] * u[(i + 1) % 3];
       for (int way = 0; way < 8; way++) {
-        const real x = step * cosl(0.7853981633974483L * way), y = step * sinl(0.7853981633974483L * way);
+        const real x = step * cosl(0.7853981633974483L * way),
+                   y = step * sinl(0.7853981633974483L * way);
         real e[3];
         for (int i = 0; i < 3; i++) e[i] = d[i] + x * u[i] + y * w[i];
         unit_sum(e, (real[3]){ 0 }, NULL, e);
@@ -312,7 +315,8 @@ static void random_rotation(const perp_pose *other, perp_pose *pose)
   for (int k = 3; k < 7; k++) q[k] = perp_rng_normal(rng);
   if (look < 2) { /* about an axis: by multiples of 45 degrees, or almost unturned */
     const int axis = 4 + perp_rng_int(rng, 3);
-    const double turn = look == 0 ? acos(-1.0) / 8 * perp_rng_int(rng, 8) : pow(10, uniform(-9, -1));
+    const double turn = look == 0 ? acos(-1.0) / 8 * perp_rng_int(rng, 8)
+                                  : pow(10, uniform(-9, -1));
     for (int k = 3; k < 7; k++) q[k] = 0;
     q[3] = cos(turn), q[axis] = sin(turn);
   }
@@ -359,19 +363,7 @@ static void compare(const perp_model *m, const body *a, const body *b, const per
   double n[3], p[2][3], low = HUGE_VAL;
   perp_contact c[PERP_MANIFOLD_MAX];
   const double sigma = perp_shape_distance(m, 0, &pose[0], 1, &pose[1], p[0], p[1], n);
-  const figures before = *w;
   judge(a, b, n, sigma, p[0], p[1], size, w);
-  if (getenv("SOLIDS_VERBOSE") != NULL &&
-      ((w->depth > 1e-9 && w->depth > before.depth) || (w->lower > 1e-10 && w->lower > before.lower) ||
-       (w->upper > 1e-9 && w->upper > before.upper))) {
-    printf("# pair %d depth %g lower %g upper %g sigma %g size %g reach %g n %.17g %.17g %.17g\n", (int)w->pairs, w->depth, w->lower, w->upper, sigma, size, m->shape[0].bound + m->shape[1].bound, n[0], n[1], n[2]);
-    const body *const both[2] = { a, b };
-    for (int i = 0; i < 2; i++) {
-      printf("#  out %g r %g l %g half %g %g %g axes n:", (double)outside(both[i], p[i]), both[i]->def.radius, both[i]->def.length, both[i]->def.half[0], both[i]->def.half[1], both[i]->def.half[2]);
-      for (int k = 0; k < 3; k++) printf(" %.10g", pose[i].R[3 * k] * n[0] + pose[i].R[3 * k + 1] * n[1] + pose[i].R[3 * k + 2] * n[2]);
-      puts("");
-    }
-  }
   const double margin = perp_rng_int(rng, 2) == 0 ? 0 : size * pow(10, uniform(-4, 0));
   const int count = perp_collide(m, 0, &pose[0], 1, &pose[1], margin, c);
   w->pairs++;
@@ -385,7 +377,6 @@ static void compare(const perp_model *m, const body *a, const body *b, const per
     for (int i = 0; i < 3; i++) gap += c[k].n[i] * (c[k].p[1][i] - c[k].p[0][i]);
     raise_to(&w->surface, fabs(gap - c[k].gap) / size);
     raise_to(&w->surface, (double)fmaxl(outside(a, c[k].p[0]), outside(b, c[k].p[1])) / size);
-    if (getenv("SOLIDS_VERBOSE") != NULL && w->surface > 3e-6 && before.surface < 3e-6) printf("# point %d/%d id %x gap %g calc %g out %g %g n %g %g %g sigma %g size %g\n", k, count, (int)(c[k].id & 0xffffff), c[k].gap, gap, (double)outside(a, c[k].p[0]), (double)outside(b, c[k].p[1]), c[k].n[0], c[k].n[1], c[k].n[2], sigma, size);
     if (k > 0) raise_to(&w->order, !(c[k].id > c[k - 1].id));
     low = fmin(low, c[k].gap);
   }
@@ -429,13 +420,16 @@ static void random_poses(const perp_model *m, perp_pose pose[2], double size)
   if (look < 6) return;
   double n[3];
   const double sigma = perp_shape_distance(m, 0, &pose[0], 1, &pose[1], NULL, NULL, n);
-  const double left = look == 6 ? 0 : size * pow(10, uniform(-15, -6)) * (perp_rng_int(rng, 2) ? 1 : -1);
+  const double left = look == 6
+                          ? 0
+                          : size * pow(10, uniform(-15, -6)) * (perp_rng_int(rng, 2) ? 1 : -1);
   for (int k = 0; k < 3; k++) pose[1].x[k] += (left - sigma) * n[k];
 }
 
 static void say(const char *a, const char *b, const figures *w)
 {
-  printf("# %s-%s: %d pairs, %d overlap, %d touch; missed or spurious %g, lower bound %.1e, upper bound %.1e, "
+  printf("# %s-%s: %d pairs, %d overlap, %d touch; missed or spurious %g, lower bound %.1e, upper "
+         "bound %.1e, "
          "depth %.1e of the size (%d of them proved to more than 1e-9 only)\n",
          a, b, (int)w->pairs, (int)w->overlapping, (int)w->touching, w->missed, w->lower, w->upper,
          w->depth, (int)w->coarse);
