@@ -66,7 +66,7 @@ typedef int perp_pair_fn(const perp_shape *a, const perp_pose *pa, const perp_sh
                          const perp_pose *pb, double margin, perp_touch *out);
 perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
     perp_sphere_ellipsoid, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane,
-    perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid;
+    perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid, perp_solid_solid, perp_plane_solid;
 /* The pair of balls itself: perp_sphere_sphere without poses. */
 bool perp_ball_ball(const double x[3], double ra, const double y[3], double rb, double margin,
                     perp_touch *t);

@@ -12,6 +12,10 @@ static double reach_of(const perp_shape_def *s, int dim)
     return offset + s->radius;
   case PERP_SHAPE_CAPSULE:
     return offset + s->radius + 0.5 * s->length;
+  case PERP_SHAPE_CYLINDER:
+    return offset + hypot(s->radius, 0.5 * s->length);
+  case PERP_SHAPE_CONE:
+    return offset + fmax(hypot(s->radius, 0.25 * s->length), 0.75 * s->length);
   case PERP_SHAPE_BOX:
   case PERP_SHAPE_ELLIPSOID:
     return offset + sqrt(perp_dot(dim, s->half, s->half));

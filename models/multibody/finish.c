@@ -231,6 +231,39 @@ static perp_status check_initial_state(perp_ctx *ctx, perp_model *m)
   return PERP_OK;
 }
 
+/* Would contacts be looked for between two shapes? */
+static bool finish_may_touch(const perp_model *m, int i, int j)
+{
+  const perp_shape_def *a = &m->shape_def[i], *b = &m->shape_def[j];
+  if (a->body == b->body || (a->group != 0 && a->group == b->group)) return false;
+  if (a->collide_joined || b->collide_joined) return true;
+  for (int k = 0; k < m->n_joints; k++) {
+    const perp_joint_def *d = &m->joint_def[k];
+    if ((d->a == a->body && d->b == b->body) || (d->a == b->body && d->b == a->body)) return false;
+  }
+  return true;
+}
+
+/* Pairs that may touch and that nothing can test. */
+static perp_status finish_pairs(perp_ctx *ctx, const perp_model *m)
+{
+  char of_i[PERP_LABEL_MAX], of_j[PERP_LABEL_MAX];
+  for (int i = 0; i < m->n_shapes; i++) {
+    if (!perp_shape_partial(m->shape_def[i].kind)) continue;
+    for (int j = 0; j < m->n_shapes; j++) {
+      const perp_shape_kind a = m->shape_def[i].kind, b = m->shape_def[j].kind;
+      if (i == j || perp_shapes_tested(a, b) || !finish_may_touch(m, i, j)) continue;
+      return PERP_FAIL(
+          ctx, PERP_ERR_UNSUPPORTED,
+          "%s and %s could touch, but nothing tests two half-spaces against each other: give both "
+          "one group, or make one of them a box",
+          perp_model_label(of_i, "shape", i, m->shape_def[i].name),
+          perp_model_label(of_j, "shape", j, m->shape_def[j].name));
+    }
+  }
+  return PERP_OK;
+}
+
 static perp_status finish_shapes(perp_ctx *ctx, perp_model *m)
 {
   char buf[PERP_LABEL_MAX];
@@ -244,7 +277,7 @@ static perp_status finish_shapes(perp_ctx *ctx, perp_model *m)
     PERP_TRY(perp_shape_compile(ctx, m->dim, def, perp_model_label(buf, "shape", i, def->name),
                                 &m->shape[i]));
   }
-  return PERP_OK;
+  return finish_pairs(ctx, m);
 }
 
 perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)

@@ -17,7 +17,11 @@ typedef enum perp_shape_kind {
   PERP_SHAPE_POLYTOPE, /* convex hull of vertices (a convex polygon in the plane) */
   PERP_SHAPE_PLANE,    /* the half-space below the shape's z axis (y axis in the plane): the surface
                         * passes through the shape's origin, its outward normal is that axis */
-  PERP_SHAPE_ELLIPSOID /* half axes half[]; space only; touches planes and spheres only */
+  PERP_SHAPE_ELLIPSOID, /* half axes half[]; space only */
+  PERP_SHAPE_CYLINDER, /* radius around the segment of `length` along the shape's x axis, centred, with flat ends;
+                         * space only */
+  PERP_SHAPE_CONE /* base of `radius` at x = -length / 4, apex at x = 3/4 length on the shape's x axis: its origin
+                         * is its centre of mass; space only */
 } perp_shape_kind;
 
 enum { PERP_MATERIALS_MAX = 65535 };

@@ -27,7 +27,7 @@ static perp_shape_def random_shape(int dim)
   static double v[30];
   perp_shape_def def = { .surface = { .mu = uniform(0, 1), .mu_dynamic = NAN } };
   double size = pow(10, uniform(-1.5, 0.3));
-  def.kind = (perp_shape_kind)perp_rng_int(rng, dim == 3 ? 6 : 5);
+  def.kind = (perp_shape_kind)perp_rng_int(rng, dim == 3 ? PERP_SHAPE_CONE + 1 : 5);
   if (def.kind == PERP_SHAPE_PLANE && perp_rng_int(rng, 4) != 0) def.kind = PERP_SHAPE_BOX;
   def.radius = uniform(0.1, 0.6) * size;
   def.length = size;
@@ -46,7 +46,8 @@ static perp_model *random_crowd(int dim)
 {
   perp_model *m = NULL;
   if (perp_model_create(&ctx, dim, &m) != PERP_OK) bail("%s", ctx.msg);
-  int bodies = 0;
+  int bodies = 0, on = 0;
+  bool planes = false;
   for (int i = 0; i < SHAPES; i++) {
     perp_shape_def def = random_shape(dim);
     int where = perp_rng_int(rng, 10);
@@ -58,6 +59,11 @@ static perp_model *random_crowd(int dim)
       bodies++;
     } else if (where == 1) { /* one more shape on a body that exists */
       def.body = perp_rng_int(rng, bodies);
+    }
+    if (def.kind == PERP_SHAPE_PLANE) { /* all of them on one body: they cannot meet */
+      if (planes && on != def.body) def.kind = PERP_SHAPE_BOX;
+      if (!planes) on = def.body;
+      planes = true;
     }
     if (perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK) bail("%s", ctx.msg);
   }

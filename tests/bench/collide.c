@@ -43,7 +43,8 @@ static void finish(perp_model *m)
 
 /* ---- one pair -------------------------------------------------------------------------------- */
 
-static const char *const name[] = { "sphere", "capsule", "box", "polytope", "plane", "ellipsoid" };
+static const char *const name[] = { "sphere", "capsule",   "box",      "polytope",
+                                    "plane",  "ellipsoid", "cylinder", "cone" };
 
 static perp_shape_def shape(perp_shape_kind kind)
 {
@@ -154,11 +155,9 @@ int main(int argc, char **argv)
 {
   int repeats = argc > 1 ? atoi(argv[1]) : 30;
   perp_ctx_init(&ctx);
-  for (int a = PERP_SHAPE_SPHERE; a <= PERP_SHAPE_ELLIPSOID; a++)
-    for (int b = a; b <= PERP_SHAPE_ELLIPSOID; b++) {
-      if ((a == PERP_SHAPE_PLANE && b == PERP_SHAPE_PLANE) ||
-          (b == PERP_SHAPE_ELLIPSOID && a != PERP_SHAPE_SPHERE && a != PERP_SHAPE_PLANE))
-        continue;
+  for (int a = PERP_SHAPE_SPHERE; a <= PERP_SHAPE_CONE; a++)
+    for (int b = a; b <= PERP_SHAPE_CONE; b++) {
+      if (a == PERP_SHAPE_PLANE && b == PERP_SHAPE_PLANE) continue;
       bench_pair((perp_shape_kind)a, (perp_shape_kind)b, repeats);
     }
   bench_find(spheres(22, 22, 21), "10 164 spheres in a cube, at rest", 0, repeats);

@@ -194,6 +194,128 @@ static void test_boxes(void)
     check(c, AT(0.6, 0.8, 0), 0.05, "squares corner to corner");
 }
 
+/* ---- cylinders and cones ----------------------------------------------------------------------- */
+
+static const perp_shape_def rod = { .kind = PERP_SHAPE_CYLINDER, .radius = 0.25, .length = 2 };
+static const perp_shape_def hat = { .kind = PERP_SHAPE_CONE, .radius = 0.5, .length = 1 };
+
+/* the axis upright: x along z */
+static perp_shape_def upright(perp_shape_def def, double turn)
+{
+  const double a = acos(-1.0) / 4;
+  def.quat[0] = cos(a + turn), def.quat[2] = -sin(a + turn);
+  return def;
+}
+
+/* the same number and identities after a drift of rounding size */
+static void check_lasting(perp_shape_def floor, perp_shape_def def, double z, const perp_contact *c,
+                          int n, const char *who)
+{
+  perp_contact d[16];
+  perp_shape_def turned = def;
+  if (turned.quat[0] == 0 && turned.quat[2] == 0) turned.quat[0] = 1;
+  turned.quat[1] += 1e-9, turned.quat[3] -= 2e-9;
+  const int m = two(3, floor, true, AT(0, 0, 0), turned, AT(1e-9, -1e-9, z + 1e-10), 0, d);
+  bool same = n == m;
+  for (int k = 0; k < n && same; k++) same = c[k].id == d[k].id;
+  ok(same, "%s: a drift of 1e-9 keeps the identities (%d, %d)", who, n, m);
+}
+
+static void test_solids(void)
+{
+  perp_contact c[16];
+  perp_shape_def plate = { .kind = PERP_SHAPE_BOX, .half = { 3, 3, 1 } };
+  for (int k = 0; k < 2; k++) { /* on a half-space and on the face of a box */
+    const perp_shape_def floor = k == 0 ? ground : plate;
+    const double h = k == 0 ? 0 : 1;
+    perp_shape_def up = upright(rod, 0), cone = upright(hat, 0);
+    int n = two(3, floor, true, AT(0, 0, 0), up, AT(0, 0, h + 0.99), 0, c);
+    ok(n == 4, "cylinder on its end: four contacts (%d)", n);
+    double x = 0, y = 0;
+    for (int i = 0; i < n; i++) {
+      check(&c[i], AT(0, 0, 1), -0.01, "cylinder on its end");
+      near(hypot(c[i].p[1][0], c[i].p[1][1]), 0.25, ROOM, 0, "cylinder on its end: on the rim");
+      x += c[i].p[1][0], y += c[i].p[1][1];
+    }
+    near(hypot(x, y), 0, ROOM, 0, "cylinder on its end: its contacts are around its axis");
+    check_lasting(floor, up, h + 0.99, c, n, "cylinder on its end");
+    n = two(3, floor, true, AT(0, 0, 0), rod, AT(0, 0, h + 0.24), 0, c);
+    if (ok(n == 2, "cylinder on its side: two contacts (%d)", n)) {
+      check(&c[0], AT(0, 0, 1), -0.01, "cylinder on its side");
+      near(fabs(c[0].p[1][0] - c[1].p[1][0]), 2, ROOM, 0, "cylinder on its side: its ends");
+    }
+    check_lasting(floor, rod, h + 0.24, c, n, "cylinder on its side");
+    n = two(3, floor, true, AT(0, 0, 0), upright(rod, 0.1), AT(0, 0, h + 1), 0, c);
+    if (ok(n == 1, "tilted cylinder: one contact (%d)", n))
+      check(c, AT(0, 0, 1), 1 - cos(0.2) - 0.25 * sin(0.2), "tilted cylinder: its rim");
+    n = two(3, floor, true, AT(0, 0, 0), cone, AT(0, 0, h + 0.24), 0, c);
+    ok(n == 4, "cone on its base: four contacts (%d)", n);
+    for (int i = 0; i < n; i++) check(&c[i], AT(0, 0, 1), -0.01, "cone on its base");
+    check_lasting(floor, cone, h + 0.24, c, n, "cone on its base");
+    n = two(3, floor, true, AT(0, 0, 0), upright(hat, acos(-1.0) / 2), AT(0, 0, h + 0.74), 0, c);
+    if (ok(n == 1, "cone on its apex: one contact (%d)", n))
+      check(c, AT(0, 0, 1), -0.01, "cone on its apex");
+    /* on its side: the normal of the side is (R, L) / S from the axis */
+    const double s = hypot(0.5, 1), lean = atan2(0.5, 1) / 2;
+    perp_shape_def side = hat;
+    side.quat[0] = cos(lean), side.quat[2] = sin(lean);
+    n = two(3, floor, true, AT(0, 0, 0), side, AT(0, 0, h + 0.75 * 0.5 / s - 0.01), 0, c);
+    if (ok(n == 2, "cone on its side: two contacts (%d)", n)) {
+      check(&c[0], AT(0, 0, 1), -0.01, "cone on its side");
+      near(fabs(c[0].p[1][0] - c[1].p[1][0]), s, 1e-9, 0, "cone on its side: apex and rim");
+    }
+  }
+  /* crossed, parallel and end to end */
+  perp_shape_def across = rod;
+  across.quat[0] = across.quat[3] = sqrt(0.5);
+  int n = two(3, rod, true, AT(0, 0, 0), across, AT(0.1, 0.2, 0.49), 0, c);
+  if (ok(n == 1, "crossed cylinders: one contact (%d)", n)) {
+    check(c, AT(0, 0, 1), -0.01, "crossed cylinders");
+    near(c->p[0][0], 0.1, ROOM, 0, "crossed cylinders: where");
+  }
+  n = two(3, rod, true, AT(0, 0, 0), rod, AT(1.5, 0, 0.49), 0, c);
+  if (ok(n == 2, "parallel cylinders: two contacts (%d)", n))
+    near(fabs(c[0].p[0][0] - c[1].p[0][0]), 0.5, ROOM, 0, "parallel cylinders: the stretch");
+  n = two(3, rod, true, AT(0, 0, 0), rod, AT(1.99, 0.1, 0), 0, c);
+  ok(n >= 3, "cylinders end to end: three contacts or more (%d)", n);
+  for (int i = 0; i < n; i++) check(&c[i], AT(1, 0, 0), -0.01, "cylinders end to end");
+  /* half-spaces of two bodies */
+  perp_model *m = begin(3);
+  put(m, true, ground, 0, 0, 0);
+  put(m, false, ground, 0, 0, 1);
+  ok(perp_model_finish(&ctx, m) == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, "shape 0") != NULL &&
+         strstr(ctx.msg, "shape 1") != NULL,
+     "half-spaces of two bodies are refused, by name: %s", ctx.msg);
+  perp_model_destroy(m);
+  m = begin(2);
+  perp_shape_def flat = rod;
+  perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
+  if (perp_model_add_body(&ctx, m, &body, &flat.body) != PERP_OK) bail("%s", ctx.msg);
+  ok(perp_model_add_shape(&ctx, m, &flat, NULL) == PERP_ERR_UNSUPPORTED,
+     "a cylinder in the plane is refused: %s", ctx.msg);
+  perp_model_destroy(m);
+}
+
+/* A disc flies through a thin plate, end first and edge first. */
+static void test_solids_impact(void)
+{
+  const perp_shape_def disc = { .kind = PERP_SHAPE_CYLINDER, .radius = 0.5, .length = 0.02 };
+  const perp_shape_def plate = { .kind = PERP_SHAPE_BOX, .half = { 1e-3, 2, 2 } };
+  const double start[7] = { -60, 0, 0, 1 }, end[7] = { 40, 0, 0, 1 }, h = sqrt(0.5);
+  const double start_edge[7] = { -60, 0, 0, h, 0, 0, h }, end_edge[7] = { 40, 0, 0, h, 0, 0, h };
+  bool hit;
+  perp_model *m = begin(3);
+  put(m, false, disc, 0, 0, 0);
+  put(m, true, plate, 0, 0, 0);
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+  double s = perp_time_of_impact(m, 0, start, end, 1, NULL, NULL, 0, &hit);
+  ok(hit, "a disc flies through a plate");
+  near(s, (60 - 0.011) / 100, 1e-10, 0, "disc through a plate: when");
+  s = perp_time_of_impact(m, 0, start_edge, end_edge, 1, NULL, NULL, 0, &hit);
+  near(s, (60 - 0.501) / 100, 1e-10, 0, "disc through a plate, edge first: when");
+  perp_model_destroy(m);
+}
+
 static void test_hulls(void)
 {
   static const double flat[12] = { 0, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0 };
@@ -279,5 +401,7 @@ int main(void)
   test_round();
   test_boxes();
   test_hulls();
+  test_solids();
+  test_solids_impact();
   return tap_done();
 }
