@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-static const double PARALLEL = 1e-12; /* rad: features that lie along each other */
-static const double PROVED = 1e-13;   /* of the sizes: points that lie on one line */
+static const double PARALLEL = 1e-12, ALMOST = 1e-7; /* rad: features that lie along each other */
+static const double PROVED = 1e-13;                  /* of the sizes: points that lie on one line */
 
 /* nearest point of a patch to x, both looked at along n */
 static void distance_onto(const perp_patch *p, const double n[3], const double x[3], double y[3])
@@ -52,14 +52,15 @@ static bool distance_is_disc(const perp_convex *c, const perp_patch *p)
 
 /* Points of the patches on one line along d, where features lie along each other and Newton's method leaves open which
  * of many pairs it means. */
-static void distance_choose(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
+static void distance_choose(const perp_convex *a, const perp_convex *b, double parallel,
+                            perp_convex_best *best)
 {
   const double *d = best->d, back[3] = { -d[0], -d[1], -d[2] };
   perp_patch pa, pb;
   perp_patch_point t[2 * PERP_PATCH_CORNERS];
   double middle[3] = { 0 };
-  perp_convex_patch(a, d, PARALLEL, &pa);
-  perp_convex_patch(b, back, PARALLEL, &pb);
+  perp_convex_patch(a, d, parallel, &pa);
+  perp_convex_patch(b, back, parallel, &pb);
   const bool disc_a = distance_is_disc(a, &pa), disc_b = distance_is_disc(b, &pb);
   if (disc_a || disc_b) {
     /* the point of the other one nearest to the centre of the disc */
@@ -97,11 +98,19 @@ static void distance_choose(const perp_convex *a, const perp_convex *b, perp_con
 static bool distance_proved(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
 {
   double r[3];
+  double least = HUGE_VAL;
   if (best->exact) return true;
-  distance_choose(a, b, best);
-  perp_sub(best->a, best->b, r);
-  perp_along(r, -best->h, best->d, r);
-  best->exact = perp_norm(r) <= PROVED * (a->size + b->size + fabs(best->h));
+  /* the most parallel features that do it, or those that come nearest to it */
+  for (double parallel = PARALLEL; parallel <= ALMOST && !best->exact; parallel *= 10) {
+    perp_convex_best other = *best;
+    distance_choose(a, b, parallel, &other);
+    perp_sub(other.a, other.b, r);
+    perp_along(r, -other.h, other.d, r);
+    if (!(perp_norm(r) < least)) continue;
+    least = perp_norm(r);
+    *best = other;
+    best->exact = least <= PROVED * (a->size + b->size + fabs(best->h));
+  }
   return best->exact;
 }
 
