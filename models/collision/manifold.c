@@ -40,9 +40,9 @@ void perp_touch_flip(int n, perp_touch *t)
 int perp_manifold_reduce(int n, perp_touch *t, double size)
 {
   const double tie = 1e-6;
-  int keep[PERP_MANIFOLD_MAX] = { 0 };
+  int keep[PERP_MANIFOLD_CONVEX] = { 0 };
   manifold_order(n, t);
-  if (n <= PERP_MANIFOLD_MAX) return n;
+  if (n <= PERP_MANIFOLD_CONVEX) return n;
   /* in the order of identities, a later point must be better by more than the tie: rounding does
    * not exchange the points of a body at rest */
   for (int i = 1; i < n; i++)
@@ -69,7 +69,7 @@ int perp_manifold_reduce(int n, perp_touch *t, double size)
     if (-area > fmax(right * (1 + tie), least)) right = -area, keep[3] = i;
   }
   int count = 0;
-  perp_touch out[PERP_MANIFOLD_MAX];
+  perp_touch out[PERP_MANIFOLD_CONVEX];
   for (int i = 0; i < n; i++) /* again in the order of identities */
     if (i == keep[0] || i == keep[1] || i == keep[2] || i == keep[3]) out[count++] = t[i];
   memcpy(t, out, (size_t)count * sizeof *t);

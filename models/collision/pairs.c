@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SPHERE, CAPSULE, HULL, PLANE, ELLIPSOID, CLASSES };
+enum { SPHERE, CAPSULE, HULL, PLANE, ELLIPSOID, SURFACE, CLASSES };
 
 static int class_of(perp_shape_kind kind)
 {
@@ -17,6 +17,9 @@ static int class_of(perp_shape_kind kind)
     return PLANE;
   case PERP_SHAPE_ELLIPSOID:
     return ELLIPSOID;
+  case PERP_SHAPE_MESH:
+  case PERP_SHAPE_HEIGHT_FIELD:
+    return SURFACE;
   default:
     return HULL;
   }
@@ -25,9 +28,10 @@ static int class_of(perp_shape_kind kind)
 /* upper triangle; what is missing never touches */
 static perp_pair_fn *const table[CLASSES][CLASSES] = {
   [SPHERE] = { perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
-               perp_sphere_ellipsoid },
-  [CAPSULE] = { NULL, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane, NULL },
-  [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, NULL },
+               perp_sphere_ellipsoid, perp_convex_surface },
+  [CAPSULE] = { NULL, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane, NULL,
+                perp_convex_surface },
+  [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, NULL, perp_convex_surface },
   [PLANE] = { [ELLIPSOID] = perp_plane_ellipsoid },
 };
 
@@ -37,6 +41,19 @@ static perp_pair_fn *pair_of(perp_shape_kind a, perp_shape_kind b, bool *flip)
   int ca = class_of(a), cb = class_of(b);
   *flip = ca > cb;
   return *flip ? table[cb][ca] : table[ca][cb];
+}
+
+perp_pair_fn *perp_pair_with_piece(perp_shape_kind kind, bool *flip)
+{
+  perp_pair_fn *fn = pair_of(kind, PERP_SHAPE_POLYTOPE, flip);
+  /* of two polytopes the first one gives the normal where both could */
+  if (class_of(kind) == HULL) *flip = true;
+  return fn;
+}
+
+perp_pair_fn *perp_pair_with_plane(perp_shape_kind kind, bool *flip)
+{
+  return pair_of(kind, PERP_SHAPE_PLANE, flip);
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
@@ -79,7 +96,8 @@ double perp_shape_distance(const perp_model *model, int shape_a, const perp_pose
 {
   const perp_shape *a = &model->shape[shape_a], *b = &model->shape[shape_b];
   perp_pose pa, pb;
-  perp_touch t[PERP_MANIFOLD_MAX] = { { .gap = HUGE_VAL } };
+  perp_touch t[PERP_MANIFOLD_MAX];
+  t[0] = (perp_touch){ .gap = HUGE_VAL };
   bool flip;
   int best = 0;
   perp_pair_fn *fn = pair_of(a->kind, b->kind, &flip);

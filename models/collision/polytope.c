@@ -55,7 +55,7 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
 {
   perp_hull_pair p;
   perp_features f;
-  perp_touch t[PERP_MANIFOLD_MAX];
+  perp_touch t[PERP_MANIFOLD_CONVEX];
   int at = 0;
   perp_hull_pair_set(&p, a, pa, b, pb);
   perp_hull_separate(&p, HUGE_VAL, &f);
@@ -118,7 +118,7 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
   for (int i = 0; i < 3; i++) back[i] = -back[i];
   double cos_b = polytope_facing(p.b, back, &face_b);
   for (int pass = 0; pass < 2; pass++) {
-    bool of_a = (cos_a >= cos_b - 1e-6) == (pass == 0);
+    bool of_a = (cos_a >= (p.a->piece ? NEAR : cos_b - 1e-6)) == (pass == 0);
     if ((of_a ? cos_a : cos_b) < NEAR) continue;
     n = over_face(&p, of_a, of_a ? face_a : face_b, margin, PERP_HULL_SNAP, pa, pb, out);
     /* the face stands for these features only if it tells their distance */

@@ -51,7 +51,7 @@ void perp_hull_closest(const perp_hull_pair *p, perp_features *f);
 /* ---- polytope_clip.c ------------------------------------------------------------------------- */
 
 /* Points of inc over a face of ref with a gap below margin, in the frame of ref: p_a on ref, n its
- * normal.  tol: beyond side planes.  Returns their number, at most PERP_MANIFOLD_MAX. */
+ * normal.  tol: beyond side planes.  Returns their number, at most PERP_MANIFOLD_CONVEX. */
 int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, double margin,
                           double size, double tol, perp_touch *out);
 

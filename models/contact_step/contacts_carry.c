@@ -21,6 +21,10 @@ static bool contacts_carry_round(const perp_contacts *c, const perp_contact *x, 
     return true;
   case PERP_SHAPE_BOX:
   case PERP_SHAPE_POLYTOPE:
+  case PERP_SHAPE_CYLINDER:
+  case PERP_SHAPE_CONE:
+  case PERP_SHAPE_MESH:
+  case PERP_SHAPE_HEIGHT_FIELD:
   case PERP_SHAPE_PLANE:
     break;
   }

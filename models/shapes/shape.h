@@ -17,7 +17,12 @@ typedef enum perp_shape_kind {
   PERP_SHAPE_POLYTOPE, /* convex hull of vertices (a convex polygon in the plane) */
   PERP_SHAPE_PLANE,    /* the half-space below the shape's z axis (y axis in the plane): the surface
                         * passes through the shape's origin, its outward normal is that axis */
-  PERP_SHAPE_ELLIPSOID /* half axes half[]; space only; touches planes and spheres only */
+  PERP_SHAPE_ELLIPSOID, /* half axes half[]; space only; touches planes and spheres only */
+  PERP_SHAPE_CYLINDER,
+  PERP_SHAPE_CONE,
+  PERP_SHAPE_MESH, /* triangles, on PERP_WORLD and in space only: a surface without thickness that is touched from both
+                    * sides, open or closed; nothing is inside */
+  PERP_SHAPE_HEIGHT_FIELD /* heights over a grid, on PERP_WORLD and in space only: solid below, down to `depth` */
 } perp_shape_kind;
 
 enum { PERP_MATERIALS_MAX = 65535 };
@@ -50,6 +55,15 @@ typedef struct perp_shape_def {
    * other. Shapes of one body, and shapes of the world, never touch each other. */
   int group;
   bool collide_joined;
+  /* Mesh: n_triangles triples of numbers of vertices, from 0; copied.  No triangle may lack an area. */
+  const int *triangles;
+  int n_triangles;
+  /* Height field: heights[i + grid[0] j] along the shape's z axis at x = i spacing[0], y = j spacing[1], in the frame of
+   * the shape; copied.  A cell is two triangles that share the diagonal from (i, j) to (i + 1, j + 1).  Solid to `depth`
+   * m below the surface; 0: the longer side of the grid. */
+  const double *heights;
+  int grid[2];
+  double spacing[2], depth;
 } perp_shape_def;
 
 #ifdef __cplusplus

@@ -8,6 +8,7 @@
 #define PERP_SHAPES_PRIVATE_H
 
 #include "models/kinematics/kinematics.h"
+#include "models/mesh/mesh.h"
 #include "models/shapes/shape.h"
 
 enum {
@@ -34,6 +35,7 @@ typedef struct perp_hull {
   int *star, *fan; /* faces at vertex i: fan[star[i] ... star[i+1]-1] */
   int n_axes;      /* directions of edges, in space: edges[axis[k] ... axis[k+1]-1] are parallel */
   int *axis, *edges;
+  bool piece; /* of a surface of triangles: contacts take the normal of its face where that is near theirs */
   bool box; /* faces in opposite pairs, vertex i + 2^k across from i along axis k */
 } perp_hull;
 
@@ -48,6 +50,7 @@ typedef struct perp_shape {
   double bound;    /* radius of a sphere around c that holds the shape; infinite for a plane */
   double reach;    /* radius of a sphere around the centre of mass that does; infinite likewise */
   perp_hull *hull; /* box and polytope */
+  perp_mesh *mesh; /* mesh and height field */
 } perp_shape;
 
 /* ---- hull.c ---------------------------------------------------------------------------------- */
@@ -104,8 +107,8 @@ PERP_INLINE void perp_along(const double a[3], double s, const double u[3], doub
 
 /* ---- compile.c ------------------------------------------------------------------------------- */
 
-/* From a definition that is valid; who: for messages.  PERP_ERR_ARG where there is no hull.  Its hull, if any, is
- * the caller's to free. */
+/* From a definition that is valid; who: for messages.  PERP_ERR_ARG where there is no hull.  Its hull and mesh, if any,
+ * are the caller's to free. */
 perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
                                perp_shape *s);
 /* Pose of b seen from a. */
