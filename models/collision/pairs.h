@@ -29,6 +29,9 @@ void perp_touch_flip(int n, perp_touch *t);
  * one farthest from it, then those that add most area.  size: length that rounding is measured
  * by. */
 int perp_manifold_reduce(int n, perp_touch *t, double size);
+/* The same of points some of which lie between others: of those that are deepest the one farthest from the middle is
+ * kept. */
+int perp_manifold_spread(int n, perp_touch *t, double size);
 
 /* ---- segments.c ------------------------------------------------------------------------------ */
 

@@ -53,7 +53,7 @@ static uint32_t surface_name(uint64_t a, uint64_t b, uint64_t c)
   return (uint32_t)((x ^ x >> 31) & 0xffffff);
 }
 
-/* Features of the piece by numbers of the mesh.  t: feature as of the pair (a, piece). */
+/* Features of the piece by numbers of the mesh.  feature: of the pair (a, piece). */
 static uint32_t surface_feature(const perp_mesh *m, int triangle, uint32_t feature)
 {
   const uint32_t type = feature >> 22, low = feature & 0x7ff, high = feature >> 11 & 0x7ff;
@@ -176,7 +176,7 @@ static void surface_add(surface_query *q, const perp_touch *t)
     c->n = 0;
   }
   if (surface_again(q, c, t)) return;
-  if (c->n == POINTS_MAX) c->n = perp_manifold_reduce(c->n, c->t, q->size);
+  if (c->n == POINTS_MAX) c->n = perp_manifold_spread(c->n, c->t, q->size);
   c->t[c->n++] = *t;
 }
 
@@ -291,7 +291,7 @@ static int surface_collect(surface_query *q, perp_touch *out)
   if (q->n_clusters == 0 && q->dropped && !surface_deep(q)) surface_add(q, &q->spare);
   for (int i = 0; i < q->n_clusters; i++) {
     cluster *c = &q->c[i];
-    c->n = perp_manifold_reduce(c->n, c->t, q->size);
+    c->n = perp_manifold_spread(c->n, c->t, q->size);
     for (int k = 0; k < c->n; k++) {
       int to = n;
       if (n < PERP_MANIFOLD_MAX) {
