@@ -79,6 +79,8 @@ int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, 
   int n = flip ? fn(b, pose_b, a, pose_a, margin, t) : fn(a, pose_a, b, pose_b, margin, t);
   if (n == 0) return 0;
   if (flip) perp_touch_flip(n, t);
+  for (int i = 1; i < n; i++) /* of large hulls */
+    if (t[i].feature <= t[i - 1].feature) t[i].feature = t[i - 1].feature + 1;
   const perp_surface surface = perp_surface_pair(model, fa, fb);
   for (int i = 0; i < n; i++)
     perp_contact_write(shape_a, a->body, shape_b, b->body, &surface, &t[i], &contacts[i]);

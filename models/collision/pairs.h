@@ -16,8 +16,15 @@ typedef struct perp_touch {
 /* Features of a contact, 24 bits.  A vertex of one shape over a face of the other does not name
  * the face, so that the identity outlives a change of the reference face. */
 enum { PERP_VERTEX_B = 0, PERP_VERTEX_A = 1, PERP_EDGES = 2, PERP_VERTICES = 3 };
+/* Numbers of edges and of pairs of vertices above 11 bits are folded into them; perp_collide tells names apart that
+ * have become one. */
+PERP_INLINE int perp_feature_fold(int x)
+{
+  return x < 0x800 ? x : (int)((uint32_t)x * 2654435761u >> 21);
+}
 PERP_INLINE uint32_t perp_feature(int type, int a, int b)
 {
+  if (type == PERP_EDGES || type == PERP_VERTICES) a = perp_feature_fold(a), b = perp_feature_fold(b);
   return (uint32_t)type << 22 | (uint32_t)a << 11 | (uint32_t)b;
 }
 

@@ -151,7 +151,11 @@ int perp_hull_plane(const perp_shape *a, const perp_pose *pa, const perp_shape *
   perp_sub(o, pa->x, r);
   double height = perp_dot(3, n, r);
   perp_turn_back(3, pa->R, n, m); /* the plane seen from a: m . x = height */
-  for (int i = 0; i < h->n_vertices; i++) {
+  if (!perp_hull_is_small(h)) {
+    support = perp_hull_support(h, (const double[3]){ -m[0], -m[1], -m[2] }, -1);
+    low = perp_dot(3, m, h->v + 3 * support);
+  }
+  for (int i = 0; i < h->n_vertices && perp_hull_is_small(h); i++) {
     double x = perp_dot(3, m, h->v + 3 * i);
     if (x < low) low = x, support = i;
   }

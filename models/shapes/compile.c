@@ -106,6 +106,19 @@ void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3],
     memcpy(hi, s->mesh->hi, sizeof s->mesh->hi);
     return;
   }
+  if (s->kind == PERP_SHAPE_POLYTOPE && s->hull->n_vertices > PERP_HULL_SMALL) {
+    for (int k = 0; k < 6; k++) {
+      double d[3] = { 0 }, x[3];
+      d[k / 2] = k % 2 == 0 ? -1 : 1;
+      perp_turn_back(3, pose->R, d, e);
+      perp_place(pose, s->hull->v + 3 * perp_hull_support(s->hull, e, -1), x);
+      if (k % 2 == 0)
+        lo[k / 2] = x[k / 2];
+      else
+        hi[k / 2] = x[k / 2];
+    }
+    return;
+  }
   if (s->kind == PERP_SHAPE_POLYTOPE) {
     for (int i = 0; i < 3; i++) lo[i] = HUGE_VAL, hi[i] = -HUGE_VAL;
     for (int k = 0; k < s->hull->n_vertices; k++) {

@@ -12,10 +12,11 @@
 #include "models/shapes/shape.h"
 
 enum {
-  PERP_HULL_EDGES_MAX = 2047,    /* 11 bits in a contact id */
-  PERP_HULL_VERTICES_MAX = 1366, /* what Euler's formula leaves for that many edges */
-  PERP_HULL_FACES_MAX = 1366,    /* likewise */
-  PERP_FACE_MAX = 128,           /* vertices of one face */
+  PERP_HULL_VERTICES_MAX = 16384,
+  PERP_HULL_EDGES_MAX = 3 * PERP_HULL_VERTICES_MAX - 6, /* Euler's formula */
+  PERP_HULL_SMALL = 1366,        /* vertices up to which all pairs of features are asked */
+  PERP_HULL_SMALL_EDGES = 2047,  /* 11 bits in a contact id, up to which it names edges one by one */
+  PERP_FACE_MAX = 256,           /* vertices of one face */
   PERP_SHAPES_MAX = 1 << 20      /* 20 bits in a contact id */
 };
 
@@ -33,6 +34,7 @@ typedef struct perp_hull {
   int *loop, *rim; /* [half edges] vertex and edge of a half edge */
   int *edge; /* [4 n_edges] vertices v0, v1, face in whose loop it runs v0 -> v1, the other face */
   int *star, *fan; /* faces at vertex i: fan[star[i] ... star[i+1]-1] */
+  int *joint, *beside; /* other ends of the edges at vertex i: beside[joint[i] ... joint[i+1]-1] */
   int n_axes;      /* directions of edges, in space: edges[axis[k] ... axis[k+1]-1] are parallel */
   int *axis, *edges;
   bool piece; /* of a surface of triangles: contacts take the normal of its face where that is near theirs */
@@ -64,6 +66,11 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
                           perp_hull **out);
 /* x -> R x + c */
 void perp_hull_move(perp_hull *hull, const double R[9], const double c[3]);
+
+/* The vertex farthest along d, of any length: steps to neighbours that are farther (local maxima of a linear function on
+ * a convex polytope are global), from vertex `start`, -1: from the best of a few.  O(sqrt(vertices)) where
+ * they are spread evenly. */
+int perp_hull_support(const perp_hull *hull, const double d[3], int start);
 
 /* ---- poses ----------------------------------------------------------------------------------- */
 
