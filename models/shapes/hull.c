@@ -329,20 +329,40 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
 
 /* ---- in the plane ---------------------------------------------------------------------------- */
 
+static bool hull_after(const double *p, int a, int b)
+{
+  if (p[2 * a] != p[2 * b]) return p[2 * a] > p[2 * b];
+  return p[2 * a + 1] != p[2 * b + 1] ? p[2 * a + 1] > p[2 * b + 1] : a > b;
+}
+
+/* index [n] by x, then y, then number: a heap */
+static void hull_sort(const double *p, int n, int *index)
+{
+  for (int end = n, root = n / 2; end > 1;) {
+    int at = 0, k;
+    if (root > 0) {
+      at = --root;
+      k = index[at];
+    } else {
+      k = index[--end];
+      index[end] = index[0];
+    }
+    for (int child = 2 * at + 1; child < end; child = 2 * at + 1) {
+      if (child + 1 < end && hull_after(p, index[child + 1], index[child])) child++;
+      if (!hull_after(p, index[child], k)) break;
+      index[at] = index[child];
+      at = child;
+    }
+    index[at] = k;
+  }
+}
+
 /* Counter-clockwise hull of the points p[i] (x, y) listed in index: Andrew's chains, points within
  * eps of a side dropped.  Reorders index, writes loop [n + 1], returns its length, below 3 when
  * flat. */
 static int hull_planar(const double *p, int n, int *index, double eps, int *loop)
 {
-  for (int i = 1; i < n; i++) { /* by x, then y */
-    int k = index[i], j = i;
-    for (; j > 0; j--) {
-      const double *a = p + 2 * index[j - 1], *b = p + 2 * k;
-      if (a[0] < b[0] || (a[0] == b[0] && a[1] <= b[1])) break;
-      index[j] = index[j - 1];
-    }
-    index[j] = k;
-  }
+  hull_sort(p, n, index);
   int m = 0;
   for (int pass = 0; pass < 2; pass++) {
     int base = m;
@@ -366,6 +386,7 @@ static int hull_planar(const double *p, int n, int *index, double eps, int *loop
 
 /* ---- in space -------------------------------------------------------------------------------- */
 
+enum { TURNS_MAX = 50 }; /* of a plane; more are rounding, and show in faces that do not close */
 enum wrap_end { WRAP_CLOSED, WRAP_FLAT, WRAP_OPEN, WRAP_EDGES, WRAP_CORNERS };
 
 typedef struct wrap {
@@ -439,7 +460,7 @@ static void turn_plane(const wrap *w, const double *o, const double n0[3], const
                        double n[3])
 {
   for (int i = 0; i < 3; i++) n[i] = -n0[i];
-  for (int k = 0; k < w->n; k++) {
+  for (int k = 0; k < TURNS_MAX; k++) {
     double r[3];
     perp_sub(w->p + 3 * perp_points_farthest(&w->tree, n), o, r);
     if (k > 0 && perp_dot(3, r, n) <= 0.25 * w->eps) break;
