@@ -63,8 +63,7 @@ static inline int perp_contact_shape_b(uint64_t id)
 /* Contacts of two shapes of a finished model at the poses of their bodies whose gap is below
  * margin (>= 0, m).  At most PERP_MANIFOLD_MAX are written, in the order of their id.  Returns
  * their number. The lower of the two shapes is a in the contacts, whatever the order of the
- * arguments. Deterministic.  No allocation.  Planes do not touch planes; ellipsoids touch planes
- * and spheres only.
+ * arguments. Deterministic.  No allocation.  Planes do not touch planes.
  *
  * Tolerances: where faces of both lie within 1.8 degrees of the direction of contact, the normal
  * is that of one of these faces (of a when they are within 0.08 degrees of each other), and a

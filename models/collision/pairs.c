@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SPHERE, CAPSULE, HULL, PLANE, ELLIPSOID, SURFACE, CLASSES };
+enum { SPHERE, CAPSULE, HULL, PLANE, ELLIPSOID, SOLID, SURFACE, CLASSES };
 
 static int class_of(perp_shape_kind kind)
 {
@@ -20,6 +20,9 @@ static int class_of(perp_shape_kind kind)
   case PERP_SHAPE_MESH:
   case PERP_SHAPE_HEIGHT_FIELD:
     return SURFACE;
+  case PERP_SHAPE_CYLINDER:
+  case PERP_SHAPE_CONE:
+    return SOLID;
   default:
     return HULL;
   }
@@ -28,11 +31,15 @@ static int class_of(perp_shape_kind kind)
 /* upper triangle; what is missing never touches */
 static perp_pair_fn *const table[CLASSES][CLASSES] = {
   [SPHERE] = { perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
-               perp_sphere_ellipsoid, perp_convex_surface },
-  [CAPSULE] = { NULL, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane, NULL,
-                perp_convex_surface },
-  [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, NULL, perp_convex_surface },
-  [PLANE] = { [ELLIPSOID] = perp_plane_ellipsoid },
+               perp_sphere_ellipsoid, perp_solid_solid, perp_convex_surface },
+  [CAPSULE] = { NULL, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane,
+                perp_solid_solid, perp_solid_solid, perp_convex_surface },
+  [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, perp_solid_solid, perp_solid_solid,
+             perp_convex_surface },
+  [PLANE] = { [ELLIPSOID] = perp_plane_ellipsoid, [SOLID] = perp_plane_solid },
+  [ELLIPSOID] = { [ELLIPSOID] = perp_solid_solid, [SOLID] = perp_solid_solid,
+                  [SURFACE] = perp_convex_surface },
+  [SOLID] = { [SOLID] = perp_solid_solid, [SURFACE] = perp_convex_surface },
 };
 
 /* The function of a pair of kinds; NULL when they never touch.  *flip: call it with a and b exchanged. */

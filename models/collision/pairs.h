@@ -76,7 +76,8 @@ typedef int perp_pair_fn(const perp_shape *a, const perp_pose *pa, const perp_sh
                          const perp_pose *pb, double margin, perp_touch *out);
 perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
     perp_sphere_ellipsoid, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane,
-    perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid, perp_convex_surface;
+    perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid, perp_solid_solid, perp_plane_solid,
+    perp_convex_surface;
 /* The function of a kind with a piece of a surface, a polytope; NULL: they never touch.  *flip: the piece comes first. */
 perp_pair_fn *perp_pair_with_piece(perp_shape_kind kind, bool *flip);
 perp_pair_fn *perp_pair_with_plane(perp_shape_kind kind, bool *flip);

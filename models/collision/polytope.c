@@ -85,12 +85,19 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
   return f.sep;
 }
 
+/* Too many pairs of features to ask them all: by support functions then (models/convex). */
+static bool hull_pair_is_large(const perp_hull *a, const perp_hull *b)
+{
+  return a->dim == 3 && ((!perp_hull_is_small(a) && !b->piece) || (!perp_hull_is_small(b) && !a->piece));
+}
+
 int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                    const perp_pose *pb, double margin, perp_touch *out)
 {
   perp_hull_pair p;
   perp_features f;
   int at = 0, face_a = 0, face_b = 0, n;
+  if (hull_pair_is_large(a->hull, b->hull)) return perp_solid_solid(a, pa, b, pb, margin, out);
   if (isinf(margin)) {
     out->gap = hull_distance(a, pa, b, pb, out->p[0], out->p[1], out->n);
     out->feature = 0;

@@ -15,6 +15,12 @@ static double sweep_inner(const perp_shape *s)
     least = s->half[0];
     for (int i = 1; i < s->dim; i++) least = fmin(least, s->half[i]);
     break;
+  case PERP_SHAPE_CYLINDER:
+    least = fmin(s->radius, s->top);
+    break;
+  case PERP_SHAPE_CONE: /* what a small ball in it reaches */
+    least = s->radius * (s->top + s->bottom) / (s->radius + hypot(s->radius, s->top + s->bottom));
+    break;
   case PERP_SHAPE_POLYTOPE:
     least = s->bound;
     for (int f = 0; f < s->hull->n_faces; f++)

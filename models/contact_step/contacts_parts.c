@@ -12,6 +12,10 @@ static double reach_of(const perp_shape_def *s, int dim)
     return offset + s->radius;
   case PERP_SHAPE_CAPSULE:
     return offset + s->radius + 0.5 * s->length;
+  case PERP_SHAPE_CYLINDER:
+    return offset + hypot(s->radius, 0.5 * s->length);
+  case PERP_SHAPE_CONE:
+    return offset + fmax(hypot(s->radius, 0.25 * s->length), 0.75 * s->length);
   case PERP_SHAPE_BOX:
   case PERP_SHAPE_ELLIPSOID:
     return offset + sqrt(perp_dot(dim, s->half, s->half));
@@ -19,8 +23,6 @@ static double reach_of(const perp_shape_def *s, int dim)
     for (int i = 0; i < s->n_vertices; i++)
       most = fmax(most, perp_dot(dim, s->vertices + dim * i, s->vertices + dim * i));
     return offset + sqrt(most);
-  case PERP_SHAPE_CYLINDER:
-  case PERP_SHAPE_CONE:
   case PERP_SHAPE_MESH: /* of the world */
   case PERP_SHAPE_HEIGHT_FIELD:
   case PERP_SHAPE_PLANE:

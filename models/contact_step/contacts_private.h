@@ -20,6 +20,7 @@ typedef struct perp_contact_memory {
 typedef struct perp_contact_carry {
   double arm[2][3], n[3];
   signed char turns; /* side whose body the normal turns with, -1: none */
+  bool round[2];     /* the side rolls on its point: this keeps its place below the centre */
 } perp_contact_carry;
 
 struct perp_contacts {

@@ -605,12 +605,21 @@ static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const pe
 {
   const int dim = model->dim;
   switch (def->kind) {
+  case PERP_SHAPE_CYLINDER:
+  case PERP_SHAPE_CONE:
+    if (dim == 2)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "%s: a %s needs space (dim = 3): in the plane take its section, a %s", who,
+                       def->kind == PERP_SHAPE_CONE ? "cone" : "cylinder",
+                       def->kind == PERP_SHAPE_CONE ? "polytope of three vertices"
+                                                    : "sphere (a disc) or a box");
+    /* fall through */
   case PERP_SHAPE_SPHERE:
   case PERP_SHAPE_CAPSULE:
     if (!model_positive(1, &def->radius))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: radius must be positive: got %g m", who,
                        def->radius);
-    if (def->kind == PERP_SHAPE_CAPSULE && !model_positive(1, &def->length))
+    if (def->kind != PERP_SHAPE_SPHERE && !model_positive(1, &def->length))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length must be positive: got %g m", who,
                        def->length);
     return PERP_OK;
@@ -635,9 +644,6 @@ static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const pe
     return check_surface(ctx, model, def, who);
   case PERP_SHAPE_PLANE:
     return PERP_OK;
-  case PERP_SHAPE_CYLINDER:
-  case PERP_SHAPE_CONE:
-    break;
   }
   return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of shape: %d", who, (int)def->kind);
 }

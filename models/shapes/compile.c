@@ -75,7 +75,13 @@ perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def
     break;
   case PERP_SHAPE_CYLINDER:
   case PERP_SHAPE_CONE:
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: no such shape yet", who);
+    s->radius = def->radius;
+    memcpy(s->axis, s->R, sizeof s->axis);
+    s->top = (def->kind == PERP_SHAPE_CYLINDER ? 0.5 : 0.75) * def->length;
+    s->bottom = def->length - s->top;
+    s->bound = def->kind == PERP_SHAPE_CYLINDER ? hypot(s->bottom, s->radius)
+                                                : fmax(s->top, hypot(s->bottom, s->radius));
+    break;
   case PERP_SHAPE_BOX:
   case PERP_SHAPE_POLYTOPE:
     if (def->kind == PERP_SHAPE_BOX)
@@ -93,6 +99,21 @@ perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def
 }
 
 /* ---- bounds ---------------------------------------------------------------------------------- */
+
+/* A disc of radius r about the axis u reaches r sqrt(1 - u_i^2) along axis i. */
+static void round_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3])
+{
+  double c[3], u[3];
+  const bool cone = s->kind == PERP_SHAPE_CONE;
+  perp_place(pose, s->c, c);
+  perp_turn(3, pose->R, s->axis, u);
+  for (int i = 0; i < 3; i++) {
+    const double reach = s->radius * hypot(u[(i + 1) % 3], u[(i + 2) % 3]);
+    const double top = s->top * u[i], bottom = -s->bottom * u[i], rim = cone ? 0 : reach;
+    lo[i] = c[i] + fmin(top - rim, bottom - reach);
+    hi[i] = c[i] + fmax(top + rim, bottom + reach);
+  }
+}
 
 void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3])
 {
@@ -129,6 +150,10 @@ void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3],
       }
     }
     for (int i = 0; i < 3; i++) lo[i] += pose->x[i], hi[i] += pose->x[i];
+    return;
+  }
+  if (s->kind == PERP_SHAPE_CYLINDER || s->kind == PERP_SHAPE_CONE) {
+    round_bounds(s, pose, lo, hi);
     return;
   }
   perp_place(pose, s->c, c);

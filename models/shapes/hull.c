@@ -557,7 +557,7 @@ static int wrap_polygon(wrap *w)
     w->index[i] = i;
   }
   const int m = hull_planar(w->flat, w->n, w->index, w->eps, w->ring);
-  if (m < 3 || m > PERP_HULL_VERTICES_MAX) return m;
+  if (m < 3 || m > PERP_HULL_SMALL_EDGES) return m;
   for (int k = 0; k < m; k++) {
     w->found.vertex[2 * k] = w->ring[k];
     w->found.vertex[2 * k + 1] = w->ring[(k + 1) % m];
@@ -596,9 +596,9 @@ static perp_status hull_of(perp_ctx *ctx, int dim, wrap *w, const char *who, boo
   if (dim == 2) {
     const int m = wrap_polygon(w);
     if (m < 3) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its vertices lie on a line", who);
-    if (m > PERP_HULL_VERTICES_MAX)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its hull has %d sides, %d is the limit", who, m,
-                       PERP_HULL_VERTICES_MAX);
+    if (m > PERP_HULL_SMALL_EDGES)
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its hull has %d sides, %d is the limit: leave out vertices", who, m,
+                       PERP_HULL_SMALL_EDGES);
   } else {
     const enum wrap_end end = wrap_all(w);
     *open = end == WRAP_OPEN;

@@ -45,9 +45,10 @@ typedef struct perp_shape {
   perp_shape_kind kind;
   int dim, body;
   double c[3];     /* centre; of a plane a point on it */
-  double axis[3];  /* capsule: half of its segment; plane: outward normal */
-  double radius;   /* sphere, capsule */
-  double R[9];     /* shape to body frame: box, ellipsoid */
+  double axis[3];  /* capsule: half of its segment; plane: outward normal; cylinder, cone: unit */
+  double radius;   /* sphere, capsule, cylinder, cone */
+  double top, bottom; /* cylinder, cone: from c - bottom axis to c + top axis */
+  double R[9];     /* shape to body frame: box, ellipsoid, cylinder, cone */
   double half[3];  /* box, ellipsoid */
   double bound;    /* radius of a sphere around c that holds the shape; infinite for a plane */
   double reach;    /* radius of a sphere around the centre of mass that does; infinite likewise */
@@ -122,6 +123,8 @@ perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def
 void perp_relative(const perp_pose *a, const perp_pose *b, perp_pose *rel);
 /* Axis-aligned box of a shape at a lifted pose of its body; of a plane everything. */
 void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3], double hi[3]);
+
+/* ---- surface.c ------------------------------------------------------------------------------- */
 
 /* A surface of a shape, its mu_dynamic filled in; a coefficient of restitution.  PERP_ERR_ARG. */
 perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who);

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The least h(d) over the sphere for bodies that overlap: their penetration depth.
+ *
+ * h has a minimum in every basin around a face, an edge or a curved part of A - B.  A polytope in A - B with the origin in
+ * it bounds all of them from below by the distance of its nearest face; the support point along the normal of that face
+ * is added, and the polytope grows where the depth may be (van den Bergen 2001).  The polytope finds the basins, Newton's
+ * method their lowest points; faces below the least h so far are looked at until the bound has closed to TOLERANCE of the
+ * size, and then each basin that a face below it leads to is polished once.  Directions of flat faces are asked first. */
+#include "models/convex/convex.h"
+
+#include <string.h>
+
+enum { VERTICES = 200, FACES = 2 * VERTICES, BASINS = 48 };
+static const double TOLERANCE = 1e-3;
+static const double FLAT = 1e-13;       /* of the size: rounding of a face */
+static const double SAME = 1 - 1e-5;    /* cosine of directions of one basin */
+
+typedef struct expand_face {
+  int v[3];
+  double n[3], off; /* outward; a face without area: off is infinite */
+  bool done;        /* nothing lies beyond it */
+} expand_face;
+
+typedef struct expansion {
+  const perp_convex *a, *b;
+  double size;
+  int n_vertices, n_faces, n_basins;
+  perp_convex_vertex v[VERTICES];
+  expand_face face[FACES + 8];
+  double basin[BASINS][3];
+  perp_convex_best *best;
+} expansion;
+
+static void expand_face_set(expansion *x, int i, int j, int k)
+{
+  expand_face *f = &x->face[x->n_faces++];
+  double e[3], g[3];
+  *f = (expand_face){ .v = { i, j, k }, .off = HUGE_VAL };
+  perp_sub(x->v[j].w, x->v[i].w, e);
+  perp_sub(x->v[k].w, x->v[i].w, g);
+  perp_cross(e, g, f->n);
+  const double len = perp_norm(f->n);
+  if (!(len > 1e-14 * perp_norm(e) * perp_norm(g)) || len == 0) {
+    f->done = true;
+    return;
+  }
+  for (int c = 0; c < 3; c++) f->n[c] /= len;
+  f->off = (perp_dot(3, f->n, x->v[i].w) + perp_dot(3, f->n, x->v[j].w) +
+            perp_dot(3, f->n, x->v[k].w)) / 3;
+}
+
+/* normals of the faces of a hull, outward from a */
+static void expand_flats(expansion *x, const perp_convex *c, double sign)
+{
+  if (c->kind != PERP_CONVEX_HULL) return;
+  for (int f = 0; f < c->hull->n_faces; f++) {
+    double d[3];
+    perp_turn(3, c->R, c->hull->n + 3 * f, d);
+    for (int i = 0; i < 3; i++) d[i] *= sign;
+    perp_convex_ask(x->a, x->b, d, 0, x->best);
+  }
+}
+
+static int expand_extreme(expansion *x, const double d[3])
+{
+  perp_convex_vertex_at(x->a, x->b, d, &x->v[x->n_vertices]);
+  return x->n_vertices++;
+}
+
+/* of the support points along d and -d the one that is farther from o along d */
+static void expand_either(expansion *x, const double o[3], const double d[3])
+{
+  const double back[3] = { -d[0], -d[1], -d[2] };
+  perp_convex_vertex v[2];
+  double r[3], far[2];
+  for (int side = 0; side < 2; side++) {
+    perp_convex_vertex_at(x->a, x->b, side == 0 ? d : back, &v[side]);
+    perp_sub(v[side].w, o, r);
+    far[side] = fabs(perp_dot(3, d, r));
+  }
+  x->v[x->n_vertices++] = v[far[1] > far[0]];
+}
+
+/* A tetrahedron; A - B has a volume as one of them has. */
+static bool expand_start(expansion *x)
+{
+  double d[3] = { x->best->d[0], x->best->d[1], x->best->d[2] }, e[3], m[3], r[3], least[3] = { 0 };
+  const double back[3] = { -d[0], -d[1], -d[2] };
+  expand_extreme(x, d);
+  expand_extreme(x, back);
+  perp_sub(x->v[1].w, x->v[0].w, e);
+  const int small = fabs(e[0]) < fabs(e[1]) ? (fabs(e[0]) < fabs(e[2]) ? 0 : 2)
+                                            : (fabs(e[1]) < fabs(e[2]) ? 1 : 2);
+  least[small] = 1;
+  perp_cross(e, least, m);
+  if (!(perp_norm(m) > 0)) return false;
+  expand_either(x, x->v[0].w, m);
+  perp_sub(x->v[2].w, x->v[0].w, r);
+  perp_cross(e, r, m);
+  if (!(perp_norm(m) > 0)) return false;
+  expand_either(x, x->v[0].w, m);
+  perp_sub(x->v[3].w, x->v[0].w, r);
+  const bool up = perp_dot(3, m, r) > 0;
+  const int p = up ? 1 : 2, q = up ? 2 : 1; /* outward on the side away from vertex 3 */
+  expand_face_set(x, 0, q, p);
+  expand_face_set(x, 0, p, 3);
+  expand_face_set(x, p, q, 3);
+  expand_face_set(x, q, 0, 3);
+  return true;
+}
+
+/* the vertex `at` joins: faces that see it give way to a cone over their rim */
+static bool expand_add(expansion *x, int at)
+{
+  int rim[2 * FACES][2], n_rim = 0, kept = 0;
+  const double *w = x->v[at].w;
+  for (int f = 0; f < x->n_faces; f++) {
+    const expand_face *face = &x->face[f];
+    const bool sees = isfinite(face->off) && perp_dot(3, face->n, w) > face->off + FLAT * x->size;
+    if (!sees) {
+      x->face[kept++] = *face;
+      continue;
+    }
+    for (int k = 0; k < 3; k++) {
+      const int i = face->v[k], j = face->v[(k + 1) % 3];
+      bool twice = false;
+      for (int r = 0; r < n_rim && !twice; r++)
+        if (rim[r][0] == j && rim[r][1] == i) {
+          rim[r][0] = rim[n_rim - 1][0];
+          rim[r][1] = rim[--n_rim][1];
+          twice = true;
+        }
+      if (twice || n_rim == 2 * FACES) continue;
+      rim[n_rim][0] = i;
+      rim[n_rim++][1] = j;
+    }
+  }
+  const bool changed = kept < x->n_faces;
+  x->n_faces = kept;
+  for (int r = 0; r < n_rim && x->n_faces < FACES + 8; r++)
+    expand_face_set(x, rim[r][0], rim[r][1], at);
+  return changed;
+}
+
+/* the lowest point of the basin of a direction, unless it has been seen */
+static void expand_polish(expansion *x, const expand_face *f, const perp_convex_vertex *next,
+                          double h)
+{
+  for (int i = 0; i < x->n_basins; i++)
+    if (perp_dot(3, x->basin[i], f->n) > SAME) return;
+  if (x->n_basins == BASINS) return;
+  perp_convex_vertex v[4] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]], *next };
+  perp_convex_best p = { .d = { f->n[0], f->n[1], f->n[2] }, .h = h };
+  perp_convex_polish(x->a, x->b, 4, v, x->size, &p);
+  memcpy(x->basin[x->n_basins++], p.d, sizeof p.d);
+  if (p.h < x->best->h - FLAT * x->size || (p.exact && !x->best->exact && p.h <= x->best->h + 1e-15 * x->size))
+    *x->best = p;
+}
+
+void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
+                        perp_convex_best *best)
+{
+  expansion x;
+  x.a = a, x.b = b, x.size = size, x.best = best;
+  x.n_vertices = x.n_faces = x.n_basins = 0;
+  perp_convex_vertex start;
+  perp_convex_vertex_at(a, b, best->d, &start);
+  perp_convex_polish(a, b, 1, &start, size, best);
+  expand_flats(&x, a, 1);
+  expand_flats(&x, b, -1);
+  perp_convex_ends(a, b, 0, best);
+  if (!expand_start(&x)) return;
+  while (x.n_vertices < VERTICES) {
+    int low = -1;
+    for (int f = 0; f < x.n_faces; f++)
+      if (!x.face[f].done && (low < 0 || x.face[f].off < x.face[low].off)) low = f;
+    if (low < 0 || x.face[low].off >= best->h - TOLERANCE * size) break;
+    expand_face *face = &x.face[low];
+    const double d[3] = { face->n[0], face->n[1], face->n[2] };
+    const int at = expand_extreme(&x, d);
+    const double h = perp_dot(3, d, x.v[at].w);
+    if (h < best->h || h - face->off < 0.05 * size) expand_polish(&x, face, &x.v[at], h);
+    if (!(h > face->off + 10 * FLAT * size) || !expand_add(&x, at)) {
+      face->done = true;
+      x.n_vertices--;
+    }
+  }
+  for (int f = 0; f < x.n_faces; f++) {
+    const expand_face *face = &x.face[f];
+    perp_convex_vertex next;
+    if (!(face->off < best->h)) continue;
+    perp_convex_vertex_at(a, b, face->n, &next);
+    expand_polish(&x, face, &next, perp_dot(3, face->n, next.w));
+  }
+}

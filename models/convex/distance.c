@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The signed distance of two convex bodies: start, search, witnesses. */
+#include "models/convex/convex.h"
+
+#include <string.h>
+
+static const double PARALLEL = 1e-7; /* rad: features that lie along each other */
+
+/* nearest point of a patch to x, both looked at along n */
+static void distance_onto(const perp_patch *p, const double n[3], const double x[3], double y[3])
+{
+  double best = HUGE_VAL;
+  bool over = p->n > 2;
+  for (int k = 0; k < p->n; k++) {
+    const double *v = p->p[k], *w = p->p[k + 1 < p->n ? k + 1 : 0];
+    double u[3], flat[3], r[3], m[3], z[3];
+    perp_sub(w, v, u);
+    perp_along(u, -perp_dot(3, u, n), n, flat);
+    perp_sub(x, v, r);
+    perp_along(r, -perp_dot(3, r, n), n, r);
+    perp_cross(flat, p->n_flat, m);
+    over = over && perp_dot(3, m, r) <= 0;
+    const double uu = perp_dot(3, flat, flat), t = uu > 0 ? perp_dot(3, r, flat) / uu : 0;
+    perp_along(v, t < 0 ? 0 : t > 1 ? 1 : t, u, z);
+    perp_sub(x, z, r);
+    perp_along(r, -perp_dot(3, r, n), n, r);
+    const double d2 = perp_dot(3, r, r);
+    if (d2 < best) best = d2, memcpy(y, z, sizeof z);
+  }
+  if (!over) return;
+  double r[3];
+  perp_sub(p->p[0], x, r);
+  perp_along(x, perp_dot(3, r, p->n_flat) / perp_dot(3, n, p->n_flat), n, y);
+}
+
+/* the point of a disc that is nearest to x */
+static void distance_disc(const perp_convex *c, const double d[3], const double x[3], double y[3])
+{
+  double o[3], r[3];
+  perp_along(c->c, perp_dot(3, c->u, d) > 0 ? c->top : -c->bottom, c->u, o);
+  perp_sub(x, o, r);
+  perp_along(r, -perp_dot(3, r, c->u), c->u, r);
+  const double len = perp_norm(r);
+  perp_along(o, len > c->rim ? c->rim / len : 1, r, y);
+}
+
+static bool distance_is_disc(const perp_convex *c, const perp_patch *p)
+{
+  return p->n > 2 && c->kind != PERP_CONVEX_HULL;
+}
+
+/* Points of the patches on one line along d, where features lie along each other and Newton's method leaves open which
+ * of many pairs it means. */
+static void distance_choose(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
+{
+  const double *d = best->d, back[3] = { -d[0], -d[1], -d[2] };
+  perp_patch pa, pb;
+  perp_patch_point t[2 * PERP_PATCH_CORNERS];
+  double middle[3] = { 0 };
+  perp_convex_patch(a, d, PARALLEL, &pa);
+  perp_convex_patch(b, back, PARALLEL, &pb);
+  const bool disc_a = distance_is_disc(a, &pa), disc_b = distance_is_disc(b, &pb);
+  if (disc_a || disc_b) {
+    /* the point of the other one nearest to the centre of the disc */
+    const perp_convex *disc = disc_a ? a : b;
+    double o[3];
+    perp_along(disc->c, perp_dot(3, disc->u, disc_a ? d : back) > 0 ? disc->top : -disc->bottom,
+               disc->u, o);
+    if (disc_a && disc_b)
+      distance_disc(b, back, o, best->b);
+    else
+      distance_onto(disc_a ? &pb : &pa, d, o, disc_a ? best->b : best->a);
+    distance_disc(disc, disc_a ? d : back, disc_a ? best->b : best->a, disc_a ? best->a : best->b);
+    return;
+  }
+  if (pa.n == 1 || pb.n == 1) {
+    memcpy(pa.n == 1 ? best->a : best->b, pa.n == 1 ? pa.p[0] : pb.p[0], sizeof best->a);
+    if (pa.n == 1)
+      distance_onto(&pb, d, best->a, best->b);
+    else
+      distance_onto(&pa, d, best->b, best->a);
+    return;
+  }
+  const int n = perp_patch_meet(&pa, &pb, d, 1e-12 * fmin(a->size, b->size), t);
+  if (n == 0) { /* they meet in a corner, up to rounding */
+    for (int i = 0; i < 3; i++) middle[i] = 0.5 * (pb.p[0][i] + pb.p[1][i]);
+    distance_onto(&pa, d, middle, best->a);
+    distance_onto(&pb, d, best->a, best->b);
+    return;
+  }
+  memcpy(best->a, t[0].pa, sizeof best->a);
+  memcpy(best->b, t[0].pb, sizeof best->b);
+}
+
+double perp_convex_distance(const perp_convex *a, const perp_convex *b, double enough, double n[3],
+                            double pa[3], double pb[3])
+{
+  const double size = fmin(a->size, b->size), round = a->radius + b->radius;
+  perp_convex_best best = { .d = { 0, 1, 0 }, .h = HUGE_VAL };
+  double r[3];
+  perp_sub(b->c, a->c, r);
+  const double len = perp_norm(r);
+  for (int i = 0; i < 3 && len > 1e-12 * size; i++) best.d[i] = r[i] / len;
+  best.h = perp_convex_gap(a, b, best.d);
+  if (!(-best.h - round > enough) &&
+      !perp_convex_gjk(a, b, fmax(a->size, b->size), enough + round, &best))
+    perp_convex_expand(a, b, size, &best);
+  if (!best.exact) perp_convex_ends(a, b, 1e-14 * (a->size + b->size + len), &best);
+  const double sigma = -best.h - round;
+  memcpy(n, best.d, sizeof best.d);
+  if (sigma > enough) return sigma;
+  if (!best.exact) distance_choose(a, b, &best);
+  perp_along(best.a, a->radius, n, pa);
+  perp_along(best.b, -b->radius, n, pb);
+  return sigma;
+}
