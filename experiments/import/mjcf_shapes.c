@@ -7,8 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { EDGES = 32 }; /* of a prism in the place of a cylinder */
-
 static const char *shapes_name(perp_mj *x, int g)
 {
   const char *name = mj_id2name(x->m, mjOBJ_GEOM, g);
@@ -107,21 +105,6 @@ static void shapes_points(perp_mj *x, int n, const double *p)
   fputs("]", x->out);
 }
 
-static void shapes_cylinder(perp_mj *x, int g)
-{
-  const double r = x->m->geom_size[3 * g], h = x->m->geom_size[3 * g + 1];
-  double p[3 * 2 * EDGES];
-  for (int i = 0; i < 2 * EDGES; i++) {
-    const double angle = 2 * mjPI * (i / 2) / EDGES;
-    p[3 * i] = r * cos(angle);
-    p[3 * i + 1] = r * sin(angle);
-    p[3 * i + 2] = i % 2 == 0 ? -h : h;
-  }
-  fputs(", kind: polytope", x->out);
-  shapes_points(x, 2 * EDGES, p);
-  perp_mj_lost(x, "roundness of cylinder %s: a prism of %d edges, in it", shapes_name(x, g), EDGES);
-}
-
 /* The convex hull, as it collides in MuJoCo. */
 static void shapes_mesh(perp_mj *x, int g)
 {
@@ -152,7 +135,7 @@ static void shapes_place(perp_mj *x, int g)
     mju_negQuat(back, x->d->xquat + 4 * r);
     mju_mulQuat(q, back, world);
   }
-  if (m->geom_type[g] == mjGEOM_CAPSULE) { /* along z there, along x here */
+  if (m->geom_type[g] == mjGEOM_CAPSULE || m->geom_type[g] == mjGEOM_CYLINDER) { /* along z there, along x here */
     const double turn[4] = { sqrt(0.5), 0, sqrt(0.5), 0 };
     double turned[4];
     mju_mulQuat(turned, q, turn);
@@ -164,21 +147,20 @@ static void shapes_place(perp_mj *x, int g)
 
 static void shapes_one(perp_mj *x, int g, int group)
 {
-  static const char *const kinds[] = { "plane", "", "sphere", "capsule", "ellipsoid", "", "box" };
+  static const char *const kinds[] = { "plane", "", "sphere", "capsule", "ellipsoid", "cylinder", "box" };
   const mjModel *m = x->m;
   const double *size = m->geom_size + 3 * g;
   const int type = m->geom_type[g];
   fputs("  - { name: ", x->out);
   perp_write_quoted(x->out, perp_mj_name(x, mjOBJ_GEOM, "geom", g));
   perp_mj_body(x, "body", m->geom_bodyid[g]);
-  if (type == mjGEOM_CYLINDER)
-    shapes_cylinder(x, g);
-  else if (type == mjGEOM_MESH)
+  const bool round = type == mjGEOM_CAPSULE || type == mjGEOM_CYLINDER;
+  if (type == mjGEOM_MESH)
     shapes_mesh(x, g);
   else
     fprintf(x->out, ", kind: %s", kinds[type]);
-  if (type == mjGEOM_SPHERE || type == mjGEOM_CAPSULE) perp_mj_number(x, "radius", size[0]);
-  if (type == mjGEOM_CAPSULE) perp_mj_number(x, "length", 2 * size[1]);
+  if (type == mjGEOM_SPHERE || round) perp_mj_number(x, "radius", size[0]);
+  if (round) perp_mj_number(x, "length", 2 * size[1]);
   if (type == mjGEOM_BOX || type == mjGEOM_ELLIPSOID) perp_mj_vector(x, "half", 3, size);
   shapes_place(x, g);
   perp_mj_number(x, "mu", m->geom_condim[g] == 1 ? 0 : m->geom_friction[3 * g]);
@@ -191,15 +173,12 @@ static void shapes_one(perp_mj *x, int g, int group)
 static void shapes_beyond(perp_mj *x, const int *which, int n)
 {
   const mjModel *m = x->m;
-  int soft = 0, ellipsoids = 0, flat = 0;
+  int soft = 0;
   bool mixed = false;
   for (int i = 0; i < n; i++) {
     const int g = which[i];
-    const int kind = m->geom_type[g];
     const char *name = shapes_name(x, g);
     soft++;
-    ellipsoids += kind == mjGEOM_ELLIPSOID;
-    flat += kind != mjGEOM_ELLIPSOID && kind != mjGEOM_SPHERE && kind != mjGEOM_PLANE;
     mixed = mixed || (m->geom_condim[g] == 1) != (m->geom_condim[which[0]] == 1);
     if (m->geom_condim[g] > 3)
       perp_mj_lost(x, "friction against %s of geom %s: %g%s",
@@ -212,11 +191,6 @@ static void shapes_beyond(perp_mj *x, const int *which, int n)
       perp_mj_lost(x, "margin %.4g m of geom %s: contacts would act before it touches",
                    m->geom_margin[g], name);
   }
-  if (ellipsoids > 0 && (flat > 0 || ellipsoids > 1))
-    for (int i = 0; i < n; i++)
-      if (m->geom_type[which[i]] == mjGEOM_ELLIPSOID)
-        perp_mj_lost(x, "contacts of ellipsoid %s with all but planes and spheres",
-                     shapes_name(x, which[i]));
   if (mixed)
     perp_mj_note(x, "geoms without friction (condim 1) have mu = 0: in MuJoCo their own "
                     "coefficient may count against "

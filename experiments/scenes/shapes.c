@@ -9,7 +9,6 @@ const char *const perp_scene_shape_kinds[] = { "sphere", "capsule",   "box",    
                                                "plane",  "ellipsoid", "cylinder", "cone",
                                                "mesh",   "height-field", NULL };
 const char *const perp_scene_friction_rules[] = { "geometric", "maximum", "minimum", "mean", NULL };
-enum { SHAPE_CYLINDER = PERP_SHAPE_ELLIPSOID + 1 }; /* a solid only */
 
 const perp_key perp_scene_surface_keys[] = {
   PERP_KEY_REAL(perp_surface, mu, "mu", ""),
@@ -104,7 +103,7 @@ static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_
   double edge[3] = { 0 }, *points = NULL;
   if (perp_tree_get(node, "kind") == NULL) {
     perp_diag_error(r->diag, node, 0,
-                    "kind: box, sphere, capsule, polytope, plane, ellipsoid, mesh or height-field",
+                    "kind: box, sphere, capsule, cylinder, cone, ellipsoid, polytope, plane, mesh or height-field",
                     "'kind' is missing here");
     return false;
   }
@@ -126,15 +125,10 @@ static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_
 
 bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
 {
-  if (!shapes_material(r, perp_tree_get(node, "material"), &def->surface) ||
-      !perp_keys_read(r, node, "a shape", perp_scene_shape_keys, def) ||
-      !shapes_size(r, node, def) || !perp_scene_read_surface(r, node, def) ||
-      !shapes_turn(r, node, def))
-    return false;
-  if ((int)def->kind != SHAPE_CYLINDER) return true;
-  perp_diag_error(r->diag, perp_tree_get(node, "kind"), 0, "a polytope, or a capsule",
-                  "a cylinder is a solid (mass properties), not a shape that collides");
-  return false;
+  return shapes_material(r, perp_tree_get(node, "material"), &def->surface) &&
+         perp_keys_read(r, node, "a shape", perp_scene_shape_keys, def) &&
+         shapes_size(r, node, def) && perp_scene_read_surface(r, node, def) &&
+         shapes_turn(r, node, def);
 }
 
 /* ---- the section -------------------------------------------------------------------------------- */
@@ -263,11 +257,21 @@ static double shapes_stadium(double r, double L, double *area)
          *area;
 }
 
-/* The solid with mass m, and its volume (in the plane its area); false: it has none. */
-static bool shapes_of_form(int dim, const perp_shape_def *s, double m, perp_mass *p, double *volume)
+/* about z -> about x */
+static void shapes_lie_down(perp_mass *p)
+{
+  const double along = p->inertia[8];
+  p->inertia[8] = p->inertia[0];
+  p->inertia[0] = along;
+}
+
+/* The solid with mass m, and its volume (in the plane its area); false: it has none.  lies: a cylinder along x, as the
+ * shape is, not along z. */
+static bool shapes_of_form(int dim, const perp_shape_def *s, bool lies, double m, perp_mass *p,
+                           double *volume)
 {
   const double *h = s->half, R = s->radius, L = s->length;
-  switch ((int)s->kind) {
+  switch (s->kind) {
   case PERP_SHAPE_BOX:
     *volume = 4 * h[0] * h[1] * (dim == 3 ? 2 * h[2] : 1);
     *p = perp_mass_box(m, 2 * h[0], 2 * h[1], 2 * h[2]);
@@ -276,10 +280,18 @@ static bool shapes_of_form(int dim, const perp_shape_def *s, double m, perp_mass
     *volume = dim == 3 ? 4 * M_PI / 3 * R * R * R : M_PI * R * R;
     *p = dim == 3 ? perp_mass_sphere(m, R) : perp_mass_cylinder(m, R, R);
     return true;
-  case SHAPE_CYLINDER:
+  case PERP_SHAPE_CYLINDER:
     *volume = M_PI * R * R * (dim == 3 ? L : 1);
     *p = perp_mass_cylinder(m, R, L);
+    if (lies) shapes_lie_down(p);
     return true;
+  case PERP_SHAPE_CONE: { /* about its centre of mass, a quarter of its height above the base */
+    const double across = m * (0.15 * R * R + 0.0375 * L * L);
+    if (dim == 2) return false;
+    *volume = M_PI / 3 * R * R * L;
+    *p = (perp_mass){ m, { 0.3 * m * R * R, 0, 0, 0, across, 0, 0, 0, across } };
+    return true;
+  }
   case PERP_SHAPE_CAPSULE: {
     *volume = M_PI * R * R * (L + 4 * R / 3);
     *p = perp_mass_capsule(m, R, L);
@@ -320,8 +332,9 @@ bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,
                ? shapes_polygon(r, at, s, mass, density, out)
                : shapes_polytope(r, at, perp_tree_get(at, "triangles"), s, mass, density, out);
   double volume = 0;
-  if (!shapes_of_form(r->dim, s, mass > 0 ? mass : 1, out, &volume)) {
-    PERP_SCENE_WRONG(r, at, "this shape has no mass: give inertia, or solid");
+  if (!shapes_of_form(r->dim, s, !solid, mass > 0 ? mass : 1, out, &volume)) {
+    PERP_SCENE_WRONG(r, at, "a %s has no mass%s: give inertia, or solid",
+                     perp_scene_shape_kinds[s->kind], s->kind == PERP_SHAPE_CONE ? " in the plane" : "");
     return false;
   }
   if (mass > 0) return true;

@@ -64,8 +64,7 @@ void perp_convex_set(perp_convex *c, const perp_shape *s, const perp_pose *pose,
   }
 }
 
-/* e: the part of d that is square to the axis, to all digits where it is small; returns its length */
-static double convex_across(const perp_convex *c, const double d[3], double e[3])
+double perp_convex_across(const perp_convex *c, const double d[3], double e[3])
 {
   perp_along(d, -perp_dot(3, d, c->u), c->u, e);
   perp_along(e, -perp_dot(3, e, c->u), c->u, e);
@@ -77,7 +76,7 @@ static void convex_on_rim(const perp_convex *c, double along, const double d[3],
 {
   const double du = perp_dot(3, d, c->u);
   double e[3];
-  const double len = convex_across(c, d, e);
+  const double len = perp_convex_across(c, d, e);
   perp_along(c->c, along, c->u, s);
   if (len > ON_AXIS * fabs(du)) perp_along(s, c->rim / len, e, s);
 }
@@ -97,7 +96,7 @@ int perp_convex_support(const perp_convex *c, const double d[3], double s[3])
     return du < 0;
   case PERP_CONVEX_CONE: {
     double e[3];
-    const bool base = c->rim * convex_across(c, d, e) > (c->top + c->bottom) * du;
+    const bool base = c->rim * perp_convex_across(c, d, e) > (c->top + c->bottom) * du;
     if (base)
       convex_on_rim(c, -c->bottom, d, s);
     else
@@ -154,7 +153,7 @@ static void convex_circle(const perp_convex *c, double along, const double d[3],
                           perp_convex_piece *p)
 {
   double e[3];
-  const double len = convex_across(c, d, e);
+  const double len = perp_convex_across(c, d, e);
   convex_on_rim(c, along, d, p->grad);
   if (!(len > ON_AXIS)) return;
   for (int i = 0; i < 3; i++)

@@ -73,6 +73,8 @@ void perp_convex_set(perp_convex *c, const perp_shape *s, const perp_pose *pose,
 int perp_convex_support(const perp_convex *c, const double d[3], double s[3]);
 /* Support function of the core, d a unit vector. */
 double perp_convex_value(const perp_convex *c, const double d[3]);
+/* e: the part of d that is square to the axis, to all digits where it is small; returns its length. */
+double perp_convex_across(const perp_convex *c, const double d[3], double e[3]);
 /* One piece at the unit vector d. */
 void perp_convex_piece_at(const perp_convex *c, int piece, const double d[3], perp_convex_piece *p);
 /* h of the two cores, d a unit vector. */
@@ -92,7 +94,7 @@ void perp_convex_ends(const perp_convex *a, const perp_convex *b, double slack,
 
 enum { PERP_CONVEX_PIECES = 4 }; /* of one body that may meet at an optimum */
 
-/* Newton's method from best->d on the pieces of the vertices v [n], n <= 4: every choice of up to three of them, until
+/* Newton's method from best->d on the pieces of the vertices v [n], of each body the first four: every choice of them, until
  * one is stationary.  *best is replaced where h falls, or where its direction is proved. */
 void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
                         const perp_convex_vertex *v, double size, perp_convex_best *best);

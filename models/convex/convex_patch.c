@@ -11,12 +11,11 @@
  * FAR more */
 enum { ID_FAR = 32, ID_END = 64, ID_RIM = 66 };
 
-/* unit vector from the axis to the rim, in direction d */
+/* unit vector from the axis to the rim, in direction d; any where this is the axis */
 static void patch_outward(const perp_convex *c, const double d[3], double e[3])
 {
-  perp_along(d, -perp_dot(3, d, c->u), c->u, e);
-  const double len = perp_norm(e);
-  for (int i = 0; i < 3; i++) e[i] /= len;
+  const double len = perp_convex_across(c, d, e);
+  for (int i = 0; i < 3; i++) e[i] = len > 0 ? e[i] / len : c->across[0][i];
 }
 
 static void patch_add(perp_patch *p, const double x[3], int id)

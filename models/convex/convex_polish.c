@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { STEPS = 20, ROWS = 8, AT_ONCE = 4 };
+enum { STEPS = 30, HALVINGS = 20, ROWS = 8, AT_ONCE = 4 };
 static const double STRIDE = 0.3;   /* longest step, rad */
 static const double RANK = 1e-11;   /* of the largest entry: pivots that count */
 static const double PROVED = 4e-15; /* of the size */
@@ -102,8 +102,53 @@ static void polish_multipliers(polish_side *s, const double *x)
   }
 }
 
+/* d turned by the step x, no farther than STRIDE */
+static void polish_turn(const double start[3], double part, const double x[3], double d[3])
+{
+  perp_along(start, part, x, d);
+  const double norm = perp_norm(d);
+  for (int i = 0; i < 3; i++) d[i] /= norm;
+}
+
+/* the largest of the pieces of one side; *spread: less the smallest */
+static double polish_top(const polish_side *s, double *spread)
+{
+  double high = s->p[0].value, low = high;
+  for (int k = 1; k < s->n; k++) {
+    high = fmax(high, s->p[k].value);
+    low = fmin(low, s->p[k].value);
+  }
+  *spread = fmax(*spread, high - low);
+  return high;
+}
+
+/* The step x of d, and the pieces there.  Where these are as large as each other h itself says how far it may go: on a
+ * thin ellipsoid, or near the axis of a circle, the whole step leads astray from outside of the range where h is
+ * quadratic. */
+static void polish_go(polish_side *a, polish_side *b, double size, double part, double x[3],
+                      double d[3])
+{
+  const double start[3] = { d[0], d[1], d[2] };
+  double spread = 0, slope = 0;
+  const double h = polish_top(a, &spread) + polish_top(b, &spread), slack = 1e-14 * (1 + fabs(h));
+  const bool met = spread <= 1e-9;
+  for (int k = 0; k < a->n; k++) slope += fmax(a->m[k], 0) * perp_dot(3, x, a->p[k].grad);
+  for (int k = 0; k < b->n; k++) slope += fmax(b->m[k], 0) * perp_dot(3, x, b->p[k].grad);
+  if (met && a->n + b->n == 2 && slope > slack) part = -part;
+  for (int k = 0; k < HALVINGS; k++, part *= 0.5) {
+    polish_turn(start, part, x, d);
+    polish_at(a, d, size);
+    polish_at(b, d, size);
+    if (!met || polish_top(a, &spread) + polish_top(b, &spread) <= h + slack) return;
+  }
+  if (a->n + b->n == 2) return;
+  polish_turn(start, fmin(1, STRIDE / perp_norm(x)), x, d);
+  polish_at(a, d, size);
+  polish_at(b, d, size);
+}
+
 /* One step of d; returns its length. */
-static double polish_step(polish_side *a, polish_side *b, double *t, double d[3])
+static double polish_step(polish_side *a, polish_side *b, double size, double *t, double d[3])
 {
   double A[ROWS * ROWS] = { 0 }, rhs[ROWS], x[ROWS];
   for (int i = 0; i < 9; i++) {
@@ -121,9 +166,7 @@ static double polish_step(polish_side *a, polish_side *b, double *t, double d[3]
   polish_multipliers(b, x + middle);
   *t = x[last];
   const double len = perp_norm(x), part = len > STRIDE ? STRIDE / len : 1;
-  perp_along(d, part, x, d);
-  const double norm = perp_norm(d);
-  for (int i = 0; i < 3; i++) d[i] /= norm;
+  if (isfinite(len)) polish_go(a, b, size, part, x, d);
   return len;
 }
 
@@ -165,11 +208,9 @@ static bool polish_newton(const perp_convex *a, const perp_convex *b, polish_sid
   polish_at(sa, d, size);
   polish_at(sb, d, size);
   for (int k = 0; k < STEPS; k++) {
-    const double len = polish_step(sa, sb, &t, d);
+    const double len = polish_step(sa, sb, size, &t, d);
     if (!isfinite(len) || !isfinite(d[0])) return false;
-    polish_at(sa, d, size);
-    polish_at(sb, d, size);
-    if (len < 1e-15 || (len < 1e-10 && len >= 0.5 * before)) break;
+    if (len < 1e-15 || (len < 1e-12 && len >= 0.5 * before)) break;
     before = len;
   }
   polish_judge(a, b, sa, sb, d, size, best);

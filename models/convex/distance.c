@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static const double PARALLEL = 1e-7; /* rad: features that lie along each other */
+static const double PARALLEL = 1e-12; /* rad: features that lie along each other */
+static const double PROVED = 1e-13;   /* of the sizes: points that lie on one line */
 
 /* nearest point of a patch to x, both looked at along n */
 static void distance_onto(const perp_patch *p, const double n[3], const double x[3], double y[3])
@@ -92,6 +93,48 @@ static void distance_choose(const perp_convex *a, const perp_convex *b, perp_con
   memcpy(best->b, t[0].pb, sizeof best->b);
 }
 
+/* Are the points on one line along d? */
+static bool distance_proved(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
+{
+  double r[3];
+  if (best->exact) return true;
+  distance_choose(a, b, best);
+  perp_sub(best->a, best->b, r);
+  perp_along(r, -best->h, best->d, r);
+  best->exact = perp_norm(r) <= PROVED * (a->size + b->size + fabs(best->h));
+  return best->exact;
+}
+
+/* Newton's method once more where the best direction is not proved, with the pieces around it, from it and from directions
+ * around it: near the axis of a circle, and on thin ellipsoids, h turns within a very small angle. */
+static void distance_around(const perp_convex *a, const perp_convex *b, double size,
+                            perp_convex_best *best)
+{
+  enum { AROUND = 6 };
+  for (double angle = 1e-2; angle > 1e-11; angle *= 1e-2) {
+    const double *d = best->d;
+    double least[3] = { 0 }, u[3], w[3], e[AROUND + 1][3];
+    perp_convex_vertex v[AROUND + 1];
+    least[fabs(d[0]) < 0.6 ? 0 : 1] = 1;
+    perp_cross(d, least, u);
+    perp_cross(d, u, w);
+    for (int k = 0; k <= AROUND; k++) {
+      const double turn = 2 * M_PI * (k + 0.3) / AROUND;
+      perp_along(d, k < AROUND ? angle * cos(turn) : 0, u, e[k]);
+      perp_along(e[k], k < AROUND ? angle * sin(turn) : 0, w, e[k]);
+      const double len = perp_norm(e[k]);
+      for (int i = 0; i < 3; i++) e[k][i] /= len;
+      perp_convex_vertex_at(a, b, e[k], &v[k]);
+    }
+    for (int k = AROUND; k >= 0 && !best->exact; k--) {
+      perp_convex_best p = { .d = { e[k][0], e[k][1], e[k][2] }, .h = perp_dot(3, e[k], v[k].w) };
+      perp_convex_polish(a, b, AROUND + 1, v, size, &p);
+      if (p.h < best->h || (p.exact && p.h <= best->h + 1e-15 * size)) *best = p;
+    }
+    if (distance_proved(a, b, best)) return;
+  }
+}
+
 double perp_convex_distance(const perp_convex *a, const perp_convex *b, double enough, double n[3],
                             double pa[3], double pb[3])
 {
@@ -106,10 +149,11 @@ double perp_convex_distance(const perp_convex *a, const perp_convex *b, double e
       !perp_convex_gjk(a, b, fmax(a->size, b->size), enough + round, &best))
     perp_convex_expand(a, b, size, &best);
   if (!best.exact) perp_convex_ends(a, b, 1e-14 * (a->size + b->size + len), &best);
+  if (-best.h - round <= enough && !distance_proved(a, b, &best))
+    distance_around(a, b, fmax(a->size, b->size), &best);
   const double sigma = -best.h - round;
   memcpy(n, best.d, sizeof best.d);
   if (sigma > enough) return sigma;
-  if (!best.exact) distance_choose(a, b, &best);
   perp_along(best.a, a->radius, n, pa);
   perp_along(best.b, -b->radius, n, pb);
   return sigma;

@@ -14,7 +14,8 @@
  *
  * No bound comes from the method under test, and the second one is a search of all directions, not of local minima.
  * Where many directions are as deep as the least (parallel axes, concentric shapes), a triangle must be very small to
- * be ruled out: after BUDGET of them the pair is proved to a coarser bound, and how many that are is told.
+ * be ruled out: after BUDGET of them the pair is proved to a coarser bound, how many that are is told, and walks down
+ * from WALKS random directions must not get below either.
  *
  * The size of a pair is that of its smaller shape.  Arguments: number of pairs of each two kinds (default 500), the first
  * kind of shape (default all). */
@@ -27,7 +28,7 @@
 
 typedef long double real;
 
-enum { VERTICES = 10, FACES = 64, BUDGET = 60000, STACK = 400 };
+enum { VERTICES = 10, FACES = 64, BUDGET = 5000, WALKS = 4, WALK_STEPS = 150, STACK = 400 };
 
 static perp_ctx ctx;
 static perp_rng *rng;
@@ -238,6 +239,43 @@ static int ruled_out(const body *a, const body *b, real level, int budget, real 
   return 1;
 }
 
+/* The least h that walks from `starts` random directions find: steps along the sphere that shrink when none of eight ways
+ * leads down. */
+static real walked(const body *a, const body *b, int starts)
+{
+  real best = HUGE_VALL, s[3];
+  for (int k = 0; k < starts; k++) {
+    real d[3], h;
+    for (int i = 0; i < 3; i++) d[i] = perp_rng_normal(rng);
+    unit_sum(d, (real[3]){ 0 }, NULL, d);
+    h = gap_along(a, b, d, s);
+    real step = 0.3L;
+    for (int turn = 0; turn < WALK_STEPS && step > 1e-8L; turn++) {
+      real u[3] = { 0 }, w[3], low = h, to[3] = { 0 };
+      const int least = fabsl(d[0]) < 0.6L ? 0 : 1;
+      u[least] = 1;
+      const real along = d[least];
+      for (int i = 0; i < 3; i++) u[i] -= along * d[i];
+      unit_sum(u, (real[3]){ 0 }, NULL, u);
+      for (int i = 0; i < 3; i++) w[i] = d[(i + 1) % 3] * u[(i + 2) % 3] - d[(i + 2) % 3] * u[(i + 1) % 3];
+      for (int way = 0; way < 8; way++) {
+        const real x = step * cosl(0.7853981633974483L * way), y = step * sinl(0.7853981633974483L * way);
+        real e[3];
+        for (int i = 0; i < 3; i++) e[i] = d[i] + x * u[i] + y * w[i];
+        unit_sum(e, (real[3]){ 0 }, NULL, e);
+        const real g = gap_along(a, b, e, s);
+        if (g < low) low = g, memcpy(to, e, sizeof e);
+      }
+      if (low < h)
+        h = low, memcpy(d, to, sizeof d);
+      else
+        step *= 0.5L;
+    }
+    best = fminl(best, h);
+  }
+  return best;
+}
+
 /* ---- pairs ------------------------------------------------------------------------------------- */
 
 /* lengths of sides from 1e-3 to 1 of the shape, and sizes from 1 to 1e3 */
@@ -305,9 +343,12 @@ static void judge(const body *a, const body *b, const double n[3], double sigma,
   for (int i = 0; i < 3; i++) raise_to(&w->upper, fabs(pb[i] - pa[i] - sigma * n[i]) / size);
   if (sigma > 0) return;
   int answer = -1;
-  for (double tolerance = 1e-9; answer < 0 && tolerance < 1; tolerance *= 100) {
+  for (double tolerance = 1e-9; answer < 0 && tolerance < 1; tolerance *= 1e3) {
     answer = ruled_out(a, b, (real)-sigma - tolerance * size, BUDGET, &lower);
-    if (answer < 0 && tolerance == 1e-9) w->coarse++;
+    if (answer < 0 && tolerance == 1e-9) {
+      w->coarse++;
+      raise_to(&w->depth, (double)(-sigma - walked(a, b, WALKS)) / size);
+    }
     if (answer == 0) raise_to(&w->depth, (double)(-sigma - lower) / size);
   }
 }
@@ -344,6 +385,7 @@ static void compare(const perp_model *m, const body *a, const body *b, const per
     for (int i = 0; i < 3; i++) gap += c[k].n[i] * (c[k].p[1][i] - c[k].p[0][i]);
     raise_to(&w->surface, fabs(gap - c[k].gap) / size);
     raise_to(&w->surface, (double)fmaxl(outside(a, c[k].p[0]), outside(b, c[k].p[1])) / size);
+    if (getenv("SOLIDS_VERBOSE") != NULL && w->surface > 3e-6 && before.surface < 3e-6) printf("# point %d/%d id %x gap %g calc %g out %g %g n %g %g %g sigma %g size %g\n", k, count, (int)(c[k].id & 0xffffff), c[k].gap, gap, (double)outside(a, c[k].p[0]), (double)outside(b, c[k].p[1]), c[k].n[0], c[k].n[1], c[k].n[2], sigma, size);
     if (k > 0) raise_to(&w->order, !(c[k].id > c[k - 1].id));
     low = fmin(low, c[k].gap);
   }

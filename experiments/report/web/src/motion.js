@@ -100,6 +100,8 @@ function reach(s, dim) {
   const off = Math.hypot(s.x[0], s.x[1], dim === 3 ? s.x[2] : 0);
   if (s.kind === 'sphere') return off + s.radius[0];
   if (s.kind === 'capsule') return off + s.radius[0] + s.length[0] / 2;
+  if (s.kind === 'cylinder') return off + Math.hypot(s.radius[0], s.length[0] / 2);
+  if (s.kind === 'cone') return off + Math.max(0.75 * s.length[0], Math.hypot(s.radius[0], s.length[0] / 4));
   if (s.kind === 'polytope') {
     let most = 0;
     for (let k = 0; s.vertices && k < s.vertices.length; k += dim) most = Math.max(most, Math.hypot(...s.vertices.slice(k, k + dim)));
@@ -145,6 +147,17 @@ const cubeTurns = (geometry) => {
   return g;
 };
 
+// Four fields around the axis x.
+const turnFields = (geometry) => {
+  const g = geometry.toNonIndexed(), p = g.attributes.position, colours = new Float32Array(3 * p.count);
+  for (let i = 0; i < p.count; i += 3) {
+    const sum = [1, 2].map((c) => p.array[3 * i + c] + p.array[3 * i + 3 + c] + p.array[3 * i + 6 + c]);
+    colours.fill((sum[0] > 0) !== (sum[1] > 0) ? 0.5 : 1, 3 * i, 3 * i + 9);
+  }
+  g.setAttribute('color', new BufferAttribute(colours, 3));
+  return g;
+};
+
 // Geometry of a shape; it is at the pose of the shape in its body.
 function shapeGeometry(s, d, deep) {
   const flat = d.dim === 2, r = s.radius[0], half = s.half;
@@ -154,6 +167,9 @@ function shapeGeometry(s, d, deep) {
     const geometry = new CapsuleGeometry(r, s.length[0], 8, 24).rotateZ(-Math.PI / 2);
     return { geometry: flat ? geometry.scale(1, 1, deep / (2 * r)) : geometry };
   }
+  // their axis is y there, x here; the origin of a cone is its centre of mass
+  if (s.kind === 'cylinder') return { geometry: turnFields(new CylinderGeometry(r, r, s.length[0], 48).rotateZ(-Math.PI / 2)), fields: true };
+  if (s.kind === 'cone') return { geometry: turnFields(new CylinderGeometry(0, r, s.length[0], 48).translate(0, s.length[0] / 4, 0).rotateZ(-Math.PI / 2)), fields: true };
   if (s.kind === 'box') return { geometry: new BoxGeometry(2 * half[0], 2 * half[1], flat ? deep : 2 * half[2]), lines: true };
   if (s.kind === 'polytope' && s.vertices) {
     const points = [];
