@@ -466,6 +466,54 @@ static void run_pair(perp_shape_kind shape, perp_shape_kind kind, int poses)
   below(w.order, 0, "%s, %s: ids in order, none twice", names[shape], what);
 }
 
+/* A ball that is shot through a mesh or into a field: the time of impact, by bisection on the distance. */
+static void run_impacts(int shots)
+{
+  double late = 0, early = 0, lost = 0;
+  int hits = 0;
+  static surface s;
+  for (int k = 0; k < shots; k++) {
+    perp_model *m = NULL;
+    const perp_pose world = { .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
+    perp_shape_def def = { .kind = PERP_SHAPE_SPHERE, .radius = 0.01 };
+    perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
+    random_surface(k % 2 == 0 ? PERP_SHAPE_MESH : PERP_SHAPE_HEIGHT_FIELD, &s);
+    if (perp_model_create(&ctx, 3, &m) != PERP_OK ||
+        perp_model_add_body(&ctx, m, &body, &def.body) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &s.def, NULL) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK ||
+        perp_model_finish(&ctx, m) != PERP_OK)
+      bail("%s", ctx.msg);
+    double q0[7] = { 0, 0, 2, 1 }, q1[7] = { 0, 0, -2, 1 };
+    for (int i = 0; i < 2; i++) {
+      q0[i] = uniform(0, 4 * s.def.spacing[i]);
+      q1[i] = uniform(0, 4 * s.def.spacing[i]);
+    }
+    bool hit;
+    const double t = perp_time_of_impact(m, 0, NULL, NULL, 1, q0, q1, 0, &hit);
+    double before = HUGE_VAL;
+    perp_pose pose;
+    for (int i = 0; i <= 400; i++) {
+      double q[7], x = hit ? t * i / 400.0 : i / 400.0;
+      for (int l = 0; l < 7; l++) q[l] = q0[l] + x * (q1[l] - q0[l]);
+      perp_pose_of(3, q, &pose);
+      const double d = perp_shape_distance(m, 0, &world, 1, &pose, NULL, NULL, NULL);
+      if (i < 400 || !hit) before = fmin(before, d);
+      if (i == 400 && hit) raise_to(&late, fabs(d));
+    }
+    if (hit)
+      raise_to(&early, fmax(0, -before));
+    else
+      raise_to(&lost, before < 0);
+    hits += hit;
+    perp_model_destroy(m);
+  }
+  ok(hits > shots / 2 && hits < shots, "impacts: %d of %d hit", hits, shots);
+  below(late, 1e-11, "impacts: the distance is 0 then");
+  below(early, 1e-11, "impacts: and above before");
+  below(lost, 0, "impacts: none is lost");
+}
+
 int main(int argc, char **argv)
 {
   const int poses = argc > 1 ? atoi(argv[1]) : 300;
@@ -475,6 +523,7 @@ int main(int argc, char **argv)
     run_pair((perp_shape_kind)a, PERP_SHAPE_MESH, poses);
     run_pair((perp_shape_kind)a, PERP_SHAPE_HEIGHT_FIELD, poses);
   }
+  run_impacts(poses < 1000 ? poses : 1000);
   perp_rng_destroy(rng);
   return tap_done();
 }
