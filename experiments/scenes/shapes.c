@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *const perp_scene_shape_kinds[] = { "sphere", "capsule",   "box",      "polytope",
-                                               "plane",  "ellipsoid", "cylinder", "cone",
+const char *const perp_scene_shape_kinds[] = { "sphere", "capsule",      "box",      "polytope",
+                                               "plane",  "ellipsoid",    "cylinder", "cone",
                                                "mesh",   "height-field", NULL };
 const char *const perp_scene_friction_rules[] = { "geometric", "maximum", "minimum", "mean", NULL };
 
@@ -103,7 +103,8 @@ static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_
   double edge[3] = { 0 }, *points = NULL;
   if (perp_tree_get(node, "kind") == NULL) {
     perp_diag_error(r->diag, node, 0,
-                    "kind: box, sphere, capsule, cylinder, cone, ellipsoid, polytope, plane, mesh or height-field",
+                    "kind: box, sphere, capsule, cylinder, cone, ellipsoid, polytope, plane, mesh "
+                    "or height-field",
                     "'kind' is missing here");
     return false;
   }
@@ -334,7 +335,8 @@ bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,
   double volume = 0;
   if (!shapes_of_form(r->dim, s, !solid, mass > 0 ? mass : 1, out, &volume)) {
     PERP_SCENE_WRONG(r, at, "a %s has no mass%s: give inertia, or solid",
-                     perp_scene_shape_kinds[s->kind], s->kind == PERP_SHAPE_CONE ? " in the plane" : "");
+                     perp_scene_shape_kinds[s->kind],
+                     s->kind == PERP_SHAPE_CONE ? " in the plane" : "");
     return false;
   }
   if (mass > 0) return true;

@@ -27,8 +27,8 @@ static void surfaces_triangle(perp_scene_reader *r, const perp_node *node, struc
   }
   l->t = perp_pool_grown(r->pool, l->t, l->n, 3 * sizeof *l->t);
   for (int k = 0; k < 3 && l->good; k++)
-    l->good =
-        perp_values_whole(&r->values, node->item[k], 0, l->n_vertices - 1, &l->t[3 * l->n + k]);
+    l->good = perp_values_whole(&r->values, node->item[k], 0, l->n_vertices - 1,
+                                &l->t[3 * l->n + k]);
   if (l->good) l->n++;
 }
 
@@ -72,7 +72,8 @@ struct height_list {
   bool good;
 };
 
-static void surfaces_push(perp_scene_reader *r, const perp_node *at, double h, struct height_list *l)
+static void surfaces_push(perp_scene_reader *r, const perp_node *at, double h,
+                          struct height_list *l)
 {
   if (l->n == MOST_HEIGHTS) {
     PERP_SCENE_WRONG(r, at, "more than %d heights", MOST_HEIGHTS);
@@ -170,7 +171,8 @@ static bool surfaces_field(perp_scene_reader *r, const perp_node *node, perp_sha
                   *grid = perp_tree_get(node, "grid");
   struct height_list l = { .good = true };
   if ((heights == NULL) == (file == NULL)) {
-    perp_diag_error(r->diag, file != NULL ? file : node, 0, "heights: [[...], [...]], or file: bumps.csv",
+    perp_diag_error(r->diag, file != NULL ? file : node, 0,
+                    "heights: [[...], [...]], or file: bumps.csv",
                     "a height field has heights, or a file with them: one of the two");
     return false;
   }
@@ -203,7 +205,8 @@ static bool surfaces_field(perp_scene_reader *r, const perp_node *node, perp_sha
     return false;
   }
   if ((int64_t)def->grid[0] * def->grid[1] != l.n) {
-    perp_diag_error(r->diag, grid, 0, "repeat: { j: 0..ny-1, i: 0..nx-1 }: the last index runs along x",
+    perp_diag_error(r->diag, grid, 0,
+                    "repeat: { j: 0..ny-1, i: 0..nx-1 }: the last index runs along x",
                     "a grid of %d x %d points has %lld heights: got %d", def->grid[0], def->grid[1],
                     (long long)def->grid[0] * def->grid[1], l.n);
     return false;
@@ -218,7 +221,8 @@ bool perp_scene_read_surface(perp_scene_reader *r, const perp_node *node, perp_s
   for (size_t i = 0; i < sizeof of_field / sizeof *of_field; i++) {
     const perp_node *wrong = perp_tree_get(node, of_field[i]);
     if (wrong == NULL || def->kind == PERP_SHAPE_HEIGHT_FIELD) continue;
-    perp_diag_error(r->diag, wrong, 0, "kind: height-field", "'%s' is for height fields", of_field[i]);
+    perp_diag_error(r->diag, wrong, 0, "kind: height-field", "'%s' is for height fields",
+                    of_field[i]);
     return false;
   }
   if (def->kind == PERP_SHAPE_HEIGHT_FIELD) return surfaces_field(r, node, def);

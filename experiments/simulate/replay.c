@@ -202,9 +202,8 @@ static void replay_bodies(perp_json *j, const perp_model *model)
 
 static void replay_shapes(perp_json *j, const perp_model *model)
 {
-  static const char *const kinds[] = {
-    "sphere", "capsule", "box", "polytope", "plane", "ellipsoid", "cylinder", "cone", "mesh", "field"
-  };
+  static const char *const kinds[] = { "sphere",    "capsule",  "box",  "polytope", "plane",
+                                       "ellipsoid", "cylinder", "cone", "mesh",     "field" };
   const int dim = perp_model_dim(model);
   perp_json_open(j, "shapes", '[');
   for (int i = 0; i < perp_model_shapes(model); i++) {

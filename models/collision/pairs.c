@@ -32,12 +32,13 @@ static int class_of(perp_shape_kind kind)
 static perp_pair_fn *const table[CLASSES][CLASSES] = {
   [SPHERE] = { perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
                perp_sphere_ellipsoid, perp_solid_solid, perp_convex_surface },
-  [CAPSULE] = { NULL, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane,
-                perp_solid_solid, perp_solid_solid, perp_convex_surface },
+  [CAPSULE] = { NULL, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane, perp_solid_solid,
+                perp_solid_solid, perp_convex_surface },
   [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, perp_solid_solid, perp_solid_solid,
              perp_convex_surface },
   [PLANE] = { [ELLIPSOID] = perp_plane_ellipsoid, [SOLID] = perp_plane_solid },
-  [ELLIPSOID] = { [ELLIPSOID] = perp_solid_solid, [SOLID] = perp_solid_solid,
+  [ELLIPSOID] = { [ELLIPSOID] = perp_solid_solid,
+                  [SOLID] = perp_solid_solid,
                   [SURFACE] = perp_convex_surface },
   [SOLID] = { [SOLID] = perp_solid_solid, [SURFACE] = perp_convex_surface },
 };

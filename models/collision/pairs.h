@@ -24,7 +24,8 @@ PERP_INLINE int perp_feature_fold(int x)
 }
 PERP_INLINE uint32_t perp_feature(int type, int a, int b)
 {
-  if (type == PERP_EDGES || type == PERP_VERTICES) a = perp_feature_fold(a), b = perp_feature_fold(b);
+  if (type == PERP_EDGES || type == PERP_VERTICES)
+    a = perp_feature_fold(a), b = perp_feature_fold(b);
   return (uint32_t)type << 22 | (uint32_t)a << 11 | (uint32_t)b;
 }
 

@@ -54,8 +54,10 @@ void perp_piece_set(perp_piece *p, const perp_mesh *mesh, int t)
   memcpy(p->n, m, 3 * sizeof *m);
   for (int i = 0; i < 3; i++) p->n[3 + i] = -m[i];
   for (int f = 0; f < 2; f++) /* the mean offset, as of all faces */
-    p->d[f] = (perp_dot(3, p->n + 3 * f, p->v + 9 * f) + perp_dot(3, p->n + 3 * f, p->v + 9 * f + 3) +
-               perp_dot(3, p->n + 3 * f, p->v + 9 * f + 6)) / 3;
+    p->d[f] = (perp_dot(3, p->n + 3 * f, p->v + 9 * f) +
+               perp_dot(3, p->n + 3 * f, p->v + 9 * f + 3) +
+               perp_dot(3, p->n + 3 * f, p->v + 9 * f + 6)) /
+              3;
   for (int k = 0; k < 3; k++) {
     const int next = (k + 1) % 3;
     double u[3], r[3];

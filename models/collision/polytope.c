@@ -88,7 +88,8 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
 /* Too many pairs of features to ask them all: by support functions then (models/convex). */
 static bool hull_pair_is_large(const perp_hull *a, const perp_hull *b)
 {
-  return a->dim == 3 && ((!perp_hull_is_small(a) && !b->piece) || (!perp_hull_is_small(b) && !a->piece));
+  return a->dim == 3 &&
+         ((!perp_hull_is_small(a) && !b->piece) || (!perp_hull_is_small(b) && !a->piece));
 }
 
 int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b,

@@ -17,7 +17,8 @@ static void polytope_features_see(const perp_hull *h, const perp_pose *rel, perp
   s->h = h;
   memcpy(s->R, rel->R, sizeof s->R);
   memcpy(s->x, rel->x, sizeof s->x);
-  for (int i = 0; i < h->n_vertices && perp_hull_is_small(h); i++) perp_place(rel, h->v + 3 * i, s->v + 3 * i);
+  for (int i = 0; i < h->n_vertices && perp_hull_is_small(h); i++)
+    perp_place(rel, h->v + 3 * i, s->v + 3 * i);
   if (!h->box) return;
   for (int i = 0; i < 3; i++) {
     s->centre[i] = 0.5 * (s->v[i] + s->v[21 + i]);

@@ -19,9 +19,9 @@
 #include <string.h>
 
 enum { NORMALS_MAX = 16, POINTS_MAX = 48, ROUNDS_MAX = 200 };
-static const double SNAP = 2e-6;       /* of the size: a point that near to an edge is on it */
-static const double BEYOND = 1e-6;     /* cosine by which a normal may leave its Voronoi region */
-static const double SAME = 1e-12;      /* 1 - cosine of normals that are one */
+static const double SNAP = 2e-6;   /* of the size: a point that near to an edge is on it */
+static const double BEYOND = 1e-6; /* cosine by which a normal may leave its Voronoi region */
+static const double SAME = 1e-12;  /* 1 - cosine of normals that are one */
 
 /* points of one normal */
 typedef struct cluster {

@@ -171,8 +171,9 @@ static bool toi_visit(void *user, int triangle)
   return !(q->hit && q->first <= 0);
 }
 
-static double toi_on_surface(const perp_shape *shape, const motion *moving, const perp_shape *surface,
-                             const motion *still, double target, bool *hit)
+static double toi_on_surface(const perp_shape *shape, const motion *moving,
+                             const perp_shape *surface, const motion *still, double target,
+                             bool *hit)
 {
   struct toi_surface q = { shape, surface, moving, still, target, 1, false };
   double lo[3], hi[3];

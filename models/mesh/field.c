@@ -14,8 +14,8 @@ static perp_status field_check(perp_ctx *ctx, const double *heights, const int g
                      grid[0], grid[1]);
   if ((int64_t)2 * (grid[0] - 1) * (grid[1] - 1) > PERP_MESH_TRIANGLES_MAX)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: %d x %d points are more than %d triangles: make several fields of it", who,
-                     grid[0], grid[1], PERP_MESH_TRIANGLES_MAX);
+                     "%s: %d x %d points are more than %d triangles: make several fields of it",
+                     who, grid[0], grid[1], PERP_MESH_TRIANGLES_MAX);
   for (int k = 0; k < 2; k++)
     if (!(spacing[k] > 0) || !isfinite(spacing[k]))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: spacing must be positive: got %g, %g m", who,

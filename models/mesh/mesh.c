@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { MESH_DEPTH_MAX = 64 };
-static const double MESH_FLAT = 1e-13;   /* area of a triangle over the square of its longest edge */
+static const double MESH_FLAT = 1e-13; /* area of a triangle over the square of its longest edge */
 static const double MESH_COPLANAR = 1e-9; /* sine between triangles that are one facet */
 
 void perp_mesh_layout(void *mesh, perp_arena *a)
@@ -219,9 +219,10 @@ static perp_status mesh_check(perp_ctx *ctx, const double *vertices, int n_verti
                               const int *triangles, int n_triangles, const char *who)
 {
   if (n_vertices < 3 || n_triangles < 1 || vertices == NULL || triangles == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: a mesh needs vertices (at least 3) and triangles (at least 1): got %d, %d",
-                     who, n_vertices, n_triangles);
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "%s: a mesh needs vertices (at least 3) and triangles (at least 1): got %d, %d", who,
+        n_vertices, n_triangles);
   if (n_triangles > PERP_MESH_TRIANGLES_MAX)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: %d triangles, %d is the limit: make several meshes of it", who,

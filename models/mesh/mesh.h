@@ -14,16 +14,17 @@ enum { PERP_MESH_TRIANGLES_MAX = 1 << 24, PERP_MESH_LEAF = 4 };
 
 typedef struct perp_mesh_node {
   double lo[3], hi[3];
-  int first, n; /* triangles order[first ... first + n - 1]; n = 0: inner node, whose children are the next node and `first` */
+  int first,
+      n; /* triangles order[first ... first + n - 1]; n = 0: inner node, whose children are the next node and `first` */
 } perp_mesh_node;
 
 typedef struct perp_mesh {
   int n_vertices, n_triangles;
-  double *v;        /* [3 n_vertices] */
-  int *tri;         /* [3 n_triangles] counter-clockwise about the normal */
-  double *n;        /* [3 n_triangles] unit normals */
-  int *star, *fan;  /* triangles at vertex i: fan[star[i] ... star[i + 1] - 1] */
-  int *facet;       /* [n_triangles] the first triangle of those in one plane that edges connect */
+  double *v;       /* [3 n_vertices] */
+  int *tri;        /* [3 n_triangles] counter-clockwise about the normal */
+  double *n;       /* [3 n_triangles] unit normals */
+  int *star, *fan; /* triangles at vertex i: fan[star[i] ... star[i + 1] - 1] */
+  int *facet;      /* [n_triangles] the first triangle of those in one plane that edges connect */
   double lo[3], hi[3]; /* bounds */
   /* mesh */
   int n_nodes, *order;
@@ -42,7 +43,8 @@ perp_status perp_mesh_create(perp_ctx *ctx, const double *vertices, int n_vertic
 /* Heights h[i + nx j] along z at x = i spacing[0], y = j spacing[1].  The cell between (i, j) and (i + 1, j + 1) is two
  * triangles with the diagonal between these two corners.  depth: 0 takes the longer side of the grid. */
 perp_status perp_mesh_field(perp_ctx *ctx, const double *heights, const int grid[2],
-                            const double spacing[2], double depth, const char *who, perp_mesh **out);
+                            const double spacing[2], double depth, const char *who,
+                            perp_mesh **out);
 /* x -> R x + c, once, before anything is asked. */
 void perp_mesh_move(perp_mesh *mesh, const double R[9], const double c[3]);
 /* Calls visit for each triangle whose piece may meet the box lo ... hi, in an order that is always the same; false ends

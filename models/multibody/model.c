@@ -665,10 +665,11 @@ static perp_status own_arrays(perp_ctx *ctx, const perp_model *model, perp_shape
   const size_t points = mesh || def->kind == PERP_SHAPE_POLYTOPE ? (size_t)def->n_vertices : 0;
   bool lost = false;
   def->vertices = model_copied(def->vertices, (size_t)model->dim * points * sizeof(double), &lost);
-  def->triangles =
-      model_copied(def->triangles, mesh ? 3 * (size_t)def->n_triangles * sizeof(int) : 0, &lost);
+  def->triangles = model_copied(def->triangles,
+                                mesh ? 3 * (size_t)def->n_triangles * sizeof(int) : 0, &lost);
   def->heights = model_copied(
-      def->heights, field ? (size_t)def->grid[0] * (size_t)def->grid[1] * sizeof(double) : 0, &lost);
+      def->heights, field ? (size_t)def->grid[0] * (size_t)def->grid[1] * sizeof(double) : 0,
+      &lost);
   if (!lost) return PERP_OK;
   disown_arrays(def);
   return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its points", who);

@@ -66,8 +66,8 @@ perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def
       PERP_TRY(perp_mesh_create(ctx, def->vertices, def->n_vertices, def->triangles,
                                 def->n_triangles, who, &s->mesh));
     else
-      PERP_TRY(perp_mesh_field(ctx, def->heights, def->grid, def->spacing, def->depth, who,
-                               &s->mesh));
+      PERP_TRY(
+          perp_mesh_field(ctx, def->heights, def->grid, def->spacing, def->depth, who, &s->mesh));
     perp_mesh_move(s->mesh, s->R, def->x);
     for (int i = 0; i < 3; i++) s->c[i] = 0.5 * (s->mesh->lo[i] + s->mesh->hi[i]);
     s->bound = 0.5 * hypot(hypot(s->mesh->hi[0] - s->mesh->lo[0], s->mesh->hi[1] - s->mesh->lo[1]),

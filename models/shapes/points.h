@@ -7,7 +7,8 @@
 
 typedef struct perp_points_node {
   double lo[3], hi[3];
-  int first, n; /* points order[first ... first + n - 1]; n = 0: inner node, whose children are the next node and `first` */
+  int first,
+      n; /* points order[first ... first + n - 1]; n = 0: inner node, whose children are the next node and `first` */
 } perp_points_node;
 
 /* A tree of boxes over points, halved along their longest sides. */

@@ -18,9 +18,9 @@ typedef enum perp_shape_kind {
   PERP_SHAPE_PLANE,    /* the half-space below the shape's z axis (y axis in the plane): the surface
                         * passes through the shape's origin, its outward normal is that axis */
   PERP_SHAPE_ELLIPSOID, /* half axes half[]; space only */
-  PERP_SHAPE_CYLINDER,  /* radius around the segment of `length` along the shape's x axis, centred, with flat ends;
+  PERP_SHAPE_CYLINDER, /* radius around the segment of `length` along the shape's x axis, centred, with flat ends;
                          * space only */
-  PERP_SHAPE_CONE,      /* base of `radius` at x = -length / 4, apex at x = 3/4 length on the shape's x axis: its origin
+  PERP_SHAPE_CONE, /* base of `radius` at x = -length / 4, apex at x = 3/4 length on the shape's x axis: its origin
                          * is its centre of mass; space only */
   PERP_SHAPE_MESH, /* triangles, on PERP_WORLD and in space only: a surface without thickness that is touched from both
                     * sides, open or closed; nothing is inside */

@@ -14,10 +14,10 @@
 enum {
   PERP_HULL_VERTICES_MAX = 16384,
   PERP_HULL_EDGES_MAX = 3 * PERP_HULL_VERTICES_MAX - 6, /* Euler's formula */
-  PERP_HULL_SMALL = 1366,        /* vertices up to which all pairs of features are asked */
-  PERP_HULL_SMALL_EDGES = 2047,  /* 11 bits in a contact id, up to which it names edges one by one */
-  PERP_FACE_MAX = 256,           /* vertices of one face */
-  PERP_SHAPES_MAX = 1 << 20      /* 20 bits in a contact id */
+  PERP_HULL_SMALL = 1366,       /* vertices up to which all pairs of features are asked */
+  PERP_HULL_SMALL_EDGES = 2047, /* 11 bits in a contact id, up to which it names edges one by one */
+  PERP_FACE_MAX = 256,          /* vertices of one face */
+  PERP_SHAPES_MAX = 1 << 20     /* 20 bits in a contact id */
 };
 
 /* A convex polytope, or in the plane a convex polygon.  Loops run counter-clockwise seen from
@@ -33,24 +33,25 @@ typedef struct perp_hull {
   int *start;      /* [n_faces + 1] first half edge of a face */
   int *loop, *rim; /* [half edges] vertex and edge of a half edge */
   int *edge; /* [4 n_edges] vertices v0, v1, face in whose loop it runs v0 -> v1, the other face */
-  int *star, *fan; /* faces at vertex i: fan[star[i] ... star[i+1]-1] */
+  int *star, *fan;     /* faces at vertex i: fan[star[i] ... star[i+1]-1] */
   int *joint, *beside; /* other ends of the edges at vertex i: beside[joint[i] ... joint[i+1]-1] */
-  int n_axes;      /* directions of edges, in space: edges[axis[k] ... axis[k+1]-1] are parallel */
+  int n_axes; /* directions of edges, in space: edges[axis[k] ... axis[k+1]-1] are parallel */
   int *axis, *edges;
-  bool piece; /* of a surface of triangles: contacts take the normal of its face where that is near theirs */
+  bool
+      piece; /* of a surface of triangles: contacts take the normal of its face where that is near theirs */
   bool box; /* faces in opposite pairs, vertex i + 2^k across from i along axis k */
 } perp_hull;
 
 typedef struct perp_shape {
   perp_shape_kind kind;
   int dim, body;
-  double c[3];     /* centre; of a plane a point on it */
-  double axis[3];  /* capsule: half of its segment; plane: outward normal; cylinder, cone: unit */
-  double radius;   /* sphere, capsule, cylinder, cone */
+  double c[3];    /* centre; of a plane a point on it */
+  double axis[3]; /* capsule: half of its segment; plane: outward normal; cylinder, cone: unit */
+  double radius;  /* sphere, capsule, cylinder, cone */
   double top, bottom; /* cylinder, cone: from c - bottom axis to c + top axis */
-  double R[9];     /* shape to body frame: box, ellipsoid, cylinder, cone */
-  double half[3];  /* box, ellipsoid */
-  double bound;    /* radius of a sphere around c that holds the shape; infinite for a plane */
+  double R[9];        /* shape to body frame: box, ellipsoid, cylinder, cone */
+  double half[3];     /* box, ellipsoid */
+  double bound;       /* radius of a sphere around c that holds the shape; infinite for a plane */
   double reach;    /* radius of a sphere around the centre of mass that does; infinite likewise */
   perp_hull *hull; /* box and polytope */
   perp_mesh *mesh; /* mesh and height field */

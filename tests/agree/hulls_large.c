@@ -49,7 +49,8 @@ static perp_shape_def random_hull(int which, int n)
   return (perp_shape_def){ .kind = PERP_SHAPE_POLYTOPE, .vertices = p, .n_vertices = n };
 }
 
-static void highest(const perp_shape_def *s, const perp_pose *pose, const double n[3], long double *most)
+static void highest(const perp_shape_def *s, const perp_pose *pose, const double n[3],
+                    long double *most)
 {
   double d[3];
   perp_turn_back(3, pose->R, n, d);
@@ -76,7 +77,8 @@ static double separation(const perp_shape_def s[2], const perp_pose pose[2], con
 }
 
 /* least of what the separation along directions near and far falls short of d */
-static double better(const perp_shape_def s[2], const perp_pose pose[2], const double n[3], double d)
+static double better(const perp_shape_def s[2], const perp_pose pose[2], const double n[3],
+                     double d)
 {
   double most = separation(s, pose, n), best[3] = { n[0], n[1], n[2] }, width = 1;
   for (int i = 0; i < 300; i++) {
