@@ -118,7 +118,7 @@ static bool surface_normal_counts(const surface_query *q, int t, const double y[
   if (m->field) {
     perp_sub(y, m->v + 3 * corner[edge], r);
     if (perp_dot(3, face, r) < tol - m->depth * perp_dot(3, face, m->R + 6))
-      return true; /* the bottom, which nothing filters */
+      return true;                     /* the bottom, which nothing filters */
     if (perp_dot(3, face, r) < -tol) { /* below the surface: outer walls only */
       for (int i = 0; i < n_on; i++)
         if (perp_mesh_across(m, t, on[i]) < 0) return true;
