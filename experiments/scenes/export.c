@@ -273,6 +273,14 @@ static void export_points(FILE *out, const char *key, int n, int width, int stri
   fputs("]", out);
 }
 
+static void export_triangles(FILE *out, int n, const int *t)
+{
+  fputs(", triangles: [", out);
+  for (int i = 0; i < n; i++)
+    fprintf(out, "%s[%d, %d, %d]", i > 0 ? ", " : "", t[3 * i], t[3 * i + 1], t[3 * i + 2]);
+  fputs("]", out);
+}
+
 static const char *export_body(int body, char buf[16])
 {
   if (body == PERP_WORLD) return "world";
@@ -298,8 +306,11 @@ static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *o
     if (pairs && def.surface.material > 0) fprintf(out, ", material: m%d", def.surface.material);
     export_keys(out, model, perp_scene_shape_keys, &def, &dflt, always);
     PERP_TRY(export_quat(ctx, out, dim, &def, def.quat, export_shape_quat));
-    if (def.kind == PERP_SHAPE_POLYTOPE)
+    if (def.vertices != NULL)
       export_points(out, "vertices", def.n_vertices, dim, dim, def.vertices);
+    if (def.triangles != NULL) export_triangles(out, def.n_triangles, def.triangles);
+    if (def.heights != NULL)
+      export_points(out, "heights", def.grid[1], def.grid[0], def.grid[0], def.heights);
     fputs(" }\n", out);
   }
   return PERP_OK;

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_ENTRIES = 1000000, MOST_POINTS = 10000 };
+enum { MOST_ENTRIES = 1000000, MOST_POINTS = 1000000 };
 
 void perp_scene_refused(perp_scene_reader *r, const perp_node *at)
 {

@@ -59,6 +59,10 @@ bool perp_scene_read_turn(perp_scene_reader *r, const perp_node *node, double qu
 bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[3]);
 /* A shape of a body or of the world (def->body is set by the caller unless the entry has `body`). */
 bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_shape_def *def);
+/* Triangles of a list, by the numbers of their vertices; *n of them.  NULL: said already. */
+int *perp_scene_triangles(perp_scene_reader *r, const perp_node *given, int n_vertices, int *n);
+/* What a mesh or a height field has beyond other shapes; nothing of others. */
+bool perp_scene_read_surface(perp_scene_reader *r, const perp_node *node, perp_shape_def *def);
 /* Mass and inertia about the centre of mass of a solid (the map `at`), or of the one shape of a body, which stands there.
  * mass > 0: of it; else density.  A polytope is moved so that its centre of mass is the origin. */
 bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,

@@ -219,7 +219,8 @@ static perp_node *read_one(struct reading *s, const char *shown, const char *tex
     root = perp_tree_read(&s->file->pool, s->diag, shown, text != NULL ? text : bytes, size);
     if (root != NULL && !read_check(s, root)) root = NULL;
     if (root != NULL && (!read_tables(s, perp_tree_get(root, "truth")) ||
-                         !read_tables(s, perp_tree_get(root, "gauges"))))
+                         !read_tables(s, perp_tree_get(root, "gauges")) ||
+                         !read_tables(s, perp_tree_get(root, "shapes"))))
       root = NULL;
     if (root != NULL) root = read_includes(s, root);
     s->depth--;

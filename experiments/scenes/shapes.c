@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-const char *const perp_scene_shape_kinds[] = { "sphere",    "capsule",  "box",  "polytope", "plane",
-                                               "ellipsoid", "cylinder", "cone", NULL };
+const char *const perp_scene_shape_kinds[] = { "sphere", "capsule",      "box",      "polytope",
+                                               "plane",  "ellipsoid",    "cylinder", "cone",
+                                               "mesh",   "height-field", NULL };
 const char *const perp_scene_friction_rules[] = { "geometric", "maximum", "minimum", "mean", NULL };
 
 const perp_key perp_scene_surface_keys[] = {
@@ -32,6 +33,11 @@ const perp_key perp_scene_shape_keys[] = {
   PERP_KEY_SPECIAL("size"),
   PERP_KEY_SPECIAL("vertices"),
   PERP_KEY_SPECIAL("triangles"),
+  PERP_KEY_SPECIAL("heights"),
+  PERP_KEY_SPECIAL("file"),
+  PERP_KEY_SPECIAL("grid"),
+  PERP_KEY_REALS(perp_shape_def, spacing, "spacing", "m", 2),
+  PERP_KEY_REAL(perp_shape_def, depth, "depth", "m"),
   PERP_KEY_SPECIAL("material"),
   PERP_KEY_REAL(perp_shape_def, surface.mu, "mu", ""),
   PERP_KEY_REAL(perp_shape_def, surface.mu_dynamic, "mu_dynamic", ""),
@@ -102,7 +108,8 @@ static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_
   double edge[3] = { 0 }, *points = NULL;
   if (perp_tree_get(node, "kind") == NULL) {
     perp_diag_error(r->diag, node, 0,
-                    "kind: box, sphere, capsule, cylinder, cone, ellipsoid, polytope or plane",
+                    "kind: box, sphere, capsule, cylinder, cone, ellipsoid, polytope, plane, mesh "
+                    "or height-field",
                     "'kind' is missing here");
     return false;
   }
@@ -126,7 +133,8 @@ bool perp_scene_read_shape(perp_scene_reader *r, const perp_node *node, perp_sha
 {
   return shapes_material(r, perp_tree_get(node, "material"), &def->surface) &&
          perp_keys_read(r, node, "a shape", perp_scene_shape_keys, def) &&
-         shapes_size(r, node, def) && shapes_turn(r, node, def);
+         shapes_size(r, node, def) && perp_scene_read_surface(r, node, def) &&
+         shapes_turn(r, node, def);
 }
 
 /* ---- the section -------------------------------------------------------------------------------- */
@@ -221,28 +229,6 @@ static bool shapes_polygon(perp_scene_reader *r, const perp_node *at, const perp
   return true;
 }
 
-/* Triangles by the numbers of their vertices, as they are given. */
-static int *shapes_triangles(perp_scene_reader *r, const perp_node *given, int n_vertices)
-{
-  if (given->type != PERP_NODE_LIST) {
-    PERP_SCENE_WRONG(r, given, "a list of triangles is needed here");
-    return NULL;
-  }
-  int *t = perp_pool_alloc(r->pool, 3 * (size_t)given->n + 1, sizeof *t);
-  for (int i = 0; i < given->n; i++) {
-    const perp_node *item = given->item[i];
-    if (item->type != PERP_NODE_LIST || item->n != 3) {
-      PERP_SCENE_WRONG(r, item, "a triangle is a list of three vertices, by their numbers from 0");
-      return NULL;
-    }
-    for (int k = 0; k < 3; k++)
-      if (!perp_values_whole(&r->values, item->item[k], 0, n_vertices - 1, &t[3 * i + k]))
-        return NULL;
-  }
-  return t;
-}
-
-/* A closed polyhedron, or without triangles the convex hull, moved to its centre of mass. */
 static bool shapes_polytope(perp_scene_reader *r, const perp_node *at, const perp_node *triangles,
                             const perp_shape_def *s, double mass, double density, perp_mass *out)
 {
@@ -254,9 +240,10 @@ static bool shapes_polytope(perp_scene_reader *r, const perp_node *at, const per
     return false;
   }
   if (triangles != NULL) {
-    const int *t = shapes_triangles(r, triangles, s->n_vertices);
+    int n;
+    const int *t = perp_scene_triangles(r, triangles, s->n_vertices, &n);
     if (t == NULL) return false;
-    status = perp_mass_polytope(r->ctx, rho, v, s->n_vertices, t, triangles->n, out, centroid);
+    status = perp_mass_polytope(r->ctx, rho, v, s->n_vertices, t, n, out, centroid);
   } else
     status = perp_mass_hull(r->ctx, rho, v, s->n_vertices, out, centroid);
   if (status != PERP_OK) {

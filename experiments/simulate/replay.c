@@ -202,8 +202,8 @@ static void replay_bodies(perp_json *j, const perp_model *model)
 
 static void replay_shapes(perp_json *j, const perp_model *model)
 {
-  static const char *const kinds[] = { "sphere", "capsule",   "box",      "polytope",
-                                       "plane",  "ellipsoid", "cylinder", "cone" };
+  static const char *const kinds[] = { "sphere",    "capsule",  "box",  "polytope", "plane",
+                                       "ellipsoid", "cylinder", "cone", "mesh",     "field" };
   const int dim = perp_model_dim(model);
   perp_json_open(j, "shapes", '[');
   for (int i = 0; i < perp_model_shapes(model); i++) {
@@ -219,6 +219,12 @@ static void replay_shapes(perp_json *j, const perp_model *model)
     replay_reals(j, "length", &d->length, 1);
     replay_reals(j, "half", d->half, 3);
     if (d->vertices != NULL) replay_reals(j, "vertices", d->vertices, dim * d->n_vertices);
+    if (d->triangles != NULL) perp_json_ints(j, "triangles", d->triangles, 3 * d->n_triangles);
+    if (d->heights != NULL) {
+      replay_reals(j, "heights", d->heights, d->grid[0] * d->grid[1]);
+      perp_json_ints(j, "grid", d->grid, 2);
+      replay_reals(j, "spacing", d->spacing, 2);
+    }
     perp_json_close(j, '}');
   }
   perp_json_close(j, ']');

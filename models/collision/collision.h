@@ -16,7 +16,8 @@
 extern "C" {
 #endif
 
-enum { PERP_MANIFOLD_MAX = 4 }; /* 2 in the plane */
+/* Contacts of a pair: 4 of convex shapes (2 in the plane), more at surfaces of triangles with several normals. */
+enum { PERP_MANIFOLD_CONVEX = 4, PERP_MANIFOLD_MAX = 32 };
 
 /* One point of contact between the shapes a = shape[0] and b = shape[1].  n points from a to b.  The impulse
  * n lambda_n, lambda_n >= 0, acts on b at p[1] and its opposite on a at p[0]. */

@@ -37,16 +37,14 @@ void perp_touch_flip(int n, perp_touch *t)
   manifold_order(n, t);
 }
 
-int perp_manifold_reduce(int n, perp_touch *t, double size)
+/* In the order of identities, a later point must be better by more than the tie: rounding does not exchange the points
+ * of a body at rest. */
+static const double tie = 1e-6;
+
+/* The points kept of n > PERP_MANIFOLD_CONVEX, which are in order, if the first of them is one. */
+static int manifold_keep(int n, perp_touch *t, double size, int first)
 {
-  const double tie = 1e-6;
-  int keep[PERP_MANIFOLD_MAX] = { 0 };
-  manifold_order(n, t);
-  if (n <= PERP_MANIFOLD_MAX) return n;
-  /* in the order of identities, a later point must be better by more than the tie: rounding does
-   * not exchange the points of a body at rest */
-  for (int i = 1; i < n; i++)
-    if (t[i].gap < t[keep[0]].gap - tie * size) keep[0] = i;
+  int keep[PERP_MANIFOLD_CONVEX] = { first };
   const double *o = t[keep[0]].p[0], *normal = t[keep[0]].n;
   double far = 0, left = 0, right = 0, u[3], r[3], c[3];
   keep[1] = keep[2] = keep[3] = -1;
@@ -69,9 +67,39 @@ int perp_manifold_reduce(int n, perp_touch *t, double size)
     if (-area > fmax(right * (1 + tie), least)) right = -area, keep[3] = i;
   }
   int count = 0;
-  perp_touch out[PERP_MANIFOLD_MAX];
+  perp_touch out[PERP_MANIFOLD_CONVEX];
   for (int i = 0; i < n; i++) /* again in the order of identities */
     if (i == keep[0] || i == keep[1] || i == keep[2] || i == keep[3]) out[count++] = t[i];
   memcpy(t, out, (size_t)count * sizeof *t);
   return count;
+}
+
+int perp_manifold_reduce(int n, perp_touch *t, double size)
+{
+  int first = 0;
+  manifold_order(n, t);
+  if (n <= PERP_MANIFOLD_CONVEX) return n;
+  for (int i = 1; i < n; i++)
+    if (t[i].gap < t[first].gap - tie * size) first = i;
+  return manifold_keep(n, t, size, first);
+}
+
+int perp_manifold_spread(int n, perp_touch *t, double size)
+{
+  double low = HUGE_VAL, middle[3] = { 0 }, far = -1;
+  int first = 0;
+  manifold_order(n, t);
+  if (n <= PERP_MANIFOLD_CONVEX) return n;
+  for (int i = 0; i < n; i++) {
+    low = fmin(low, t[i].gap);
+    perp_along(middle, 1.0 / n, t[i].p[0], middle);
+  }
+  for (int i = 0; i < n; i++) {
+    double r[3];
+    if (t[i].gap > low + tie * size) continue;
+    perp_sub(t[i].p[0], middle, r);
+    const double d = perp_dot(3, r, r);
+    if (d > far * (1 + tie)) far = d, first = i;
+  }
+  return manifold_keep(n, t, size, first);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { SPHERE, CAPSULE, HULL, PLANE, ELLIPSOID, SOLID, CLASSES };
+enum { SPHERE, CAPSULE, HULL, PLANE, ELLIPSOID, SOLID, SURFACE, CLASSES };
 
 static int class_of(perp_shape_kind kind)
 {
@@ -17,6 +17,9 @@ static int class_of(perp_shape_kind kind)
     return PLANE;
   case PERP_SHAPE_ELLIPSOID:
     return ELLIPSOID;
+  case PERP_SHAPE_MESH:
+  case PERP_SHAPE_HEIGHT_FIELD:
+    return SURFACE;
   case PERP_SHAPE_CYLINDER:
   case PERP_SHAPE_CONE:
     return SOLID;
@@ -28,13 +31,16 @@ static int class_of(perp_shape_kind kind)
 /* upper triangle; what is missing never touches */
 static perp_pair_fn *const table[CLASSES][CLASSES] = {
   [SPHERE] = { perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
-               perp_sphere_ellipsoid, perp_solid_solid },
+               perp_sphere_ellipsoid, perp_solid_solid, perp_convex_surface },
   [CAPSULE] = { NULL, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane, perp_solid_solid,
-                perp_solid_solid },
-  [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, perp_solid_solid, perp_solid_solid },
+                perp_solid_solid, perp_convex_surface },
+  [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, perp_solid_solid, perp_solid_solid,
+             perp_convex_surface },
   [PLANE] = { [ELLIPSOID] = perp_plane_ellipsoid, [SOLID] = perp_plane_solid },
-  [ELLIPSOID] = { [ELLIPSOID] = perp_solid_solid, [SOLID] = perp_solid_solid },
-  [SOLID] = { [SOLID] = perp_solid_solid },
+  [ELLIPSOID] = { [ELLIPSOID] = perp_solid_solid,
+                  [SOLID] = perp_solid_solid,
+                  [SURFACE] = perp_convex_surface },
+  [SOLID] = { [SOLID] = perp_solid_solid, [SURFACE] = perp_convex_surface },
 };
 
 /* The function of a pair of kinds; NULL when they never touch.  *flip: call it with a and b exchanged. */
@@ -43,6 +49,19 @@ static perp_pair_fn *pair_of(perp_shape_kind a, perp_shape_kind b, bool *flip)
   int ca = class_of(a), cb = class_of(b);
   *flip = ca > cb;
   return *flip ? table[cb][ca] : table[ca][cb];
+}
+
+perp_pair_fn *perp_pair_with_piece(perp_shape_kind kind, bool *flip)
+{
+  perp_pair_fn *fn = pair_of(kind, PERP_SHAPE_POLYTOPE, flip);
+  /* of two polytopes the first one gives the normal where both could */
+  if (class_of(kind) == HULL) *flip = true;
+  return fn;
+}
+
+perp_pair_fn *perp_pair_with_plane(perp_shape_kind kind, bool *flip)
+{
+  return pair_of(kind, PERP_SHAPE_PLANE, flip);
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */
@@ -68,6 +87,8 @@ int perp_collide(const perp_model *model, int shape_a, const perp_pose *pose_a, 
   int n = flip ? fn(b, pose_b, a, pose_a, margin, t) : fn(a, pose_a, b, pose_b, margin, t);
   if (n == 0) return 0;
   if (flip) perp_touch_flip(n, t);
+  for (int i = 1; i < n; i++) /* of large hulls */
+    if (t[i].feature <= t[i - 1].feature) t[i].feature = t[i - 1].feature + 1;
   const perp_surface surface = perp_surface_pair(model, fa, fb);
   for (int i = 0; i < n; i++)
     perp_contact_write(shape_a, a->body, shape_b, b->body, &surface, &t[i], &contacts[i]);
@@ -85,7 +106,8 @@ double perp_shape_distance(const perp_model *model, int shape_a, const perp_pose
 {
   const perp_shape *a = &model->shape[shape_a], *b = &model->shape[shape_b];
   perp_pose pa, pb;
-  perp_touch t[PERP_MANIFOLD_MAX] = { { .gap = HUGE_VAL } };
+  perp_touch t[PERP_MANIFOLD_MAX];
+  t[0] = (perp_touch){ .gap = HUGE_VAL };
   bool flip;
   int best = 0;
   perp_pair_fn *fn = pair_of(a->kind, b->kind, &flip);

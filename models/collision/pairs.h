@@ -16,8 +16,16 @@ typedef struct perp_touch {
 /* Features of a contact, 24 bits.  A vertex of one shape over a face of the other does not name
  * the face, so that the identity outlives a change of the reference face. */
 enum { PERP_VERTEX_B = 0, PERP_VERTEX_A = 1, PERP_EDGES = 2, PERP_VERTICES = 3 };
+/* Numbers of edges and of pairs of vertices above 11 bits are folded into them; perp_collide tells names apart that
+ * have become one. */
+PERP_INLINE int perp_feature_fold(int x)
+{
+  return x < 0x800 ? x : (int)((uint32_t)x * 2654435761u >> 21);
+}
 PERP_INLINE uint32_t perp_feature(int type, int a, int b)
 {
+  if (type == PERP_EDGES || type == PERP_VERTICES)
+    a = perp_feature_fold(a), b = perp_feature_fold(b);
   return (uint32_t)type << 22 | (uint32_t)a << 11 | (uint32_t)b;
 }
 
@@ -25,10 +33,13 @@ PERP_INLINE uint32_t perp_feature(int type, int a, int b)
 
 /* The points with a and b exchanged, in the order of their features. */
 void perp_touch_flip(int n, perp_touch *t);
-/* Keep at most PERP_MANIFOLD_MAX of n points, in the order of their features: a deepest one, the
+/* Keep at most PERP_MANIFOLD_CONVEX of n points, in the order of their features: a deepest one, the
  * one farthest from it, then those that add most area.  size: length that rounding is measured
  * by. */
 int perp_manifold_reduce(int n, perp_touch *t, double size);
+/* The same of points some of which lie between others: of those that are deepest the one farthest from the middle is
+ * kept. */
+int perp_manifold_spread(int n, perp_touch *t, double size);
 
 /* ---- segments.c ------------------------------------------------------------------------------ */
 
@@ -59,14 +70,18 @@ double perp_hull_point(const perp_hull *hull, const double x[3], double on[3], d
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* Contacts with a gap below margin, at most PERP_MANIFOLD_MAX; returns their number.  margin =
+/* Contacts with a gap below margin, at most PERP_MANIFOLD_CONVEX, at surfaces PERP_MANIFOLD_MAX; returns their number.  margin =
  * infinity asks for the exact signed distance: the least gap of what is returned, with its
  * witnesses. */
 typedef int perp_pair_fn(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                          const perp_pose *pb, double margin, perp_touch *out);
 perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
     perp_sphere_ellipsoid, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane,
-    perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid, perp_solid_solid, perp_plane_solid;
+    perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid, perp_solid_solid, perp_plane_solid,
+    perp_convex_surface;
+/* The function of a kind with a piece of a surface, a polytope; NULL: they never touch.  *flip: the piece comes first. */
+perp_pair_fn *perp_pair_with_piece(perp_shape_kind kind, bool *flip);
+perp_pair_fn *perp_pair_with_plane(perp_shape_kind kind, bool *flip);
 /* The pair of balls itself: perp_sphere_sphere without poses. */
 bool perp_ball_ball(const double x[3], double ra, const double y[3], double rb, double margin,
                     perp_touch *t);

@@ -55,7 +55,7 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
 {
   perp_hull_pair p;
   perp_features f;
-  perp_touch t[PERP_MANIFOLD_MAX];
+  perp_touch t[PERP_MANIFOLD_CONVEX];
   int at = 0;
   perp_hull_pair_set(&p, a, pa, b, pb);
   perp_hull_separate(&p, HUGE_VAL, &f);
@@ -85,12 +85,20 @@ static double hull_distance(const perp_shape *a, const perp_pose *pa, const perp
   return f.sep;
 }
 
+/* Too many pairs of features to ask them all: by support functions then (models/convex). */
+static bool hull_pair_is_large(const perp_hull *a, const perp_hull *b)
+{
+  return a->dim == 3 &&
+         ((!perp_hull_is_small(a) && !b->piece) || (!perp_hull_is_small(b) && !a->piece));
+}
+
 int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b,
                    const perp_pose *pb, double margin, perp_touch *out)
 {
   perp_hull_pair p;
   perp_features f;
   int at = 0, face_a = 0, face_b = 0, n;
+  if (hull_pair_is_large(a->hull, b->hull)) return perp_solid_solid(a, pa, b, pb, margin, out);
   if (isinf(margin)) {
     out->gap = hull_distance(a, pa, b, pb, out->p[0], out->p[1], out->n);
     out->feature = 0;
@@ -118,7 +126,7 @@ int perp_hull_hull(const perp_shape *a, const perp_pose *pa, const perp_shape *b
   for (int i = 0; i < 3; i++) back[i] = -back[i];
   double cos_b = polytope_facing(p.b, back, &face_b);
   for (int pass = 0; pass < 2; pass++) {
-    bool of_a = (cos_a >= cos_b - 1e-6) == (pass == 0);
+    bool of_a = (cos_a >= (p.a->piece ? NEAR : cos_b - 1e-6)) == (pass == 0);
     if ((of_a ? cos_a : cos_b) < NEAR) continue;
     n = over_face(&p, of_a, of_a ? face_a : face_b, margin, PERP_HULL_SNAP, pa, pb, out);
     /* the face stands for these features only if it tells their distance */
@@ -151,7 +159,11 @@ int perp_hull_plane(const perp_shape *a, const perp_pose *pa, const perp_shape *
   perp_sub(o, pa->x, r);
   double height = perp_dot(3, n, r);
   perp_turn_back(3, pa->R, n, m); /* the plane seen from a: m . x = height */
-  for (int i = 0; i < h->n_vertices; i++) {
+  if (!perp_hull_is_small(h)) {
+    support = perp_hull_support(h, (const double[3]){ -m[0], -m[1], -m[2] }, -1);
+    low = perp_dot(3, m, h->v + 3 * support);
+  }
+  for (int i = 0; i < h->n_vertices && perp_hull_is_small(h); i++) {
     double x = perp_dot(3, m, h->v + 3 * i);
     if (x < low) low = x, support = i;
   }

@@ -12,9 +12,24 @@ static const double PERP_HULL_SNAP = 1e-6, PERP_HULL_EXACT = 1e-12;
 /* One hull as seen from the frame of the other. */
 typedef struct perp_seen {
   const perp_hull *h;
-  double R[9], v[3 * PERP_HULL_VERTICES_MAX];
-  double centre[3], half[3][3]; /* of a box: half axes */
+  double R[9], x[3], v[3 * PERP_HULL_SMALL]; /* v: vertices, of a small one */
+  double centre[3], half[3][3];              /* of a box: half axes */
 } perp_seen;
+
+PERP_INLINE bool perp_hull_is_small(const perp_hull *h)
+{
+  return h->n_vertices <= PERP_HULL_SMALL;
+}
+
+PERP_INLINE void perp_seen_vertex(const perp_seen *s, int i, double v[3])
+{
+  if (perp_hull_is_small(s->h)) {
+    for (int k = 0; k < 3; k++) v[k] = s->v[3 * i + k];
+    return;
+  }
+  perp_turn(3, s->R, s->h->v + 3 * i, v);
+  for (int k = 0; k < 3; k++) v[k] += s->x[k];
+}
 
 /* Closest or deepest features of two hulls in the frame of a; n from a to b. */
 typedef struct perp_features {
@@ -35,6 +50,8 @@ typedef struct perp_hull_pair {
 
 /* ---- polytope_features.c --------------------------------------------------------------------- */
 
+/* A vertex with the least n . v, of equal ones of a small hull the first; *low: that value. */
+int perp_seen_lowest(const perp_seen *s, const double n[3], double *low);
 void perp_hull_pair_set(perp_hull_pair *p, const perp_shape *a, const perp_pose *pa,
                         const perp_shape *b, const perp_pose *pb);
 /* The supporting plane of largest separation: BY_FACE_A, BY_FACE_B or BY_EDGES, sep and n.  Ends early with some
@@ -51,7 +68,7 @@ void perp_hull_closest(const perp_hull_pair *p, perp_features *f);
 /* ---- polytope_clip.c ------------------------------------------------------------------------- */
 
 /* Points of inc over a face of ref with a gap below margin, in the frame of ref: p_a on ref, n its
- * normal.  tol: beyond side planes.  Returns their number, at most PERP_MANIFOLD_MAX. */
+ * normal.  tol: beyond side planes.  Returns their number, at most PERP_MANIFOLD_CONVEX. */
 int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, double margin,
                           double size, double tol, perp_touch *out);
 

@@ -100,12 +100,9 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
   const double *n = ref->n + 3 * face;
   const perp_hull *h = inc->h;
   perp_touch t[CORNERS_MAX];
-  int support = 0, count = 0;
-  double low = HUGE_VAL, facing = HUGE_VAL;
-  for (int i = 0; i < h->n_vertices; i++) {
-    double x = perp_dot(3, n, inc->v + 3 * i);
-    if (x < low) low = x, support = i;
-  }
+  int count = 0;
+  double low, facing = HUGE_VAL;
+  const int support = perp_seen_lowest(inc, n, &low);
   if (low - ref->d[face] >= margin) return 0;
   int opposed = h->fan[h->star[support]];
   for (int k = h->star[support]; k < h->star[support + 1]; k++) {
@@ -121,7 +118,7 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
     uint32_t id[2];
     for (int i = 0; i < 2; i++) {
       int v = h->loop[first + i];
-      memcpy(p[i], inc->v + 3 * v, sizeof p[i]);
+      perp_seen_vertex(inc, v, p[i]);
       id[i] = perp_feature(PERP_VERTEX_B, 0, v);
     }
     corners = perp_cut_segment(ref, face, p, id, tol);
@@ -132,7 +129,7 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
   } else {
     for (int k = 0; k < corners; k++) {
       int v = h->loop[first + k];
-      memcpy(now[k].p, inc->v + 3 * v, sizeof now[k].p);
+      perp_seen_vertex(inc, v, now[k].p);
       now[k].vertex = v;
       now[k].out = h->rim[first + k];
     }

@@ -16,12 +16,35 @@ static void polytope_features_see(const perp_hull *h, const perp_pose *rel, perp
 {
   s->h = h;
   memcpy(s->R, rel->R, sizeof s->R);
-  for (int i = 0; i < h->n_vertices; i++) perp_place(rel, h->v + 3 * i, s->v + 3 * i);
+  memcpy(s->x, rel->x, sizeof s->x);
+  for (int i = 0; i < h->n_vertices && perp_hull_is_small(h); i++)
+    perp_place(rel, h->v + 3 * i, s->v + 3 * i);
   if (!h->box) return;
   for (int i = 0; i < 3; i++) {
     s->centre[i] = 0.5 * (s->v[i] + s->v[21 + i]);
     for (int k = 0; k < 3; k++) s->half[k][i] = 0.5 * (s->v[(3 << k) + i] - s->v[i]);
   }
+}
+
+int perp_seen_lowest(const perp_seen *s, const double n[3], double *low)
+{
+  double v[3];
+  int at = 0;
+  *low = HUGE_VAL;
+  if (!perp_hull_is_small(s->h)) {
+    for (int i = 0; i < 3; i++) v[i] = -n[i];
+    double d[3];
+    perp_turn_back(3, s->R, v, d);
+    at = perp_hull_support(s->h, d, -1);
+    perp_seen_vertex(s, at, v);
+    *low = perp_dot(3, n, v);
+    return at;
+  }
+  for (int i = 0; i < s->h->n_vertices; i++) {
+    const double x = perp_dot(3, n, s->v + 3 * i);
+    if (x < *low) *low = x, at = i;
+  }
+  return at;
 }
 
 /* least n . v over the vertices */
@@ -31,6 +54,10 @@ static double polytope_features_lowest(const perp_seen *s, const double n[3])
   if (s->h->box)
     return perp_dot(3, n, s->centre) - fabs(perp_dot(3, n, s->half[0])) -
            fabs(perp_dot(3, n, s->half[1])) - fabs(perp_dot(3, n, s->half[2]));
+  if (!perp_hull_is_small(s->h)) {
+    perp_seen_lowest(s, n, &low);
+    return low;
+  }
   for (int i = 0; i < s->h->n_vertices; i++) {
     const double *v = s->v + 3 * i;
     double x = n[0] * v[0] + n[1] * v[1] + n[2] * v[2];
@@ -59,7 +86,8 @@ static void try_axis(const perp_hull *a, int k, const perp_seen *b, int j, const
                      const double c[3], const double *along, double tie, double *best,
                      perp_features *out)
 {
-  const double *vb = b->v + 3 * b->h->edge[4 * j];
+  double vb[3];
+  perp_seen_vertex(b, b->h->edge[4 * j], vb);
   for (int l = a->axis[k]; l < a->axis[k + 1]; l++) {
     const int i = a->edges[l], *ea = a->edge + 4 * i;
     const double *u = a->dir + 3 * i, *na = a->n + 3 * ea[2], *nb = a->n + 3 * ea[3];
@@ -91,7 +119,7 @@ static double best_edges(const perp_hull *a, const perp_seen *b, double enough, 
   double best = -HUGE_VAL;
   for (int j = 0; j < b->h->n_edges && best < enough; j++) {
     const int *eb = b->h->edge + 4 * j;
-    double w[3], c[3], d[3], along[PERP_HULL_FACES_MAX];
+    double w[3], c[3], d[3], along[PERP_HULL_SMALL];
     perp_turn(3, b->R, b->h->dir + 3 * j, w);
     perp_turn(3, b->R, b->h->n + 3 * eb[2], c);
     perp_turn(3, b->R, b->h->n + 3 * eb[3], d);
@@ -212,12 +240,14 @@ void perp_hull_closest(const perp_hull_pair *p, perp_features *f)
 {
   const perp_hull *a = p->a;
   const perp_seen *b = &p->bs;
-  double best2 = HUGE_VAL, high[PERP_HULL_EDGES_MAX];
+  double best2 = HUGE_VAL, high[PERP_HULL_SMALL_EDGES];
   for (int i = 0; i < a->n_edges; i++)
     high[i] = fmax(perp_dot(3, f->n, a->v + 3 * a->edge[4 * i]),
                    perp_dot(3, f->n, a->v + 3 * a->edge[4 * i + 1]));
   for (int j = 0; j < b->h->n_edges; j++) {
-    const double *q = b->v + 3 * b->h->edge[4 * j], *q1 = b->v + 3 * b->h->edge[4 * j + 1];
+    double q[3], q1[3];
+    perp_seen_vertex(b, b->h->edge[4 * j], q);
+    perp_seen_vertex(b, b->h->edge[4 * j + 1], q1);
     double w[3], low = fmin(perp_dot(3, f->n, q), perp_dot(3, f->n, q1));
     perp_sub(q1, q, w);
     for (int i = 0; i < a->n_edges; i++) {
@@ -291,9 +321,10 @@ double perp_hull_edge_witness(const perp_hull_pair *p, perp_features *f)
 {
   const perp_hull *a = p->a, *b = p->b;
   const double *va = a->v + 3 * a->edge[4 * f->ea], *u = a->dir + 3 * f->ea;
-  const double *vb = p->bs.v + 3 * b->edge[4 * f->eb];
-  double w[3], s, t;
-  perp_sub(p->bs.v + 3 * b->edge[4 * f->eb + 1], vb, w);
+  double vb[3], end[3], w[3], s, t;
+  perp_seen_vertex(&p->bs, b->edge[4 * f->eb], vb);
+  perp_seen_vertex(&p->bs, b->edge[4 * f->eb + 1], end);
+  perp_sub(end, vb, w);
   double d = sqrt(perp_segments(va, u, vb, w, &s, &t));
   perp_along(va, s, u, f->pa);
   perp_along(vb, t, w, f->pb);
@@ -304,13 +335,17 @@ double perp_hull_edge_witness(const perp_hull_pair *p, perp_features *f)
 void perp_hull_face_witness(const perp_hull_pair *p, perp_features *f)
 {
   const bool of_a = f->kind == PERP_BY_FACE_A;
-  const double *v = of_a ? p->bs.v : p->a->v;
-  int count = of_a ? p->b->n_vertices : p->a->n_vertices, low = 0;
-  for (int i = 1; i < count; i++) {
-    double x = perp_dot(3, f->n, v + 3 * i) - perp_dot(3, f->n, v + 3 * low);
-    if (of_a ? x < 0 : x > 0) low = i;
+  double v[3], apart;
+  int low = 0;
+  if (of_a) {
+    low = perp_seen_lowest(&p->bs, f->n, &apart);
+    perp_seen_vertex(&p->bs, low, v);
+  } else {
+    for (int i = 1; i < p->a->n_vertices; i++)
+      if (perp_dot(3, f->n, p->a->v + 3 * i) - perp_dot(3, f->n, p->a->v + 3 * low) > 0) low = i;
+    memcpy(v, p->a->v + 3 * low, sizeof v);
   }
-  memcpy(of_a ? f->pb : f->pa, v + 3 * low, 3 * sizeof *v);
-  perp_along(v + 3 * low, of_a ? -f->sep : f->sep, f->n, of_a ? f->pa : f->pb);
+  memcpy(of_a ? f->pb : f->pa, v, sizeof v);
+  perp_along(v, of_a ? -f->sep : f->sep, f->n, of_a ? f->pa : f->pb);
   f->id = perp_feature(of_a ? PERP_VERTEX_B : PERP_VERTEX_A, 0, low);
 }

@@ -11,8 +11,8 @@
  * distance of a point of the shape from the centre of mass of its body.  So s may advance by (d -
  * target) over the bracket, and when the bracket is not positive the shapes never come nearer.  A
  * half-space that turns has no radius: seen from it the other shape moves, at a lever of its
- * distance. */
-#include "models/collision/pairs.h"
+ * distance.  The normal of a surface of triangles bounds nothing beyond its triangle: each one on the way is asked. */
+#include "models/collision/piece.h"
 
 #include <string.h>
 
@@ -90,6 +90,104 @@ static double largest_lever(const motion *ma, const motion *mb)
   return largest;
 }
 
+/* Earliest s from the distances of a convex pair that `ask` gives; 1 and *hit false: it stays above. */
+typedef double distance_fn(const void *user, const perp_pose *pa, const perp_pose *pb, double n[3]);
+
+static double toi_advance(distance_fn *ask, const void *user, const perp_shape *a, const motion *ma,
+                          const perp_shape *b, const motion *mb, double target, bool *hit)
+{
+  const double lever = largest_lever(ma, mb), near = NEAR_ENOUGH * fmin(a->bound, b->bound);
+  double s = 0;
+  *hit = true;
+  for (int k = 0; k < STEPS_MAX; k++) {
+    perp_pose pa, pb;
+    double n[3] = { 0 };
+    motion_at(ma, s, &pa);
+    motion_at(mb, s, &pb);
+    const double d = ask(user, &pa, &pb, n);
+    if (d <= target + near) return s;
+    double speed = toi_closing(a, ma, b, mb, n, lever);
+    if (!(speed > 0) || s + (d - target) / speed >= 1) break;
+    s += (d - target) / speed;
+    if (k == STEPS_MAX - 1) return s;
+  }
+  *hit = false;
+  return 1;
+}
+
+/* ---- two convex shapes --------------------------------------------------------------------------- */
+
+struct shape_pair {
+  const perp_model *model;
+  int a, b;
+};
+
+static double toi_of_shapes(const void *user, const perp_pose *pa, const perp_pose *pb, double n[3])
+{
+  const struct shape_pair *p = user;
+  return perp_shape_distance(p->model, p->a, pa, p->b, pb, NULL, NULL, n);
+}
+
+/* ---- a surface: each of its pieces on the way is convex ------------------------------------------ */
+
+struct toi_surface {
+  const perp_shape *shape, *surface;
+  const motion *moving, *still;
+  double target, first;
+  bool hit;
+};
+
+struct piece_pair {
+  const perp_shape *shape;
+  const perp_piece *piece;
+};
+
+static double toi_of_piece(const void *user, const perp_pose *pa, const perp_pose *pb, double n[3])
+{
+  const struct piece_pair *p = user;
+  perp_touch t[PERP_MANIFOLD_CONVEX];
+  bool flip;
+  perp_pair_fn *fn = perp_pair_with_piece(p->shape->kind, &flip);
+  t[0] = (perp_touch){ .gap = HUGE_VAL };
+  if (fn == NULL) return HUGE_VAL;
+  if (flip)
+    fn(&p->piece->shape, pb, p->shape, pa, HUGE_VAL, t);
+  else
+    fn(p->shape, pa, &p->piece->shape, pb, HUGE_VAL, t);
+  for (int i = 0; i < 3; i++) n[i] = flip ? -t[0].n[i] : t[0].n[i];
+  return t[0].gap;
+}
+
+static bool toi_visit(void *user, int triangle)
+{
+  struct toi_surface *q = user;
+  perp_piece piece;
+  bool hit;
+  perp_piece_set(&piece, q->surface->mesh, triangle);
+  const struct piece_pair pair = { q->shape, &piece };
+  const double s = toi_advance(toi_of_piece, &pair, q->shape, q->moving, &piece.shape, q->still,
+                               q->target, &hit);
+  if (hit && (!q->hit || s < q->first)) q->first = s, q->hit = true;
+  return !(q->hit && q->first <= 0);
+}
+
+static double toi_on_surface(const perp_shape *shape, const motion *moving,
+                             const perp_shape *surface, const motion *still, double target,
+                             bool *hit)
+{
+  struct toi_surface q = { shape, surface, moving, still, target, 1, false };
+  double lo[3], hi[3];
+  for (int i = 0; i < 3; i++) { /* the shape stays in a ball around the centre of its body */
+    const double x = moving->q0 != NULL ? moving->q0[i] : 0, y = x + moving->dx[i],
+                 by = shape->reach + fmax(target, 0);
+    lo[i] = fmin(x, y) - by;
+    hi[i] = fmax(x, y) + by;
+  }
+  perp_mesh_near(surface->mesh, lo, hi, toi_visit, &q);
+  *hit = q.hit;
+  return q.first;
+}
+
 double perp_time_of_impact(const perp_model *model, int shape_a, const double *qa0,
                            const double *qa1, int shape_b, const double *qb0, const double *qb1,
                            double target, bool *hit)
@@ -98,20 +196,8 @@ double perp_time_of_impact(const perp_model *model, int shape_a, const double *q
   motion ma, mb;
   motion_set(&ma, model->dim, qa0, qa1);
   motion_set(&mb, model->dim, qb0, qb1);
-  double lever = largest_lever(&ma, &mb), near = NEAR_ENOUGH * fmin(a->bound, b->bound), s = 0;
-  *hit = true;
-  for (int k = 0; k < STEPS_MAX; k++) {
-    perp_pose pa, pb;
-    double n[3];
-    motion_at(&ma, s, &pa);
-    motion_at(&mb, s, &pb);
-    double d = perp_shape_distance(model, shape_a, &pa, shape_b, &pb, NULL, NULL, n);
-    if (d <= target + near) return s;
-    double speed = toi_closing(a, &ma, b, &mb, n, lever);
-    if (!(speed > 0) || s + (d - target) / speed >= 1) break;
-    s += (d - target) / speed;
-    if (k == STEPS_MAX - 1) return s;
-  }
-  *hit = false;
-  return 1;
+  if (b->mesh != NULL) return toi_on_surface(a, &ma, b, &mb, target, hit);
+  if (a->mesh != NULL) return toi_on_surface(b, &mb, a, &ma, target, hit);
+  const struct shape_pair pair = { model, shape_a, shape_b };
+  return toi_advance(toi_of_shapes, &pair, a, &ma, b, &mb, target, hit);
 }

@@ -41,6 +41,8 @@ static bool contacts_carry_round(const perp_contacts *c, const perp_contact *x, 
     return contacts_carry_side(s, &pose[x->body[side]], n);
   case PERP_SHAPE_BOX:
   case PERP_SHAPE_POLYTOPE:
+  case PERP_SHAPE_MESH:
+  case PERP_SHAPE_HEIGHT_FIELD:
   case PERP_SHAPE_PLANE:
     break;
   }

@@ -23,6 +23,8 @@ static double reach_of(const perp_shape_def *s, int dim)
     for (int i = 0; i < s->n_vertices; i++)
       most = fmax(most, perp_dot(dim, s->vertices + dim * i, s->vertices + dim * i));
     return offset + sqrt(most);
+  case PERP_SHAPE_MESH: /* of the world */
+  case PERP_SHAPE_HEIGHT_FIELD:
   case PERP_SHAPE_PLANE:
     break;
   }

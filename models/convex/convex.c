@@ -115,7 +115,8 @@ int perp_convex_support(const perp_convex *c, const double d[3], double s[3])
   double m[3], high = -HUGE_VAL;
   int top = 0;
   perp_turn_back(3, c->R, d, m);
-  for (int i = 0; i < c->hull->n_vertices; i++) {
+  if (c->hull->n_vertices > PERP_HULL_SMALL) top = perp_hull_support(c->hull, m, -1);
+  for (int i = 0; i < c->hull->n_vertices && c->hull->n_vertices <= PERP_HULL_SMALL; i++) {
     const double x = perp_dot(3, m, c->hull->v + 3 * i);
     if (x > high) high = x, top = i;
   }

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { VERTICES = 200, FACES = 2 * VERTICES, BASINS = 48 };
+enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 48 };
 static const double TOLERANCE = 1e-3;
 static const double FLAT = 1e-13;    /* of the size: rounding of a face */
 static const double SAME = 1 - 1e-5; /* cosine of directions of one basin */
@@ -25,6 +25,7 @@ typedef struct expansion {
   const perp_convex *a, *b;
   double size;
   int n_vertices, n_faces, n_basins;
+  bool many;
   perp_convex_vertex v[VERTICES];
   expand_face face[FACES + 8];
   double basin[BASINS][3];
@@ -143,17 +144,23 @@ static bool expand_add(expansion *x, int at)
   return changed;
 }
 
+/* Vertices so dense that their facets are no basins: the inner polytope is expanded until its nearest face is one. */
+static bool expand_many(const perp_convex *c)
+{
+  return c->kind == PERP_CONVEX_HULL && c->hull->n_vertices > PERP_HULL_SMALL;
+}
+
 /* the lowest point of the basin of a direction, unless it has been seen */
 static void expand_polish(expansion *x, const expand_face *f, const perp_convex_vertex *next,
                           double h)
 {
-  for (int i = 0; i < x->n_basins; i++)
+  for (int i = 0; i < x->n_basins && !x->many; i++)
     if (perp_dot(3, x->basin[i], f->n) > SAME) return;
-  if (x->n_basins == BASINS) return;
+  if (x->n_basins == BASINS && !x->many) return;
   perp_convex_vertex v[4] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]], *next };
   perp_convex_best p = { .d = { f->n[0], f->n[1], f->n[2] }, .h = h };
   perp_convex_polish(x->a, x->b, 4, v, x->size, &p);
-  memcpy(x->basin[x->n_basins++], p.d, sizeof p.d);
+  if (!x->many) memcpy(x->basin[x->n_basins++], p.d, sizeof p.d);
   if (p.h < x->best->h - FLAT * x->size ||
       (p.exact && !x->best->exact && p.h <= x->best->h + 1e-15 * x->size))
     *x->best = p;
@@ -165,6 +172,7 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
   expansion x;
   x.a = a, x.b = b, x.size = size, x.best = best;
   x.n_vertices = x.n_faces = x.n_basins = 0;
+  x.many = expand_many(a) || expand_many(b);
   perp_convex_vertex start;
   perp_convex_vertex_at(a, b, best->d, &start);
   perp_convex_polish(a, b, 1, &start, size, best);
@@ -172,16 +180,17 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
   expand_flats(&x, b, -1);
   perp_convex_ends(a, b, 0, best);
   if (!expand_start(&x)) return;
-  while (x.n_vertices < VERTICES) {
+  while (x.n_vertices < (x.many ? VERTICES : SMOOTH)) {
     int low = -1;
     for (int f = 0; f < x.n_faces; f++)
       if (!x.face[f].done && (low < 0 || x.face[f].off < x.face[low].off)) low = f;
-    if (low < 0 || x.face[low].off >= best->h - TOLERANCE * size) break;
+    if (low < 0 || x.face[low].off >= best->h - (x.many ? 10 * FLAT : TOLERANCE) * size) break;
     expand_face *face = &x.face[low];
     const double d[3] = { face->n[0], face->n[1], face->n[2] };
     const int at = expand_extreme(&x, d);
     const double h = perp_dot(3, d, x.v[at].w);
-    if (h < best->h || h - face->off < 0.05 * size) expand_polish(&x, face, &x.v[at], h);
+    if (h < best->h || (!x.many && h - face->off < 0.05 * size))
+      expand_polish(&x, face, &x.v[at], h);
     if (!(h > face->off + 10 * FLAT * size) || !expand_add(&x, at)) {
       face->done = true;
       x.n_vertices--;

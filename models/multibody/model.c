@@ -177,9 +177,19 @@ perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out)
   return PERP_OK;
 }
 
+static void disown_arrays(const perp_shape_def *def)
+{
+  free((double *)(uintptr_t)def->vertices);
+  free((int *)(uintptr_t)def->triangles);
+  free((double *)(uintptr_t)def->heights);
+}
+
 void perp_shapes_free(perp_model *model)
 {
-  for (int i = 0; model->shape != NULL && i < model->n_shapes; i++) free(model->shape[i].hull);
+  for (int i = 0; model->shape != NULL && i < model->n_shapes; i++) {
+    free(model->shape[i].hull);
+    free(model->shape[i].mesh);
+  }
   free(model->shape);
   model->shape = NULL;
 }
@@ -199,7 +209,7 @@ void perp_model_destroy(perp_model *model)
   perp_shapes_free(model);
   for (int i = 0; i < model->n_shapes; i++) {
     free((char *)(uintptr_t)model->shape_def[i].name);
-    free((double *)(uintptr_t)model->shape_def[i].vertices);
+    disown_arrays(&model->shape_def[i]);
   }
   for (int i = 0; i < model->n_drives; i++) free((char *)(uintptr_t)model->drive_def[i].name);
   for (int i = 0; i < model->n_motions; i++) free((char *)(uintptr_t)model->motion_def[i].name);
@@ -567,6 +577,28 @@ static bool model_positive(int n, const double *x)
   return true;
 }
 
+/* Surfaces of triangles stay where they are; what they hold is checked here, where its place in a file is known. */
+static perp_status check_surface(perp_ctx *ctx, const perp_model *model, const perp_shape_def *def,
+                                 const char *who)
+{
+  const char *what = def->kind == PERP_SHAPE_MESH ? "mesh" : "height field";
+  if (model->dim == 2)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a %s needs space (dim = 3)", who, what);
+  if (def->body != PERP_WORLD)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: a %s belongs to the world, got body %d: take convex parts (polytope) for "
+                     "a body that moves",
+                     who, what, def->body);
+  perp_mesh *mesh;
+  if (def->kind == PERP_SHAPE_MESH)
+    PERP_TRY(perp_mesh_create(ctx, def->vertices, def->n_vertices, def->triangles, def->n_triangles,
+                              who, &mesh));
+  else
+    PERP_TRY(perp_mesh_field(ctx, def->heights, def->grid, def->spacing, def->depth, who, &mesh));
+  free(mesh);
+  return PERP_OK;
+}
+
 /* sizes that the kind reads */
 static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const perp_shape_def *def,
                                 const char *who)
@@ -607,10 +639,40 @@ static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const pe
     if (!all_finite(dim * def->n_vertices, def->vertices))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a vertex is not finite", who);
     return PERP_OK;
+  case PERP_SHAPE_MESH:
+  case PERP_SHAPE_HEIGHT_FIELD:
+    return check_surface(ctx, model, def, who);
   case PERP_SHAPE_PLANE:
     return PERP_OK;
   }
   return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of shape: %d", who, (int)def->kind);
+}
+
+/* A copy of what has a size, NULL of nothing; *lost: there was no memory. */
+static void *model_copied(const void *from, size_t size, bool *lost)
+{
+  void *to = size > 0 && !*lost ? malloc(size) : NULL;
+  *lost = *lost || (size > 0 && to == NULL);
+  if (to != NULL) memcpy(to, from, size);
+  return to;
+}
+
+/* The arrays that the kind reads become the model's own, others are forgotten. */
+static perp_status own_arrays(perp_ctx *ctx, const perp_model *model, perp_shape_def *def,
+                              const char *who)
+{
+  const bool mesh = def->kind == PERP_SHAPE_MESH, field = def->kind == PERP_SHAPE_HEIGHT_FIELD;
+  const size_t points = mesh || def->kind == PERP_SHAPE_POLYTOPE ? (size_t)def->n_vertices : 0;
+  bool lost = false;
+  def->vertices = model_copied(def->vertices, (size_t)model->dim * points * sizeof(double), &lost);
+  def->triangles = model_copied(def->triangles,
+                                mesh ? 3 * (size_t)def->n_triangles * sizeof(int) : 0, &lost);
+  def->heights = model_copied(
+      def->heights, field ? (size_t)def->grid[0] * (size_t)def->grid[1] * sizeof(double) : 0,
+      &lost);
+  if (!lost) return PERP_OK;
+  disown_arrays(def);
+  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its points", who);
 }
 
 perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_shape_def *def,
@@ -637,23 +699,17 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
     PERP_TRY(perp_model_check_signal(ctx, model, def->belt_signal[i], who));
     runs = runs || def->belt[i] != 0 || def->belt_signal[i] != 0;
   }
-  double *vertices = NULL;
   if (model_zero(4, copy.quat)) copy.quat[0] = 1;
   perp_quat_unit(copy.quat);
-  if (def->kind == PERP_SHAPE_POLYTOPE) {
-    size_t size = (size_t)(model->dim * def->n_vertices) * sizeof *def->vertices;
-    vertices = malloc(size);
-    if (vertices == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for its vertices", who);
-    memcpy(vertices, def->vertices, size);
-  }
-  copy.vertices = vertices;
+  PERP_TRY(own_arrays(ctx, model, &copy, who));
   perp_status status = model_push(ctx, &model->shape_def, &model->n_shapes, &model->cap_shapes,
                                   sizeof copy, &copy, &copy.name, index);
-  if (status != PERP_OK) free(vertices);
-  if (status != PERP_OK) return status;
+  if (status != PERP_OK) {
+    disown_arrays(&copy);
+    return status;
+  }
   model->belts = model->belts || runs;
   model->rolling = model->rolling || copy.surface.rolling > 0;
   model->couples = model->couples || copy.surface.torsion > 0 || copy.surface.rolling > 0;
-  return status;
+  return PERP_OK;
 }

@@ -60,6 +60,19 @@ perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def
   case PERP_SHAPE_ELLIPSOID:
     s->bound = fmax(s->half[0], fmax(s->half[1], s->half[2]));
     break;
+  case PERP_SHAPE_MESH:
+  case PERP_SHAPE_HEIGHT_FIELD:
+    if (def->kind == PERP_SHAPE_MESH)
+      PERP_TRY(perp_mesh_create(ctx, def->vertices, def->n_vertices, def->triangles,
+                                def->n_triangles, who, &s->mesh));
+    else
+      PERP_TRY(
+          perp_mesh_field(ctx, def->heights, def->grid, def->spacing, def->depth, who, &s->mesh));
+    perp_mesh_move(s->mesh, s->R, def->x);
+    for (int i = 0; i < 3; i++) s->c[i] = 0.5 * (s->mesh->lo[i] + s->mesh->hi[i]);
+    s->bound = 0.5 * hypot(hypot(s->mesh->hi[0] - s->mesh->lo[0], s->mesh->hi[1] - s->mesh->lo[1]),
+                           s->mesh->hi[2] - s->mesh->lo[2]);
+    break;
   case PERP_SHAPE_CYLINDER:
   case PERP_SHAPE_CONE:
     s->radius = def->radius;
@@ -107,6 +120,24 @@ void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3],
   double c[3], e[3] = { 0 };
   if (s->kind == PERP_SHAPE_PLANE) {
     for (int i = 0; i < 3; i++) lo[i] = -HUGE_VAL, hi[i] = HUGE_VAL;
+    return;
+  }
+  if (s->mesh != NULL) { /* the world does not move */
+    memcpy(lo, s->mesh->lo, sizeof s->mesh->lo);
+    memcpy(hi, s->mesh->hi, sizeof s->mesh->hi);
+    return;
+  }
+  if (s->kind == PERP_SHAPE_POLYTOPE && s->hull->n_vertices > PERP_HULL_SMALL) {
+    for (int k = 0; k < 6; k++) {
+      double d[3] = { 0 }, x[3];
+      d[k / 2] = k % 2 == 0 ? -1 : 1;
+      perp_turn_back(3, pose->R, d, e);
+      perp_place(pose, s->hull->v + 3 * perp_hull_support(s->hull, e, -1), x);
+      if (k % 2 == 0)
+        lo[k / 2] = x[k / 2];
+      else
+        hi[k / 2] = x[k / 2];
+    }
     return;
   }
   if (s->kind == PERP_SHAPE_POLYTOPE) {

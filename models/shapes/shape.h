@@ -20,8 +20,11 @@ typedef enum perp_shape_kind {
   PERP_SHAPE_ELLIPSOID, /* half axes half[]; space only */
   PERP_SHAPE_CYLINDER, /* radius around the segment of `length` along the shape's x axis, centred, with flat ends;
                          * space only */
-  PERP_SHAPE_CONE /* base of `radius` at x = -length / 4, apex at x = 3/4 length on the shape's x axis: its origin
+  PERP_SHAPE_CONE, /* base of `radius` at x = -length / 4, apex at x = 3/4 length on the shape's x axis: its origin
                          * is its centre of mass; space only */
+  PERP_SHAPE_MESH, /* triangles, on PERP_WORLD and in space only: a surface without thickness that is touched from both
+                    * sides, open or closed; nothing is inside */
+  PERP_SHAPE_HEIGHT_FIELD /* heights over a grid, on PERP_WORLD and in space only: solid below, down to `depth` */
 } perp_shape_kind;
 
 enum { PERP_MATERIALS_MAX = 65535 };
@@ -57,6 +60,15 @@ typedef struct perp_shape_def {
    * other. Shapes of one body, and shapes of the world, never touch each other. */
   int group;
   bool collide_joined;
+  /* Mesh: n_triangles triples of numbers of vertices, from 0; copied.  No triangle may lack an area. */
+  const int *triangles;
+  int n_triangles;
+  /* Height field: heights[i + grid[0] j] along the shape's z axis at x = i spacing[0], y = j spacing[1], in the frame of
+   * the shape; copied.  A cell is two triangles that share the diagonal from (i, j) to (i + 1, j + 1).  Solid to `depth`
+   * m below the surface; 0: the longer side of the grid. */
+  const double *heights;
+  int grid[2];
+  double spacing[2], depth;
 } perp_shape_def;
 
 #ifdef __cplusplus

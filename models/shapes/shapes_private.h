@@ -8,14 +8,16 @@
 #define PERP_SHAPES_PRIVATE_H
 
 #include "models/kinematics/kinematics.h"
+#include "models/mesh/mesh.h"
 #include "models/shapes/shape.h"
 
 enum {
-  PERP_HULL_EDGES_MAX = 2047,    /* 11 bits in a contact id */
-  PERP_HULL_VERTICES_MAX = 1366, /* what Euler's formula leaves for that many edges */
-  PERP_HULL_FACES_MAX = 1366,    /* likewise */
-  PERP_FACE_MAX = 128,           /* vertices of one face */
-  PERP_SHAPES_MAX = 1 << 20      /* 20 bits in a contact id */
+  PERP_HULL_VERTICES_MAX = 16384,
+  PERP_HULL_EDGES_MAX = 3 * PERP_HULL_VERTICES_MAX - 6, /* Euler's formula */
+  PERP_HULL_SMALL = 1366,       /* vertices up to which all pairs of features are asked */
+  PERP_HULL_SMALL_EDGES = 2047, /* 11 bits in a contact id, up to which it names edges one by one */
+  PERP_FACE_MAX = 256,          /* vertices of one face */
+  PERP_SHAPES_MAX = 1 << 20     /* 20 bits in a contact id */
 };
 
 /* A convex polytope, or in the plane a convex polygon.  Loops run counter-clockwise seen from
@@ -31,9 +33,12 @@ typedef struct perp_hull {
   int *start;      /* [n_faces + 1] first half edge of a face */
   int *loop, *rim; /* [half edges] vertex and edge of a half edge */
   int *edge; /* [4 n_edges] vertices v0, v1, face in whose loop it runs v0 -> v1, the other face */
-  int *star, *fan; /* faces at vertex i: fan[star[i] ... star[i+1]-1] */
-  int n_axes;      /* directions of edges, in space: edges[axis[k] ... axis[k+1]-1] are parallel */
+  int *star, *fan;     /* faces at vertex i: fan[star[i] ... star[i+1]-1] */
+  int *joint, *beside; /* other ends of the edges at vertex i: beside[joint[i] ... joint[i+1]-1] */
+  int n_axes; /* directions of edges, in space: edges[axis[k] ... axis[k+1]-1] are parallel */
   int *axis, *edges;
+  bool
+      piece; /* of a surface of triangles: contacts take the normal of its face where that is near theirs */
   bool box; /* faces in opposite pairs, vertex i + 2^k across from i along axis k */
 } perp_hull;
 
@@ -49,6 +54,7 @@ typedef struct perp_shape {
   double bound;       /* radius of a sphere around c that holds the shape; infinite for a plane */
   double reach;    /* radius of a sphere around the centre of mass that does; infinite likewise */
   perp_hull *hull; /* box and polytope */
+  perp_mesh *mesh; /* mesh and height field */
 } perp_shape;
 
 /* ---- hull.c ---------------------------------------------------------------------------------- */
@@ -62,6 +68,11 @@ perp_status perp_hull_box(perp_ctx *ctx, int dim, const double half[3], const ch
                           perp_hull **out);
 /* x -> R x + c */
 void perp_hull_move(perp_hull *hull, const double R[9], const double c[3]);
+
+/* The vertex farthest along d, of any length: steps to neighbours that are farther (local maxima of a linear function on
+ * a convex polytope are global), from vertex `start`, -1: from the best of a few.  O(sqrt(vertices)) where
+ * they are spread evenly. */
+int perp_hull_support(const perp_hull *hull, const double d[3], int start);
 
 /* ---- poses ----------------------------------------------------------------------------------- */
 
@@ -105,8 +116,8 @@ PERP_INLINE void perp_along(const double a[3], double s, const double u[3], doub
 
 /* ---- compile.c ------------------------------------------------------------------------------- */
 
-/* From a definition that is valid; who: for messages.  PERP_ERR_ARG where there is no hull.  Its hull, if any, is
- * the caller's to free. */
+/* From a definition that is valid; who: for messages.  PERP_ERR_ARG where there is no hull.  Its hull and mesh, if any,
+ * are the caller's to free. */
 perp_status perp_shape_compile(perp_ctx *ctx, int dim, const perp_shape_def *def, const char *who,
                                perp_shape *s);
 /* Can contacts of two kinds be found at all?  What a kind has with some of them only, it is `partial`. */

@@ -96,7 +96,7 @@ const anchorOf = (d, at) => new Vector3(at[0], at[1], d.dim === 2 ? 0 : at[2]);
 
 // How far a shape reaches from the origin of its body.
 function reach(s, dim) {
-  if (s.kind === 'plane') return 0;
+  if (s.kind === 'plane' || s.kind === 'mesh' || s.kind === 'field') return 0;
   const off = Math.hypot(s.x[0], s.x[1], dim === 3 ? s.x[2] : 0);
   if (s.kind === 'sphere') return off + s.radius[0];
   if (s.kind === 'capsule') return off + s.radius[0] + s.length[0] / 2;
@@ -158,6 +158,29 @@ const turnFields = (geometry) => {
   return g;
 };
 
+// Triangles of a mesh, or of the cells of a height field; both sides are drawn.
+function surfaceGeometry(s) {
+  let points = s.vertices, triangles = s.triangles;
+  if (s.heights) {
+    const [nx, ny] = s.grid;
+    points = s.heights.flatMap((h, k) => [(k % nx) * s.spacing[0], Math.floor(k / nx) * s.spacing[1], h]);
+    triangles = [];
+    for (let j = 0; j + 1 < ny; j++)
+      for (let i = 0; i + 1 < nx; i++) {
+        const o = i + nx * j;
+        triangles.push(o, o + 1, o + nx + 1, o, o + nx + 1, o + nx);
+      }
+  }
+  const both = triangles.slice();
+  for (let k = 0; k < triangles.length; k += 3) both.push(triangles[k], triangles[k + 2], triangles[k + 1]);
+  const g = new BufferGeometry();
+  g.setAttribute('position', new BufferAttribute(new Float32Array(points), 3));
+  g.setIndex(both);
+  const flat = g.toNonIndexed(); // faces, not a smooth surface
+  flat.computeVertexNormals();
+  return flat;
+}
+
 // Geometry of a shape; it is at the pose of the shape in its body.
 function shapeGeometry(s, d, deep) {
   const flat = d.dim === 2, r = s.radius[0], half = s.half;
@@ -171,6 +194,7 @@ function shapeGeometry(s, d, deep) {
   if (s.kind === 'cylinder') return { geometry: turnFields(new CylinderGeometry(r, r, s.length[0], 48).rotateZ(-Math.PI / 2)), fields: true };
   if (s.kind === 'cone') return { geometry: turnFields(new CylinderGeometry(0, r, s.length[0], 48).translate(0, s.length[0] / 4, 0).rotateZ(-Math.PI / 2)), fields: true };
   if (s.kind === 'box') return { geometry: new BoxGeometry(2 * half[0], 2 * half[1], flat ? deep : 2 * half[2]), lines: true };
+  if ((s.kind === 'mesh' || s.kind === 'field') && (s.triangles || s.heights)) return { geometry: surfaceGeometry(s), lines: true };
   if (s.kind === 'polytope' && s.vertices) {
     const points = [];
     for (let k = 0; k < s.vertices.length; k += d.dim)

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Meshes and height fields of a scene file: triangles, and heights in rows, by a formula, or of a table. */
+#include "experiments/base/files.h"
+#include "experiments/scenes/claims.h"
+#include "experiments/scenes/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_HEIGHTS = 1 << 23 };
+
+/* ---- triangles ----------------------------------------------------------------------------------- */
+
+struct triangle_list {
+  int n, n_vertices;
+  int *t;
+  bool good;
+};
+
+static void surfaces_triangle(perp_scene_reader *r, const perp_node *node, struct triangle_list *l)
+{
+  if (node->type != PERP_NODE_LIST || node->n != 3) {
+    PERP_SCENE_WRONG(r, node, "a triangle is a list of three vertices, by their numbers from 0");
+    l->good = false;
+    return;
+  }
+  l->t = perp_pool_grown(r->pool, l->t, l->n, 3 * sizeof *l->t);
+  for (int k = 0; k < 3 && l->good; k++)
+    l->good = perp_values_whole(&r->values, node->item[k], 0, l->n_vertices - 1,
+                                &l->t[3 * l->n + k]);
+  if (l->good) l->n++;
+}
+
+static void surfaces_triangle_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  static const perp_key keys[] = { PERP_KEY_SPECIAL("triangle"), PERP_KEYS_ENTRY, PERP_KEYS_END };
+  struct triangle_list *l = user;
+  const perp_node *triangle = perp_tree_get(entry, "triangle");
+  l->good = l->good && perp_keys_read(r, entry, "triangles", keys, NULL);
+  if (triangle != NULL && l->good) surfaces_triangle(r, triangle, l);
+  if (triangle != NULL) return;
+  PERP_SCENE_WRONG(r, entry, "'triangle' is missing here");
+  l->good = false;
+}
+
+int *perp_scene_triangles(perp_scene_reader *r, const perp_node *given, int n_vertices, int *n)
+{
+  struct triangle_list l = { .n_vertices = n_vertices, .good = true };
+  *n = 0;
+  if (given->type != PERP_NODE_LIST) {
+    PERP_SCENE_WRONG(r, given, "a list of triangles is needed here");
+    return NULL;
+  }
+  l.t = perp_pool_grown(r->pool, NULL, 0, 3 * sizeof *l.t);
+  const int errors = r->diag->errors;
+  for (int i = 0; i < given->n && l.good; i++)
+    if (given->item[i]->type == PERP_NODE_MAP)
+      perp_entry(r, given->item[i], surfaces_triangle_entry, &l);
+    else
+      surfaces_triangle(r, given->item[i], &l);
+  if (!l.good || r->diag->errors != errors) return NULL;
+  *n = l.n;
+  return l.t;
+}
+
+/* ---- heights ------------------------------------------------------------------------------------- */
+
+struct height_list {
+  int n, row; /* row: numbers in the first row, 0: there is none */
+  double *h;
+  bool good;
+};
+
+static void surfaces_push(perp_scene_reader *r, const perp_node *at, double h,
+                          struct height_list *l)
+{
+  if (l->n == MOST_HEIGHTS) {
+    PERP_SCENE_WRONG(r, at, "more than %d heights", MOST_HEIGHTS);
+    l->good = false;
+    return;
+  }
+  l->h = perp_pool_grown(r->pool, l->h, l->n, sizeof *l->h);
+  l->h[l->n++] = h;
+}
+
+static void surfaces_height_entry(perp_scene_reader *r, const perp_node *entry, void *user)
+{
+  static const perp_key keys[] = { PERP_KEY_SPECIAL("height"), PERP_KEYS_ENTRY, PERP_KEYS_END };
+  struct height_list *l = user;
+  const perp_node *height = perp_tree_get(entry, "height");
+  double h;
+  l->good = l->good && perp_keys_read(r, entry, "heights", keys, NULL);
+  if (height == NULL) {
+    PERP_SCENE_WRONG(r, entry, "'height' is missing here");
+    l->good = false;
+  }
+  if (l->good) l->good = perp_values_number(&r->values, height, "m", &h);
+  if (l->good) surfaces_push(r, height, h, l);
+}
+
+static bool surfaces_row_length(perp_scene_reader *r, const perp_node *at, int line, int n,
+                                struct height_list *l)
+{
+  if (l->row == 0) l->row = n;
+  if (n == l->row && n >= 2) return true;
+  perp_diag_error(r->diag, at, 0, "rows run along x, all of them with the same number of heights",
+                  "row %d has %d heights, the first one %d", line, n, l->row);
+  return l->good = false;
+}
+
+/* rows of numbers, or what one formula makes with `repeat` */
+static void surfaces_heights(perp_scene_reader *r, const perp_node *given, struct height_list *l)
+{
+  if (given->type == PERP_NODE_MAP) {
+    perp_entry(r, given, surfaces_height_entry, l);
+    return;
+  }
+  for (int j = 0; j < given->n && l->good; j++) {
+    const perp_node *row = given->item[j];
+    double h;
+    if (row->type != PERP_NODE_LIST) {
+      perp_diag_error(r->diag, row, 0,
+                      "[[0, 0.1], [0, 0.2]], or { repeat: { j: 0..9, i: 0..9 }, height: ... }",
+                      "heights are a list of rows, which are lists of numbers");
+      l->good = false;
+      return;
+    }
+    if (!surfaces_row_length(r, row, j, row->n, l)) return;
+    for (int i = 0; i < row->n && l->good; i++) {
+      l->good = perp_values_number(&r->values, row->item[i], "m", &h);
+      if (l->good) surfaces_push(r, row->item[i], h, l);
+    }
+  }
+}
+
+/* rows of a table: numbers in m, with commas, semicolons or blanks between them; # begins a comment */
+static void surfaces_table(perp_scene_reader *r, const perp_node *file, struct height_list *l)
+{
+  const char *path = perp_scene_path(r, file), *why;
+  size_t size;
+  char *bytes = path != NULL ? perp_read_input(path, &size, &why) : NULL;
+  l->good = bytes != NULL;
+  if (path != NULL && bytes == NULL) PERP_SCENE_WRONG(r, file, "cannot read %s: %s", path, why);
+  int number = 0;
+  for (char *line = bytes, *next; line != NULL && l->good; line = next) {
+    const int before = l->n;
+    next = strchr(line, '\n');
+    if (next != NULL) *next++ = '\0';
+    number++;
+    line[strcspn(line, "#\r")] = '\0';
+    for (char *s = line + strspn(line, " \t,;"); *s != '\0' && l->good;) {
+      char *end;
+      const double h = strtod(s, &end);
+      if (end == s || !isfinite(h)) {
+        PERP_SCENE_WRONG(r, file, "%s:%d: a number is needed: got '%.20s'", path, number, s);
+        l->good = false;
+        break;
+      }
+      surfaces_push(r, file, h, l);
+      s = end + strspn(end, " \t,;");
+    }
+    if (l->good && l->n > before) surfaces_row_length(r, file, number, l->n - before, l);
+  }
+  free(bytes);
+}
+
+static bool surfaces_field(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
+{
+  const perp_node *heights = perp_tree_get(node, "heights"), *file = perp_tree_get(node, "file"),
+                  *grid = perp_tree_get(node, "grid");
+  struct height_list l = { .good = true };
+  if ((heights == NULL) == (file == NULL)) {
+    perp_diag_error(r->diag, file != NULL ? file : node, 0,
+                    "heights: [[...], [...]], or file: bumps.csv",
+                    "a height field has heights, or a file with them: one of the two");
+    return false;
+  }
+  if (perp_tree_get(node, "spacing") == NULL) {
+    perp_diag_error(r->diag, node, 0, "spacing: [0.1, 0.1]", "'spacing' is missing here");
+    return false;
+  }
+  if (file != NULL)
+    surfaces_table(r, file, &l);
+  else
+    surfaces_heights(r, heights, &l);
+  if (!l.good) return false;
+  if (l.row > 0) def->grid[0] = l.row, def->grid[1] = l.n / l.row;
+  for (int k = 0; grid != NULL && k < 2; k++) {
+    int given;
+    if (grid->type != PERP_NODE_LIST || grid->n != 2) {
+      PERP_SCENE_WRONG(r, grid, "a grid is [points along x, points along y]");
+      return false;
+    }
+    if (!perp_values_whole(&r->values, grid->item[k], 2, MOST_HEIGHTS, &given)) return false;
+    if (l.row > 0 && given != def->grid[k]) {
+      PERP_SCENE_WRONG(r, grid, "there are %d x %d heights", def->grid[0], def->grid[1]);
+      return false;
+    }
+    def->grid[k] = given;
+  }
+  if (l.row == 0 && grid == NULL) {
+    perp_diag_error(r->diag, node, 0, "grid: [points along x, points along y]",
+                    "'grid' is missing here, as the heights are not in rows");
+    return false;
+  }
+  if ((int64_t)def->grid[0] * def->grid[1] != l.n) {
+    perp_diag_error(r->diag, grid, 0,
+                    "repeat: { j: 0..ny-1, i: 0..nx-1 }: the last index runs along x",
+                    "a grid of %d x %d points has %lld heights: got %d", def->grid[0], def->grid[1],
+                    (long long)def->grid[0] * def->grid[1], l.n);
+    return false;
+  }
+  def->heights = l.h;
+  return true;
+}
+
+bool perp_scene_read_surface(perp_scene_reader *r, const perp_node *node, perp_shape_def *def)
+{
+  static const char *const of_field[] = { "heights", "file", "grid", "spacing", "depth" };
+  for (size_t i = 0; i < sizeof of_field / sizeof *of_field; i++) {
+    const perp_node *wrong = perp_tree_get(node, of_field[i]);
+    if (wrong == NULL || def->kind == PERP_SHAPE_HEIGHT_FIELD) continue;
+    perp_diag_error(r->diag, wrong, 0, "kind: height-field", "'%s' is for height fields",
+                    of_field[i]);
+    return false;
+  }
+  if (def->kind == PERP_SHAPE_HEIGHT_FIELD) return surfaces_field(r, node, def);
+  if (def->kind != PERP_SHAPE_MESH) return true;
+  const perp_node *triangles = perp_tree_get(node, "triangles");
+  if (triangles == NULL || def->vertices == NULL) {
+    perp_diag_error(r->diag, node, 0, "vertices: [[x, y, z], ...], triangles: [[0, 1, 2], ...]",
+                    "a mesh has vertices and triangles");
+    return false;
+  }
+  def->triangles = perp_scene_triangles(r, triangles, def->n_vertices, &def->n_triangles);
+  return def->triangles != NULL;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Hulls of very many points with each other, with boxes, balls and capsules.
+ *
+ * The judge looks at all vertices along the normal that is returned: that separation bounds the signed distance from
+ * below, so that it must be the distance.  Apart, witnesses on both bodies that far from each other bound it from above:
+ * the distance is proved.  Where they overlap no other direction may separate more: thousands at random, and those
+ * around the best of them.
+ *
+ * Argument: points of a hull (default 10000), then the number of poses of each pair (default 25). */
+#include "models/collision/collision.h"
+#include "models/multibody/model_private.h"
+#include "tests/tap.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { MOST = 20000 };
+
+static perp_ctx ctx;
+static perp_rng *rng;
+static double cloud[2][3 * MOST];
+
+static double uniform(double lo, double hi)
+{
+  return perp_rng_uniform(rng, lo, hi);
+}
+
+static void random_unit(double u[3])
+{
+  double len = 0;
+  for (int k = 0; k < 3; k++) u[k] = perp_rng_normal(rng), len += u[k] * u[k];
+  for (int k = 0; k < 3; k++) u[k] /= sqrt(len);
+}
+
+/* on an ellipsoid, on the faces of a box, or on both */
+static perp_shape_def random_hull(int which, int n)
+{
+  const int look = perp_rng_int(rng, 3);
+  double half[3], *p = cloud[which];
+  for (int k = 0; k < 3; k++) half[k] = uniform(0.3, 1);
+  for (int i = 0; i < n; i++) {
+    random_unit(p + 3 * i);
+    if (look == 1 || (look == 2 && i % 2 == 0)) {
+      for (int k = 0; k < 3; k++) p[3 * i + k] = uniform(-0.7, 0.7);
+      p[3 * i + i % 3] = i % 4 < 2 ? 0.7 : -0.7;
+    }
+    for (int k = 0; k < 3; k++) p[3 * i + k] *= half[k];
+  }
+  return (perp_shape_def){ .kind = PERP_SHAPE_POLYTOPE, .vertices = p, .n_vertices = n };
+}
+
+static void highest(const perp_shape_def *s, const perp_pose *pose, const double n[3],
+                    long double *most)
+{
+  double d[3];
+  perp_turn_back(3, pose->R, n, d);
+  *most = -HUGE_VALL;
+  if (s->kind == PERP_SHAPE_SPHERE) *most = s->radius;
+  if (s->kind == PERP_SHAPE_CAPSULE) *most = s->radius + 0.5 * s->length * fabs(d[0]);
+  if (s->kind == PERP_SHAPE_BOX)
+    *most = s->half[0] * fabs(d[0]) + s->half[1] * fabs(d[1]) + s->half[2] * fabs(d[2]);
+  for (int i = 0; i < s->n_vertices; i++) {
+    long double x = 0;
+    for (int k = 0; k < 3; k++) x += (long double)d[k] * s->vertices[3 * i + k];
+    if (x > *most) *most = x;
+  }
+  for (int k = 0; k < 3; k++) *most += (long double)n[k] * pose->x[k];
+}
+
+static double separation(const perp_shape_def s[2], const perp_pose pose[2], const double n[3])
+{
+  const double back[3] = { -n[0], -n[1], -n[2] };
+  long double a, b;
+  highest(&s[0], &pose[0], n, &a);
+  highest(&s[1], &pose[1], back, &b);
+  return (double)(-b - a);
+}
+
+/* least of what the separation along directions near and far falls short of d */
+static double better(const perp_shape_def s[2], const perp_pose pose[2], const double n[3],
+                     double d)
+{
+  double most = separation(s, pose, n), best[3] = { n[0], n[1], n[2] }, width = 1;
+  for (int i = 0; i < 300; i++) {
+    double u[3], len = 0;
+    random_unit(u);
+    for (int k = 0; k < 3 && i >= 150; k++) u[k] = best[k] + width * u[k];
+    for (int k = 0; k < 3; k++) len += u[k] * u[k];
+    for (int k = 0; k < 3; k++) u[k] /= sqrt(len);
+    const double sep = separation(s, pose, u);
+    if (sep > most) {
+      most = sep;
+      memcpy(best, u, sizeof best);
+    }
+    if (i >= 150) width *= 0.9;
+  }
+  return most - d;
+}
+
+static void raise_to(double *w, double x)
+{
+  if (!(x <= *w)) *w = x;
+}
+
+static void run_pair(const char *what, perp_shape_kind kind, int points, int poses)
+{
+  double lower = 0, step = 0, deeper = 0, missed = 0, seconds = 0;
+  int overlap = 0, done = 0;
+  while (done < poses) {
+    perp_model *m = NULL;
+    perp_shape_def s[2] = { random_hull(0, points), { .kind = kind } };
+    if (kind == PERP_SHAPE_POLYTOPE) s[1] = random_hull(1, points);
+    s[1].radius = uniform(0.1, 0.5), s[1].length = uniform(0.2, 1);
+    for (int k = 0; k < 3; k++) s[1].half[k] = uniform(0.1, 0.6);
+    if (perp_model_create(&ctx, 3, &m) != PERP_OK) bail("%s", ctx.msg);
+    for (int i = 0; i < 2; i++) {
+      const perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
+      if (perp_model_add_body(&ctx, m, &body, &s[i].body) != PERP_OK ||
+          perp_model_add_shape(&ctx, m, &s[i], NULL) != PERP_OK)
+        bail("%s", ctx.msg);
+    }
+    if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+    for (int k = 0; k < 5 && done < poses; k++, done++) {
+      perp_pose pose[2];
+      perp_contact c[PERP_MANIFOLD_MAX];
+      for (int i = 0; i < 2; i++) {
+        double q[7];
+        for (int l = 0; l < 7; l++) q[l] = l < 3 ? uniform(-0.6, 0.6) : perp_rng_normal(rng);
+        perp_pose_of(3, q, &pose[i]);
+      }
+      double pa[3], pb[3], n[3], d2 = 0;
+      const clock_t start = clock();
+      const double d = perp_shape_distance(m, 0, &pose[0], 1, &pose[1], pa, pb, n);
+      const int count = perp_collide(m, 0, &pose[0], 1, &pose[1], 0.01, c);
+      seconds += (double)(clock() - start) / CLOCKS_PER_SEC;
+      raise_to(&lower, fabs(separation(s, pose, n) - d));
+      for (int l = 0; l < 3; l++) d2 += n[l] * (pb[l] - pa[l]);
+      raise_to(&step, fabs(d2 - d));
+      if (d < 0) overlap++;
+      raise_to(&deeper, better(s, pose, n, d));
+      raise_to(&missed, (count > 0) != (d < 0.01));
+      for (int l = 1; l < count; l++) raise_to(&missed, !(c[l].id > c[l - 1].id));
+    }
+    perp_model_destroy(m);
+  }
+  ok(overlap > 0 && overlap < done, "%s: %d poses, %d overlap, %.3g ms each", what, done, overlap,
+     1e3 * seconds / done);
+  below(lower, 1e-9, "%s: the separation along the normal is the distance", what);
+  below(step, 1e-9, "%s: and so is that of the witnesses", what);
+  below(deeper, 1e-9, "%s: no direction separates more", what);
+  below(missed, 0, "%s: contacts exactly when nearer than the margin, ids in order", what);
+}
+
+int main(int argc, char **argv)
+{
+  const int points = argc > 1 ? atoi(argv[1]) : 10000, poses = argc > 2 ? atoi(argv[2]) : 25;
+  if (points < 4 || points > MOST) bail("4 to %d points", MOST);
+  perp_ctx_init(&ctx);
+  rng = perp_rng_create(20260403);
+  run_pair("sphere", PERP_SHAPE_SPHERE, points, poses);
+  run_pair("capsule", PERP_SHAPE_CAPSULE, points, poses);
+  run_pair("box", PERP_SHAPE_BOX, points, poses);
+  run_pair("hull", PERP_SHAPE_POLYTOPE, points, poses);
+  perp_rng_destroy(rng);
+  return tap_done();
+}
