@@ -96,6 +96,20 @@ void perp_events_push(perp_events *s, const perp_constrained *k, const double *v
  * k->reason or k->status says why, perp_events_cause in words. */
 bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,
                         const double *v, bool intermediate);
+/* Modes: within a step contacts and drives do what they do at its start, as far as that was found (frozen); the
+ * regular evaluation at the start decides.  What the step is then to end at: */
+bool perp_events_frozen(const perp_events *s);
+/* Forces of the last evaluation: least distance from a bound, as a part of the largest (or of the bound), and a tolerance;
+ * below zero where one is passed by more.  *unique: there are no others. */
+double perp_events_reserve_left(const perp_events *s, bool *unique);
+/* The next evaluations are by complementarity (true), or in the modes of the step again; k->a of the last one stays
+ * known. */
+void perp_events_consult(perp_events *s, const perp_constrained *k, bool begins);
+/* Then: does the last evaluation, k->a, agree with the one before?  Above zero: yes. */
+double perp_events_agree(const perp_events *s, const perp_constrained *k);
+/* Dense output begins, or ends: evaluations are those of the step that ended last.  False: its modes are not known. */
+bool perp_events_between(perp_events *s, bool begins);
+
 /* f [nv] += J_c' lambda and the forces of all drives, of the last perp_events_forces. */
 void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f);
 /* Event function: below zero when a contact that does not rest is closed, or one slides backwards; for drives see

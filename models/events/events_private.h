@@ -17,6 +17,11 @@ typedef struct perp_event_contact {
   double dir[3]; /* of sliding, b relative to a: unit, world */
   double at[3];  /* world */
   double gap, force[3], slip;
+  /* of the step, from perp_events_forces at its start */
+  unsigned char mode; /* PERP_FROZEN_* */
+  double fed[3];      /* feedback on the relative acceleration, world */
+  double back;        /* m/s: speed against dir at the start */
+  double scale;       /* N, of forces of the bodies it connects */
 } perp_event_contact;
 
 typedef struct perp_event_contacts {
@@ -48,12 +53,24 @@ struct perp_events {
   bool found, fresh;       /* contact holds for q_found; no state has been accepted yet */
   const perp_contact *contact;
   int n;
-  perp_event_contacts now, next; /* of the step; of the state accepted last */
+  perp_event_contacts now, next, was; /* of the step; of the state accepted last; of the step before */
+  bool fixed;                         /* steps have a length that is given */
+  bool frozen, was_frozen;            /* modes hold within the step; did in the step before */
+  bool between;                       /* dense output: `now` and `was` have changed places */
+  bool consults;                      /* complementarity decides, though modes are frozen */
+  bool redundant;                     /* forces of the last frozen evaluation are not unique */
+  double past;                        /* of scale: an event is located so far behind it, */
+  double noise;                       /* and what is less is rounding */
+  double w_scale;                     /* m/s^2: of relative accelerations without these forces */
+  double *f_free, *a_free, *a_frozen; /* [nv] before the forces of contacts and rows */
+  const double *v_start;              /* [nv] of the evaluation that decides */
+  double *load;                       /* [bodies] N, by the root of an island */
   /* by contact, as many as there ever were */
   int cap;
   double *force, *slip, *offset, *sliding; /* [3 n], [n], [3 n], [3 n] */
   int *of;                                 /* [n] place in `now`, -1: none */
   unsigned char *kept, *struck, *part;     /* [n] */
+  unsigned char *mode;                     /* [n] */
   unsigned char *none;                     /* [n] in a problem without a solution */
   double *stop;                            /* [9 n] critical.c */
   perp_contact *shown;                     /* [n_shown] at the start of the step, with forces */
@@ -106,6 +123,25 @@ void perp_events_lows(const perp_events *s, const perp_constrained *k, const dou
                       double *speed);
 /* Has a body passed another one since the start of the step, so fast that neither end shows it? */
 bool perp_events_passed(perp_events *s, const double *q);
+
+/* ---- events_mode.c: what contacts do in a step ------------------------------------------------ */
+
+/* Modes of the contacts [n] at rest from the forces and accelerations k->a that complementarity has found: open or
+ * pressing; sticking unless they slide. */
+void perp_events_modes(perp_events *s, const perp_constrained *k, int n);
+/* Least distance of the frozen forces from a bound: normal forces from 0, friction that sticks from mu times them, over
+ * `scale`. */
+double perp_events_margin(const perp_events *s, int n);
+/* Contacts that stick beyond what friction can hold begin to slide; how many.  `friction`: as the last solution of
+ * complementarity has it, accelerations k->a; else, where the frozen forces are unique, by these. */
+int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique);
+/* Largest difference of the relative accelerations that a and b [nv] give to contacts at rest. */
+double perp_events_apart(const perp_events *s, const perp_constrained *k, int n, const double *a,
+                         const double *b);
+/* Largest relative acceleration of contacts at rest with a [nv]. */
+double perp_events_largest(const perp_events *s, const perp_constrained *k, int n, const double *a);
+/* Least normal acceleration of those that are open, with k->a. */
+double perp_events_opening(const perp_events *s, const perp_constrained *k, int n);
 
 /* ---- the others ------------------------------------------------------------------------------ */
 

@@ -19,6 +19,7 @@
 #include <string.h>
 
 static const double BAD = 0.01; /* of the accelerations: more is no answer */
+enum { ROUNDS = 8 };            /* of modes that change at one instant */
 
 /* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
  * step: the derivative stays smooth beyond the event. */
@@ -43,6 +44,21 @@ static double events_rest_feedback(const perp_events *s, double gap, double rate
   return s->stab->contact(s->stab_ws, PERP_LEVEL_ACCELERATION, s->h_feedback, gap, rate);
 }
 
+/* Feedback on the relative acceleration of a contact, world: its normal part, and the tangential one where it sticks. */
+static void events_rest_feed(const perp_events *s, const perp_contact *x,
+                             const perp_event_contact *t, const double u[3], double fed[3])
+{
+  const int dim = s->model->dim;
+  const double rate = perp_dot(dim, x->n, u);
+  /* gaps within the tolerance are as good as none */
+  const double error = x->gap > s->tol ? x->gap - s->tol : t->held ? 0 : fmin(x->gap + s->tol, 0);
+  const double normal = events_rest_feedback(s, error, rate);
+  fed[0] = fed[1] = fed[2] = 0;
+  for (int j = 0; j < dim; j++) fed[j] = normal * x->n[j];
+  for (int j = 0; j < dim && !t->slides; j++)
+    fed[j] += events_rest_feedback(s, 0, u[j] - rate * x->n[j]);
+}
+
 /* Everything of the problem but the solution; how many contacts rest. */
 static int events_rest_prepare(perp_events *s, const perp_eval *e, const double *q, const double *v)
 {
@@ -51,7 +67,7 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
   int kept = 0;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    const perp_event_contact *t = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
+    perp_event_contact *t = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
     double *offset = s->offset + 3 * i, *dir = s->sliding + 3 * i, u[3];
     s->kept[i] = t != NULL && t->rests;
     memset(s->force + 3 * i, 0, 3 * sizeof *s->force);
@@ -66,16 +82,10 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
     perp_events_rate(s, e, x, q, v, offset);
     if (model->belts) perp_belts_rate(model, e, x, v, offset);
     perp_events_velocity(model, e, x, v, u);
-    const double rate = perp_dot(dim, x->n, u);
-    /* gaps within the tolerance are as good as none */
-    const double error = x->gap > s->tol ? x->gap - s->tol : t->held ? 0 : fmin(x->gap + s->tol, 0);
-    const double normal = events_rest_feedback(s, error, rate);
-    for (int j = 0; j < dim; j++) offset[j] -= normal * x->n[j];
-    if (t->slides) {
-      events_rest_direction(s, x, t, u, dir);
-    } else {
-      for (int j = 0; j < dim; j++) offset[j] -= events_rest_feedback(s, 0, u[j] - rate * x->n[j]);
-    }
+    if (!(s->frozen && s->fixed)) events_rest_feed(s, x, t, u, t->fed);
+    for (int j = 0; j < dim; j++) offset[j] -= t->fed[j];
+    if (t->slides) events_rest_direction(s, x, t, u, dir);
+    s->mode[i] = t->mode;
   }
   return kept;
 }
@@ -185,46 +195,187 @@ void perp_events_push(perp_events *s, const perp_constrained *k, const double *v
   if (s->drives != NULL) perp_event_drives_push(s->drives, k, v, f);
 }
 
+/* An evaluation in progress. */
+typedef struct rest_problem {
+  perp_island_row *row;
+  const double *v;
+  double h;
+  int n, rows; /* 0: no contact rests */
+  bool intermediate;
+} rest_problem;
+
+/* k->f, k->a: before the forces of contacts and rows */
+static void events_rest_rewind(perp_events *s, perp_constrained *k)
+{
+  const size_t size = (size_t)s->model->nv * sizeof *k->a;
+  memcpy(k->f, s->f_free, size);
+  memcpy(k->a, s->a_free, size);
+}
+
+static bool events_rest_solve(perp_events *s, perp_constrained *k, const rest_problem *p,
+                              bool frozen)
+{
+  perp_twists(s->model, k->e, p->v, s->before);
+  perp_twists(s->model, k->e, k->a, s->free);
+  perp_island_task task = task_of(s, p->n, p->h);
+  task.row = p->row;
+  task.n_rows = p->rows;
+  task.frozen = frozen ? s->mode : NULL;
+  const bool good = perp_islands_step(s->islands, k, &task, PERP_LEVEL_ACCELERATION, p->h, p->v,
+                                      &s->lcp_s);
+  s->redundant = frozen && task.redundant;
+  return good;
+}
+
+/* by complementarity */
+static bool events_rest_consult(perp_events *s, perp_constrained *k, const rest_problem *p)
+{
+  const perp_contact_count before = *perp_islands_count(s->islands);
+  const double free = events_rest_violation(s, k, p->n, k->a);
+  s->w_scale = perp_events_largest(s, k, p->n, k->a);
+  if (s->drives != NULL) s->w_scale = fmax(s->w_scale, perp_event_drives_largest(s->drives, k->a));
+  if (!events_rest_solve(s, k, p, false)) return false;
+  const perp_reason reason = perp_events_failed(&before, perp_islands_count(s->islands));
+  if (reason >= 0 || events_rest_violation(s, k, p->n, k->a) <= BAD * free) return true;
+  events_rest_explain(s, k, p->n, p->v, reason);
+  k->reason = reason;
+  if (p->n > 0 &&
+      perp_contact_count_none(perp_islands_count(s->islands)) > perp_contact_count_none(&before))
+    perp_events_refuted(s, &before);
+  return false;
+}
+
+/* frozen: rows of drives without bounds */
+static void events_rest_rows(perp_events *s, const perp_constrained *k, rest_problem *p,
+                             bool frozen)
+{
+  if (s->drives != NULL)
+    p->rows = perp_event_drives_rows(s->drives, k, p->v, frozen, &p->row);
+}
+
+static double events_rest_apart(const perp_events *s, const perp_constrained *k, int n)
+{
+  const double rows = s->drives != NULL ? perp_event_drives_apart(s->drives, k->a, s->a_frozen) : 0;
+  return fmax(rows, perp_events_apart(s, k, n, k->a, s->a_frozen));
+}
+
+static double events_rest_distance(const perp_events *s)
+{
+  const double drives = s->drives != NULL ? perp_event_drives_margin(s->drives) : HUGE_VAL;
+  return fmin(drives, s->loaded ? perp_events_margin(s, s->n) : HUGE_VAL);
+}
+
+/* The modes of the step that begins, from the forces that complementarity has found: frozen, unless none fit. */
+static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem *p, const double *q)
+{
+  const size_t size = (size_t)s->model->nv * sizeof *k->a, forces = 3 * (size_t)p->n;
+  s->v_start = p->v;
+  for (int round = 0; round < ROUNDS; round++) {
+    perp_events_modes(s, k, p->n);
+    if (s->drives != NULL) {
+      perp_event_drives_part(s->drives, k->a, s->noise * s->w_scale);
+      perp_event_drives_remember(s->drives, p->intermediate, true);
+    }
+    memcpy(s->a_frozen, k->a, size); /* of complementarity, for now */
+    memcpy(s->stop, s->force, forces * sizeof *s->stop);
+    events_rest_rows(s, k, p, true);
+    events_rest_rewind(s, k);
+    const bool solved = events_rest_solve(s, k, p, true);
+    s->loaded = p->n > 0;
+    const double apart = solved ? events_rest_apart(s, k, p->n) : HUGE_VAL;
+    const bool agree = apart <= s->noise * s->w_scale, known = solved && !s->redundant;
+    if (solved && (agree || events_rest_distance(s) >= -0.5 * s->past) &&
+        perp_events_opening(s, k, p->n) >= -s->past * s->w_scale) {
+      s->frozen = true;
+      return true;
+    }
+    int released = 0;
+    if (known) {
+      released = perp_events_release(s, k, p->n, true);
+    } else {
+      memcpy(k->a, s->a_frozen, size);
+      memcpy(s->force, s->stop, forces * sizeof *s->force);
+      released = perp_events_release(s, k, p->n, false);
+    }
+    if (s->drives != NULL && known)
+      released += perp_event_drives_release(s->drives, 0.5 * s->past, s->f_free);
+    if (released == 0) break;
+    memcpy(k->f, s->f_free, size);
+    if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, p->h, p->v)) return false;
+    memcpy(s->a_free, k->a, size);
+    events_rest_rows(s, k, p, false);
+    if (p->n > 0) events_rest_prepare(s, k->e, q, p->v);
+    if (!events_rest_consult(s, k, p)) return false;
+  }
+  /* modes that change at one instant, or do not explain the forces: decided at each evaluation */
+  events_rest_rewind(s, k);
+  events_rest_rows(s, k, p, false);
+  if (p->n > 0) events_rest_prepare(s, k->e, q, p->v);
+  return events_rest_consult(s, k, p);
+}
+
 bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,
                         const double *v, bool intermediate)
 {
+  const size_t size = (size_t)s->model->nv * sizeof *k->a;
+  rest_problem p = { .v = v, .h = h, .intermediate = intermediate };
+  const bool frozen = s->frozen && !s->consults;
   if (!intermediate) s->n_shown = 0;
   s->cause[0] = '\0';
-  s->loaded = s->critical = false;
-  perp_island_row *row = NULL;
-  int rows = 0, n = 0;
-  if (s->drives != NULL) {
-    rows = perp_event_drives_rows(s->drives, k, v, &row);
-    perp_event_drives_remember(s->drives, intermediate);
-  }
+  s->loaded = s->critical = s->redundant = false;
+  events_rest_rows(s, k, &p, frozen);
+  if (s->drives != NULL) perp_event_drives_remember(s->drives, intermediate, !s->frozen);
   if (s->now.n > 0) {
     if (!perp_events_find(s, k, t, q)) return false;
     s->h_feedback = perp_constrained_feedback_step(k, PERP_LEVEL_ACCELERATION, s->h);
-    n = events_rest_prepare(s, k->e, q, v) > 0 ? s->n : 0;
+    p.n = events_rest_prepare(s, k->e, q, v) > 0 ? s->n : 0;
   }
-  if (n == 0 && rows == 0) return true;
-  const perp_contact_count before = *perp_islands_count(s->islands);
-  const double free = events_rest_violation(s, k, n, k->a);
-  perp_twists(s->model, k->e, v, s->before);
-  perp_twists(s->model, k->e, k->a, s->free);
-  perp_island_task task = task_of(s, n, h);
-  task.row = row;
-  task.n_rows = rows;
-  if (!perp_islands_step(s->islands, k, &task, PERP_LEVEL_ACCELERATION, h, v, &s->lcp_s))
-    return false;
-  const perp_reason reason = perp_events_failed(&before, perp_islands_count(s->islands));
-  if (reason < 0 && !(events_rest_violation(s, k, n, k->a) <= BAD * free)) {
-    events_rest_explain(s, k, n, v, reason);
-    k->reason = reason;
-    if (n > 0 &&
-        perp_contact_count_none(perp_islands_count(s->islands)) > perp_contact_count_none(&before))
-      perp_events_refuted(s, &before);
-    return false;
+  if (p.n == 0 && p.rows == 0) {
+    if (!intermediate) s->frozen = true;
+    return true;
   }
-  s->loaded = n > 0;
-  events_rest_remember(s, n, intermediate);
-  if (s->drives != NULL) perp_event_drives_remember(s->drives, intermediate);
+  memcpy(s->f_free, k->f, size);
+  memcpy(s->a_free, k->a, size);
+  bool solved = frozen && events_rest_solve(s, k, &p, true);
+  if (!solved) {
+    if (k->status != PERP_OK) return false;
+    if (frozen) {
+      events_rest_rewind(s, k);
+      events_rest_rows(s, k, &p, false);
+    }
+    if (!events_rest_consult(s, k, &p)) return false;
+    if (!intermediate && !s->frozen) {
+      if (s->drives != NULL && s->fixed) perp_event_drives_feed(s->drives);
+      if (!events_rest_decide(s, k, &p, q)) return false;
+    }
+  }
+  s->loaded = p.n > 0;
+  if (!s->frozen || !intermediate) events_rest_remember(s, p.n, intermediate);
+  if (s->drives != NULL) perp_event_drives_remember(s->drives, intermediate, !s->frozen);
   return true;
+}
+
+bool perp_events_frozen(const perp_events *s)
+{
+  return s->frozen;
+}
+
+double perp_events_reserve_left(const perp_events *s, bool *unique)
+{
+  *unique = !s->redundant;
+  return events_rest_distance(s) + s->past;
+}
+
+void perp_events_consult(perp_events *s, const perp_constrained *k, bool begins)
+{
+  s->consults = begins;
+  if (begins) memcpy(s->a_frozen, k->a, (size_t)s->model->nv * sizeof *k->a);
+}
+
+double perp_events_agree(const perp_events *s, const perp_constrained *k)
+{
+  const double apart = events_rest_apart(s, k, s->loaded ? s->n : 0);
+  return s->past - (s->w_scale > 0 ? apart / s->w_scale : 0);
 }
 
 void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f)

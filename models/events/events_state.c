@@ -17,6 +17,7 @@ static void events_state_layout(void *ws, perp_arena *a)
   s->struck = PERP_CARVE(a, unsigned char, n);
   s->part = PERP_CARVE(a, unsigned char, n);
   s->none = PERP_CARVE(a, unsigned char, n);
+  s->mode = PERP_CARVE(a, unsigned char, n);
   s->stop = PERP_CARVE(a, double, 9 * n);
 }
 
@@ -120,7 +121,7 @@ void perp_events_lows(const perp_events *s, const perp_constrained *k, const dou
   *speed = HUGE_VAL;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    if (!perp_events_rested(s, i)) {
+    if (!perp_events_rested(s, i) || (s->frozen && s->now.x[s->of[i]].mode == PERP_FROZEN_OPEN)) {
       *gap = fmin(*gap, x->gap + events_state_allowance(s, perp_contact_pair(x->id)));
       continue;
     }
@@ -128,7 +129,7 @@ void perp_events_lows(const perp_events *s, const perp_constrained *k, const dou
     if (!t->slides) continue;
     double u[3];
     perp_events_velocity(s->model, k->e, x, v, u);
-    *speed = fmin(*speed, perp_dot(dim, u, t->dir));
+    *speed = fmin(*speed, perp_dot(dim, u, t->dir) + t->back);
   }
 }
 

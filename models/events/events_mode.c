@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a contact at rest does in a step: it is open, sticks or slides, and does so until the step ends (the active set of
+ * the complementarity problem, Loetstedt 1984).  Forces are then smooth functions of the state (islands_frozen.c), and
+ * how far they are from their bounds is an event function:
+ *
+ *      lambda_n           a contact that presses is left where this falls through zero,
+ *      mu lambda_n - |lambda_t|           one that sticks begins to slide, against lambda_t.
+ *
+ * Where the forces are not unique (four contacts of a box) neither is the margin: complementarity is asked whether
+ * there are any forces within their bounds that give the same accelerations (events_rest.c). */
+#include "models/events/events_private.h"
+
+#include <string.h>
+
+static const double FLOOR = 1e-6; /* of mass times acceleration, scale of a contact without a load */
+
+static void mode_acceleration(const perp_events *s, const perp_constrained *k, int i,
+                              const double *a, double w[3])
+{
+  const perp_contact *x = &s->contact[i];
+  perp_events_velocity_at(s->model, &k->e->pose[x->body[0]], &k->e->pose[x->body[1]], x, a, w);
+  for (int j = 0; j < s->model->dim; j++) w[j] += s->offset[3 * i + j];
+}
+
+double perp_events_largest(const perp_events *s, const perp_constrained *k, int n, const double *a)
+{
+  double most = 0, w[3];
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i]) continue;
+    mode_acceleration(s, k, i, a, w);
+    most = fmax(most, sqrt(perp_dot(s->model->dim, w, w)));
+  }
+  return most;
+}
+
+double perp_events_apart(const perp_events *s, const perp_constrained *k, int n, const double *a,
+                         const double *b)
+{
+  double most = 0, x[3], y[3];
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i]) continue;
+    mode_acceleration(s, k, i, a, x);
+    mode_acceleration(s, k, i, b, y);
+    for (int j = 0; j < s->model->dim; j++) most = fmax(most, fabs(x[j] - y[j]));
+  }
+  return most;
+}
+
+double perp_events_opening(const perp_events *s, const perp_constrained *k, int n)
+{
+  double least = 0, w[3];
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i] || s->mode[i] != PERP_FROZEN_OPEN) continue;
+    mode_acceleration(s, k, i, k->a, w);
+    least = fmin(least, perp_dot(s->model->dim, s->contact[i].n, w));
+  }
+  return least;
+}
+
+/* a body whose load stands for that of the island */
+static int mode_root(const perp_events *s, const perp_contact *x)
+{
+  return perp_islands_roots(s->islands, false)[perp_contact_holder(x)];
+}
+
+void perp_events_modes(perp_events *s, const perp_constrained *k, int n)
+{
+  const int dim = s->model->dim;
+  memset(s->load, 0, (size_t)s->model->n_bodies * sizeof *s->load);
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i]) continue;
+    const double *f = s->force + 3 * i;
+    double *load = &s->load[mode_root(s, &s->contact[i])];
+    *load = fmax(*load, sqrt(perp_dot(dim, f, f)));
+  }
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i]) continue;
+    const perp_contact *x = &s->contact[i];
+    perp_event_contact *t = &s->now.x[s->of[i]];
+    double w[3];
+    mode_acceleration(s, k, i, k->a, w);
+    const double mass = s->model->inertia[perp_contact_holder(x)].mass;
+    t->scale = fmax(s->load[mode_root(s, x)], FLOOR * mass * s->w_scale);
+    const bool idle = perp_dot(dim, x->n, s->force + 3 * i) <= s->past * t->scale;
+    t->mode = idle && perp_dot(dim, x->n, w) > s->noise * s->w_scale ? PERP_FROZEN_OPEN
+              : t->slides || !(x->mu > 0)                            ? PERP_FROZEN_SLIDES
+                                                                     : PERP_FROZEN_STICKS;
+    s->mode[i] = t->mode;
+  }
+}
+
+/* margins of contact i; friction: HUGE_VAL where it does not stick */
+static void mode_margins(const perp_events *s, int i, double *normal, double *friction)
+{
+  const perp_contact *x = &s->contact[i];
+  const perp_event_contact *t = &s->now.x[s->of[i]];
+  const double *f = s->force + 3 * i;
+  double tangential[3];
+  *normal = *friction = HUGE_VAL;
+  if (s->mode[i] == PERP_FROZEN_OPEN || !(t->scale > 0)) return;
+  const double force = perp_dot(s->model->dim, x->n, f);
+  *normal = force / t->scale;
+  if (s->mode[i] != PERP_FROZEN_STICKS) return;
+  perp_events_tangential(s->model->dim, x->n, f, tangential);
+  *friction = (x->mu * force - sqrt(perp_dot(3, tangential, tangential))) / t->scale;
+}
+
+double perp_events_margin(const perp_events *s, int n)
+{
+  double least = HUGE_VAL, normal, friction;
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i]) continue;
+    mode_margins(s, i, &normal, &friction);
+    least = fmin(least, fmin(normal, friction));
+  }
+  return least;
+}
+
+int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique)
+{
+  const int dim = s->model->dim;
+  int released = 0;
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i] || s->mode[i] != PERP_FROZEN_STICKS) continue;
+    const perp_contact *x = &s->contact[i];
+    perp_event_contact *t = &s->now.x[s->of[i]];
+    double w[3], along[3], normal, friction, u[3];
+    if (unique) {
+      mode_margins(s, i, &normal, &friction);
+      if (friction >= -0.5 * s->past) continue;
+      for (int j = 0; j < 3; j++) w[j] = -s->force[3 * i + j];
+    } else {
+      mode_acceleration(s, k, i, k->a, w);
+    }
+    perp_events_tangential(dim, x->n, w, along);
+    const double length = sqrt(perp_dot(3, along, along));
+    if (!(length > (unique ? 0 : s->noise * s->w_scale))) continue;
+    for (int j = 0; j < 3; j++) t->dir[j] = along[j] / length;
+    perp_events_velocity(s->model, k->e, x, s->v_start, u);
+    t->back = fmax(0, -perp_dot(dim, u, t->dir));
+    t->slides = true;
+    released++;
+  }
+  return released;
+}
