@@ -17,9 +17,9 @@ static const double TOUCH = 1e-9;     /* of the largest body */
 static const double PARTED =
     1e-6; /* of the largest body: gaps that solutions leave between bodies moved apart */
 static const double HOLD = 1e-3;     /* of the largest body */
-static const double PAST = 1e-9;     /* of a force: an event is this far behind its bound */
+static const double PAST = 1e-10;    /* of a force: an event is this far behind its bound */
 static const double ROUGHLY = 100;   /* tolerances, where forces are known to that only */
-static const double NOISE = 0.01;    /* of PAST */
+static const double NOISE = 0.05;    /* of PAST */
 static const double PROGRESS = 1e-6; /* of the step, that IDLE_MOST steps have to make */
 
 /* ---- life ------------------------------------------------------------------------------------ */

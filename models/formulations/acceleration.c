@@ -223,9 +223,9 @@ static double behind_add(struct behind *b, double t, double value)
 static double behind_ahead(const struct behind *b, double t)
 {
   if (b->n == 0) return -BEHIND;
+  if (b->n == 1) return -b->value[1];
   const double rate = (b->value[1] - b->value[0]) / (b->t[1] - b->t[0]);
-  const double value = b->value[1] + rate * (t - b->t[1]);
-  return b->n > 1 && value > 0 ? value : -b->value[1];
+  return fabs(b->value[1] + rate * (t - b->t[1])); /* behind the end of the line: of its error */
 }
 
 /* How far the forces at a state are from a change of mode: below zero behind it.  Where they are not unique,
@@ -238,7 +238,8 @@ static double acceleration_margin(workspace *w, double t, const double *q, const
     return BEHIND;
   }
   const double left = perp_events_reserve_left(w->events, &unique);
-  if (left >= 0 || unique) return left;
+  if (unique) return left;
+  if (left >= 0) return behind_ahead(&w->behind, t);
   perp_events_consult(w->events, &w->k, true);
   const bool solved = acceleration_accelerations(w, t, w->h, q, v, true);
   const double agree = solved ? perp_events_agree(w->events, &w->k) : BEHIND;
