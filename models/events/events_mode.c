@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+static const double CLEAR = 1e-4;   /* of accelerations: one that has a direction */
+static const double TURNED = 1e-12; /* a unit vector that did not */
 static const double FLOOR = 1e-6; /* of mass times acceleration, scale of a contact without a load */
 
 static void mode_acceleration(const perp_events *s, const perp_constrained *k, int i,
@@ -116,30 +118,67 @@ double perp_events_margin(const perp_events *s, int n)
   return least;
 }
 
-int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique)
+/* Sliding of contact i begins along `w`. */
+static bool mode_slide(perp_events *s, const perp_constrained *k, int i, const double w[3])
 {
   const int dim = s->model->dim;
+  const perp_contact *x = &s->contact[i];
+  perp_event_contact *t = &s->now.x[s->of[i]];
+  double along[3], u[3];
+  perp_events_tangential(dim, x->n, w, along);
+  const double length = sqrt(perp_dot(3, along, along));
+  if (!(length > 0)) return false;
+  for (int j = 0; j < 3; j++) t->dir[j] = along[j] / length;
+  perp_events_velocity(s->model, k->e, x, s->v_start, u);
+  t->back = fmax(0, -perp_dot(dim, u, t->dir));
+  t->slides = t->begins = true;
+  return true;
+}
+
+/* that of the last solution of complementarity */
+static double mode_slip(const perp_events *s, const perp_constrained *k, int i, double along[3])
+{
+  double w[3];
+  mode_acceleration(s, k, i, s->a_frozen, w);
+  perp_events_tangential(s->model->dim, s->contact[i].n, w, along);
+  return sqrt(perp_dot(3, along, along));
+}
+
+int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique)
+{
   int released = 0;
   for (int i = 0; i < n; i++) {
     if (!s->kept[i] || s->mode[i] != PERP_FROZEN_STICKS) continue;
-    const perp_contact *x = &s->contact[i];
-    perp_event_contact *t = &s->now.x[s->of[i]];
-    double w[3], along[3], normal, friction, u[3];
+    const perp_event_contact *t = &s->now.x[s->of[i]];
+    double against[3], along[3], normal, friction;
     if (unique) {
       mode_margins(s, i, &normal, &friction);
       if (friction >= -0.5 * s->past) continue;
-      for (int j = 0; j < 3; j++) w[j] = -s->force[3 * i + j];
-    } else {
-      mode_acceleration(s, k, i, k->a, w);
+    } else if (mode_slip(s, k, i, along) <= s->noise * s->w_scale) {
+      continue;
     }
-    perp_events_tangential(dim, x->n, w, along);
-    const double length = sqrt(perp_dot(3, along, along));
-    if (!(length > (unique ? 0 : s->noise * s->w_scale))) continue;
-    for (int j = 0; j < 3; j++) t->dir[j] = along[j] / length;
-    perp_events_velocity(s->model, k->e, x, s->v_start, u);
-    t->back = fmax(0, -perp_dot(dim, u, t->dir));
-    t->slides = true;
-    released++;
+    perp_events_tangential(s->model->dim, s->contact[i].n, s->force + 3 * i, against);
+    for (int j = 0; j < 3; j++) against[j] = -against[j];
+    if (!unique && sqrt(perp_dot(3, against, against)) <= s->past * t->scale)
+      released += mode_slide(s, k, i, along);
+    else
+      released += mode_slide(s, k, i, against);
   }
   return released;
+}
+
+bool perp_events_turn(perp_events *s, const perp_constrained *k, int n)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) {
+    const perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
+    double along[3], old[3];
+    if (t == NULL || !t->begins || s->model->dim == 2) continue;
+    const double slip = mode_slip(s, k, i, along);
+    if (slip <= CLEAR * s->w_scale) continue;
+    memcpy(old, t->dir, sizeof old);
+    mode_slide(s, k, i, along);
+    for (int j = 0; j < 3; j++) most = fmax(most, fabs(t->dir[j] - old[j]));
+  }
+  return most > TURNED;
 }

@@ -20,6 +20,7 @@ typedef struct perp_event_contact {
   /* of the step, from perp_events_forces at its start */
   unsigned char mode; /* PERP_FROZEN_* */
   double fed[3];      /* feedback on the relative acceleration, world */
+  bool begins;        /* to slide, at the start */
   double back;        /* m/s: speed against dir at the start */
   double scale;       /* N, of forces of the bodies it connects */
 } perp_event_contact;
@@ -132,9 +133,12 @@ void perp_events_modes(perp_events *s, const perp_constrained *k, int n);
 /* Least distance of the frozen forces from a bound: normal forces from 0, friction that sticks from mu times them, over
  * `scale`. */
 double perp_events_margin(const perp_events *s, int n);
-/* Contacts that stick beyond what friction can hold begin to slide; how many.  `friction`: as the last solution of
- * complementarity has it, accelerations k->a; else, where the frozen forces are unique, by these. */
+/* Contacts that stick beyond what friction can hold begin to slide, against the frozen forces; how many.  Which: by these
+ * forces where they are unique, else those that the last solution of complementarity (s->a_frozen) lets slide. */
 int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique);
+/* Contacts that begin to slide do so along the acceleration of that solution; true: some by another direction than they
+ * had. */
+bool perp_events_turn(perp_events *s, const perp_constrained *k, int n);
 /* Largest difference of the relative accelerations that a and b [nv] give to contacts at rest. */
 double perp_events_apart(const perp_events *s, const perp_constrained *k, int n, const double *a,
                          const double *b);

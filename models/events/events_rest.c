@@ -16,10 +16,11 @@
 #include "models/events/events_private.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const double BAD = 0.01; /* of the accelerations: more is no answer */
-enum { ROUNDS = 8 };            /* of modes that change at one instant */
+enum { ROUNDS = 8, TURNS = 50 }; /* of modes that change at one instant; of a direction */
 
 /* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
  * step: the derivative stays smooth beyond the event. */
@@ -265,53 +266,80 @@ static double events_rest_distance(const perp_events *s)
   return fmin(drives, s->loaded ? perp_events_margin(s, s->n) : HUGE_VAL);
 }
 
+/* Complementarity again, after contacts or motors have changed their modes. */
+static bool events_rest_again(perp_events *s, perp_constrained *k, rest_problem *p, const double *q)
+{
+  events_rest_rewind(s, k);
+  events_rest_rows(s, k, p, false);
+  if (p->n > 0) events_rest_prepare(s, k->e, q, p->v);
+  return events_rest_consult(s, k, p);
+}
+
+/* What begins to slide has one direction with the friction that follows from it. */
+static bool events_rest_turn(perp_events *s, perp_constrained *k, rest_problem *p, const double *q)
+{
+  const size_t size = (size_t)s->model->nv * sizeof *k->a;
+  for (int pass = 0; pass < TURNS; pass++) {
+    memcpy(s->a_frozen, k->a, size);
+    if (!perp_events_turn(s, k, p->n)) return true;
+    if (!events_rest_again(s, k, p, q)) return false;
+  }
+  return true;
+}
+
+/* The forces of the modes; *apart: from complementarity, whose accelerations are kept as a_frozen. */
+static bool events_rest_try(perp_events *s, perp_constrained *k, rest_problem *p, double *apart)
+{
+  memcpy(s->a_frozen, k->a, (size_t)s->model->nv * sizeof *k->a);
+  events_rest_rows(s, k, p, true);
+  events_rest_rewind(s, k);
+  const bool solved = events_rest_solve(s, k, p, true);
+  s->loaded = p->n > 0;
+  *apart = solved ? events_rest_apart(s, k, p->n) : HUGE_VAL;
+  return solved;
+}
+
+/* Contacts and motors that cannot do what they did; how many. */
+static int events_rest_release(perp_events *s, perp_constrained *k, rest_problem *p)
+{
+  const bool unique = !s->redundant;
+  if (!unique) { /* the forces without any that hold each other */
+    memset(s->force, 0, 3 * (size_t)p->n * sizeof *s->force);
+    events_rest_rewind(s, k);
+    if (!events_rest_solve(s, k, p, true)) {if(getenv("DBG"))fprintf(stderr,"NOSOLVE\n");return 0;}
+  }
+  if(getenv("DBG"))fprintf(stderr,"REL %d\n",unique);
+  const int released = perp_events_release(s, k, p->n, unique);
+  if (s->drives == NULL) return released;
+  return released + perp_event_drives_release(s->drives, 0.5 * s->past, s->f_free);
+}
+
 /* The modes of the step that begins, from the forces that complementarity has found: frozen, unless none fit. */
 static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem *p, const double *q)
 {
-  const size_t size = (size_t)s->model->nv * sizeof *k->a, forces = 3 * (size_t)p->n;
   s->v_start = p->v;
   for (int round = 0; round < ROUNDS; round++) {
+    double apart;
     perp_events_modes(s, k, p->n);
     if (s->drives != NULL) {
       perp_event_drives_part(s->drives, k->a, s->noise * s->w_scale);
       perp_event_drives_remember(s->drives, p->intermediate, true);
     }
-    memcpy(s->a_frozen, k->a, size); /* of complementarity, for now */
-    memcpy(s->stop, s->force, forces * sizeof *s->stop);
-    events_rest_rows(s, k, p, true);
-    events_rest_rewind(s, k);
-    const bool solved = events_rest_solve(s, k, p, true);
-    s->loaded = p->n > 0;
-    const double apart = solved ? events_rest_apart(s, k, p->n) : HUGE_VAL;
-    const bool agree = apart <= s->noise * s->w_scale, known = solved && !s->redundant;
-    if (solved && (agree || events_rest_distance(s) >= -0.5 * s->past) &&
-        perp_events_opening(s, k, p->n) >= -s->past * s->w_scale) {
+    const bool solved = events_rest_try(s, k, p, &apart);
+    if(getenv("DBG")){fprintf(stderr,"DEC t=%.12g round %d solved %d red %d apart %g dist %g open %g modes",k->e->t,round,solved,s->redundant,apart/s->w_scale,events_rest_distance(s),perp_events_opening(s,k,p->n)/s->w_scale); for(int i=0;i<p->n;i++) {const perp_event_contact*t=&s->now.x[s->of[i]];fprintf(stderr," %d:%d(%g %g %g)dir(%g %g %g)",i,s->kept[i]?s->mode[i]:-1,s->force[3*i],s->force[3*i+1],s->force[3*i+2],t->dir[0],t->dir[1],t->dir[2]);}fprintf(stderr,"\n");}
+    if (solved && perp_events_opening(s, k, p->n) >= -s->past * s->w_scale &&
+        (apart <= s->noise * s->w_scale || events_rest_distance(s) >= -0.5 * s->past)) {
       s->frozen = true;
       return true;
     }
-    int released = 0;
-    if (known) {
-      released = perp_events_release(s, k, p->n, true);
-    } else {
-      memcpy(k->a, s->a_frozen, size);
-      memcpy(s->force, s->stop, forces * sizeof *s->force);
-      released = perp_events_release(s, k, p->n, false);
-    }
-    if (s->drives != NULL && known)
-      released += perp_event_drives_release(s->drives, 0.5 * s->past, s->f_free);
-    if (released == 0) break;
-    memcpy(k->f, s->f_free, size);
+    if (!solved || events_rest_release(s, k, p) == 0) break;
+    memcpy(k->f, s->f_free, (size_t)s->model->nv * sizeof *k->f);
     if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, p->h, p->v)) return false;
-    memcpy(s->a_free, k->a, size);
-    events_rest_rows(s, k, p, false);
-    if (p->n > 0) events_rest_prepare(s, k->e, q, p->v);
-    if (!events_rest_consult(s, k, p)) return false;
+    memcpy(s->a_free, k->a, (size_t)s->model->nv * sizeof *k->a);
+    if (!events_rest_again(s, k, p, q) || !events_rest_turn(s, k, p, q)) return false;
   }
   /* modes that change at one instant, or do not explain the forces: decided at each evaluation */
-  events_rest_rewind(s, k);
-  events_rest_rows(s, k, p, false);
-  if (p->n > 0) events_rest_prepare(s, k->e, q, p->v);
-  return events_rest_consult(s, k, p);
+  return events_rest_again(s, k, p, q);
 }
 
 bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,

@@ -32,7 +32,8 @@
 #include <string.h>
 
 enum { STATE_VELOCITY, STATE_MOMENTUM };
-static const double BEHIND = -1; /* event function: how far is not known */
+static const double BEHIND = -1;  /* event function: how far is not known */
+static const double ERROR = 0.01; /* of values, of a line through two of them */
 static const char *const state_names[] = { "velocity", "momentum", NULL };
 
 typedef struct options {
@@ -225,7 +226,8 @@ static double behind_ahead(const struct behind *b, double t)
   if (b->n == 0) return -BEHIND;
   if (b->n == 1) return -b->value[1];
   const double rate = (b->value[1] - b->value[0]) / (b->t[1] - b->t[0]);
-  return fabs(b->value[1] + rate * (t - b->t[1])); /* behind the end of the line: of its error */
+  /* beyond the end of the line: by no less than its likely error */
+  return fmax(fabs(b->value[1] + rate * (t - b->t[1])), -ERROR * b->value[1]);
 }
 
 /* How far the forces at a state are from a change of mode: below zero behind it.  Where they are not unique,
