@@ -176,7 +176,7 @@ void perp_events_restart(perp_events *s)
   s->fresh = true;
   s->frozen = s->was_frozen = s->between = s->consults = false;
   s->now.n = s->next.n = s->was.n = s->n_shown = s->n = 0;
-  s->idle = 0;
+  s->idle = s->chatter = 0;
   s->collision_s = s->lcp_s = 0;
   s->critical = false;
   s->n_critical = 0;
@@ -335,6 +335,7 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
   s->next = swap;
   s->was_frozen = s->frozen;
   s->frozen = false;
+  s->chatter = t - s->t > PROGRESS * s->h ? 0 : s->chatter + 1;
   s->fresh = false;
   memcpy(s->q_start, q, (size_t)s->model->nq * sizeof *q);
   s->t = t;

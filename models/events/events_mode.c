@@ -13,7 +13,6 @@
 #include <string.h>
 
 static const double CLEAR = 1e-4;   /* of accelerations: one that has a direction */
-static const double TURNED = 1e-12; /* a unit vector that did not */
 static const double FLOOR = 1e-6; /* of mass times acceleration, scale of a contact without a load */
 
 static void mode_acceleration(const perp_events *s, const perp_constrained *k, int i,
@@ -167,7 +166,7 @@ int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool u
   return released;
 }
 
-bool perp_events_turn(perp_events *s, const perp_constrained *k, int n)
+double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double part)
 {
   double most = 0;
   for (int i = 0; i < n; i++) {
@@ -177,8 +176,11 @@ bool perp_events_turn(perp_events *s, const perp_constrained *k, int n)
     const double slip = mode_slip(s, k, i, along);
     if (slip <= CLEAR * s->w_scale) continue;
     memcpy(old, t->dir, sizeof old);
+    for (int j = 0; j < 3; j++) {
+      most = fmax(most, fabs(along[j] / slip - old[j]));
+      along[j] = part * along[j] / slip + (1 - part) * old[j];
+    }
     mode_slide(s, k, i, along);
-    for (int j = 0; j < 3; j++) most = fmax(most, fabs(t->dir[j] - old[j]));
   }
-  return most > TURNED;
+  return most;
 }

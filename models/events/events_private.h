@@ -84,6 +84,7 @@ struct perp_events {
   bool critical;  /* the last evaluation found a problem without a solution */
   int n_critical; /* contacts in it, of the step that ended in it or in a stop */
   int idle;       /* steps without progress */
+  int chatter;    /* steps without any in a row, that is */
   double t, t_mark;
   double collision_s, lcp_s;
   char cause[384];
@@ -136,9 +137,9 @@ double perp_events_margin(const perp_events *s, int n);
 /* Contacts that stick beyond what friction can hold begin to slide, against the frozen forces; how many.  Which: by these
  * forces where they are unique, else those that the last solution of complementarity (s->a_frozen) lets slide. */
 int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique);
-/* Contacts that begin to slide do so along the acceleration of that solution; true: some by another direction than they
- * had. */
-bool perp_events_turn(perp_events *s, const perp_constrained *k, int n);
+/* Contacts that begin to slide turn to the acceleration of that solution, by this part of the way; the largest difference
+ * of the unit vectors. */
+double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double part);
 /* Largest difference of the relative accelerations that a and b [nv] give to contacts at rest. */
 double perp_events_apart(const perp_events *s, const perp_constrained *k, int n, const double *a,
                          const double *b);

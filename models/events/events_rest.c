@@ -16,11 +16,12 @@
 #include "models/events/events_private.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double BAD = 0.01; /* of the accelerations: more is no answer */
+static const double TURNED = 1e-9; /* a unit vector that did not */
 enum { ROUNDS = 8, TURNS = 50 }; /* of modes that change at one instant; of a direction */
+enum { CHATTER = 20 };           /* steps that go nowhere: the next one is decided at each evaluation */
 
 /* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
  * step: the derivative stays smooth beyond the event. */
@@ -275,13 +276,18 @@ static bool events_rest_again(perp_events *s, perp_constrained *k, rest_problem 
   return events_rest_consult(s, k, p);
 }
 
-/* What begins to slide has one direction with the friction that follows from it. */
+/* What begins to slide has one direction with the friction that follows from it.  Friction turns against the acceleration
+ * that it makes, several times as far where a body is light to turn: the part of the way is halved where that grows. */
 static bool events_rest_turn(perp_events *s, perp_constrained *k, rest_problem *p, const double *q)
 {
   const size_t size = (size_t)s->model->nv * sizeof *k->a;
+  double part = 1, last = HUGE_VAL;
   for (int pass = 0; pass < TURNS; pass++) {
     memcpy(s->a_frozen, k->a, size);
-    if (!perp_events_turn(s, k, p->n)) return true;
+    const double turned = perp_events_turn(s, k, p->n, part);
+    if (turned <= TURNED) return true;
+    if (turned > 0.5 * last) part *= 0.5;
+    last = turned;
     if (!events_rest_again(s, k, p, q)) return false;
   }
   return true;
@@ -306,9 +312,8 @@ static int events_rest_release(perp_events *s, perp_constrained *k, rest_problem
   if (!unique) { /* the forces without any that hold each other */
     memset(s->force, 0, 3 * (size_t)p->n * sizeof *s->force);
     events_rest_rewind(s, k);
-    if (!events_rest_solve(s, k, p, true)) {if(getenv("DBG"))fprintf(stderr,"NOSOLVE\n");return 0;}
+    if (!events_rest_solve(s, k, p, true)) return 0;
   }
-  if(getenv("DBG"))fprintf(stderr,"REL %d\n",unique);
   const int released = perp_events_release(s, k, p->n, unique);
   if (s->drives == NULL) return released;
   return released + perp_event_drives_release(s->drives, 0.5 * s->past, s->f_free);
@@ -326,7 +331,6 @@ static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem
       perp_event_drives_remember(s->drives, p->intermediate, true);
     }
     const bool solved = events_rest_try(s, k, p, &apart);
-    if(getenv("DBG")){fprintf(stderr,"DEC t=%.12g round %d solved %d red %d apart %g dist %g open %g modes",k->e->t,round,solved,s->redundant,apart/s->w_scale,events_rest_distance(s),perp_events_opening(s,k,p->n)/s->w_scale); for(int i=0;i<p->n;i++) {const perp_event_contact*t=&s->now.x[s->of[i]];fprintf(stderr," %d:%d(%g %g %g)dir(%g %g %g)",i,s->kept[i]?s->mode[i]:-1,s->force[3*i],s->force[3*i+1],s->force[3*i+2],t->dir[0],t->dir[1],t->dir[2]);}fprintf(stderr,"\n");}
     if (solved && perp_events_opening(s, k, p->n) >= -s->past * s->w_scale &&
         (apart <= s->noise * s->w_scale || events_rest_distance(s) >= -0.5 * s->past)) {
       s->frozen = true;
@@ -372,7 +376,7 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h,
       events_rest_rows(s, k, &p, false);
     }
     if (!events_rest_consult(s, k, &p)) return false;
-    if (!intermediate && !s->frozen) {
+    if (!intermediate && !s->frozen && s->chatter < CHATTER) {
       if (s->drives != NULL && s->fixed) perp_event_drives_feed(s->drives);
       if (!events_rest_decide(s, k, &p, q)) return false;
     }

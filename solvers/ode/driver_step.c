@@ -11,7 +11,6 @@
 #include "solvers/ode/driver.h"
 
 #include <float.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -168,7 +167,6 @@ static void driver_step_locate(perp_ode *o, struct trial *p, perp_stats *stats)
     double f = -1, ratio; /* where no state can be reached is after the event */
     bool reached = make_again(o, mid, &ratio, stats) == PERP_ODE_OK;
     if (reached) f = o->sys.event(o->sys.user, o->t + mid, o->y1, o->y1 + o->nq);
-    fprintf(stderr,"   %d lo %.15g hi %.15g mid %.15g f=%g\n",i,lo,hi,mid,f);
     if (f >= 0) {
       lo = mid;
       f_lo = f;
@@ -183,7 +181,6 @@ static void driver_step_locate(perp_ode *o, struct trial *p, perp_stats *stats)
     }
   }
   memcpy(o->y1, o->y3, bytes);
-  fprintf(stderr,"DBG t=%.12g h=%g lo=%g width=%g enough=%g f_lo=%g f_hi=%g\n",o->t,p->h,lo,hi-lo,enough,f_lo,f_hi);
   stats->reason = PERP_RUNNING;
   p->h = lo;
   p->t_new = o->t + lo;
