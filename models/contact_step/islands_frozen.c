@@ -9,7 +9,8 @@
  * So the forces, and accelerations, are smooth functions of the state, which the stages of a method of high order need;
  * complementarity is consulted at the ends of its step.  Where rows are redundant (four contacts of a box) F is
  * singular and the equations consistent: the answer is the one next to the guess, by complete orthogonal factorization
- * (LAPACK's dgelsy) of the rows scaled by sqrt(A_ii).  4/3 rows^3 flops; allocates only when there are more rows than ever. */
+ * (LAPACK's dgelsy) of the rows scaled by sqrt(A_ii).  4/3 rows^3 flops, for islands of up to 600 rows; allocates only
+ * when there are more rows than ever. */
 #include "models/contact_step/islands_private.h"
 
 #include <lapacke.h>
@@ -18,7 +19,10 @@
 _Static_assert(sizeof(lapack_int) == sizeof(int), "lapack_int is int");
 
 static const double DEPENDS = 1e-11; /* of the largest pivot, of scaled rows */
-static const double LEFT = 1e-6;     /* of the largest |b|: more means that the rows contradict each other */
+enum { ROWS_MOST = 600 };            /* of an island: more cost too much */
+static const double WEAK = 1e-3;     /* of A_ii, what friction leaves of it */
+static const double LEFT =
+    1e-6; /* of the largest |b|: more means that the rows contradict each other */
 
 static void frozen_layout(void *ws, perp_arena *a)
 {
@@ -81,52 +85,67 @@ static void frozen_column(const perp_islands *s, const perp_island_task *task, i
   }
 }
 
+static double frozen_scale(const double *diag, int row)
+{
+  return diag[row] > 0 ? 1 / sqrt(diag[row]) : 1;
+}
+
+/* B [n, n] = the columns F of A at the rows F, scaled.  False: friction that slides takes what the normal force gives
+ * (Painleve); the equations are then no answer. */
+static bool frozen_matrix(perp_islands *s, const perp_island_task *task, int i, int rows, int n,
+                          const double *diag)
+{
+  const int *F = s->frozen_row, normal = s->r * islands_number(s, i, CONTACTS);
+  double *column = s->frozen_b + s->cap_frozen;
+  for (int z = 0; z < n; z++) {
+    frozen_column(s, task, i, rows, F[z], column);
+    if (F[z] < normal && !(column[F[z]] > WEAK * diag[F[z]]) && diag[F[z]] > 0) return false;
+    for (int y = 0; y < n; y++)
+      s->frozen_A[(size_t)z * (size_t)n + (size_t)y] = column[F[y]] * frozen_scale(diag, F[z]) *
+                                                       frozen_scale(diag, F[y]);
+  }
+  return true;
+}
+
 static bool frozen_solve(perp_islands *s, perp_constrained *k, perp_island_task *task, int i)
 {
   const int r = s->r, nc = islands_number(s, i, CONTACTS), rows = r * nc + islands_further(s, i);
   const size_t first = islands_first_row(s, i);
   const double *A = s->A + s->start[i].dense, *b = s->b + first, *diag = s->diagonal + first;
-  double *x = s->x + first, *B = s->frozen_A, *w = s->frozen_b, *column = w + rows,
-         *rest = w + 2 * (size_t)rows, most = 0, left = 0;
+  double *x = s->x + first, most = 0, left = 0;
+  if (rows > ROWS_MOST) return false;
   k->status = frozen_reserve(k->ctx, s, rows);
   if (k->status != PERP_OK) return false;
-  B = s->frozen_A, w = s->frozen_b, column = w + s->cap_frozen, rest = column + s->cap_frozen;
+  double *dx = s->frozen_b, *column = dx + s->cap_frozen, *w = column + s->cap_frozen;
   const int n = frozen_rows(s, task, i, x), *F = s->frozen_row;
-  memcpy(rest, b, (size_t)rows * sizeof *rest);
+  if (!frozen_matrix(s, task, i, rows, n, diag)) return false;
+  memcpy(w, b, (size_t)rows * sizeof *w);
   for (int z = 0; z < rows; z++)
-    for (int y = 0; y < rows && x[z] != 0; y++) rest[y] += A[(size_t)z * (size_t)rows + y] * x[z];
+    for (int y = 0; y < rows && x[z] != 0; y++)
+      w[y] += A[(size_t)z * (size_t)rows + (size_t)y] * x[z];
   for (int y = 0; y < n; y++) {
-    const double scale = diag[F[y]] > 0 ? 1 / sqrt(diag[F[y]]) : 1;
-    w[y] = -scale * rest[F[y]];
-    most = fmax(most, fmax(fabs(scale * b[F[y]]), fabs(w[y])));
-  }
-  for (int z = 0; z < n; z++) {
-    frozen_column(s, task, i, rows, F[z], column);
-    const double mine = diag[F[z]] > 0 ? 1 / sqrt(diag[F[z]]) : 1;
-    for (int y = 0; y < n; y++)
-      B[(size_t)z * (size_t)n + y] = column[F[y]] * mine *
-                                     (diag[F[y]] > 0 ? 1 / sqrt(diag[F[y]]) : 1);
+    dx[y] = -frozen_scale(diag, F[y]) * w[F[y]];
+    most = fmax(most, fmax(fabs(frozen_scale(diag, F[y]) * b[F[y]]), fabs(dx[y])));
   }
   int rank = 0;
   memset(s->frozen_pivot, 0, (size_t)n * sizeof *s->frozen_pivot);
-  if (n > 0 && LAPACKE_dgelsy_work(LAPACK_COL_MAJOR, n, n, 1, B, n, w, n, s->frozen_pivot, DEPENDS,
-                                   &rank, s->frozen_work, s->lwork) != 0)
+  if (n > 0 && LAPACKE_dgelsy_work(LAPACK_COL_MAJOR, n, n, 1, s->frozen_A, n, dx, n,
+                                   s->frozen_pivot, DEPENDS, &rank, s->frozen_work, s->lwork) != 0)
     return false;
   task->redundant |= rank < n;
   for (int z = 0; z < n; z++) {
-    const double dx = w[z] * (diag[F[z]] > 0 ? 1 / sqrt(diag[F[z]]) : 1);
-    if (!isfinite(dx)) return false;
-    frozen_column(s, task, i, rows, F[z], column);
-    for (int y = 0; y < rows; y++) rest[y] += column[y] * dx;
-    x[F[z]] += dx;
+    const double d = dx[z] * frozen_scale(diag, F[z]);
     const int c = F[z] / r;
+    if (!isfinite(d)) return false;
+    frozen_column(s, task, i, rows, F[z], column);
+    for (int y = 0; y < rows; y++) w[y] += column[y] * d;
+    x[F[z]] += d;
     if (c >= nc || F[z] % r != 0) continue;
     const int place = s->start[i].first[CONTACTS] + c;
     for (int q = 1; q < r && task->frozen[s->order[place]] == PERP_FROZEN_SLIDES; q++)
       x[F[z] + q] = -s->drag[2 * place + q - 1] * x[F[z]];
   }
-  for (int y = 0; y < n; y++)
-    left = fmax(left, fabs(rest[F[y]]) * (diag[F[y]] > 0 ? 1 / sqrt(diag[F[y]]) : 1));
+  for (int y = 0; y < n; y++) left = fmax(left, fabs(w[F[y]]) * frozen_scale(diag, F[y]));
   return left <= LEFT * most;
 }
 

@@ -161,6 +161,7 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   s->noise = NOISE * s->past;
   s->fixed = perp_ode_tol(&parts->ode) == 0;
   if (status == PERP_OK) status = open_contacts(ctx, s, parts);
+  s->holds = s->fixed && s->stab != NULL && (s->stab->d.caps & PERP_STAB_PROJECTS) != 0;
   if (status == PERP_OK) status = open_drives(ctx, s, parts->lcp.d);
   if (status != PERP_OK) {
     perp_events_destroy(s);

@@ -12,8 +12,9 @@
 
 #include <string.h>
 
-static const double CLEAR = 1e-4;   /* of accelerations: one that has a direction */
-static const double FLOOR = 1e-6; /* of mass times acceleration, scale of a contact without a load */
+static const double CLEAR = 1e-4; /* of accelerations: one that has a direction */
+static const double FLOOR =
+    1e-6; /* of mass times acceleration, scale of a contact without a load */
 
 static void mode_acceleration(const perp_events *s, const perp_constrained *k, int i,
                               const double *a, double w[3])

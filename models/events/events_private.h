@@ -54,15 +54,17 @@ struct perp_events {
   bool found, fresh;       /* contact holds for q_found; no state has been accepted yet */
   const perp_contact *contact;
   int n;
-  perp_event_contacts now, next, was; /* of the step; of the state accepted last; of the step before */
-  bool fixed;                         /* steps have a length that is given */
-  bool frozen, was_frozen;            /* modes hold within the step; did in the step before */
-  bool between;                       /* dense output: `now` and `was` have changed places */
-  bool consults;                      /* complementarity decides, though modes are frozen */
-  bool redundant;                     /* forces of the last frozen evaluation are not unique */
-  double past;                        /* of scale: an event is located so far behind it, */
-  double noise;                       /* and what is less is rounding */
-  double w_scale;                     /* m/s^2: of relative accelerations without these forces */
+  perp_event_contacts now, next,
+      was;                 /* of the step; of the state accepted last; of the step before */
+  bool fixed;              /* steps have a length that is given, */
+  bool holds;              /* and feedback of contacts is that of their starts */
+  bool frozen, was_frozen; /* modes hold within the step; did in the step before */
+  bool between;            /* dense output: `now` and `was` have changed places */
+  bool consults;           /* complementarity decides, though modes are frozen */
+  bool redundant;          /* forces of the last frozen evaluation are not unique */
+  double past;             /* of scale: an event is located so far behind it, */
+  double noise;            /* and what is less is rounding */
+  double w_scale;          /* m/s^2: of relative accelerations without these forces */
   double *f_free, *a_free, *a_frozen; /* [nv] before the forces of contacts and rows */
   const double *v_start;              /* [nv] of the evaluation that decides */
   double *load;                       /* [bodies] N, by the root of an island */

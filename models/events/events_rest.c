@@ -18,10 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double BAD = 0.01; /* of the accelerations: more is no answer */
+static const double BAD = 0.01;    /* of the accelerations: more is no answer */
 static const double TURNED = 1e-9; /* a unit vector that did not */
-enum { ROUNDS = 8, TURNS = 50 }; /* of modes that change at one instant; of a direction */
-enum { CHATTER = 20 };           /* steps that go nowhere: the next one is decided at each evaluation */
+enum { ROUNDS = 8, TURNS = 50 };   /* of modes that change at one instant; of a direction */
+enum { CHATTER = 20 }; /* steps that go nowhere: the next one is decided at each evaluation */
 
 /* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
  * step: the derivative stays smooth beyond the event. */
@@ -84,7 +84,7 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
     perp_events_rate(s, e, x, q, v, offset);
     if (model->belts) perp_belts_rate(model, e, x, v, offset);
     perp_events_velocity(model, e, x, v, u);
-    if (!(s->frozen && s->fixed)) events_rest_feed(s, x, t, u, t->fed);
+    if (!(s->frozen && s->holds)) events_rest_feed(s, x, t, u, t->fed);
     for (int j = 0; j < dim; j++) offset[j] -= t->fed[j];
     if (t->slides) events_rest_direction(s, x, t, u, dir);
     s->mode[i] = t->mode;
@@ -251,8 +251,7 @@ static bool events_rest_consult(perp_events *s, perp_constrained *k, const rest_
 static void events_rest_rows(perp_events *s, const perp_constrained *k, rest_problem *p,
                              bool frozen)
 {
-  if (s->drives != NULL)
-    p->rows = perp_event_drives_rows(s->drives, k, p->v, frozen, &p->row);
+  if (s->drives != NULL) p->rows = perp_event_drives_rows(s->drives, k, p->v, frozen, &p->row);
 }
 
 static double events_rest_apart(const perp_events *s, const perp_constrained *k, int n)
@@ -320,7 +319,8 @@ static int events_rest_release(perp_events *s, perp_constrained *k, rest_problem
 }
 
 /* The modes of the step that begins, from the forces that complementarity has found: frozen, unless none fit. */
-static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem *p, const double *q)
+static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem *p,
+                               const double *q)
 {
   s->v_start = p->v;
   for (int round = 0; round < ROUNDS; round++) {
@@ -376,7 +376,7 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h,
       events_rest_rows(s, k, &p, false);
     }
     if (!events_rest_consult(s, k, &p)) return false;
-    if (!intermediate && !s->frozen && s->chatter < CHATTER) {
+    if (!intermediate && !s->frozen && s->chatter < CHATTER && s->rule != PERP_SLIDING_LAGGED) {
       if (s->drives != NULL && s->fixed) perp_event_drives_feed(s->drives);
       if (!events_rest_decide(s, k, &p, q)) return false;
     }

@@ -64,7 +64,7 @@ typedef struct workspace {
   double *torque; /* [nv] f without the gyroscopic term */
   double *lambda; /* [m] at the last regular state */
   bool lambda_regular;
-  double h;      /* the step of create */
+  double h; /* the step of create */
   struct behind behind;
 } workspace;
 
@@ -133,7 +133,8 @@ static bool acceleration_accelerations(workspace *w, double t, double h, const d
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
-  if (w->events != NULL && !perp_events_forces(w->events, k, t, h, q, v, intermediate)) return false;
+  if (w->events != NULL && !perp_events_forces(w->events, k, t, h, q, v, intermediate))
+    return false;
   if (!intermediate) {
     memcpy(w->lambda, k->lambda, (size_t)model->m * sizeof *w->lambda);
     w->lambda_regular = true;
