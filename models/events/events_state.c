@@ -33,6 +33,15 @@ perp_status perp_events_reserve(perp_ctx *ctx, perp_events *s, int n)
 
 /* ---- contacts at a state --------------------------------------------------------------------- */
 
+static const double NEAR = 0.1; /* of the reach of a body: the same place */
+
+static double events_state_away(const perp_contact *x, const double at[3])
+{
+  double p[3];
+  perp_contact_middle(x, p);
+  return hypot(hypot(p[0] - at[0], p[1] - at[1]), p[2] - at[2]);
+}
+
 /* A contact of the step that has no namesake any more is the nearest one of its pair. */
 static void events_state_nearest(perp_events *s, perp_event_contact *t)
 {
@@ -41,10 +50,8 @@ static void events_state_nearest(perp_events *s, perp_event_contact *t)
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     if (s->of[i] >= 0 || perp_contact_pair(t->id) != perp_contact_pair(x->id)) continue;
-    double p[3];
-    perp_contact_middle(x, p);
-    const double d = hypot(hypot(p[0] - t->at[0], p[1] - t->at[1]), p[2] - t->at[2]);
-    if (d < best && d < 0.1 * s->reach[perp_contact_holder(x)]) {
+    const double d = events_state_away(x, t->at);
+    if (d < best && d < NEAR * s->reach[perp_contact_holder(x)]) {
       best = d;
       found = i;
     }
@@ -113,6 +120,19 @@ static double events_state_allowance(const perp_events *s, uint64_t pair)
   return deepest == HUGE_VAL ? 0 : s->tol + fmax(0, -deepest);
 }
 
+/* The same of one contact: other corners of a pair that touches may not be deep. */
+static double events_state_allowed(const perp_events *s, int i)
+{
+  const perp_contact *x = &s->contact[i];
+  const uint64_t pair = perp_contact_pair(x->id);
+  if (s->of[i] >= 0) return s->tol + fmax(0, -s->now.x[s->of[i]].gap);
+  for (int t = 0; t < s->now.n; t++)
+    if (perp_contact_pair(s->now.x[t].id) == pair &&
+        events_state_away(x, s->now.x[t].at) < NEAR * s->reach[perp_contact_holder(x)])
+      return events_state_allowance(s, pair);
+  return 0;
+}
+
 void perp_events_lows(const perp_events *s, const perp_constrained *k, const double *v, double *gap,
                       double *speed)
 {
@@ -122,7 +142,7 @@ void perp_events_lows(const perp_events *s, const perp_constrained *k, const dou
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     if (!perp_events_rested(s, i) || (s->frozen && s->now.x[s->of[i]].mode == PERP_FROZEN_OPEN)) {
-      *gap = fmin(*gap, x->gap + events_state_allowance(s, perp_contact_pair(x->id)));
+      *gap = fmin(*gap, x->gap + events_state_allowed(s, i));
       continue;
     }
     const perp_event_contact *t = &s->now.x[s->of[i]];
