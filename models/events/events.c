@@ -17,6 +17,7 @@ static const double TOUCH = 1e-9;     /* of the largest body */
 static const double PARTED =
     1e-6; /* of the largest body: gaps that solutions leave between bodies moved apart */
 static const double HOLD = 1e-3;     /* of the largest body */
+static const double STOPPED = 1e-4;  /* of the speed of sliding */
 static const double PAST = 1e-10;    /* of a force: an event is this far behind its bound */
 static const double ROUGHLY = 100;   /* tolerances, where forces are known to that only */
 static const double NOISE = 0.05;    /* of PAST */
@@ -175,7 +176,7 @@ void perp_events_restart(perp_events *s)
 {
   s->found = false;
   s->fresh = true;
-  s->frozen = s->was_frozen = s->between = s->consults = false;
+  s->frozen = s->was_frozen = s->between = s->consults = s->many = false;
   s->now.n = s->next.n = s->was.n = s->n_shown = s->n = 0;
   s->idle = s->chatter = 0;
   s->collision_s = s->lcp_s = 0;
@@ -199,6 +200,14 @@ bool perp_events_between(perp_events *s, bool begins)
   s->between = begins;
   if (s->drives != NULL) perp_event_drives_swap(s->drives);
   return true;
+}
+
+bool perp_events_slow(const perp_events *s)
+{
+  for (int i = 0; i < s->now.n && s->model->dim == 3 && !s->many; i++)
+    if (s->now.x[i].slides && s->h * s->w_scale > PERP_EVENTS_STIFF * s->now.x[i].speed)
+      return true;
+  return false;
 }
 
 void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
@@ -229,7 +238,12 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
     perp_contact_middle(x, t->at);
     perp_events_tangential(model->dim, x->n, u, slide);
     const double speed = sqrt(perp_dot(3, slide, slide));
-    t->slides = rests && speed > s->o.slip;
+    const perp_event_contact *now = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
+    /* what has begun to slide goes on, however slowly */
+    const bool slid = now != NULL && now->slides && !impact &&
+                      perp_dot(3, slide, now->dir) > STOPPED * s->o.slip;
+    t->slides = rests && (speed > s->o.slip || slid);
+    t->speed = speed;
     t->held = rests && s->of[i] >= 0 && s->now.x[s->of[i]].held && x->gap < -s->tol;
     for (int j = 0; j < 3 && t->slides; j++) t->dir[j] = slide[j] / speed;
     if (s->of[i] < 0 || !s->o.warm) continue;

@@ -107,6 +107,9 @@ double perp_events_reserve_left(const perp_events *s, bool *unique);
 void perp_events_consult(perp_events *s, const perp_constrained *k, bool begins);
 /* Then: does the last evaluation, k->a, agree with the one before?  Above zero: yes. */
 double perp_events_agree(const perp_events *s, const perp_constrained *k);
+/* Does something slide so slowly that friction may turn it round within a step of create?  (In space; its direction in a
+ * step is then that of its end.)  Steps under error control had better be no longer. */
+bool perp_events_slow(const perp_events *s);
 /* Dense output begins, or ends: evaluations are those of the step that ended last.  False: its modes are not known. */
 bool perp_events_between(perp_events *s, bool begins);
 

@@ -131,7 +131,8 @@ static bool mode_slide(perp_events *s, const perp_constrained *k, int i, const d
   for (int j = 0; j < 3; j++) t->dir[j] = along[j] / length;
   perp_events_velocity(s->model, k->e, x, s->v_start, u);
   t->back = fmax(0, -perp_dot(dim, u, t->dir));
-  t->slides = t->begins = true;
+  t->slides = true;
+  t->steady = !s->many;
   return true;
 }
 
@@ -167,19 +168,58 @@ int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool u
   return released;
 }
 
-double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double part)
+void perp_events_steady(perp_events *s, const perp_constrained *k, int n, double h)
+{
+  for (int i = 0; i < n && s->model->dim == 3 && !s->many; i++) {
+    perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
+    double u[3], slide[3];
+    if (t == NULL || !t->slides || !(s->contact[i].mu_dynamic > 0)) continue;
+    perp_events_velocity(s->model, k->e, &s->contact[i], s->v_start, u);
+    perp_events_tangential(3, s->contact[i].n, u, slide);
+    t->steady |= h * s->w_scale > PERP_EVENTS_STIFF * sqrt(perp_dot(3, slide, slide));
+  }
+}
+
+void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double h, bool test)
+{
+  for (int i = 0; i < n && s->model->dim == 3; i++) {
+    const perp_contact *x = &s->contact[i];
+    perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
+    double u[3], slide[3], held[3];
+    if (t == NULL || !t->steady) continue;
+    perp_events_velocity(s->model, k->e, x, s->v_start, u);
+    perp_events_tangential(3, x->n, u, slide);
+    if (!test) {
+      for (int j = 0; j < 3; j++) s->offset[3 * i + j] += slide[j] / h;
+      memset(s->sliding + 3 * i, 0, 3 * sizeof *s->sliding);
+      s->mode[i] = PERP_FROZEN_STICKS;
+      continue;
+    }
+    const double *f = s->force + 3 * i, normal = perp_dot(3, x->n, f);
+    perp_events_tangential(3, x->n, f, held);
+    const bool stops = x->mu_dynamic * normal >= sqrt(perp_dot(3, held, held));
+    if (stops && sqrt(perp_dot(3, slide, slide)) > s->o.slip) mode_slide(s, k, i, slide);
+  }
+}
+
+double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double h, double part)
 {
   double most = 0;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n && s->model->dim == 3; i++) {
+    const perp_contact *x = &s->contact[i];
     const perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
-    double along[3], old[3];
-    if (t == NULL || !t->begins || s->model->dim == 2) continue;
-    const double slip = mode_slip(s, k, i, along);
-    if (slip <= CLEAR * s->w_scale) continue;
+    double along[3], old[3], u[3], slide[3];
+    if (t == NULL || !t->steady) continue;
+    mode_slip(s, k, i, along);
+    perp_events_velocity(s->model, k->e, x, s->v_start, u);
+    perp_events_tangential(3, x->n, u, slide);
+    for (int j = 0; j < 3; j++) along[j] += slide[j] / h;
+    const double length = sqrt(perp_dot(3, along, along));
+    if (length <= CLEAR * s->w_scale) continue;
     memcpy(old, t->dir, sizeof old);
     for (int j = 0; j < 3; j++) {
-      most = fmax(most, fabs(along[j] / slip - old[j]));
-      along[j] = part * along[j] / slip + (1 - part) * old[j];
+      most = fmax(most, fabs(along[j] / length - old[j]));
+      along[j] = part * along[j] / length + (1 - part) * old[j];
     }
     mode_slide(s, k, i, along);
   }

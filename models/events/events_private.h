@@ -20,8 +20,8 @@ typedef struct perp_event_contact {
   /* of the step, from perp_events_forces at its start */
   unsigned char mode; /* PERP_FROZEN_* */
   double fed[3];      /* feedback on the relative acceleration, world */
-  bool begins;        /* to slide, at the start */
-  double back;        /* m/s: speed against dir at the start */
+  bool steady;        /* slides along dir all the step: too slowly for its velocity to tell */
+  double back, speed; /* m/s: against dir, and of sliding, at the start */
   double scale;       /* N, of forces of the bodies it connects */
 } perp_event_contact;
 
@@ -61,7 +61,7 @@ struct perp_events {
   bool frozen, was_frozen; /* modes hold within the step; did in the step before */
   bool between;            /* dense output: `now` and `was` have changed places */
   bool consults;           /* complementarity decides, though modes are frozen */
-  bool redundant;          /* forces of the last frozen evaluation are not unique */
+  bool redundant, many;    /* forces are not unique: of the last frozen evaluation, of the step */
   double past;             /* of scale: an event is located so far behind it, */
   double noise;            /* and what is less is rounding */
   double w_scale;          /* m/s^2: of relative accelerations without these forces */
@@ -95,6 +95,9 @@ struct perp_events {
 /* Where contacts that rest stay at rest although a method of low order moved them: m as a part of the largest body
  * (see hold), m/s. */
 #define PERP_HOLD_SPEED 0.01
+
+/* Of steps: friction stops within one over this number what slides too slowly for its velocity to be its direction. */
+#define PERP_EVENTS_STIFF 2.0
 
 /* ---- events_contact.c ------------------------------------------------------------------------ */
 
@@ -139,9 +142,14 @@ double perp_events_margin(const perp_events *s, int n);
 /* Contacts that stick beyond what friction can hold begin to slide, against the frozen forces; how many.  Which: by these
  * forces where they are unique, else those that the last solution of complementarity (s->a_frozen) lets slide. */
 int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique);
-/* Contacts that begin to slide turn to the acceleration of that solution, by this part of the way; the largest difference
- * of the unit vectors. */
-double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double part);
+/* Contacts that begin to slide, or do so slowly, turn to the velocity after a step h with the accelerations of that
+ * solution, by this part of the way; the largest difference of the unit vectors. */
+double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double h, double part);
+/* Would friction stop them within the step?  First (test = false) they are made to stick at its end, u + h a = 0; with the
+ * frozen forces of that (test) those that friction can hold slide as they did and do not turn. */
+void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double h, bool test);
+/* In a step h: which sliding contacts have a velocity that friction may turn round? */
+void perp_events_steady(perp_events *s, const perp_constrained *k, int n, double h);
 /* Largest difference of the relative accelerations that a and b [nv] give to contacts at rest. */
 double perp_events_apart(const perp_events *s, const perp_constrained *k, int n, const double *a,
                          const double *b);

@@ -20,7 +20,7 @@
 
 static const double BAD = 0.01;    /* of the accelerations: more is no answer */
 static const double TURNED = 1e-9; /* a unit vector that did not */
-enum { ROUNDS = 8, TURNS = 50 };   /* of modes that change at one instant; of a direction */
+enum { ROUNDS = 8, TURNS = 30 };   /* of modes that change at one instant; of a direction */
 enum { CHATTER = 20 }; /* steps that go nowhere: the next one is decided at each evaluation */
 
 /* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
@@ -31,7 +31,7 @@ static void events_rest_direction(const perp_events *s, const perp_contact *x,
   double slide[3];
   perp_events_tangential(s->model->dim, x->n, u, slide);
   const double speed = sqrt(perp_dot(3, slide, slide));
-  if (!(speed > s->o.slip && perp_dot(3, slide, t->dir) > 0.5 * speed)) {
+  if (t->steady || !(speed > s->o.slip && perp_dot(3, slide, t->dir) > 0.5 * speed)) {
     perp_events_tangential(s->model->dim, x->n, t->dir, slide);
     const double length = sqrt(perp_dot(3, slide, slide));
     for (int i = 0; i < 3; i++) dir[i] = length > 0 ? slide[i] / length : 0;
@@ -283,13 +283,18 @@ static bool events_rest_turn(perp_events *s, perp_constrained *k, rest_problem *
   double part = 1, last = HUGE_VAL;
   for (int pass = 0; pass < TURNS; pass++) {
     memcpy(s->a_frozen, k->a, size);
-    const double turned = perp_events_turn(s, k, p->n, part);
+    const double turned = perp_events_turn(s, k, p->n, p->h, part);
     if (turned <= TURNED) return true;
     if (turned > 0.5 * last) part *= 0.5;
     last = turned;
     if (!events_rest_again(s, k, p, q)) return false;
   }
-  return true;
+  perp_events_modes(s, k, p->n);
+  perp_events_ahead(s, k, p->n, p->h, false);
+  events_rest_rewind(s, k);
+  events_rest_rows(s, k, p, true);
+  if (events_rest_solve(s, k, p, true)) perp_events_ahead(s, k, p->n, p->h, true);
+  return events_rest_again(s, k, p, q);
 }
 
 /* The forces of the modes; *apart: from complementarity, whose accelerations are kept as a_frozen. */
@@ -323,6 +328,8 @@ static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem
                                const double *q)
 {
   s->v_start = p->v;
+  perp_events_steady(s, k, p->n, p->h);
+  if (!events_rest_turn(s, k, p, q)) return false;
   for (int round = 0; round < ROUNDS; round++) {
     double apart;
     perp_events_modes(s, k, p->n);
@@ -331,6 +338,7 @@ static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem
       perp_event_drives_remember(s->drives, p->intermediate, true);
     }
     const bool solved = events_rest_try(s, k, p, &apart);
+    s->many = s->redundant;
     if (solved && perp_events_opening(s, k, p->n) >= -s->past * s->w_scale &&
         (apart <= s->noise * s->w_scale || events_rest_distance(s) >= -0.5 * s->past)) {
       s->frozen = true;

@@ -66,6 +66,7 @@ typedef struct workspace {
   bool lambda_regular;
   double h; /* the step of create */
   struct behind behind;
+  bool located; /* the last step ended at an event */
 } workspace;
 
 /* ---- momentum form --------------------------------------------------------------------------- */
@@ -411,8 +412,13 @@ static perp_status acceleration_step(perp_ctx *ctx, void *ws, double t_max, perp
 {
   workspace *w = ws;
   const double t = perp_ode_time(w->ode);
+  const int64_t located = perp_ode_count(w->ode)->bisections;
   w->behind.n = 0;
+  if (w->events != NULL && w->k.tol > 0 && w->k.model->dim == 3 &&
+      (w->located || perp_events_slow(w->events)))
+    t_max = fmin(t_max, t + w->h);
   PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+  w->located = perp_ode_count(w->ode)->bisections > located;
   if (w->events != NULL) PERP_TRY(stop_critical(ctx, w, t_max, info));
   info->lambda = w->lambda_regular ? w->lambda : w->k.lambda;
   if (w->momentum) read_state(w);
