@@ -202,6 +202,21 @@ void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double 
   }
 }
 
+bool perp_events_reversed(perp_events *s, const perp_constrained *k, int n)
+{
+  bool any = false;
+  for (int i = 0; i < n && s->model->dim == 3; i++) {
+    const perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
+    double u[3], slide[3];
+    if (t == NULL || !t->steady) continue;
+    perp_events_velocity(s->model, k->e, &s->contact[i], s->v_start, u);
+    perp_events_tangential(3, s->contact[i].n, u, slide);
+    if (sqrt(perp_dot(3, slide, slide)) > s->o.slip && perp_dot(3, slide, t->dir) < 0)
+      any |= mode_slide(s, k, i, slide);
+  }
+  return any;
+}
+
 double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double h, double part)
 {
   double most = 0;

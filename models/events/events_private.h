@@ -148,6 +148,8 @@ double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double
 /* Would friction stop them within the step?  First (test = false) they are made to stick at its end, u + h a = 0; with the
  * frozen forces of that (test) those that friction can hold slide as they did and do not turn. */
 void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double h, bool test);
+/* What would slide back at the end of the step stops first: it slides as it did.  True: there are some. */
+bool perp_events_reversed(perp_events *s, const perp_constrained *k, int n);
 /* In a step h: which sliding contacts have a velocity that friction may turn round? */
 void perp_events_steady(perp_events *s, const perp_constrained *k, int n, double h);
 /* Largest difference of the relative accelerations that a and b [nv] give to contacts at rest. */

@@ -284,7 +284,10 @@ static bool events_rest_turn(perp_events *s, perp_constrained *k, rest_problem *
   for (int pass = 0; pass < TURNS; pass++) {
     memcpy(s->a_frozen, k->a, size);
     const double turned = perp_events_turn(s, k, p->n, p->h, part);
-    if (turned <= TURNED) return true;
+    if (turned <= TURNED) {
+      if (!perp_events_reversed(s, k, p->n)) return true;
+      return events_rest_again(s, k, p, q);
+    }
     if (turned > 0.5 * last) part *= 0.5;
     last = turned;
     if (!events_rest_again(s, k, p, q)) return false;
