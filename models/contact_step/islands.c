@@ -91,6 +91,7 @@ void perp_islands_destroy(perp_islands *s)
   for (int i = 0; i < s->threads; i++) s->kind->destroy(s->lanes[i].ws);
   free(s->A);
   perp_arena_free(&s->grown);
+  perp_arena_free(&s->frozen_grown);
   free(s);
 }
 
@@ -359,6 +360,11 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
   perp_islands_fill(s, k, task, threads);
   for (int i = 0; i < s->n_islands; i++)
     if (s->start[i].eliminate && !perp_islands_columns(s, k, i)) return false;
+  if (task->frozen != NULL) {
+    if (!perp_islands_freeze(s, k, task)) return false;
+    perp_team(task->n >= TEAM_HAND ? threads : 1, islands_hand_back, &job);
+    return true;
+  }
   for (int i = 0; i < threads; i++) {
     s->lanes[i].ctx = *k->ctx;
     s->lanes[i].ctx.status = PERP_OK;

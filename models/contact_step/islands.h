@@ -66,7 +66,14 @@ typedef struct perp_island_task {
   const double *offset, *sliding;
   int rule;
   const uint64_t *origin; /* [n] for observers, see contact.h; NULL */
+  /* Acceleration level: what each contact does is given, PERP_FROZEN_*, and nothing is complementary: islands_frozen.c.
+   * Rows with finite bounds keep the force of their guess.  NULL: complementarity decides. */
+  const unsigned char *frozen; /* [n] */
+  bool redundant;              /* out, of frozen contacts: their forces are not unique */
 } perp_island_task;
+
+/* The force is zero; normal and tangential accelerations are zero; the normal one is, and friction is that of sliding. */
+enum { PERP_FROZEN_OPEN, PERP_FROZEN_STICKS, PERP_FROZEN_SLIDES };
 
 /* rows: joints of an island become free rows of its problem, instead of being eliminated. */
 perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,

@@ -89,6 +89,10 @@ struct perp_islands {
   perp_arena grown;
   double *A; /* matrices of eliminated islands */
   size_t cap_A;
+  perp_arena frozen_grown; /* of islands_frozen.c, by the rows of the largest island */
+  int cap_frozen, lwork;
+  double *frozen_A, *frozen_b, *frozen_work; /* [rows^2], [2 rows], [lwork] */
+  int *frozen_row, *frozen_pivot;            /* [rows] */
 };
 
 /* One call, for the members of a team. */
@@ -206,5 +210,7 @@ void perp_islands_couples_apply(const perp_islands *s, const perp_constrained *k
 /* islands_dense.c: A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by its blocks, else one
  * response to each row of the whole system, by the KKT factor.  False: k says why. */
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i);
+/* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why. */
+bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task);
 
 #endif

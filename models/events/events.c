@@ -17,6 +17,10 @@ static const double TOUCH = 1e-9;     /* of the largest body */
 static const double PARTED =
     1e-6; /* of the largest body: gaps that solutions leave between bodies moved apart */
 static const double HOLD = 1e-3;     /* of the largest body */
+static const double STOPPED = 1e-4;  /* of the speed of sliding */
+static const double PAST = 1e-10;    /* of a force: an event is this far behind its bound */
+static const double ROUGHLY = 100;   /* tolerances, where forces are known to that only */
+static const double NOISE = 0.05;    /* of PAST */
 static const double PROGRESS = 1e-6; /* of the step, that IDLE_MOST steps have to make */
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -27,7 +31,8 @@ static void events_layout(void *ws, perp_arena *a)
   s->reach = PERP_CARVE(a, double, s->model->n_bodies);
   PERP_DOUBLES(a, s->model->nq, &s->q_found, &s->q_start);
   PERP_DOUBLES(a, 6 * (size_t)s->model->n_bodies, &s->before, &s->free);
-  PERP_DOUBLES(a, s->model->nv, &s->rhs, &s->response);
+  PERP_DOUBLES(a, s->model->nv, &s->rhs, &s->response, &s->f_free, &s->a_free, &s->a_frozen);
+  s->load = PERP_CARVE(a, double, s->model->n_bodies);
   PERP_DOUBLES(a, s->model->m, &s->zero, &s->lambda);
 }
 
@@ -55,6 +60,7 @@ void perp_events_destroy(perp_events *s)
   perp_islands_destroy(s->islands);
   free(s->now.x);
   free(s->next.x);
+  free(s->was.x);
   perp_arena_free(&s->grown);
   free(s);
 }
@@ -151,7 +157,12 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   s->hold = fmax(HOLD * s->size, 2 * s->tol);
   s->margin = 4 * s->hold;
   perp_status status = perp_events_reserve(ctx, s, 1);
+  const bool exact = (parts->lcp.d->caps & PERP_LCP_PIVOTING) != 0;
+  s->past = exact ? PAST : ROUGHLY * opts->tol;
+  s->noise = NOISE * s->past;
+  s->fixed = perp_ode_tol(&parts->ode) == 0;
   if (status == PERP_OK) status = open_contacts(ctx, s, parts);
+  s->holds = s->fixed && s->stab != NULL && (s->stab->d.caps & PERP_STAB_PROJECTS) != 0;
   if (status == PERP_OK) status = open_drives(ctx, s, parts->lcp.d);
   if (status != PERP_OK) {
     perp_events_destroy(s);
@@ -165,8 +176,9 @@ void perp_events_restart(perp_events *s)
 {
   s->found = false;
   s->fresh = true;
-  s->now.n = s->next.n = s->n_shown = s->n = 0;
-  s->idle = 0;
+  s->frozen = s->was_frozen = s->between = s->consults = s->many = false;
+  s->now.n = s->next.n = s->was.n = s->n_shown = s->n = 0;
+  s->idle = s->chatter = 0;
   s->collision_s = s->lcp_s = 0;
   s->critical = false;
   s->n_critical = 0;
@@ -174,6 +186,28 @@ void perp_events_restart(perp_events *s)
   if (s->drives != NULL) perp_event_drives_restart(s->drives);
   *perp_islands_count(s->islands) = (perp_contact_count){ .events = true };
   if (s->post != NULL) perp_contact_post_restart(s->post);
+}
+
+bool perp_events_between(perp_events *s, bool begins)
+{
+  if (begins && !s->was_frozen) return false;
+  const perp_event_contacts swap = s->now;
+  const bool frozen = s->frozen;
+  s->now = s->was;
+  s->was = swap;
+  s->frozen = s->was_frozen;
+  s->was_frozen = frozen;
+  s->between = begins;
+  if (s->drives != NULL) perp_event_drives_swap(s->drives);
+  return true;
+}
+
+bool perp_events_slow(const perp_events *s)
+{
+  for (int i = 0; i < s->now.n && s->model->dim == 3 && !s->many; i++)
+    if (s->now.x[i].slides && s->h * s->w_scale > PERP_EVENTS_STIFF * s->now.x[i].speed)
+      return true;
+  return false;
 }
 
 void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
@@ -204,7 +238,12 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
     perp_contact_middle(x, t->at);
     perp_events_tangential(model->dim, x->n, u, slide);
     const double speed = sqrt(perp_dot(3, slide, slide));
-    t->slides = rests && speed > s->o.slip;
+    const perp_event_contact *now = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
+    /* what has begun to slide goes on, however slowly */
+    const bool slid = now != NULL && now->slides && !impact &&
+                      perp_dot(3, slide, now->dir) > STOPPED * s->o.slip;
+    t->slides = rests && (speed > s->o.slip || slid);
+    t->speed = speed;
     t->held = rests && s->of[i] >= 0 && s->now.x[s->of[i]].held && x->gap < -s->tol;
     for (int j = 0; j < 3 && t->slides; j++) t->dir[j] = slide[j] / speed;
     if (s->of[i] < 0 || !s->o.warm) continue;
@@ -305,9 +344,13 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
     count.switches += events_changes(&s->now, &s->next);
     perp_contact_count_add(perp_islands_count(s->islands), &count);
   }
-  const perp_event_contacts swap = s->now;
+  const perp_event_contacts swap = s->was;
+  s->was = s->now;
   s->now = s->next;
   s->next = swap;
+  s->was_frozen = s->frozen;
+  s->frozen = false;
+  s->chatter = t - s->t > PROGRESS * s->h ? 0 : s->chatter + 1;
   s->fresh = false;
   memcpy(s->q_start, q, (size_t)s->model->nq * sizeof *q);
   s->t = t;

@@ -3,16 +3,23 @@
  * 6.3 to 6.5; STAR 2012, section 3.2.1).
  *
  * A contact rests while its gap and the speed of its gap are within tolerances.  The contacts that rest at
- * the start of a step are rows of it (events_rest.c); whether they press or part is decided by complementarity
- * at each evaluation.  Two things end a step (the ODE driver rolls back and locates them):
+ * the start of a step are rows of it (events_rest.c).  Complementarity decides there which of them press and which stick,
+ * and they do so all the step (events_mode.c): its right-hand side is smooth, and stages keep the order of the method.
+ * These things end a step (the ODE driver rolls back and locates them):
  *
  *   meeting    a contact that does not rest closes: gap < 0.  The bodies get an impulse, Newton's or
  *              Poisson's law (events_impact.c), and the step after it starts from the new velocities;
+ *   leaving    the normal force of a contact falls through zero;
+ *   slipping   friction of a contact that sticks reaches its limit;
  *   sticking   the sliding velocity of a contact that rests falls to zero.
  *
- * What is decided at the ends of steps only: that a contact left (within a step its force is zero
- * already), and that sticking ended (within a step its friction is at the limit already, against the
- * acceleration).  These cost a step its order, not its consistency.
+ * Where forces are not unique (four contacts of a box) complementarity is asked whether the step has gone too far.
+ *
+ * Decided at each evaluation, and so at the ends of steps only: modes that change at one instant again and again (after 20
+ * steps that go nowhere), that do not explain the forces, of islands of over 600 rows, and with sliding=lagged.
+ *
+ * In space friction of what hardly slides has no direction; it is that of the end of the step where friction could turn the
+ * motion round within one.  Such phases cost a step its order, not its consistency; sliding along a line does not.
  *
  * Overlap is seen at the ends of steps; a body that moves by more than half of its least width in a step is
  * followed on its way, taken as straight, so that it does not pass through another one unseen.  Pairs that touch at the
@@ -96,6 +103,23 @@ void perp_events_push(perp_events *s, const perp_constrained *k, const double *v
  * k->reason or k->status says why, perp_events_cause in words. */
 bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,
                         const double *v, bool intermediate);
+/* Modes: within a step contacts and drives do what they do at its start, as far as that was found (frozen); the
+ * regular evaluation at the start decides.  What the step is then to end at: */
+bool perp_events_frozen(const perp_events *s);
+/* Forces of the last evaluation: least distance from a bound, as a part of the largest (or of the bound), and a tolerance;
+ * below zero where one is passed by more.  *unique: there are no others. */
+double perp_events_reserve_left(const perp_events *s, bool *unique);
+/* The next evaluations are by complementarity (true), or in the modes of the step again; k->a of the last one stays
+ * known. */
+void perp_events_consult(perp_events *s, const perp_constrained *k, bool begins);
+/* Then: does the last evaluation, k->a, agree with the one before?  Above zero: yes. */
+double perp_events_agree(const perp_events *s, const perp_constrained *k);
+/* Does something slide so slowly that friction may turn it round within a step of create?  (In space; its direction in a
+ * step is then that of its end.)  Steps under error control had better be no longer. */
+bool perp_events_slow(const perp_events *s);
+/* Dense output begins, or ends: evaluations are those of the step that ended last.  False: its modes are not known. */
+bool perp_events_between(perp_events *s, bool begins);
+
 /* f [nv] += J_c' lambda and the forces of all drives, of the last perp_events_forces. */
 void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f);
 /* Event function: below zero when a contact that does not rest is closed, or one slides backwards; for drives see

@@ -17,6 +17,9 @@ typedef struct mode {
   int motor;     /* 1, -1: force +-max_force; 0: holds its velocity, or is the spring of a servo */
   bool rests[2]; /* limits; one of them at most */
   double gap[2]; /* at the start */
+  double back;   /* /s: speed of a motor against its direction at the start */
+  bool fed;      /* feedback of the start: */
+  double motor_fed, fed_rate, fed_gap[2];
 } mode;
 
 /* A drive at a state. */
@@ -32,6 +35,7 @@ struct perp_event_drives {
   perp_drive_tolerances o;
   bool fresh;          /* no state has been accepted yet */
   mode *now, *next;    /* [drives] of the step; of the state accepted last */
+  mode *was;           /* [drives] of the step before */
   bool *kept, *struck; /* [2 drives] limits that touch; that rebounded */
   look *at;            /* [drives] of the last evaluation */
   double *plain;       /* [drives] known force */
@@ -51,6 +55,7 @@ static void events_drives_layout(void *ws, perp_arena *a)
   const int n = d->model->n_drives, rows = ROWS_EACH * n;
   d->now = PERP_CARVE(a, mode, n);
   d->next = PERP_CARVE(a, mode, n);
+  d->was = PERP_CARVE(a, mode, n);
   d->kept = PERP_CARVE(a, bool, 2 * n);
   d->struck = PERP_CARVE(a, bool, 2 * n);
   d->at = PERP_CARVE(a, look, n);
@@ -88,6 +93,7 @@ void perp_event_drives_restart(perp_event_drives *d)
   d->n = 0;
   memset(d->now, 0, n * sizeof *d->now);
   memset(d->next, 0, n * sizeof *d->next);
+  memset(d->was, 0, n * sizeof *d->was);
   memset(d->kept, 0, 2 * n * sizeof *d->kept);
   memset(d->struck, 0, 2 * n * sizeof *d->struck);
   memset(d->at, 0, n * sizeof *d->at);
@@ -178,8 +184,17 @@ static void events_drives_add(perp_event_drives *d, int slot, double sign, perp_
   d->row[r] = row;
 }
 
+/* What is left of velocities and gaps, as the rows of drive i feed it back. */
+static void events_drives_errors(perp_event_drives *d, int i, mode *at)
+{
+  const look *l = &d->at[i];
+  at->motor_fed = l->rate - l->velocity;
+  at->fed_rate = l->rate;
+  for (int side = LOWER; side <= UPPER; side++) at->fed_gap[side] = l->gap[side];
+}
+
 int perp_event_drives_rows(perp_event_drives *d, const perp_constrained *k, const double *v,
-                           perp_island_row **rows)
+                           bool frozen, perp_island_row **rows)
 {
   const double tau = d->o.relax;
   d->n = 0;
@@ -188,14 +203,16 @@ int perp_event_drives_rows(perp_event_drives *d, const perp_constrained *k, cons
     const look *at = &d->at[i];
     const double bias = perp_drive_bias(d->model, k->e, i, v);
     perp_island_row row = at->row;
+    mode error = d->now[i];
+    if (!(frozen && error.fed)) events_drives_errors(d, i, &error);
     if (is_motor(def) && d->now[i].motor == 0) {
-      row.bias = bias + (at->rate - at->velocity) / tau - at->change;
-      row.hi = def->max_force;
+      row.bias = bias + error.motor_fed / tau - at->change;
+      row.hi = frozen ? HUGE_VAL : def->max_force;
       row.lo = -row.hi;
       events_drives_add(d, ROWS_EACH * i + MOTOR, 1, row);
     }
     if (is_locked(def)) {
-      row.bias = bias + (2 * at->rate + at->gap[LOWER] / tau) / tau;
+      row.bias = bias + (2 * error.fed_rate + error.fed_gap[LOWER] / tau) / tau;
       row.hi = HUGE_VAL;
       row.lo = -HUGE_VAL;
       events_drives_add(d, ROWS_EACH * i + LIMIT, 1, row);
@@ -203,16 +220,97 @@ int perp_event_drives_rows(perp_event_drives *d, const perp_constrained *k, cons
     }
     for (int side = LOWER; side <= UPPER; side++) {
       if (!d->now[i].rests[side]) continue;
-      const double gap = fmax(at->gap[side], -2 * PART * tau), tol = events_drives_tolerance(d, i);
-      const double error = gap > tol ? gap - tol : fmin(gap + tol, 0);
-      row.bias = sign_of[side] * (bias + 2 * at->rate / tau) + error / (tau * tau);
-      row.lo = 0;
+      const double gap = fmax(error.fed_gap[side], -2 * PART * tau),
+                   tol = events_drives_tolerance(d, i);
+      const double left = gap > tol ? gap - tol : fmin(gap + tol, 0);
+      row.bias = sign_of[side] * (bias + 2 * error.fed_rate / tau) + left / (tau * tau);
+      row.lo = frozen ? -HUGE_VAL : 0;
       row.hi = HUGE_VAL;
       events_drives_add(d, ROWS_EACH * i + LIMIT, sign_of[side], row);
     }
   }
   *rows = d->row;
   return d->n;
+}
+
+void perp_event_drives_feed(perp_event_drives *d)
+{
+  for (int i = 0; i < d->model->n_drives; i++) {
+    events_drives_errors(d, i, &d->now[i]);
+    d->now[i].fed = true;
+  }
+}
+
+/* ---- modes within a step ---------------------------------------------------------------------- */
+
+void perp_event_drives_part(perp_event_drives *d, const double *a, double least)
+{
+  for (int r = 0; r < d->n; r++) {
+    const perp_island_row *row = &d->row[r];
+    mode *now = &d->now[d->slot[r] / ROWS_EACH];
+    if (d->slot[r] % ROWS_EACH == MOTOR || row->lo == -HUGE_VAL || row->lambda > 0) continue;
+    if (perp_island_row_product(d->model, row, a) + row->bias > least)
+      now->rests[d->sign[r] > 0 ? LOWER : UPPER] = false;
+  }
+}
+
+double perp_event_drives_margin(const perp_event_drives *d)
+{
+  double most = 0, least = HUGE_VAL;
+  for (int r = 0; r < d->n; r++) most = fmax(most, fabs(d->row[r].lambda));
+  for (int r = 0; r < d->n; r++) {
+    const perp_drive_def *def = &d->model->drive_def[d->slot[r] / ROWS_EACH];
+    const double force = d->row[r].lambda;
+    if (d->slot[r] % ROWS_EACH == MOTOR) {
+      if (isfinite(def->max_force))
+        least = fmin(least, (def->max_force - fabs(force)) / def->max_force);
+    } else if (!is_locked(def) && most > 0) {
+      least = fmin(least, force / most);
+    }
+  }
+  return least;
+}
+
+int perp_event_drives_release(perp_event_drives *d, double past, double *f)
+{
+  int released = 0;
+  for (int r = 0; r < d->n; r++) {
+    const int i = d->slot[r] / ROWS_EACH;
+    const perp_drive_def *def = &d->model->drive_def[i];
+    const double force = d->sign[r] * d->row[r].lambda;
+    if (d->slot[r] % ROWS_EACH != MOTOR || !(fabs(force) > def->max_force * (1 + past))) continue;
+    mode *now = &d->now[i];
+    now->motor = force > 0 ? 1 : -1;
+    now->back = fmax(0, -now->motor * (d->at[i].velocity - d->at[i].rate));
+    d->plain[i] = now->motor * def->max_force;
+    perp_island_row_apply(d->model, &d->at[i].row, d->plain[i], f);
+    released++;
+  }
+  return released;
+}
+
+double perp_event_drives_largest(const perp_event_drives *d, const double *a)
+{
+  double most = 0;
+  for (int r = 0; r < d->n; r++)
+    most = fmax(most, fabs(perp_island_row_product(d->model, &d->row[r], a) + d->row[r].bias));
+  return most;
+}
+
+double perp_event_drives_apart(const perp_event_drives *d, const double *a, const double *b)
+{
+  double most = 0;
+  for (int r = 0; r < d->n; r++)
+    most = fmax(most, fabs(perp_island_row_product(d->model, &d->row[r], a) -
+                           perp_island_row_product(d->model, &d->row[r], b)));
+  return most;
+}
+
+void perp_event_drives_swap(perp_event_drives *d)
+{
+  mode *swap = d->now;
+  d->now = d->was;
+  d->was = swap;
 }
 
 double perp_event_drives_violation(const perp_event_drives *d, const double *a)
@@ -227,14 +325,17 @@ double perp_event_drives_violation(const perp_event_drives *d, const double *a)
   return worst;
 }
 
-void perp_event_drives_remember(perp_event_drives *d, bool intermediate)
+void perp_event_drives_remember(perp_event_drives *d, bool intermediate, bool guess)
 {
   const int n = d->model->n_drives;
-  memset(d->force, 0, ROWS_EACH * (size_t)n * sizeof *d->force);
-  for (int r = 0; r < d->n; r++) d->force[d->slot[r]] = d->sign[r] * d->row[r].lambda;
-  for (int i = 0; i < n; i++)
-    d->total[i] = d->plain[i] + d->force[ROWS_EACH * i + MOTOR] + d->force[ROWS_EACH * i + LIMIT];
-  if (intermediate && d->regular) return;
+  memcpy(d->total, d->plain, (size_t)n * sizeof *d->total);
+  if (guess) memset(d->force, 0, ROWS_EACH * (size_t)n * sizeof *d->force);
+  for (int r = 0; r < d->n; r++) {
+    const double force = d->sign[r] * d->row[r].lambda;
+    if (guess) d->force[d->slot[r]] = force;
+    d->total[d->slot[r] / ROWS_EACH] += force;
+  }
+  if (intermediate && (d->regular || !guess)) return;
   memcpy(d->shown, d->total, (size_t)n * sizeof *d->shown);
   d->regular = !intermediate;
 }
@@ -275,7 +376,7 @@ void perp_event_drives_lows(const perp_event_drives *d, const perp_constrained *
                                      : def->max_force - fabs(force);
       *load = fmin(*load, left + NEARLY * def->max_force);
     } else if (motor != 0) {
-      *speed = fmin(*speed, motor * (at.velocity - at.rate));
+      *speed = fmin(*speed, motor * (at.velocity - at.rate) + d->now[i].back);
     }
   }
 }
@@ -397,6 +498,7 @@ int perp_event_drives_adopt(perp_event_drives *d)
     for (int side = LOWER; side <= UPPER; side++)
       changes += d->now[i].rests[side] != d->next[i].rests[side];
   }
+  memcpy(d->was, d->now, (size_t)d->model->n_drives * sizeof *d->was);
   memcpy(d->now, d->next, (size_t)d->model->n_drives * sizeof *d->now);
   d->fresh = d->regular = false;
   return changes;

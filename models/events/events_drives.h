@@ -8,12 +8,13 @@
  *               or, slower or faster than that, has the force max_force or -max_force
  *      servo    a force, -stiffness (x - target) - damping (xdot - velocity), or +-max_force beyond its bound
  *
- * An event, located, is where a limit is reached, a motor reaches its velocity, or a servo its bound.  Decided
- * at the ends of steps only: that a motor no longer holds (its force is at the bound before) and that a limit is left
- * (its force is zero before).  A limit that is reached faster than PERP_DRIVE_REBOUND, a locked drive and a kinematic
- * motor off their velocity get an impulse; motors of limited force have none.
+ * An event, located, is where a limit is reached or left (its force falls through zero), a motor reaches its velocity
+ * or no longer holds it (its force reaches the bound), or a servo its bound.  A limit that is reached faster than
+ * PERP_DRIVE_REBOUND, a locked drive and a kinematic motor off their velocity get an impulse; motors of limited force
+ * have none.
  *
- * tau is five steps, whatever the stabilization.
+ * tau is five steps, whatever the stabilization.  With steps of fixed length the feedback is that of the start of the step
+ * (events_rest.c says why).
  *
  * Tolerances: of a slider, those of contacts; of an angle, the same numbers with rad for the largest body.
  *
@@ -43,13 +44,27 @@ void perp_event_drives_restart(perp_event_drives *d);
 /* f [nv] += the forces that are known: servo springs, motors at their bound. */
 void perp_event_drives_push(perp_event_drives *d, const perp_constrained *k, const double *v,
                             double *f);
-/* The others, as rows for accelerations; *rows live until the next call. */
+/* The others, as rows for accelerations; *rows live until the next call.  frozen: what holds or rests does so whatever
+ * force it takes: rows without bounds. */
 int perp_event_drives_rows(perp_event_drives *d, const perp_constrained *k, const double *v,
-                           perp_island_row **rows);
+                           bool frozen, perp_island_row **rows);
+/* The feedback of the step is that of the last rows. */
+void perp_event_drives_feed(perp_event_drives *d);
+/* Limits that complementarity left without a force, and that part with the accelerations a by more than `least`, are left. */
+void perp_event_drives_part(perp_event_drives *d, const double *a, double least);
+/* Least distance of the forces of rows from a bound, over max_force or the largest force of a row. */
+double perp_event_drives_margin(const perp_event_drives *d);
+/* Motors that are beyond their bound by the part `past` of it no longer hold; f [nv] += their forces; how many. */
+int perp_event_drives_release(perp_event_drives *d, double past, double *f);
+/* Largest |J a + bias| of a row, and largest |J a - J b|. */
+double perp_event_drives_largest(const perp_event_drives *d, const double *a);
+double perp_event_drives_apart(const perp_event_drives *d, const double *a, const double *b);
+/* Dense output asks about the step before: it and the one at hand change places. */
+void perp_event_drives_swap(perp_event_drives *d);
 /* Largest violation of these rows by the accelerations a. */
 double perp_event_drives_violation(const perp_event_drives *d, const double *a);
-/* What has been found is the force of the evaluation. */
-void perp_event_drives_remember(perp_event_drives *d, bool intermediate);
+/* What has been found is the force of the evaluation; guess: and that of the next one. */
+void perp_event_drives_remember(perp_event_drives *d, bool intermediate, bool guess);
 /* f [nv] += all forces of the last evaluation. */
 void perp_event_drives_apply(const perp_event_drives *d, double *f);
 

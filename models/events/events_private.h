@@ -17,6 +17,12 @@ typedef struct perp_event_contact {
   double dir[3]; /* of sliding, b relative to a: unit, world */
   double at[3];  /* world */
   double gap, force[3], slip;
+  /* of the step, from perp_events_forces at its start */
+  unsigned char mode; /* PERP_FROZEN_* */
+  double fed[3];      /* feedback on the relative acceleration, world */
+  bool steady;        /* slides along dir all the step: too slowly for its velocity to tell */
+  double back, speed; /* m/s: against dir, and of sliding, at the start */
+  double scale;       /* N, of forces of the bodies it connects */
 } perp_event_contact;
 
 typedef struct perp_event_contacts {
@@ -48,12 +54,26 @@ struct perp_events {
   bool found, fresh;       /* contact holds for q_found; no state has been accepted yet */
   const perp_contact *contact;
   int n;
-  perp_event_contacts now, next; /* of the step; of the state accepted last */
+  perp_event_contacts now, next,
+      was;                 /* of the step; of the state accepted last; of the step before */
+  bool fixed;              /* steps have a length that is given, */
+  bool holds;              /* and feedback of contacts is that of their starts */
+  bool frozen, was_frozen; /* modes hold within the step; did in the step before */
+  bool between;            /* dense output: `now` and `was` have changed places */
+  bool consults;           /* complementarity decides, though modes are frozen */
+  bool redundant, many;    /* forces are not unique: of the last frozen evaluation, of the step */
+  double past;             /* of scale: an event is located so far behind it, */
+  double noise;            /* and what is less is rounding */
+  double w_scale;          /* m/s^2: of relative accelerations without these forces */
+  double *f_free, *a_free, *a_frozen; /* [nv] before the forces of contacts and rows */
+  const double *v_start;              /* [nv] of the evaluation that decides */
+  double *load;                       /* [bodies] N, by the root of an island */
   /* by contact, as many as there ever were */
   int cap;
   double *force, *slip, *offset, *sliding; /* [3 n], [n], [3 n], [3 n] */
   int *of;                                 /* [n] place in `now`, -1: none */
   unsigned char *kept, *struck, *part;     /* [n] */
+  unsigned char *mode;                     /* [n] */
   unsigned char *none;                     /* [n] in a problem without a solution */
   double *stop;                            /* [9 n] critical.c */
   perp_contact *shown;                     /* [n_shown] at the start of the step, with forces */
@@ -66,6 +86,7 @@ struct perp_events {
   bool critical;  /* the last evaluation found a problem without a solution */
   int n_critical; /* contacts in it, of the step that ended in it or in a stop */
   int idle;       /* steps without progress */
+  int chatter;    /* steps without any in a row, that is */
   double t, t_mark;
   double collision_s, lcp_s;
   char cause[384];
@@ -74,6 +95,9 @@ struct perp_events {
 /* Where contacts that rest stay at rest although a method of low order moved them: m as a part of the largest body
  * (see hold), m/s. */
 #define PERP_HOLD_SPEED 0.01
+
+/* Of steps: friction stops within one over this number what slides too slowly for its velocity to be its direction. */
+#define PERP_EVENTS_STIFF 2.0
 
 /* ---- events_contact.c ------------------------------------------------------------------------ */
 
@@ -106,6 +130,35 @@ void perp_events_lows(const perp_events *s, const perp_constrained *k, const dou
                       double *speed);
 /* Has a body passed another one since the start of the step, so fast that neither end shows it? */
 bool perp_events_passed(perp_events *s, const double *q);
+
+/* ---- events_mode.c: what contacts do in a step ------------------------------------------------ */
+
+/* Modes of the contacts [n] at rest from the forces and accelerations k->a that complementarity has found: open or
+ * pressing; sticking unless they slide. */
+void perp_events_modes(perp_events *s, const perp_constrained *k, int n);
+/* Least distance of the frozen forces from a bound: normal forces from 0, friction that sticks from mu times them, over
+ * `scale`. */
+double perp_events_margin(const perp_events *s, int n);
+/* Contacts that stick beyond what friction can hold begin to slide, against the frozen forces; how many.  Which: by these
+ * forces where they are unique, else those that the last solution of complementarity (s->a_frozen) lets slide. */
+int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique);
+/* Contacts that begin to slide, or do so slowly, turn to the velocity after a step h with the accelerations of that
+ * solution, by this part of the way; the largest difference of the unit vectors. */
+double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double h, double part);
+/* Would friction stop them within the step?  First (test = false) they are made to stick at its end, u + h a = 0; with the
+ * frozen forces of that (test) those that friction can hold slide as they did and do not turn. */
+void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double h, bool test);
+/* What would slide back at the end of the step stops first: it slides as it did.  True: there are some. */
+bool perp_events_reversed(perp_events *s, const perp_constrained *k, int n);
+/* In a step h: which sliding contacts have a velocity that friction may turn round? */
+void perp_events_steady(perp_events *s, const perp_constrained *k, int n, double h);
+/* Largest difference of the relative accelerations that a and b [nv] give to contacts at rest. */
+double perp_events_apart(const perp_events *s, const perp_constrained *k, int n, const double *a,
+                         const double *b);
+/* Largest relative acceleration of contacts at rest with a [nv]. */
+double perp_events_largest(const perp_events *s, const perp_constrained *k, int n, const double *a);
+/* Least normal acceleration of those that are open, with k->a. */
+double perp_events_opening(const perp_events *s, const perp_constrained *k, int n);
 
 /* ---- the others ------------------------------------------------------------------------------ */
 

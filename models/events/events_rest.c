@@ -18,7 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double BAD = 0.01; /* of the accelerations: more is no answer */
+static const double BAD = 0.01;    /* of the accelerations: more is no answer */
+static const double TURNED = 1e-9; /* a unit vector that did not */
+enum { ROUNDS = 8, TURNS = 30 };   /* of modes that change at one instant; of a direction */
+enum { CHATTER = 20 }; /* steps that go nowhere: the next one is decided at each evaluation */
 
 /* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
  * step: the derivative stays smooth beyond the event. */
@@ -28,7 +31,7 @@ static void events_rest_direction(const perp_events *s, const perp_contact *x,
   double slide[3];
   perp_events_tangential(s->model->dim, x->n, u, slide);
   const double speed = sqrt(perp_dot(3, slide, slide));
-  if (!(speed > s->o.slip && perp_dot(3, slide, t->dir) > 0.5 * speed)) {
+  if (t->steady || !(speed > s->o.slip && perp_dot(3, slide, t->dir) > 0.5 * speed)) {
     perp_events_tangential(s->model->dim, x->n, t->dir, slide);
     const double length = sqrt(perp_dot(3, slide, slide));
     for (int i = 0; i < 3; i++) dir[i] = length > 0 ? slide[i] / length : 0;
@@ -43,6 +46,21 @@ static double events_rest_feedback(const perp_events *s, double gap, double rate
   return s->stab->contact(s->stab_ws, PERP_LEVEL_ACCELERATION, s->h_feedback, gap, rate);
 }
 
+/* Feedback on the relative acceleration of a contact, world: its normal part, and the tangential one where it sticks. */
+static void events_rest_feed(const perp_events *s, const perp_contact *x,
+                             const perp_event_contact *t, const double u[3], double fed[3])
+{
+  const int dim = s->model->dim;
+  const double rate = perp_dot(dim, x->n, u);
+  /* gaps within the tolerance are as good as none */
+  const double error = x->gap > s->tol ? x->gap - s->tol : t->held ? 0 : fmin(x->gap + s->tol, 0);
+  const double normal = events_rest_feedback(s, error, rate);
+  fed[0] = fed[1] = fed[2] = 0;
+  for (int j = 0; j < dim; j++) fed[j] = normal * x->n[j];
+  for (int j = 0; j < dim && !t->slides; j++)
+    fed[j] += events_rest_feedback(s, 0, u[j] - rate * x->n[j]);
+}
+
 /* Everything of the problem but the solution; how many contacts rest. */
 static int events_rest_prepare(perp_events *s, const perp_eval *e, const double *q, const double *v)
 {
@@ -51,7 +69,7 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
   int kept = 0;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    const perp_event_contact *t = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
+    perp_event_contact *t = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
     double *offset = s->offset + 3 * i, *dir = s->sliding + 3 * i, u[3];
     s->kept[i] = t != NULL && t->rests;
     memset(s->force + 3 * i, 0, 3 * sizeof *s->force);
@@ -66,16 +84,10 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
     perp_events_rate(s, e, x, q, v, offset);
     if (model->belts) perp_belts_rate(model, e, x, v, offset);
     perp_events_velocity(model, e, x, v, u);
-    const double rate = perp_dot(dim, x->n, u);
-    /* gaps within the tolerance are as good as none */
-    const double error = x->gap > s->tol ? x->gap - s->tol : t->held ? 0 : fmin(x->gap + s->tol, 0);
-    const double normal = events_rest_feedback(s, error, rate);
-    for (int j = 0; j < dim; j++) offset[j] -= normal * x->n[j];
-    if (t->slides) {
-      events_rest_direction(s, x, t, u, dir);
-    } else {
-      for (int j = 0; j < dim; j++) offset[j] -= events_rest_feedback(s, 0, u[j] - rate * x->n[j]);
-    }
+    if (!(s->frozen && s->holds)) events_rest_feed(s, x, t, u, t->fed);
+    for (int j = 0; j < dim; j++) offset[j] -= t->fed[j];
+    if (t->slides) events_rest_direction(s, x, t, u, dir);
+    s->mode[i] = t->mode;
   }
   return kept;
 }
@@ -185,46 +197,228 @@ void perp_events_push(perp_events *s, const perp_constrained *k, const double *v
   if (s->drives != NULL) perp_event_drives_push(s->drives, k, v, f);
 }
 
+/* An evaluation in progress. */
+typedef struct rest_problem {
+  perp_island_row *row;
+  const double *v;
+  double h;
+  int n, rows; /* 0: no contact rests */
+  bool intermediate;
+} rest_problem;
+
+/* k->f, k->a: before the forces of contacts and rows */
+static void events_rest_rewind(perp_events *s, perp_constrained *k)
+{
+  const size_t size = (size_t)s->model->nv * sizeof *k->a;
+  memcpy(k->f, s->f_free, size);
+  memcpy(k->a, s->a_free, size);
+}
+
+static bool events_rest_solve(perp_events *s, perp_constrained *k, const rest_problem *p,
+                              bool frozen)
+{
+  perp_twists(s->model, k->e, p->v, s->before);
+  perp_twists(s->model, k->e, k->a, s->free);
+  perp_island_task task = task_of(s, p->n, p->h);
+  task.row = p->row;
+  task.n_rows = p->rows;
+  task.frozen = frozen ? s->mode : NULL;
+  const bool good = perp_islands_step(s->islands, k, &task, PERP_LEVEL_ACCELERATION, p->h, p->v,
+                                      &s->lcp_s);
+  s->redundant = frozen && task.redundant;
+  return good;
+}
+
+/* by complementarity */
+static bool events_rest_consult(perp_events *s, perp_constrained *k, const rest_problem *p)
+{
+  const perp_contact_count before = *perp_islands_count(s->islands);
+  const double free = events_rest_violation(s, k, p->n, k->a);
+  s->w_scale = perp_events_largest(s, k, p->n, k->a);
+  if (s->drives != NULL) s->w_scale = fmax(s->w_scale, perp_event_drives_largest(s->drives, k->a));
+  if (!events_rest_solve(s, k, p, false)) return false;
+  const perp_reason reason = perp_events_failed(&before, perp_islands_count(s->islands));
+  if (reason >= 0 || events_rest_violation(s, k, p->n, k->a) <= BAD * free) return true;
+  events_rest_explain(s, k, p->n, p->v, reason);
+  k->reason = reason;
+  if (p->n > 0 &&
+      perp_contact_count_none(perp_islands_count(s->islands)) > perp_contact_count_none(&before))
+    perp_events_refuted(s, &before);
+  return false;
+}
+
+/* frozen: rows of drives without bounds */
+static void events_rest_rows(perp_events *s, const perp_constrained *k, rest_problem *p,
+                             bool frozen)
+{
+  if (s->drives != NULL) p->rows = perp_event_drives_rows(s->drives, k, p->v, frozen, &p->row);
+}
+
+static double events_rest_apart(const perp_events *s, const perp_constrained *k, int n)
+{
+  const double rows = s->drives != NULL ? perp_event_drives_apart(s->drives, k->a, s->a_frozen) : 0;
+  return fmax(rows, perp_events_apart(s, k, n, k->a, s->a_frozen));
+}
+
+static double events_rest_distance(const perp_events *s)
+{
+  const double drives = s->drives != NULL ? perp_event_drives_margin(s->drives) : HUGE_VAL;
+  return fmin(drives, s->loaded ? perp_events_margin(s, s->n) : HUGE_VAL);
+}
+
+/* Complementarity again, after contacts or motors have changed their modes. */
+static bool events_rest_again(perp_events *s, perp_constrained *k, rest_problem *p, const double *q)
+{
+  events_rest_rewind(s, k);
+  events_rest_rows(s, k, p, false);
+  if (p->n > 0) events_rest_prepare(s, k->e, q, p->v);
+  return events_rest_consult(s, k, p);
+}
+
+/* What begins to slide has one direction with the friction that follows from it.  Friction turns against the acceleration
+ * that it makes, several times as far where a body is light to turn: the part of the way is halved where that grows. */
+static bool events_rest_turn(perp_events *s, perp_constrained *k, rest_problem *p, const double *q)
+{
+  const size_t size = (size_t)s->model->nv * sizeof *k->a;
+  double part = 1, last = HUGE_VAL;
+  for (int pass = 0; pass < TURNS; pass++) {
+    memcpy(s->a_frozen, k->a, size);
+    const double turned = perp_events_turn(s, k, p->n, p->h, part);
+    if (turned <= TURNED) {
+      if (!perp_events_reversed(s, k, p->n)) return true;
+      return events_rest_again(s, k, p, q);
+    }
+    if (turned > 0.5 * last) part *= 0.5;
+    last = turned;
+    if (!events_rest_again(s, k, p, q)) return false;
+  }
+  perp_events_modes(s, k, p->n);
+  perp_events_ahead(s, k, p->n, p->h, false);
+  events_rest_rewind(s, k);
+  events_rest_rows(s, k, p, true);
+  if (events_rest_solve(s, k, p, true)) perp_events_ahead(s, k, p->n, p->h, true);
+  return events_rest_again(s, k, p, q);
+}
+
+/* The forces of the modes; *apart: from complementarity, whose accelerations are kept as a_frozen. */
+static bool events_rest_try(perp_events *s, perp_constrained *k, rest_problem *p, double *apart)
+{
+  memcpy(s->a_frozen, k->a, (size_t)s->model->nv * sizeof *k->a);
+  events_rest_rows(s, k, p, true);
+  events_rest_rewind(s, k);
+  const bool solved = events_rest_solve(s, k, p, true);
+  s->loaded = p->n > 0;
+  *apart = solved ? events_rest_apart(s, k, p->n) : HUGE_VAL;
+  return solved;
+}
+
+/* Contacts and motors that cannot do what they did; how many. */
+static int events_rest_release(perp_events *s, perp_constrained *k, rest_problem *p)
+{
+  const bool unique = !s->redundant;
+  if (!unique) { /* the forces without any that hold each other */
+    memset(s->force, 0, 3 * (size_t)p->n * sizeof *s->force);
+    events_rest_rewind(s, k);
+    if (!events_rest_solve(s, k, p, true)) return 0;
+  }
+  const int released = perp_events_release(s, k, p->n, unique);
+  if (s->drives == NULL) return released;
+  return released + perp_event_drives_release(s->drives, 0.5 * s->past, s->f_free);
+}
+
+/* The modes of the step that begins, from the forces that complementarity has found: frozen, unless none fit. */
+static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem *p,
+                               const double *q)
+{
+  s->v_start = p->v;
+  perp_events_steady(s, k, p->n, p->h);
+  if (!events_rest_turn(s, k, p, q)) return false;
+  for (int round = 0; round < ROUNDS; round++) {
+    double apart;
+    perp_events_modes(s, k, p->n);
+    if (s->drives != NULL) {
+      perp_event_drives_part(s->drives, k->a, s->noise * s->w_scale);
+      perp_event_drives_remember(s->drives, p->intermediate, true);
+    }
+    const bool solved = events_rest_try(s, k, p, &apart);
+    s->many = s->redundant;
+    if (solved && perp_events_opening(s, k, p->n) >= -s->past * s->w_scale &&
+        (apart <= s->noise * s->w_scale || events_rest_distance(s) >= -0.5 * s->past)) {
+      s->frozen = true;
+      return true;
+    }
+    if (!solved || events_rest_release(s, k, p) == 0) break;
+    memcpy(k->f, s->f_free, (size_t)s->model->nv * sizeof *k->f);
+    if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, p->h, p->v)) return false;
+    memcpy(s->a_free, k->a, (size_t)s->model->nv * sizeof *k->a);
+    if (!events_rest_again(s, k, p, q) || !events_rest_turn(s, k, p, q)) return false;
+  }
+  /* modes that change at one instant, or do not explain the forces: decided at each evaluation */
+  return events_rest_again(s, k, p, q);
+}
+
 bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,
                         const double *v, bool intermediate)
 {
+  const size_t size = (size_t)s->model->nv * sizeof *k->a;
+  rest_problem p = { .v = v, .h = h, .intermediate = intermediate };
+  const bool frozen = s->frozen && !s->consults;
   if (!intermediate) s->n_shown = 0;
   s->cause[0] = '\0';
-  s->loaded = s->critical = false;
-  perp_island_row *row = NULL;
-  int rows = 0, n = 0;
-  if (s->drives != NULL) {
-    rows = perp_event_drives_rows(s->drives, k, v, &row);
-    perp_event_drives_remember(s->drives, intermediate);
-  }
+  s->loaded = s->critical = s->redundant = false;
+  events_rest_rows(s, k, &p, frozen);
+  if (s->drives != NULL) perp_event_drives_remember(s->drives, intermediate, !s->frozen);
   if (s->now.n > 0) {
     if (!perp_events_find(s, k, t, q)) return false;
     s->h_feedback = perp_constrained_feedback_step(k, PERP_LEVEL_ACCELERATION, s->h);
-    n = events_rest_prepare(s, k->e, q, v) > 0 ? s->n : 0;
+    p.n = events_rest_prepare(s, k->e, q, v) > 0 ? s->n : 0;
   }
-  if (n == 0 && rows == 0) return true;
-  const perp_contact_count before = *perp_islands_count(s->islands);
-  const double free = events_rest_violation(s, k, n, k->a);
-  perp_twists(s->model, k->e, v, s->before);
-  perp_twists(s->model, k->e, k->a, s->free);
-  perp_island_task task = task_of(s, n, h);
-  task.row = row;
-  task.n_rows = rows;
-  if (!perp_islands_step(s->islands, k, &task, PERP_LEVEL_ACCELERATION, h, v, &s->lcp_s))
-    return false;
-  const perp_reason reason = perp_events_failed(&before, perp_islands_count(s->islands));
-  if (reason < 0 && !(events_rest_violation(s, k, n, k->a) <= BAD * free)) {
-    events_rest_explain(s, k, n, v, reason);
-    k->reason = reason;
-    if (n > 0 &&
-        perp_contact_count_none(perp_islands_count(s->islands)) > perp_contact_count_none(&before))
-      perp_events_refuted(s, &before);
-    return false;
+  if (p.n == 0 && p.rows == 0) {
+    if (!intermediate) s->frozen = true;
+    return true;
   }
-  s->loaded = n > 0;
-  events_rest_remember(s, n, intermediate);
-  if (s->drives != NULL) perp_event_drives_remember(s->drives, intermediate);
+  memcpy(s->f_free, k->f, size);
+  memcpy(s->a_free, k->a, size);
+  bool solved = frozen && events_rest_solve(s, k, &p, true);
+  if (!solved) {
+    if (k->status != PERP_OK) return false;
+    if (frozen) {
+      events_rest_rewind(s, k);
+      events_rest_rows(s, k, &p, false);
+    }
+    if (!events_rest_consult(s, k, &p)) return false;
+    if (!intermediate && !s->frozen && s->chatter < CHATTER && s->rule != PERP_SLIDING_LAGGED) {
+      if (s->drives != NULL && s->fixed) perp_event_drives_feed(s->drives);
+      if (!events_rest_decide(s, k, &p, q)) return false;
+    }
+  }
+  s->loaded = p.n > 0;
+  if (!s->frozen || !intermediate) events_rest_remember(s, p.n, intermediate);
+  if (s->drives != NULL) perp_event_drives_remember(s->drives, intermediate, !s->frozen);
   return true;
+}
+
+bool perp_events_frozen(const perp_events *s)
+{
+  return s->frozen;
+}
+
+double perp_events_reserve_left(const perp_events *s, bool *unique)
+{
+  *unique = !s->redundant;
+  return events_rest_distance(s) + s->past;
+}
+
+void perp_events_consult(perp_events *s, const perp_constrained *k, bool begins)
+{
+  s->consults = begins;
+  if (begins) memcpy(s->a_frozen, k->a, (size_t)s->model->nv * sizeof *k->a);
+}
+
+double perp_events_agree(const perp_events *s, const perp_constrained *k)
+{
+  const double apart = events_rest_apart(s, k, s->loaded ? s->n : 0);
+  return s->past - (s->w_scale > 0 ? apart / s->w_scale : 0);
 }
 
 void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f)

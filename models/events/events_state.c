@@ -17,6 +17,7 @@ static void events_state_layout(void *ws, perp_arena *a)
   s->struck = PERP_CARVE(a, unsigned char, n);
   s->part = PERP_CARVE(a, unsigned char, n);
   s->none = PERP_CARVE(a, unsigned char, n);
+  s->mode = PERP_CARVE(a, unsigned char, n);
   s->stop = PERP_CARVE(a, double, 9 * n);
 }
 
@@ -32,6 +33,15 @@ perp_status perp_events_reserve(perp_ctx *ctx, perp_events *s, int n)
 
 /* ---- contacts at a state --------------------------------------------------------------------- */
 
+static const double NEAR = 0.1; /* of the reach of a body: the same place */
+
+static double events_state_away(const perp_contact *x, const double at[3])
+{
+  double p[3];
+  perp_contact_middle(x, p);
+  return hypot(hypot(p[0] - at[0], p[1] - at[1]), p[2] - at[2]);
+}
+
 /* A contact of the step that has no namesake any more is the nearest one of its pair. */
 static void events_state_nearest(perp_events *s, perp_event_contact *t)
 {
@@ -40,10 +50,8 @@ static void events_state_nearest(perp_events *s, perp_event_contact *t)
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
     if (s->of[i] >= 0 || perp_contact_pair(t->id) != perp_contact_pair(x->id)) continue;
-    double p[3];
-    perp_contact_middle(x, p);
-    const double d = hypot(hypot(p[0] - t->at[0], p[1] - t->at[1]), p[2] - t->at[2]);
-    if (d < best && d < 0.1 * s->reach[perp_contact_holder(x)]) {
+    const double d = events_state_away(x, t->at);
+    if (d < best && d < NEAR * s->reach[perp_contact_holder(x)]) {
       best = d;
       found = i;
     }
@@ -112,6 +120,19 @@ static double events_state_allowance(const perp_events *s, uint64_t pair)
   return deepest == HUGE_VAL ? 0 : s->tol + fmax(0, -deepest);
 }
 
+/* The same of one contact: other corners of a pair that touches may not be deep. */
+static double events_state_allowed(const perp_events *s, int i)
+{
+  const perp_contact *x = &s->contact[i];
+  const uint64_t pair = perp_contact_pair(x->id);
+  if (s->of[i] >= 0) return s->tol + fmax(0, -s->now.x[s->of[i]].gap);
+  for (int t = 0; t < s->now.n; t++)
+    if (perp_contact_pair(s->now.x[t].id) == pair &&
+        events_state_away(x, s->now.x[t].at) < NEAR * s->reach[perp_contact_holder(x)])
+      return events_state_allowance(s, pair);
+  return 0;
+}
+
 void perp_events_lows(const perp_events *s, const perp_constrained *k, const double *v, double *gap,
                       double *speed)
 {
@@ -120,15 +141,15 @@ void perp_events_lows(const perp_events *s, const perp_constrained *k, const dou
   *speed = HUGE_VAL;
   for (int i = 0; i < s->n; i++) {
     const perp_contact *x = &s->contact[i];
-    if (!perp_events_rested(s, i)) {
-      *gap = fmin(*gap, x->gap + events_state_allowance(s, perp_contact_pair(x->id)));
+    if (!perp_events_rested(s, i) || (s->frozen && s->now.x[s->of[i]].mode == PERP_FROZEN_OPEN)) {
+      *gap = fmin(*gap, x->gap + events_state_allowed(s, i));
       continue;
     }
     const perp_event_contact *t = &s->now.x[s->of[i]];
     if (!t->slides) continue;
     double u[3];
     perp_events_velocity(s->model, k->e, x, v, u);
-    *speed = fmin(*speed, perp_dot(dim, u, t->dir));
+    *speed = fmin(*speed, perp_dot(dim, u, t->dir) + t->back);
   }
 }
 

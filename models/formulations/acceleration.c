@@ -32,6 +32,8 @@
 #include <string.h>
 
 enum { STATE_VELOCITY, STATE_MOMENTUM };
+static const double BEHIND = -1;  /* event function: how far is not known */
+static const double ERROR = 0.01; /* of values, of a line through two of them */
 static const char *const state_names[] = { "velocity", "momentum", NULL };
 
 typedef struct options {
@@ -42,6 +44,12 @@ static const perp_opt option_table[] = {
   PERP_ENUM(options, state, STATE_VELOCITY, state_names,
             "integrate velocities or momenta (free bodies keep L)"),
   PERP_EVENT_OPTIONS, PERP_OPTIONS_END
+};
+
+/* values of an event function behind an event of the step: the last two of n */
+struct behind {
+  int n;
+  double t[2], value[2];
 };
 
 typedef struct workspace {
@@ -56,10 +64,9 @@ typedef struct workspace {
   double *torque; /* [nv] f without the gyroscopic term */
   double *lambda; /* [m] at the last regular state */
   bool lambda_regular;
-  /* dense output */
-  bool between; /* it is being made */
-  double h;     /* the step of create */
-  bool pressed; /* contacts at rest had a say in the step */
+  double h; /* the step of create */
+  struct behind behind;
+  bool located; /* the last step ended at an event */
 } workspace;
 
 /* ---- momentum form --------------------------------------------------------------------------- */
@@ -109,18 +116,6 @@ static perp_ode_answer acceleration_without(workspace *w, bool intermediate)
   return PERP_ODE_INVALID;
 }
 
-/* the forces of contacts at rest and of drives */
-static bool acceleration_contact(workspace *w, double t, double h, const double *q, const double *v,
-                                 bool intermediate)
-{
-  const perp_contact_count *count = perp_events_counters(w->events);
-  const int64_t before = count->problems + count->reused;
-  const bool good = perp_events_forces(w->events, &w->k, t, h, q, v, intermediate);
-  count = perp_events_counters(w->events);
-  if (!good || count->problems + count->reused != before) w->pressed = true;
-  return good;
-}
-
 /* a and lambda at (t, q, v) */
 static bool acceleration_accelerations(workspace *w, double t, double h, const double *q,
                                        const double *v, bool intermediate)
@@ -139,7 +134,7 @@ static bool acceleration_accelerations(workspace *w, double t, double h, const d
   }
   k->assembly_s += perp_constrained_clock(k) - start;
   if (!perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v)) return false;
-  if (w->events != NULL && !w->between && !acceleration_contact(w, t, h, q, v, intermediate))
+  if (w->events != NULL && !perp_events_forces(w->events, k, t, h, q, v, intermediate))
     return false;
   if (!intermediate) {
     memcpy(w->lambda, k->lambda, (size_t)model->m * sizeof *w->lambda);
@@ -218,10 +213,55 @@ static perp_ode_answer onto_velocity(void *user, double t, double *q, double *v)
   return perp_constrained_onto(&((workspace *)user)->k, t, q, v);
 }
 
+/* A function of time that is known behind an event only, where it falls below zero: ahead of it, it is continued along a line
+ * through the last two values. */
+static double behind_add(struct behind *b, double t, double value)
+{
+  b->t[0] = b->t[1], b->value[0] = b->value[1];
+  b->t[1] = t, b->value[1] = value;
+  b->n++;
+  return value;
+}
+
+static double behind_ahead(const struct behind *b, double t)
+{
+  if (b->n == 0) return -BEHIND;
+  if (b->n == 1) return -b->value[1];
+  const double rate = (b->value[1] - b->value[0]) / (b->t[1] - b->t[0]);
+  /* beyond the end of the line: by no less than its likely error */
+  return fmax(fabs(b->value[1] + rate * (t - b->t[1])), -ERROR * b->value[1]);
+}
+
+/* How far the forces at a state are from a change of mode: below zero behind it.  Where they are not unique,
+ * complementarity knows. */
+static double acceleration_margin(workspace *w, double t, const double *q, const double *v)
+{
+  bool unique;
+  if (!acceleration_accelerations(w, t, w->h, q, v, true)) {
+    w->k.reason = PERP_EXACT;
+    return BEHIND;
+  }
+  const double left = perp_events_reserve_left(w->events, &unique);
+  if (unique) return left;
+  if (left >= 0) return behind_ahead(&w->behind, t);
+  perp_events_consult(w->events, &w->k, true);
+  const bool solved = acceleration_accelerations(w, t, w->h, q, v, true);
+  const double agree = solved ? perp_events_agree(w->events, &w->k) : BEHIND;
+  perp_events_consult(w->events, &w->k, false);
+  w->k.reason = PERP_EXACT;
+  return agree >= 0 ? behind_ahead(&w->behind, t) : behind_add(&w->behind, t, agree);
+}
+
+static double acceleration_event(workspace *w, double t, const double *q, const double *v)
+{
+  const double value = perp_events_value(w->events, &w->k, t, q, v);
+  if (!(value >= 0) || !perp_events_frozen(w->events)) return value;
+  return fmin(value, acceleration_margin(w, t, q, v));
+}
+
 static double event_velocity(void *user, double t, const double *q, const double *v)
 {
-  workspace *w = user;
-  return perp_events_value(w->events, &w->k, t, q, v);
+  return acceleration_event(user, t, q, v);
 }
 
 static double event_momentum(void *user, double t, const double *y, const double *none)
@@ -231,7 +271,7 @@ static double event_momentum(void *user, double t, const double *y, const double
   (void)none;
   perp_constrained_at(&w->k, t, y);
   velocity_of(model, w->k.e, y + model->nq, w->v);
-  return perp_events_value(w->events, &w->k, t, y, w->v);
+  return acceleration_event(w, t, y, w->v);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -372,8 +412,13 @@ static perp_status acceleration_step(perp_ctx *ctx, void *ws, double t_max, perp
 {
   workspace *w = ws;
   const double t = perp_ode_time(w->ode);
-  w->pressed = false;
+  const int64_t located = perp_ode_count(w->ode)->bisections;
+  w->behind.n = 0;
+  if (w->events != NULL && w->k.tol > 0 && w->k.model->dim == 3 &&
+      (w->located || perp_events_slow(w->events)))
+    t_max = fmin(t_max, t + w->h);
   PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
+  w->located = perp_ode_count(w->ode)->bisections > located;
   if (w->events != NULL) PERP_TRY(stop_critical(ctx, w, t_max, info));
   info->lambda = w->lambda_regular ? w->lambda : w->k.lambda;
   if (w->momentum) read_state(w);
@@ -396,18 +441,19 @@ static void acceleration_state(const void *ws, double *t, const double **q, cons
 }
 
 /* Derivatives at intermediate states write into k: what the next step begins with, or reports, is put back.  Contacts
- * at rest remember forces, and which they are is known of the next step only: there is no dense output with them. */
+ * at rest and drives are in the modes of the step, where these are known: a step that complementarity decides at each
+ * evaluation has no dense output. */
 static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double *q, double *v,
                                       double *lambda)
 {
   workspace *w = ws;
   perp_constrained *k = &w->k;
-  if (w->events != NULL && (w->pressed || k->model->n_drives > 0))
+  if (w->events != NULL && !perp_events_between(w->events, true))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "acceleration: no states between steps with contacts at rest or drives");
+                     "acceleration: no states between the ends of a step in which contacts at rest "
+                     "or drives change what they do");
   perp_constrained_keep(k);
   perp_status status;
-  w->between = true;
   if (w->momentum) {
     status = perp_ode_dense_at(ctx, w->ode, t, w->y, NULL);
     memcpy(q, w->y, (size_t)k->model->nq * sizeof *q);
@@ -421,7 +467,7 @@ static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double 
     const bool known = acceleration_accelerations(w, t, w->h, q, v, true);
     for (int i = 0; i < k->model->m; i++) lambda[i] = known ? k->lambda[i] : (double)NAN;
   }
-  w->between = false;
+  if (w->events != NULL) perp_events_between(w->events, false);
   perp_constrained_put_back(k);
   return status;
 }
