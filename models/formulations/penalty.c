@@ -18,8 +18,8 @@
  * contact is deep by (force / contact_stiffness)^(1 / exponent), m g / (n k) on n points; forces that statics leaves
  * open are those of equal springs; friction sticks on a spring, off by force / tangent_stiffness, and creeps only as far
  * as that.  An impact lasts pi sqrt(m / k) instead of no time: impulses spread, and steps must resolve it.  Bodies that
- * are farther in a step than they are thick pass through each other.  A contact that gives back twice the energy it
- * had taken is no motion of these laws any more: the step is too long, and the run ends as diverged.
+ * are farther in a step than they are thick pass through each other.  A contact that has given a quarter more energy
+ * than it had taken is no motion of these laws any more: the step is too long, and the run ends as diverged.
  *
  * Cost per evaluation: assembly and collision detection.  No allocation in the steady state.  Fails: states that are not
  * finite; contacts that make energy.
@@ -284,7 +284,7 @@ static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   if (w->contacts != NULL) perp_penalty_contacts_info(w->contacts, info);
   if (w->drives != NULL) info->drive = perp_penalty_drives_forces(w->drives);
   if (w->active)
-    info->cause = "a contact or limit gave back twice the energy it had taken: the step is too "
+    info->cause = "a contact or limit gave more energy than it had taken: the step is too "
                   "long for its stiffness; take a shorter one, or error control";
   return PERP_OK;
 }

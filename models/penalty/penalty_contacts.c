@@ -36,18 +36,30 @@ typedef struct touch {
   double force[3];
 } touch;
 
+/* The deepest contact that evaluations of a step have met and its start had not: where its end has it neither, it has
+ * begun and ended between them. */
+typedef struct passing {
+  uint64_t id;
+  int body[2];
+  double n[3], r[2][3], mass;
+  double energy; /* J of its spring; 0: there is none */
+} passing;
+
 struct perp_penalty_contacts {
   const perp_model *model;
   perp_penalty_law law;
   perp_collision *collision;
-  double *reach;   /* [bodies] */
-  double *twist;   /* [6 bodies] */
+  double *reach; /* [bodies] */
+  double *twist; /* [6 bodies] */
+  double *start; /* [6 bodies] of the last accepted state */
+  passing passing;
   double *q_found; /* [nq] where contact was found */
   bool known;      /* it was */
   double t_found;  /* at this time */
   const perp_contact *contact;
   int n;
-  double t; /* of the last accepted state */
+  double t;   /* of the last accepted state */
+  bool begun; /* there is one */
   memory *before, *after;
   int n_before, n_old; /* contacts of the last accepted state, and of that before */
   perp_contact *shown; /* [n_old] of that state, with their impulses in the last step */
@@ -64,7 +76,7 @@ static void penalty_contacts_layout(void *ws, perp_arena *a)
 {
   perp_penalty_contacts *c = ws;
   c->reach = PERP_CARVE(a, double, c->model->n_bodies);
-  c->twist = PERP_CARVE(a, double, 6 * (size_t)c->model->n_bodies);
+  PERP_DOUBLES(a, 6 * (size_t)c->model->n_bodies, &c->twist, &c->start);
   c->q_found = PERP_CARVE(a, double, c->model->nq);
 }
 
@@ -128,7 +140,8 @@ perp_status perp_penalty_contacts_create(perp_ctx *ctx, const perp_model *model,
 void perp_penalty_contacts_restart(perp_penalty_contacts *c)
 {
   c->n = c->n_before = c->n_old = 0;
-  c->known = false;
+  c->known = c->begun = false;
+  c->passing.energy = 0;
   c->count = (perp_contact_count){ 0 };
 }
 
@@ -201,13 +214,13 @@ static void penalty_contacts_each(perp_penalty_contacts *c, const perp_eval *e,
 /* ---- one contact ----------------------------------------------------------------------------- */
 
 /* u = velocity of b less that of a at arms r from their centres */
-static void penalty_contacts_velocity(const perp_penalty_contacts *c, const int body[2],
-                                      double r[2][3], double u[3])
+static void penalty_contacts_velocity(const double *twists, const int body[2], double r[2][3],
+                                      double u[3])
 {
   u[0] = u[1] = u[2] = 0;
   for (int side = 0; side < 2; side++) {
     if (body[side] < 0) continue;
-    const double *twist = c->twist + 6 * (size_t)body[side];
+    const double *twist = twists + 6 * (size_t)body[side];
     double turn[3];
     perp_cross(twist + 3, r[side], turn);
     for (int k = 0; k < 3; k++) u[k] += (side == 0 ? -1 : 1) * (twist[k] + turn[k]);
@@ -303,7 +316,7 @@ static void penalty_contacts_touch(const perp_penalty_contacts *c, const perp_ev
   const perp_penalty_law *law = &c->law;
   at->before = before;
   penalty_contacts_arms(c, e, x, at->r);
-  penalty_contacts_velocity(c, x->body, at->r, at->u);
+  penalty_contacts_velocity(c->twist, x->body, at->r, at->u);
   at->belt[0] = at->belt[1] = at->belt[2] = 0;
   if (c->model->belts) perp_belts_velocity(c->model, e, x, t, at->belt);
   for (int k = 0; k < 3; k++) at->u[k] += at->belt[k];
@@ -350,6 +363,12 @@ typedef struct forces {
   double *f;
 } forces;
 
+/* J of a spring of this depth */
+static double penalty_contacts_energy(const perp_penalty_law *law, double depth)
+{
+  return law->stiffness * pow(depth, law->exponent + 1) / (law->exponent + 1);
+}
+
 static void penalty_contacts_push(perp_penalty_contacts *c, const perp_eval *e, int i,
                                   memory *before, void *user)
 {
@@ -358,6 +377,13 @@ static void penalty_contacts_push(perp_penalty_contacts *c, const perp_eval *e, 
   touch at;
   penalty_contacts_touch(c, e, all->t, x, before, &at);
   penalty_contacts_apply(c, e, x->body, at.r, at.force, all->f);
+  const double energy = before == NULL ? penalty_contacts_energy(&c->law, -x->gap) : 0;
+  if (!(energy > c->passing.energy)) return;
+  c->passing = (passing){
+    .id = x->id, .body = { x->body[0], x->body[1] }, .mass = at.mass, .energy = energy
+  };
+  memcpy(c->passing.n, x->n, sizeof c->passing.n);
+  memcpy(c->passing.r, at.r, sizeof c->passing.r);
 }
 
 perp_status perp_penalty_contacts_force(perp_ctx *ctx, perp_penalty_contacts *c, const perp_eval *e,
@@ -392,12 +418,34 @@ static double penalty_contacts_least(const perp_penalty_contacts *c, double mass
   return mass * c->law.threshold * c->law.threshold;
 }
 
+/* Had these two shapes a contact at the last accepted state? */
+static bool penalty_contacts_known(const perp_penalty_contacts *c, uint64_t id)
+{
+  int low = 0, high = c->n_before;
+  while (low < high) {
+    const int middle = low + (high - low) / 2;
+    if (perp_contact_pair(c->before[middle].id) < perp_contact_pair(id))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < c->n_before && perp_contact_pair(c->before[low].id) == perp_contact_pair(id);
+}
+
+/* J: what the spring of a contact may have at the end of the step in which its bodies met. */
+static double penalty_contacts_met(const perp_penalty_contacts *c, const perp_contact *x, touch *at)
+{
+  double u[3];
+  penalty_contacts_velocity(c->start, x->body, at->r, u);
+  const double met = fmax(-perp_dot(3, x->n, u), -perp_dot(3, x->n, at->u));
+  return 0.5 * at->mass * (1 + PERP_PENALTY_GAIN) * met * met + penalty_contacts_least(c, at->mass);
+}
+
 static void penalty_contacts_remember(perp_penalty_contacts *c, const perp_eval *e, int i,
                                       memory *before, void *user)
 {
   acceptance *all = user;
   const perp_contact *x = &c->contact[i];
-  const double depth = -x->gap;
   memory *m = &c->after[i];
   touch at;
   double middle[3];
@@ -424,10 +472,13 @@ static void penalty_contacts_remember(perp_penalty_contacts *c, const perp_eval 
     all->passive &= perp_penalty_ledger_add(&m->ledger,
                                             penalty_contacts_work(before, all->h, at.force, at.u),
                                             penalty_contacts_least(c, at.mass));
-  } else { /* what its spring has is what it took */
-    perp_penalty_ledger_add(
-        &m->ledger, -c->law.stiffness * pow(depth, c->law.exponent + 1) / (c->law.exponent + 1), 0);
+    return;
   }
+  /* what its spring has is what it took */
+  const double energy = penalty_contacts_energy(&c->law, -x->gap);
+  perp_penalty_ledger_add(&m->ledger, -energy, 0);
+  if (c->begun && !penalty_contacts_known(c, x->id))
+    all->passive &= energy <= penalty_contacts_met(c, x, &at);
 }
 
 /* Contacts that have ended in the step: their last work. */
@@ -442,12 +493,28 @@ static void penalty_contacts_close(perp_penalty_contacts *c, const perp_eval *e,
     for (int side = 0; side < 2; side++)
       for (int l = 0; l < c->model->dim && m->body[side] >= 0; l++)
         r[side][l] = middle[l] - e->pose[m->body[side]].x[l];
-    penalty_contacts_velocity(c, m->body, r, u);
+    penalty_contacts_velocity(c->twist, m->body, r, u);
     for (int l = 0; l < 3; l++) u[l] += m->belt[l];
     const double mass = 1 / penalty_contacts_admittance(c, e, m->body, r, m->n);
     all->passive &= perp_penalty_ledger_add(&m->ledger, penalty_contacts_work(m, all->h, none, u),
                                             penalty_contacts_least(c, mass));
   }
+}
+
+/* A contact between the ends of the step: its bodies part no faster than they met. */
+static bool penalty_contacts_passed(perp_penalty_contacts *c)
+{
+  passing *p = &c->passing;
+  double u[3];
+  if (!(p->energy > 0)) return true;
+  for (int i = 0; i < c->n; i++)
+    if (c->contact[i].id == p->id) return true;
+  penalty_contacts_velocity(c->start, p->body, p->r, u);
+  const double met = perp_dot(3, p->n, u);
+  penalty_contacts_velocity(c->twist, p->body, p->r, u);
+  const double part = perp_dot(3, p->n, u);
+  return !(part > 0) || 0.5 * p->mass * (part * part - (1 + PERP_PENALTY_GAIN) * met * met) <=
+                            penalty_contacts_least(c, p->mass);
 }
 
 perp_status perp_penalty_contacts_accept(perp_ctx *ctx, perp_penalty_contacts *c,
@@ -456,8 +523,9 @@ perp_status perp_penalty_contacts_accept(perp_ctx *ctx, perp_penalty_contacts *c
 {
   PERP_TRY(penalty_contacts_find(ctx, c, e, t, q));
   PERP_TRY(penalty_contacts_reserve(ctx, c, c->n));
-  acceptance all = { t, t - c->t, true };
   perp_twists(c->model, e, v, c->twist);
+  acceptance all = { t, t - c->t, penalty_contacts_passed(c) };
+  c->passing.energy = 0;
   penalty_contacts_each(c, e, penalty_contacts_remember, &all);
   penalty_contacts_close(c, e, &all);
   for (int k = 0; k < c->n_before; k++)
@@ -469,9 +537,13 @@ perp_status perp_penalty_contacts_accept(perp_ctx *ctx, perp_penalty_contacts *c
   memory *before = c->before;
   c->before = c->after;
   c->after = before;
+  double *twist = c->start;
+  c->start = c->twist;
+  c->twist = twist;
   c->n_old = c->n_before;
   c->n_before = c->n;
   c->t = t;
+  c->begun = true;
   if (c->n > c->count.contacts) c->count.contacts = c->n;
   *passive = all.passive;
   return PERP_OK;
@@ -513,7 +585,7 @@ void perp_penalty_contacts_stiffness(const perp_penalty_contacts *c, const perp_
     const perp_contact *y = &c->contact[i];
     double r[2][3], u[3], K[3], D[3];
     penalty_contacts_arms(c, e, y, r);
-    penalty_contacts_velocity(c, y->body, r, u);
+    penalty_contacts_velocity(c->twist, y->body, r, u);
     const double mass = 1 / penalty_contacts_admittance(c, e, y->body, r, y->n);
     const double depth = fmax(-y->gap, 0), n = law->exponent;
     const double k = n == 1 ? law->stiffness : n * law->stiffness * pow(depth, n - 1);

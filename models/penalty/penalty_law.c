@@ -37,5 +37,5 @@ bool perp_penalty_ledger_add(perp_penalty_ledger *l, double work, double least)
 {
   l->work += work;
   l->taken = fmax(l->taken, -l->work);
-  return !(l->work > l->taken + least);
+  return !(l->work > PERP_PENALTY_GAIN * l->taken + least);
 }

@@ -43,8 +43,9 @@ double perp_penalty_normal(const perp_penalty_law *law, double factor, double ap
                            double depth, double rate);
 
 /* What a contact does to the energy of its bodies.  A passive one has taken more than it has given at any time.  What has
- * given back twice what it had taken at most, and more than `least` (J), is no longer the motion of the law: the step is
- * too long for it. */
+ * given a quarter more than it had taken at most, and by more than `least` (J), is no longer the motion of the law: the step
+ * is too long for it. */
+#define PERP_PENALTY_GAIN 0.25
 typedef struct perp_penalty_ledger {
   double work, taken; /* J: done on the bodies so far, and -work at most */
 } perp_penalty_ledger;
