@@ -86,6 +86,14 @@ static double penalty_now(const workspace *w)
   return w->timing ? perp_clock_thread() : 0;
 }
 
+/* Did collision detection work?  Poses that are not finite are a failure of the step, and no error. */
+static bool penalty_found(workspace *w)
+{
+  if (w->status == PERP_OK) return true;
+  if (w->status == PERP_ERR_ARG) w->status = PERP_OK;
+  return false;
+}
+
 /* w->f += contact forces; false: w->status says why, or the state is not finite */
 static bool penalty_contact_forces(workspace *w, double t, const double *q, const double *v)
 {
@@ -95,7 +103,7 @@ static bool penalty_contact_forces(workspace *w, double t, const double *q, cons
   const double spent = penalty_now(w) - start;
   w->collision_s += spent;
   w->assembly_s -= spent;
-  return w->status == PERP_OK;
+  return penalty_found(w);
 }
 
 static perp_ode_answer penalty_deriv(void *user, double t, double h, const double *q,
@@ -132,8 +140,9 @@ static perp_ode_answer penalty_accept(void *user, double t, double *q, double *v
   if (w->drives != NULL) perp_penalty_drives_accept(w->drives, &w->e, t, v, &passive);
   if (w->contacts != NULL)
     w->status = perp_penalty_contacts_accept(w->ctx, w->contacts, &w->e, t, q, v, &still);
+  if (!penalty_found(w)) return PERP_ODE_FAILED;
   w->active = !passive || !still;
-  return w->status == PERP_OK && !w->active ? PERP_ODE_OK : PERP_ODE_FAILED;
+  return w->active ? PERP_ODE_FAILED : PERP_ODE_OK;
 }
 
 /* K x and D x of all springs and dampers at the last evaluation, [nv] */
