@@ -81,7 +81,9 @@ const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
     snprintf(why, PERP_WHY_MAX, "in scene %.48s, a plain ODE problem without bodies", scene);
     return why;
   }
-  if (table[part].used != 0 && !(formulation->caps & table[part].used)) {
+  const bool exact = part == PERP_PART_STAB && (formulation->caps & PERP_FORM_EXACT_JOINTS) &&
+                     facts->shapes == 0;
+  if (exact || (table[part].used != 0 && !(formulation->caps & table[part].used))) {
     snprintf(why, PERP_WHY_MAX, "with formulation %.48s", formulation->name);
     return why;
   }
@@ -98,6 +100,7 @@ static void who_uses(const perp_ctx *ctx, int part, char *buf, size_t size)
   size_t n = 0;
   buf[0] = '\0';
   for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_formulation, i)) != NULL; i++) {
+    if (part == PERP_PART_STAB && (d->caps & PERP_FORM_EXACT_JOINTS)) continue;
     if (!(d->caps & table[part].used) || n + strlen(d->name) + 64 > size) continue;
     n += (size_t)snprintf(buf + n, size - n, "%s%s",
                           n == 0 ? ", or take a formulation that uses one: " : ", ", d->name);

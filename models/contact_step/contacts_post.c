@@ -190,7 +190,7 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
       return false;
   }
   perp_contact_count_add(count, &one);
-  if (*moved) perp_model_retract(model, q, k->a, q);
+  if (*moved) perp_constrained_retract(k, q, k->a, q);
   return true;
 }
 

@@ -7,6 +7,7 @@
 #define GIVE_BACK 0.2   /* of an overrun limit, in a step */
 #define PUSH      1.0   /* m/s or rad/s: no overrun is given back faster */
 #define TOLERANCE 1e-10 /* of the LCP, relative */
+#define REACHED   1e-9  /* m or rad: a limit that is nearer holds at the end of a step */
 enum { MOTOR, LOWER, UPPER, ROWS_EACH };
 
 struct perp_drives {
@@ -20,20 +21,22 @@ struct perp_drives {
   void *user;
   int n; /* rows of the step */
   perp_island_row *row;
-  int *slot;         /* of a row: ROWS_EACH drive + MOTOR, LOWER or UPPER */
-  bool *has_both;    /* [drives] both limits are rows */
-  double *sign;      /* of a row: -1 for an upper limit */
-  double *impulse;   /* [slots] of the step before along x */
-  double h_before;   /* of that step; 0: there is none */
-  double *Y;         /* [nv x rows] K J' */
-  double *A, *b;     /* the LCP */
-  double *lo, *hi;   /* [rows] */
-  double *unit;      /* [rows] that make velocities of all */
-  double *lambda;    /* [rows] */
-  double *w, *force; /* [rows], [drives] */
-  double *c, *mult;  /* [m] */
-  double *f;         /* [nv] */
-  double *f0, *a0;   /* [nv] k->f and k->a without drives */
+  int *slot;       /* of a row: ROWS_EACH drive + MOTOR, LOWER or UPPER */
+  bool *has_both;  /* [drives] both limits are rows */
+  double *sign;    /* of a row: -1 for an upper limit */
+  double *impulse; /* [slots] of the step before along x */
+  double h_before; /* of that step; 0: there is none */
+  perp_drives_end end;
+  double *Y;           /* [nv x rows] K J' */
+  double *A, *b;       /* the LCP */
+  double *lo, *hi;     /* [rows] */
+  double *unit;        /* [rows] that make velocities of all */
+  double *lambda;      /* [rows] */
+  double *w, *force;   /* [rows], [drives] */
+  double *force_start; /* [drives] of the start of a step with two ends */
+  double *c, *mult;    /* [m] */
+  double *f;           /* [nv] */
+  double *f0, *a0;     /* [nv] k->f and k->a without drives */
 };
 
 static void drives_layout(void *ws, perp_arena *a)
@@ -45,7 +48,7 @@ static void drives_layout(void *ws, perp_arena *a)
   d->slot = PERP_CARVE(a, int, rows);
   d->has_both = PERP_CARVE(a, bool, m->n_drives);
   PERP_DOUBLES(a, rows, &d->sign, &d->impulse);
-  d->force = PERP_CARVE(a, double, m->n_drives);
+  PERP_DOUBLES(a, m->n_drives, &d->force, &d->force_start);
   d->Y = PERP_CARVE(a, double, alone * m->nv);
   d->A = PERP_CARVE(a, double, alone *alone);
   PERP_DOUBLES(a, alone, &d->b, &d->lo, &d->hi, &d->unit, &d->lambda, &d->w);
@@ -172,8 +175,17 @@ static void add_motor(perp_drives *d, const perp_eval *e, int i, double t, doubl
     row.bias = (k * error - c * velocity) / (h * k + c);
   }
   row.hi = h * def->max_force;
+  if (d->end != PERP_DRIVES_WHOLE) { /* half the impulse: J v + S lambda of the whole one */
+    row.hi *= 0.5;
+    row.soft *= 2;
+  }
   row.lo = -row.hi;
   drives_add(d, ROWS_EACH * i + MOTOR, 1, h, row);
+}
+
+void perp_drives_half(perp_drives *d, perp_drives_end end)
+{
+  d->end = end;
 }
 
 /* Bias and softness of a limit: the way to it, or what is given back of its overrun. */
@@ -203,6 +215,10 @@ static void drives_add_side(perp_drives *d, int i, bool lower, double x, double 
     row.bias = fmax(def->restitution * rate, -fmax(beyond, 0) / h);
     row.soft = 0;
   }
+  if (d->end == PERP_DRIVES_END) {
+    row.bias = 0;
+    if (gap > REACHED) row.hi = 0;
+  }
   drives_add(d, ROWS_EACH * i + (lower ? LOWER : UPPER), sign, h, row);
 }
 
@@ -214,7 +230,7 @@ static void add_limit(perp_drives *d, int i, double x, double xdot, double free_
   if (def->lower == def->upper) {
     row.hi = HUGE_VAL;
     row.lo = -HUGE_VAL;
-    row.bias = GIVE_BACK * below / h;
+    row.bias = d->end == PERP_DRIVES_END ? 0 : GIVE_BACK * below / h;
     if (d->limits.on) {
       row.bias = perp_compliance_alpha(&d->limits, h) * below;
       row.soft = perp_compliance_softness(&d->limits, h);
@@ -244,7 +260,7 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
 int perp_drives_missed(perp_drives *d, const perp_constrained *k, double h, const double *v)
 {
   const perp_model *m = d->model;
-  const int before = d->n;
+  const int before = d->end == PERP_DRIVES_END ? 0 : d->n;
   for (int r = 0; r < before; r++) {
     const int i = d->slot[r] / ROWS_EACH, side = d->slot[r] % ROWS_EACH;
     const perp_drive_def *def = &m->drive_def[i];
@@ -259,7 +275,7 @@ int perp_drives_missed(perp_drives *d, const perp_constrained *k, double h, cons
     d->has_both[i] = true;
     drives_add_side(d, i, other, x, perp_island_row_product(m, &row, v), rate, h, row);
   }
-  return d->n - before;
+  return d->end == PERP_DRIVES_END ? 0 : d->n - before;
 }
 
 void perp_drives_accept(perp_drives *d, double h)
@@ -268,9 +284,12 @@ void perp_drives_accept(perp_drives *d, double h)
   for (int i = 0; i < slots; i++) d->impulse[i] = 0;
   for (int r = 0; r < d->n; r++) d->impulse[d->slot[r]] = d->sign[r] * d->row[r].lambda;
   for (int i = 0; i < d->model->n_drives; i++)
-    d->force[i] = (d->impulse[ROWS_EACH * i + MOTOR] + d->impulse[ROWS_EACH * i + LOWER] +
+    d->force[i] = (d->end == PERP_DRIVES_END ? d->force_start[i] : 0) +
+                  (d->impulse[ROWS_EACH * i + MOTOR] + d->impulse[ROWS_EACH * i + LOWER] +
                    d->impulse[ROWS_EACH * i + UPPER]) /
-                  h;
+                      h;
+  if (d->end == PERP_DRIVES_START)
+    memcpy(d->force_start, d->force, (size_t)d->model->n_drives * sizeof *d->force);
   d->h_before = h;
 }
 

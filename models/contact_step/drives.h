@@ -55,6 +55,15 @@ void perp_drives_observe(perp_drives *d, perp_contact_observer *observer, void *
  * guess; and what is made of their impulses.  *rows live until the next call. */
 int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const double *v,
                      perp_island_row **rows);
+/* For steps that have impulses at both ends (formulation impulse): from now on rows are those of the start or the end of a
+ * step.  Motors and servo springs have half of their impulse at each; limits keep what moves with the velocities at the
+ * start from passing them, and at the end only hold what has reached them.  The forces of an end are those of both. */
+typedef enum perp_drives_end {
+  PERP_DRIVES_WHOLE,
+  PERP_DRIVES_START,
+  PERP_DRIVES_END
+} perp_drives_end;
+void perp_drives_half(perp_drives *d, perp_drives_end end);
 /* Limits that were no rows and that the velocities k->a of a solution pass within h become rows, behind the others; their
  * number. */
 int perp_drives_missed(perp_drives *d, const perp_constrained *k, double h, const double *v);

@@ -11,12 +11,15 @@
  * (reduced_loops.c): accelerations obey them, and after each step q and u are projected on them in the metric of H
  * (multistep methods: when they are off by more than a few times the tolerance, as each projection costs their history).
  *
+ * Models whose shapes touch, or with limits and motors, make steps of velocities and impulses in the same coordinates, by
+ * symplectic-euler or euler: reduced_step.c, where the options belong.
+ *
  * Limits: soft joints are refused.  Exact joints are not an accurate trajectory: that is up to
  * the ODE solver alone.  Multipliers are not computed.  Memory about 2 kB a body. */
 #include "models/stepping/formulation.h"
 #include "models/reduced/reduced_loops.h"
 #include "models/multibody/model_private.h"
-#include "models/formulations/stepper.h"
+#include "models/formulations/reduced_step.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,7 +30,13 @@ static const double ROUNDING = 1e-15; /* of the size */
 /* A row that is left out holds by itself to this part of the size, or is needed. */
 static const double LEFT_OUT = 1e-7;
 
+typedef struct opts {
+  perp_contact_opts contact;
+} opts;
+static const perp_opt options[] = { PERP_CONTACT_OPTIONS, PERP_OPTIONS_END };
+
 struct reduced {
+  void *steps; /* contacts, limits and motors: reduced_step.c, and nothing below; else NULL */
   perp_reduced_tree *tree;
   perp_eval eval;           /* forces of the model are evaluated in memory of our own */
   perp_reduced_loops loops; /* m = 0: none */
@@ -206,9 +215,24 @@ static void reduced_destroy(void *ws)
 {
   struct reduced *w = ws;
   if (w == NULL) return;
-  perp_ode_destroy(w->ode);
+  perp_reduced_step_destroy(w->steps);
+  if (w->ode != NULL) perp_ode_destroy(w->ode);
   free(w->tree);
   free(w);
+}
+
+static perp_status reduced_create_steps(perp_ctx *ctx, const perp_model *model,
+                                        const perp_parts *parts, double h, void **ws)
+{
+  const opts *o = parts->formulation.opts;
+  struct reduced *w = calloc(1, sizeof *w);
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for formulation reduced");
+  const perp_status status = perp_reduced_step_create(ctx, model, parts, &o->contact, h, &w->steps);
+  if (status == PERP_OK)
+    *ws = w;
+  else
+    free(w);
+  return status;
 }
 
 static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -217,6 +241,9 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
   *ws = NULL;
   if (parts->ode.d == NULL)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "reduced needs an ODE solver (perp list ode)");
+  /* without options it is the reference of a scene, for the motion before any contact (truth_reduced.c) */
+  if (parts->formulation.opts != NULL && (perp_model_collides(model) || model->n_drives > 0))
+    return reduced_create_steps(ctx, model, parts, h, ws);
   struct reduced like = { 0 };
   PERP_TRY(perp_reduced_create(ctx, model, &like.tree));
   like.loops = (perp_reduced_loops){ .tree = like.tree,
@@ -260,6 +287,7 @@ static perp_status reduced_restart(perp_ctx *ctx, void *ws, double t, const doub
                                    const double *v)
 {
   struct reduced *w = ws;
+  if (w->steps != NULL) return perp_stepping_restart(ctx, w->steps, t, q, v);
   perp_reduced_from_model(w->tree, q, v, w->q, w->u);
   *w->stale = true;
   w->loops.m = w->loops.all;
@@ -272,6 +300,7 @@ static perp_status reduced_restart(perp_ctx *ctx, void *ws, double t, const doub
 static perp_status reduced_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   struct reduced *w = ws;
+  if (w->steps != NULL) return perp_stepping_step(ctx, w->steps, t_max, info);
   perp_stats stats = { 0 };
   const double start = reduced_clock(w);
   perp_ode_stop stop = perp_ode_step(ctx, w->ode, t_max, &stats);
@@ -286,6 +315,10 @@ static perp_status reduced_step(perp_ctx *ctx, void *ws, double t_max, perp_step
 static void reduced_state(const void *ws, double *t, const double **q, const double **v)
 {
   const struct reduced *w = ws;
+  if (w->steps != NULL) {
+    perp_stepping_state(w->steps, t, q, v);
+    return;
+  }
   if (*w->stale) {
     perp_reduced_kinematics(w->tree, perp_ode_q(w->ode), perp_ode_v(w->ode));
     perp_reduced_to_model(w->tree, w->qm, w->vm);
@@ -300,6 +333,10 @@ static perp_status reduced_dense(perp_ctx *ctx, void *ws, double t, double *q, d
                                  double *lambda)
 {
   struct reduced *w = ws;
+  if (w->steps != NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "formulation reduced has no states between steps with contacts, limits or "
+                     "motors: what changes velocities there is an impulse of the whole step");
   PERP_TRY(perp_ode_dense_at(ctx, w->ode, t, w->q, w->u));
   perp_reduced_kinematics(w->tree, w->q, w->u);
   perp_reduced_to_model(w->tree, q, v);
@@ -311,6 +348,10 @@ static perp_status reduced_dense(perp_ctx *ctx, void *ws, double t, double *q, d
 static void reduced_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
 {
   const struct reduced *w = ws;
+  if (w->steps != NULL) {
+    perp_stepping_counters(w->steps, ode, kkt);
+    return;
+  }
   if (ode != NULL) *ode = *perp_ode_count(w->ode);
   if (kkt != NULL) *kkt = (perp_stats){ .reason = PERP_EXACT };
 }
@@ -318,19 +359,39 @@ static void reduced_counters(const void *ws, perp_ode_counters *ode, perp_stats 
 static void reduced_timing(void *ws, bool on, perp_times *times)
 {
   struct reduced *w = ws;
+  if (w->steps != NULL) {
+    perp_stepping_timing(w->steps, on, times);
+    return;
+  }
   w->timed = on;
   if (times == NULL) return;
   *times = w->times;
   times->integrate = w->total - w->times.assembly - w->times.kkt;
 }
 
+static const perp_contact_count *reduced_contacts(const void *ws)
+{
+  const struct reduced *w = ws;
+  return w->steps != NULL ? perp_stepping_contacts(w->steps) : NULL;
+}
+
+static void reduced_observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  const struct reduced *w = ws;
+  if (w->steps != NULL) perp_stepping_observe(w->steps, observer, user);
+}
+
 const perp_formulation_desc perp_formulation_reduced = {
   .d = {
     .name = "reduced",
     .summary = "joint coordinates of a tree, articulated-body algorithm, O(n); loops are constraints",
-    .reference = "R. Featherstone, Rigid Body Dynamics Algorithms, 2008; Vondrak 2005, chapter 4",
-    .equation = "H(q) udot = tau - c(q, u) + J' lambda, solved link by link; J u = 0, qdot = N(q) u",
-    .caps = PERP_FORM_USES_ODE | PERP_FORM_SIGNALS,
+    .reference = "R. Featherstone, Rigid Body Dynamics Algorithms, 2008; Vondrak 2005, chapter 4; "
+                 "contacts: Cline 2002, section 6.1",
+    .equation = "H(q) udot = tau - c(q, u) + J' lambda, solved link by link; J u = 0, qdot = N(q) u; "
+                "contacts: H u+ = S' (M v + h f + J' lambda)",
+    PERP_OPTIONS(options, opts),
+    .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS |
+            PERP_FORM_DRIVES | PERP_FORM_EXACT_JOINTS | PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS,
   },
   .create = reduced_create,
   .restart = reduced_restart,
@@ -339,5 +400,7 @@ const perp_formulation_desc perp_formulation_reduced = {
   .dense = reduced_dense,
   .counters = reduced_counters,
   .timing = reduced_timing,
+  .contacts = reduced_contacts,
+  .observe = reduced_observe,
   .destroy = reduced_destroy,
 };

@@ -80,6 +80,7 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
   if (shapes && kind == PERP_KIND_contact && (uses & PERP_FORM_USES_LCP))
     return contact_for(p->lcp.d);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
+    if ((uses & PERP_FORM_EXACT_JOINTS) && !shapes) return NULL;
     if (uses & PERP_FORM_FEEDBACK) return shapes ? "split" : "baumgarte";
     return shapes ? "post:velocity=true,hold=true" : "post:velocity=true";
   }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern const perp_stab_desc perp_stab_none;
+
 static const double TOL_DATA = 1e-6; /* where no options say it */
 static const double CUT = 1e-8;      /* of a step: rounding of its end */
 
@@ -61,6 +63,11 @@ static perp_ode_answer stepping_accept(void *user, double t, double *q, double *
   return contacts == PERP_ODE_OK ? answer : contacts;
 }
 
+static void stepping_retract(void *user, const double *q, const double *dq, double *q_out)
+{
+  perp_constrained_retract(&((perp_stepping *)user)->k, q, dq, q_out);
+}
+
 void perp_stepping_layout(void *ws, perp_arena *a)
 {
   perp_stepping *w = ws;
@@ -88,8 +95,12 @@ static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_par
 {
   const perp_model *model = w->k.model;
   w->gyro_implicit = contact != NULL && contact->gyro == PERP_GYRO_IMPLICIT;
-  PERP_TRY(perp_constrained_create(ctx, &w->k, model, parts, true));
+  const bool exact = w->k.coordinates != NULL;
+  perp_parts joints = *parts;
+  if (exact) joints.stab = (perp_spec){ &perp_stab_none.d, NULL };
+  PERP_TRY(perp_constrained_create(ctx, &w->k, model, &joints, !exact));
   w->sys = perp_formulation_ode_sys(w);
+  if (exact) w->sys.retract = stepping_retract;
   w->sys.caps |= PERP_ODE_SYS_VELOCITY_LEVEL;
   w->sys.deriv = stepping_deriv;
   w->sys.accept = stepping_accept;
@@ -181,7 +192,9 @@ perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
   w->t_max = t_max;
   PERP_TRY(parted ? stepping_parts(ctx, w, t_max, info)
                   : perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
-  info->lambda = w->unknown > 0 ? NULL : parted ? w->lambda_sum : w->lambda;
+  info->lambda = w->unknown > 0 || w->k.coordinates != NULL ? NULL
+                 : parted                                   ? w->lambda_sum
+                                                            : w->lambda;
   w->unknown -= w->unknown > 0;
   if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
   if (w->drives != NULL) info->drive = parted ? w->drive_sum : perp_drives_forces(w->drives);

@@ -16,6 +16,7 @@
  *      distance   |p_b - p_a| = length                      the same along p_b - p_a
  *      curve      p_b on the curve (section 2.6)            the same across the tangent: the foot of p_b is found
  *                                                           directly, where the paper iterates its parameter
+ *      contact    no penetration, no friction (section 2.5)   lambda of eq. 25, point_mass_contacts.c
  *
  * where M F is the displacement of a point by a force there that leaves the body rigid to first
  * order (eq. 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed
@@ -25,7 +26,7 @@
  * Order 2.  The velocity at the end of a step is the mean of its rates and those of the next one, as Verlet's method has
  * it, so that each step is made one ahead, and once more where the next one is not as long; forces of velocity take that
  * which is extrapolated by half a step.  Cost per step: iterations x (bodies + joints).  No allocation.  Refuses joints other than
- * ball, hinge, curve and distance, and flat bodies (gamma_j = 0: all mass in a plane). */
+ * ball, hinge, curve and distance, flat bodies (gamma_j = 0: all mass in a plane), friction, limits and motors. */
 #include "models/particles/point_mass.h"
 
 #include <stdlib.h>
@@ -38,6 +39,8 @@ static const perp_opt options[] = {
            "sweeps over all constraints at most"),
   PERP_INT(struct point_mass_opts, rigidity, 2, 1, 100,
            "rigidity corrections of each body in a sweep"),
+  PERP_REAL(struct point_mass_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",
+            "restitution only where the approach is faster"),
   PERP_OPTIONS_END
 };
 
@@ -47,7 +50,6 @@ static const perp_opt options[] = {
 static void point_mass_fly(workspace *w, double h, double scale)
 {
   const perp_model *m = w->model;
-  perp_eval_poses(&w->e, m, w->grid.t, w->q_out);
   perp_eval_forces(&w->e, m, w->grid.t, w->v_out, false, w->f);
   for (int i = 0; i < m->n_bodies; i++) {
     const double *f = w->f + i * m->nvb;
@@ -61,6 +63,7 @@ static void point_mass_fly(workspace *w, double h, double scale)
     perp_point_mass_move(w, i, force, torque, scale);
   }
   perp_point_mass_push(w, scale);
+  perp_point_mass_contacts_push(w, h, scale);
 }
 
 /* x1 and the forces of the step from x */
@@ -71,17 +74,25 @@ static perp_reason point_mass_solve(workspace *w, double h)
   const double scale = h * (w->h_last + h) / 2;
   perp_reason reason = PERP_EXACT;
   w->grid.count.rhs++;
+  double worst = 0;
+  int sweep;
   perp_point_mass_prepare(w);
+  perp_eval_poses(&w->e, w->model, w->grid.t, w->q_out);
+  w->status = perp_point_mass_contacts_find(w, h);
+  if (w->status != PERP_OK) return PERP_RUNNING;
   point_mass_fly(w, h, scale);
-  for (int sweep = 0; sweep < w->o.iterations; sweep++) {
-    const double worst = perp_point_mass_sweep(w, scale);
-    if (isnan(worst)) return PERP_NOT_FINITE;
+  for (sweep = 0; sweep < w->o.iterations; sweep++) {
+    worst = perp_point_mass_sweep(w, scale);
+    const double touching = perp_point_mass_contacts_sweep(w, scale);
+    if (isnan(worst) || isnan(touching)) return PERP_NOT_FINITE;
+    worst = fmax(worst, touching);
     w->grid.count.iterations++;
     if (worst <= w->o.tol) {
       reason = PERP_CONVERGED;
       break;
     }
   }
+  perp_point_mass_contacts_count(w, reason, worst, sweep);
   for (int i = 0; i < w->model->n_bodies; i++)
     if (!perp_all_finite(12, w->x1[i].all)) return PERP_NOT_FINITE;
   return reason;
@@ -104,7 +115,7 @@ static perp_reason point_mass_make_step(workspace *w, double h)
 {
   const perp_model *m = w->model;
   if (w->h_ahead != h) w->ahead = point_mass_solve(w, h);
-  const perp_reason reason = w->ahead;
+  const perp_reason reason = w->status == PERP_OK ? w->ahead : PERP_INVALID_STATE;
   w->h_ahead = 0;
   if (reason < 0) return reason;
   /* rates: mean of the step, and at its end by half a step of its acceleration */
@@ -120,13 +131,18 @@ static perp_reason point_mass_make_step(workspace *w, double h)
   }
   if (w->reports) point_mass_report(w);
   perp_point_mass_leave(w, w->x, w->v);
+  perp_point_mass_contacts_show(w, h);
   w->h_last = h;
+  w->grid.t += h; /* the state that the next step starts from */
   w->ahead = point_mass_solve(w, h);
+  w->grid.t -= h;
   if (w->ahead < 0) return reason; /* the next step says so */
   w->h_ahead = h;
+  /* the mean of the rates before and after a rebound is none that the bodies ever had: those before, to O(h) */
   for (int i = 0; i < m->n_bodies; i++)
     for (int k = 0; k < 12; k++)
-      w->v[i].all[k] = (w->w[i].all[k] + (w->x1[i].all[k] - w->x[i].all[k]) / h) / 2;
+      w->v[i].all[k] = w->impact ? w->w[i].all[k]
+                                 : (w->w[i].all[k] + (w->x1[i].all[k] - w->x[i].all[k]) / h) / 2;
   perp_point_mass_leave(w, w->x, w->v);
   return reason;
 }
@@ -144,9 +160,18 @@ static void point_mass_layout(void *ws, perp_arena *a)
   w->x1 = PERP_CARVE(a, coordinates, m->n_bodies);
   w->w = PERP_CARVE(a, coordinates, m->n_bodies);
   w->v = PERP_CARVE(a, coordinates, m->n_bodies);
+  w->moved = PERP_CARVE(a, coordinates, m->n_bodies);
+  w->reach = PERP_CARVE(a, double, m->n_bodies);
   PERP_DOUBLES(a, m->nq, &w->q, &w->q_out);
   PERP_DOUBLES(a, m->nv, &w->v_out, &w->f);
   PERP_DOUBLES(a, m->m, &w->lambda);
+}
+
+static void point_mass_destroy(void *ws)
+{
+  if (ws == NULL) return;
+  perp_point_mass_contacts_close(ws);
+  free(ws);
 }
 
 static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -162,8 +187,9 @@ static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const per
   for (int i = 0; i < model->n_bodies && status == PERP_OK; i++)
     status = perp_point_mass_body(ctx, model, i, &w->body[i]);
   if (status == PERP_OK) status = perp_point_mass_links(ctx, w);
+  if (status == PERP_OK) status = perp_point_mass_contacts_open(ctx, w);
   if (status != PERP_OK) {
-    free(w);
+    point_mass_destroy(w);
     *ws = NULL;
   }
   return status;
@@ -180,8 +206,11 @@ static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const d
   memcpy(w->v_out, v, (size_t)m->nv * sizeof *v);
   perp_point_mass_enter(w, w->q, v);
   w->h_last = w->h_ahead = 0;
+  w->contacts[0].n = w->contacts[1].n = w->n_shown = 0;
+  w->count = (perp_contact_count){ 0 };
+  w->status = PERP_OK;
   w->drift = 0;
-  w->step_s = 0;
+  w->step_s = w->collision_s = 0;
   memset(w->lambda, 0, (size_t)m->m * sizeof *w->lambda);
   for (int l = 0; l < w->n_links; l++) memset(w->link[l].F, 0, sizeof w->link[l].F);
   perp_time_grid_restart(&w->grid, t);
@@ -193,7 +222,8 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
   workspace *w = ws;
   const double start = w->timing ? perp_clock_thread() : 0;
   const double end = perp_time_grid_next(&w->grid, t_max);
-  (void)ctx;
+  w->ctx = ctx;
+  w->status = PERP_OK;
   info->reason = PERP_EXACT;
   if (end > w->grid.t) {
     info->reason = point_mass_make_step(w, end - w->grid.t);
@@ -204,7 +234,11 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
     }
   }
   if (w->timing) w->step_s += perp_clock_thread() - start;
+  if (w->status != PERP_OK) return w->status;
   info->drift_pos_pre = w->drift;
+  info->n_contacts = w->n_shown;
+  info->contacts = w->n_shown > 0 ? w->shown : NULL;
+  info->impulse = w->n_shown > 0 ? w->shown_impulse : NULL;
   info->lambda = w->reports ? w->lambda : NULL;
   return PERP_OK;
 }
@@ -227,21 +261,31 @@ static void point_mass_counters(const void *ws, perp_ode_counters *ode, perp_sta
 static void point_mass_timing(void *ws, bool on, perp_times *times)
 {
   workspace *w = ws;
-  if (times != NULL) *times = (perp_times){ .integrate = w->step_s };
+  if (times != NULL)
+    *times = (perp_times){ .collision = w->collision_s, .integrate = w->step_s - w->collision_s };
   w->timing = on;
+}
+
+static const perp_contact_count *point_mass_contacts(const void *ws)
+{
+  const workspace *w = ws;
+  return w->collision != NULL ? &w->count : NULL;
 }
 
 const perp_formulation_desc perp_formulation_point_mass = {
   .d = { .name = "point-mass",
          .summary = "centre and scaled axes as points, rigidity as a constraint, Verlet; order 2",
-         .reference = "van Overveld and Barenbrug 1995, sections 2.2 to 2.4, eq. 3-23",
-         .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 F/m,  |B_j|^2 = gamma_j,  B_j . B_k = 0",
-         PERP_OPTIONS(options, struct point_mass_opts) },
+         .reference = "van Overveld and Barenbrug 1995, sections 2.2 to 2.5, eq. 3-25",
+         .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 F/m,  |B_j|^2 = gamma_j,  B_j . B_k = 0; "
+                     "contacts without friction",
+         PERP_OPTIONS(options, struct point_mass_opts),
+         .caps = PERP_FORM_CONTACTS },
   .create = point_mass_create,
   .restart = point_mass_restart,
   .step = point_mass_step,
   .state = point_mass_state,
   .counters = point_mass_counters,
   .timing = point_mass_timing,
-  .destroy = free,
+  .destroy = point_mass_destroy,
+  .contacts = point_mass_contacts,
 };

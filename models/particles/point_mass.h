@@ -4,13 +4,14 @@
 #ifndef PERP_POINT_MASS_H
 #define PERP_POINT_MASS_H
 
+#include "models/collision/collision.h"
 #include "models/stepping/constrained.h"
 #include "models/stepping/time_grid.h"
 
 #include <math.h>
 
 struct point_mass_opts {
-  double tol;
+  double tol, threshold;
   int iterations, rigidity;
 };
 
@@ -35,6 +36,21 @@ typedef struct link {
   double F[3];               /* force that acts on a, and -F on b */
 } link;
 
+/* a contact in a step, see point_mass_contacts.c */
+typedef struct contact {
+  perp_contact at;
+  double r[2][3], rho[2][3]; /* its place in both bodies: from the centre, and in their vectors */
+  double K;                  /* displacement along n by a unit force */
+  double bound;              /* m, of the displacement in the step */
+  double lambda;             /* N */
+  bool impact;               /* with restitution */
+} contact;
+
+typedef struct contacts {
+  contact *x; /* [n] by id */
+  int n;
+} contacts;
+
 typedef union coordinates {
   struct {
     double c[3], B[9];
@@ -57,8 +73,21 @@ typedef struct workspace {
   perp_reason ahead;           /* of that step */
   double *q, *q_out, *v_out, *f, *lambda;
   double drift;
+  /* shapes that may touch, else collision is NULL */
+  perp_ctx *ctx; /* of the call in progress */
+  perp_status status;
+  perp_collision *collision;
+  contacts contacts[2]; /* of the step in the making, [now], and of the one before */
+  int now, contact_cap;
+  bool pressed, impact; /* did a force change in the sweeps; has a contact an impact? */
+  double *reach;        /* [bodies] */
+  coordinates *moved;   /* [bodies] scratch */
+  perp_contact *shown;  /* [n_shown] of the step that was made */
+  double *shown_impulse;
+  int n_shown;
+  perp_contact_count count;
   bool timing;
-  double step_s;
+  double step_s, collision_s;
 } workspace;
 
 /* principal axes in the world, columns of P [9], unit; the axes of the world where the body has no
@@ -116,5 +145,21 @@ void perp_point_mass_push(workspace *w, double scale);
 /* One sweep over all constraints at t + h, in w->x1; returns the largest violation before it:
  * relative, or to the size of the model; NaN when it is not finite. */
 double perp_point_mass_sweep(workspace *w, double scale);
+
+/* ---- contacts -------------------------------------------------------------------------------- */
+
+/* PERP_ERR_UNSUPPORTED: friction. */
+perp_status perp_point_mass_contacts_open(perp_ctx *ctx, workspace *w);
+void perp_point_mass_contacts_close(workspace *w);
+/* Those within reach of a step h from w->x, at the poses of w->e.  PERP_ERR_NOMEM. */
+perp_status perp_point_mass_contacts_find(workspace *w, double h);
+/* Bounds of the displacements; the forces of the step before move w->x1. */
+void perp_point_mass_contacts_push(workspace *w, double h, double scale);
+/* As perp_point_mass_sweep, of contacts. */
+double perp_point_mass_contacts_sweep(workspace *w, double scale);
+/* The sweeps of the step are over. */
+void perp_point_mass_contacts_count(workspace *w, perp_reason reason, double left, int sweeps);
+/* The contacts of the step that is made now, with impulses. */
+void perp_point_mass_contacts_show(workspace *w, double h);
 
 #endif

@@ -6,6 +6,9 @@
 
 /* Under error control: steps in 1/rate, what a method of middle order makes of a smooth motion. */
 enum { STEPS = 10 };
+/* Loops of coordinates are closed by Newton's method, to this part of the size of the model. */
+enum { CLOSINGS = 20 };
+static const double CLOSED = 1e-14;
 
 bool perp_all_finite(int n, const double *x)
 {
@@ -34,6 +37,13 @@ static void constrained_difference(void *user, const double *q0, const double *q
 static void constrained_project(void *user, double *q)
 {
   perp_model_project(model_of(user), q);
+}
+void perp_constrained_retract(perp_constrained *k, const double *q, const double *dq, double *q_out)
+{
+  if (k->coordinates != NULL)
+    k->coordinates->retract(k, q, dq, q_out);
+  else
+    perp_model_retract(k->model, q, dq, q_out);
 }
 static void qdot_of(void *user, const double *q, const double *v, double *qdot)
 {
@@ -77,7 +87,12 @@ static perp_status constrained_factor(perp_constrained *k, perp_stats *stats)
     stats->reason = k->factor_reason;
     return PERP_OK;
   }
-  perp_status status = perp_kkt_factor(k->ctx, k->kkt, &k->e->blocks, stats);
+  perp_status status = PERP_OK;
+  if (k->coordinates != NULL)
+    *stats = (perp_stats){ .reason = k->coordinates->factor(k, k->q_at[k->e - k->eval]),
+                           .factorizations = 1 };
+  else
+    status = perp_kkt_factor(k->ctx, k->kkt, &k->e->blocks, stats);
   k->count.factorizations += stats->factorizations;
   k->count.fallbacks += stats->fallbacks;
   k->count.iterations += stats->iterations;
@@ -95,7 +110,11 @@ static perp_status constrained_solve(perp_constrained *k, const double *f, const
 {
   double start = perp_constrained_clock(k);
   *stats = (perp_stats){ 0 };
-  perp_status status = perp_kkt_solve(k->ctx, k->kkt, &k->factored->blocks, f, c, a, lambda, stats);
+  perp_status status = PERP_OK;
+  if (k->coordinates != NULL)
+    stats->reason = k->coordinates->solve(k, f, c, a);
+  else
+    status = perp_kkt_solve(k->ctx, k->kkt, &k->factored->blocks, f, c, a, lambda, stats);
   k->count.factorizations += stats->factorizations;
   k->count.fallbacks += stats->fallbacks;
   k->count.iterations += stats->iterations;
@@ -251,7 +270,7 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
   }
   k->rate = 1;
   if (model->m == 0) return PERP_OK;
-  PERP_TRY(perp_kkt_create(ctx, &parts->kkt, &k->e->blocks, &k->kkt));
+  if (k->coordinates == NULL) PERP_TRY(perp_kkt_create(ctx, &parts->kkt, &k->e->blocks, &k->kkt));
   k->stab = (const perp_stab_desc *)parts->stab.d;
   return k->stab->create(ctx, &k->stab_sys, parts->stab.opts, &k->stab_ws);
 }
@@ -432,6 +451,32 @@ static bool constrained_leaves(perp_constrained *k, const double *v)
          fmax(slack * fmax(k->rate, constrained_fastest(k->model, v)), 2 * k->rest);
 }
 
+/* Coordinates: loops are closed, and v is projected on the velocities that q allows, in the metric of M, which takes
+ * energy and gives none. */
+static perp_ode_answer constrained_coordinates(perp_constrained *k, double t, double *q, double *v)
+{
+  const int m = k->model->m;
+  double last = HUGE_VAL;
+  for (int pass = 0;; pass++) {
+    perp_stats stats;
+    perp_constrained_at(k, t, q);
+    perp_constrained_error(k, k->violation);
+    const double worst = perp_worst(m, k->violation);
+    k->status = constrained_factor(k, &stats);
+    if (k->status == PERP_OK && stats.reason < 0) k->reason = stats.reason;
+    if (k->status != PERP_OK || stats.reason < 0) return PERP_ODE_FAILED;
+    if (pass == CLOSINGS || !(worst > CLOSED * k->model->size && worst < 0.9 * last)) break;
+    for (int i = 0; i < m; i++) k->violation[i] *= -1;
+    k->coordinates->solve(k, k->zeros, k->violation, k->a);
+    k->coordinates->retract(k, q, k->a, q);
+    last = worst;
+  }
+  memset(k->violation, 0, (size_t)m * sizeof *k->violation);
+  perp_blocks_M(&k->e->blocks, v, k->f);
+  k->coordinates->solve(k, k->f, k->violation, v);
+  return PERP_ODE_CHANGED;
+}
+
 /* At a state with positions and velocities of the model; leave: drift of the size of errors. */
 static perp_ode_answer constrained_close(perp_constrained *k, double t, bool leave, double *q,
                                          double *v)
@@ -446,6 +491,7 @@ static perp_ode_answer constrained_close(perp_constrained *k, double t, bool lea
   perp_constrained_error(k, k->violation);
   k->drift = perp_worst(model->m, k->violation);
   memset(k->impulse, 0, (size_t)model->m * sizeof *k->impulse);
+  if (k->coordinates != NULL) return constrained_coordinates(k, t, q, v);
   if (k->stab->post_step == NULL || (leave && constrained_leaves(k, v))) return PERP_ODE_OK;
   perp_stats stats = { .reason = PERP_EXACT };
   size_t size_q = (size_t)model->nq * sizeof *q, size_v = (size_t)model->nv * sizeof *v;

@@ -9,10 +9,24 @@
 #include "solvers/kkt/kkt.h"
 #include "solvers/stabilization/stabilization.h"
 
+struct perp_constrained;
+/* Joints that are coordinates: what stands for the KKT solver and for the stabilization of joints where a formulation has
+ * coordinates that obey them.  Multipliers are not known: lambda stays as it is. */
+typedef struct perp_coordinates {
+  /* All that solve needs at k->e, of the positions q.  Returns PERP_EXACT, or why there is no factor. */
+  perp_reason (*factor)(struct perp_constrained *k, const double *q);
+  /* M a = f + J' lambda, J a = 0, and J a = c in the rows [m] that are no coordinates (loops): PERP_EXACT, or
+   * PERP_INFEASIBLE and the least-squares answer where these contradict each other. */
+  perp_reason (*solve)(struct perp_constrained *k, const double *f, const double *c, double *a);
+  /* q_out = q [+] dq along the joints; q_out may be q */
+  void (*retract)(struct perp_constrained *k, const double *q, const double *dq, double *q_out);
+} perp_coordinates;
+
 typedef struct perp_constrained {
   const perp_model *model; /* first: see perp_formulation_ode_sys */
   perp_ctx *ctx;           /* of the call in progress: the callbacks of solvers bring none */
-  perp_kkt_solver *kkt;    /* NULL when there are no constraints, and so are the next two */
+  const perp_coordinates *coordinates; /* NULL: joints are constraints.  Set before the creation */
+  perp_kkt_solver *kkt; /* NULL when there are no constraints, and so are the next two */
   const perp_stab_desc *stab;
   void *stab_ws;
   perp_stab_sys stab_sys;
@@ -56,7 +70,7 @@ typedef struct perp_constrained {
   double assembly_s, kkt_s, step_s;
 } perp_constrained;
 
-/* Create the solvers of parts (kkt and stab must be set) for the model.  keeps_start: the factor
+/* Create the solvers of parts (stab must be set, and kkt but for coordinates) for the model.  keeps_start: the factor
  * at the end of a step is the one of its start (velocity level). */
 perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const perp_model *model,
                                     const perp_parts *parts, bool keeps_start);
@@ -104,6 +118,9 @@ perp_ode_answer perp_constrained_accept(perp_constrained *k, double t, double *q
 /* The post-step alone, whatever the drift: onto of perp_ode_sys, where there is one (projects). */
 perp_ode_answer perp_constrained_onto(perp_constrained *k, double t, double *q, double *v);
 bool perp_constrained_projects(const perp_constrained *k);
+/* q_out = q [+] dq, along the joints where these are coordinates; q_out may be q. */
+void perp_constrained_retract(perp_constrained *k, const double *q, const double *dq,
+                              double *q_out);
 /* A state a simulation can start from?  q is brought to unit quaternions. */
 perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model, double *q,
                                          const double *v);

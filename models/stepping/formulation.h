@@ -124,6 +124,9 @@ enum {
   PERP_FORM_MOTIONS = 1 << 12, /* serves bodies whose motion is prescribed; others refuse them */
   PERP_FORM_NONHOLONOMIC =
       1 << 13, /* serves rows on velocities alone (joint.h); others refuse them */
+  PERP_FORM_EXACT_JOINTS =
+      1
+      << 14, /* what it does for joints needs no stabilization, which has a say in contacts alone */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };

@@ -232,7 +232,7 @@ static void test_simulate(void)
     { "simulate stack --kkt tree", "kkt tree has no effect in scene stack, which has no joints" },
     { "simulate circle --stab post", "a plain ODE problem without bodies" },
     { "simulate chain:truth=none --sample 1ms", "the time between samples has no effect" },
-    { "lcp harvest stack --formulation reduced --lcp pgs", "lcp pgs has no effect" },
+    { "lcp harvest stack --formulation ggl --lcp pgs", "lcp pgs has no effect" },
     { "lcp harvest motor --contact box", "contact box has no effect in scene motor" },
     { "simulate pendulum --timeout 3", "needs a unit" },
     { "simulate pendulum more", "one argument too many: 'more'" },

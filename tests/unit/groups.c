@@ -334,7 +334,7 @@ static void refusals(void)
     const char *what;
   } cases[] = {
     { { "groups:of=(groups)", "", "", "" }, "no groups inside of groups" },
-    { { "groups:of=(reduced)", "", "", "" }, "does not serve models with shapes" },
+    { { "groups:of=(ggl)", "", "", "" }, "does not serve models with shapes" },
     { { "groups:of=(velocity)", "rk4", "", "" }, "one evaluation a step" },
   };
   perp_model *model = encounter(0);
