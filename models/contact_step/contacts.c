@@ -88,6 +88,14 @@ static bool contacts_springs(const perp_contact_opts *o)
   return o->stiffness > 0 || o->damping > 0;
 }
 
+/* Contacts that give way by compliance lambda / h are such springs, too, of stiffness 1 / compliance (0: none, rigid)
+ * and a damper relaxation / compliance.  An impact with restitution is Newton's, of a rigid row, in the step in which it
+ * takes place (Lacoursiere 2007); what presses afterwards gives way again. */
+static bool contacts_give_way(const perp_contact_opts *o)
+{
+  return contacts_springs(o) || o->compliance.on;
+}
+
 /* Soft contact, of a frequency in place of a stiffness (E. Catto, soft step, solver2d 2024): of a contact that is closed, with
  * omega = 2 pi frequency, zeta the damping ratio and A_ii the diagonal of its normal row,
  *
@@ -197,7 +205,7 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
         perp_sleep_create(ctx, model, c->o.sleep_time, c->o.sleep_velocity, c->reach, &c->sleep));
     perp_collision_rest(c->collision, perp_sleep_asleep(c->sleep));
   }
-  if (contacts_springs(&c->o) || contacts_soft(&c->o))
+  if (contacts_give_way(&c->o) || contacts_soft(&c->o))
     return PERP_OK; /* what is deep is under load */
   double size = 0;
   for (int b = 0; b < model->n_bodies; b++) size = fmax(size, c->reach[b]);
@@ -262,6 +270,7 @@ void perp_contacts_restart(perp_contacts *c)
 
 static double contacts_softness(const perp_contact_opts *o, double h)
 {
+  if (o->compliance.on) return 0; /* contacts_compliance */
   return contacts_springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
 }
 
@@ -271,6 +280,14 @@ static bool contacts_impact(const perp_contacts *c, const perp_contact *x, doubl
 {
   return !contacts_springs(&c->o) && !c->second && x->e > 0 && before[0] < -c->o.threshold &&
          x->gap + h * free[0] <= 0;
+}
+
+/* S of a contact that gives way */
+static double contacts_compliance(void *user, const perp_contact *x, double h, const double *before,
+                                  const double *free)
+{
+  const perp_contacts *c = user;
+  return contacts_impact(c, x, h, before, free) ? 0 : perp_compliance_softness(&c->o.compliance, h);
 }
 
 static double contacts_spring_rate(const perp_contact_opts *o, double h)
@@ -286,9 +303,11 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
                             const double *free)
 {
   const perp_contacts *c = user;
-  double gap = fabs(x->gap) > c->slop ? x->gap : 0, bias = 0;
+  double gap = fabs(x->gap) > c->slop || c->o.compliance.on ? x->gap : 0, bias = 0;
   if (gap > 0)
     bias = c->o.gap ? gap / h : 0;
+  else if (c->o.compliance.on)
+    bias = perp_compliance_alpha(&c->o.compliance, h) * gap;
   else if (contacts_springs(&c->o))
     return c->o.stiffness / (h * c->o.stiffness + c->o.damping) * x->gap;
   else if (contacts_soft(&c->o))
@@ -465,6 +484,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .t_belts = k->e->t + h,
                             .align = c->o.align == PERP_ALIGN_SLIP,
                             .softness = contacts_softness(&c->o, h),
+                            .soft = c->o.compliance.on ? contacts_compliance : NULL,
                             .part = contacts_soft(&c->o) ? contacts_part : NULL,
                             .row = row,
                             .n_rows = rows,

@@ -25,6 +25,8 @@ typedef struct perp_contact_opts {
   double sleep_time, sleep_velocity;
   int impact, align, joints, threads, gyro, substeps, relax;
   bool gap, reuse, warm, sleep;
+  perp_compliance
+      compliance; /* no option: of a formulation whose contacts, limits and stops give way */
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
@@ -44,8 +46,11 @@ extern const char *const perp_joints_names[];
   "up to 800 rows, or 5e4 numbers in J; more for larger ones, in proportion to n^3 or to J; what " \
   "is not solved by then is not solved; 0: no limit"
 
-/* the rows of an options table whose struct has a member `contact` of this type, first */
+/* The rows of an options table whose struct has a member `contact` of this type, first.  All of them, or what is the
+ * problem of a step, how contacts give way and fall asleep, and how it is solved. */
 #define PERP_CONTACT_OPTIONS                                                                       \
+  PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_SOFT, PERP_CONTACT_OPTIONS_SOLVE
+#define PERP_CONTACT_OPTIONS_PROBLEM                                                               \
   PERP_BOOL(perp_contact_opts, gap, true,                                                          \
             "open contacts may close in the step (Stewart and Trinkle); false: closed ones only "  \
             "(Anitescu and Potra)"),                                                               \
@@ -70,10 +75,11 @@ extern const char *const perp_joints_names[];
       PERP_REAL(perp_contact_opts, tol_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                        \
                 "largest residual of a row of a solution as a velocity, over the largest |b| of "  \
                 "its island"),                                                                     \
-      PERP_REAL(perp_contact_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),    \
-      PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                \
-                "S of the normal rows: closing at the speed S lambda is allowed (Vondrak 2005, "   \
-                "eq. 6.48)"),                                                                      \
+      PERP_REAL(perp_contact_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS)
+#define PERP_CONTACT_OPTIONS_SOFT                                                                  \
+  PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                    \
+            "S of the normal rows: closing at the speed S lambda is allowed (Vondrak 2005, "       \
+            "eq. 6.48)"),                                                                          \
       PERP_REAL(                                                                                   \
           perp_contact_opts, stiffness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m",                      \
           "contact points are springs, in place of softness, feedback and restitution; with "      \
@@ -98,8 +104,9 @@ extern const char *const perp_joints_names[];
       PERP_REAL(perp_contact_opts, sleep_time, 0.5, 0, HUGE_VAL, PERP_OPEN_MAX, "s",               \
                 "how long all bodies of an island must be slow before it sleeps"),                 \
       PERP_REAL(perp_contact_opts, sleep_velocity, 0.01, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",        \
-                "no point of a slow body is faster"),                                              \
-      PERP_BOOL(perp_contact_opts, warm, true, "guess: the impulses of the step before"),          \
+                "no point of a slow body is faster")
+#define PERP_CONTACT_OPTIONS_SOLVE                                                                 \
+  PERP_BOOL(perp_contact_opts, warm, true, "guess: the impulses of the step before"),              \
       PERP_BOOL(perp_contact_opts, reuse, true,                                                    \
                 "a guess within the tolerance is the answer, without a solve"),                    \
       PERP_ENUM(perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                      \

@@ -15,6 +15,7 @@ struct perp_drives {
   perp_lcp_solver *lcp; /* NULL: the problems are solved elsewhere */
   const char *named;    /* it */
   double tol_data, budget;
+  perp_compliance limits;
   perp_contact_count count;
   perp_contact_observer *observer;
   void *user;
@@ -75,11 +76,14 @@ perp_status perp_drives_check(perp_ctx *ctx, const perp_model *m, perp_level lev
 }
 
 perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                               double tol_data, double budget, perp_drives **out)
+                               const perp_compliance *limits, double tol_data, double budget,
+                               perp_drives **out)
 {
-  perp_drives like = {
-    .model = model, .named = parts->lcp.d->name, .tol_data = tol_data, .budget = budget
-  };
+  perp_drives like = { .model = model,
+                       .named = parts->lcp.d->name,
+                       .tol_data = tol_data,
+                       .budget = budget,
+                       .limits = *limits };
   void *ws;
   *out = NULL;
   PERP_TRY(perp_drives_check(ctx, model, PERP_LEVEL_VELOCITY, parts->lcp.d));
@@ -184,6 +188,18 @@ void perp_drives_half(perp_drives *d, perp_drives_end end)
   d->end = end;
 }
 
+/* Bias and softness of a limit: the way to it, or what is given back of its overrun. */
+static void drives_give_back(const perp_drives *d, double gap, double h, perp_island_row *row)
+{
+  if (d->limits.on) row->soft = perp_compliance_softness(&d->limits, h);
+  if (gap > 0)
+    row->bias = gap / h;
+  else if (d->limits.on)
+    row->bias = perp_compliance_alpha(&d->limits, h) * gap;
+  else
+    row->bias = fmax(GIVE_BACK * gap / h, -PUSH);
+}
+
 /* One of two limits; ahead: the rate of x by which it is told whether the step reaches it. */
 static void drives_add_side(perp_drives *d, int i, bool lower, double x, double xdot, double ahead,
                             double h, perp_island_row row)
@@ -192,11 +208,13 @@ static void drives_add_side(perp_drives *d, int i, bool lower, double x, double 
   const double below = x - def->lower, above = def->upper - x, sign = lower ? 1 : -1,
                gap = lower ? below : above, beyond = lower ? above : below, rate = sign * xdot;
   row.hi = HUGE_VAL;
-  row.bias = gap > 0 ? gap / h : fmax(GIVE_BACK * gap / h, -PUSH);
+  drives_give_back(d, gap, h, &row);
   const bool reached = gap + h * sign * ahead < 0;
   /* no rebound goes beyond the other limit, which may be a row, too */
-  if (reached && rate < -PERP_DRIVE_REBOUND && def->restitution > 0)
+  if (reached && rate < -PERP_DRIVE_REBOUND && def->restitution > 0) {
     row.bias = fmax(def->restitution * rate, -fmax(beyond, 0) / h);
+    row.soft = 0;
+  }
   if (d->end == PERP_DRIVES_END) {
     row.bias = 0;
     if (gap > REACHED) row.hi = 0;
@@ -211,8 +229,12 @@ static void add_limit(perp_drives *d, int i, double x, double xdot, double free_
   const double below = x - def->lower, above = def->upper - x;
   if (def->lower == def->upper) {
     row.hi = HUGE_VAL;
-    row.bias = d->end == PERP_DRIVES_END ? 0 : GIVE_BACK * below / h;
     row.lo = -HUGE_VAL;
+    row.bias = d->end == PERP_DRIVES_END ? 0 : GIVE_BACK * below / h;
+    if (d->limits.on) {
+      row.bias = perp_compliance_alpha(&d->limits, h) * below;
+      row.soft = perp_compliance_softness(&d->limits, h);
+    }
     drives_add(d, ROWS_EACH * i + LOWER, 1, h, row);
   } else if (fmin(below, above) < HUGE_VAL)
     drives_add_side(d, i, below < above, x, xdot, free_rate, h, row);

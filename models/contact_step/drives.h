@@ -12,7 +12,8 @@
  *      motor    |lambda| <= h max_force  bias = -velocity
  *      servo    |lambda| <= h max_force  S = 1 / (h (h k + d)),  bias = k / (h k + d) (x - target) - ...
  *
- * A stop that is overrun gives back a fifth of the overrun in a step, at 1 m/s (rad/s) at most.  Of two limits
+ * Limits and locked drives may give way (perp_compliance, islands.h): then S and alpha are those of a spring at the end
+ * of the step, and a rebound is that of a rigid row.  Else a stop that is overrun gives back a fifth of the overrun in a step, at 1 m/s (rad/s) at most.  Of two limits
  * the nearer one is a row; the other one becomes a further row where the solution passes it, and the problem is solved
  * again, at most three times in a step: a light segment that is hit turns through all its range.  Without contacts all rows are one problem, at the cost of one solve per row with
  * the factor of the joints, and the LCP; with contacts they stand in the problems of their islands.
@@ -33,11 +34,12 @@ typedef struct perp_drives perp_drives;
 perp_status perp_drives_check(perp_ctx *ctx, const perp_model *model, perp_level level,
                               const perp_desc *lcp);
 
-/* parts->lcp must be set.  tol_data: what rows may leave in units of the data (lcp.h), as velocities, those of angles
+/* parts->lcp must be set.  limits: how limits and locked drives give way; not on: they are rigid.  tol_data: what rows may leave in units of the data (lcp.h), as velocities, those of angles
  * times the size of the model; 0: not looked at.  budget: of a problem (perp_lcp_afford).  PERP_ERR_UNSUPPORTED: the lcp does not serve the bounds of these
  * drives.  Allocates all. */
 perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
-                               double tol_data, double budget, perp_drives **out);
+                               const perp_compliance *limits, double tol_data, double budget,
+                               perp_drives **out);
 void perp_drives_destroy(perp_drives *d); /* NULL is fine */
 void perp_drives_restart(perp_drives *d);
 /* Impulses of the step h from velocity v.  k: evaluated and factored at the start, k->f = M v + h f, k->a =

@@ -211,7 +211,7 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
   const int nc = islands_number(s, i, CONTACTS), contact = p->first[CONTACTS];
   const int bounded = islands_number(s, i, BOUNDED);
   const size_t first = islands_first_row(s, i), further = islands_first_further(s, i);
-  const bool soft = task->softness > 0 || task->part != NULL || bounded > 0 ||
+  const bool soft = task->softness > 0 || task->soft != NULL || task->part != NULL || bounded > 0 ||
                     (k->e->blocks.s != NULL && islands_number(s, i, JOINTS) > 0);
   perp_blocks F = islands_blocks(s, i, soft);
   F.threads = nc >= TEAM_CONTACTS ? own->ctx.threads : 1;

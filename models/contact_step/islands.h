@@ -13,6 +13,24 @@
 
 typedef struct perp_islands perp_islands;
 
+/* Rows that give way (Servin 2011; Lacoursiere 2007): -compliance lambda / h = C + relaxation Cdot, taken at the end of
+ * the step, C+ = C + h J v+.  For an impulse lambda that is
+ *
+ *      J v+ + S lambda + alpha C = 0,   S = compliance / (h (h + relaxation)),   alpha = 1 / (h + relaxation). */
+typedef struct perp_compliance {
+  bool on;                       /* else rigid */
+  double compliance, relaxation; /* m/N or rad/(N m), s */
+} perp_compliance;
+
+PERP_INLINE double perp_compliance_alpha(const perp_compliance *c, double h)
+{
+  return 1 / (h + c->relaxation);
+}
+PERP_INLINE double perp_compliance_softness(const perp_compliance *c, double h)
+{
+  return c->compliance * perp_compliance_alpha(c, h) / h;
+}
+
 /* A row with bounds of its own between at most two bodies (limits and motors, drives.h):
  *      w = J v+ + soft lambda + bias,   lo <= lambda <= hi,   w complementary */
 typedef struct perp_island_row {
@@ -51,8 +69,9 @@ typedef struct perp_island_task {
   double t_belts;
   /* What the rows of the step say of its end: added to the relative velocities of v+, world [3 n]; NULL: nothing. */
   const double *ahead;
-  bool align;      /* first tangent along the sliding of k->a */
-  double softness; /* of normal rows, */
+  bool align;             /* first tangent along the sliding of k->a */
+  double softness;        /* of normal rows, */
+  perp_island_bias *soft; /* or of each (softness is then 0); NULL: of all the same */
   perp_island_bias
       *part;            /* and what they have beside, in parts of their A_ii without any; NULL: 0 */
   perp_island_row *row; /* [n_rows] at most two for each drive of the model */

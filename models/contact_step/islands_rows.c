@@ -255,6 +255,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
     x[q] = guess[q];
     soft[q] = q == 0 ? task->softness : 0;
   }
+  if (task->soft != NULL) soft[0] = task->soft(task->user, contact, task->h, before, free);
   if (x[0] < 0) x[0] = 0;
   if (task->bias != NULL) b[0] += task->bias(task->user, contact, task->h, before, free);
   s->mu[place] = task->friction != NULL ? task->friction(task->user, contact, before, dim) : 0;

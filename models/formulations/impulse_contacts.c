@@ -108,7 +108,8 @@ static perp_status impulse_contacts_open(perp_ctx *ctx, perp_impulse_contacts *c
 {
   const perp_model *model = c->model;
   if (model->n_drives > 0)
-    PERP_TRY(perp_drives_create(ctx, model, parts, TOL_DATA, c->o.budget, &c->drives));
+    PERP_TRY(perp_drives_create(ctx, model, parts, &(perp_compliance){ 0 }, TOL_DATA, c->o.budget,
+                                &c->drives));
   if (model->n_shapes == 0) return PERP_OK;
   if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,

@@ -6,16 +6,28 @@
  * under any ODE solver.  No linear system is solved.  A joint gives way by lambda / stiffness, so that
  * positions are in error by O(1 / stiffness) however small the step; the joint vibrates at
  * sqrt(stiffness a), a an eigenvalue of A = J M^-1 J', which is what limits the step of explicit methods.
- * With a the largest one at the start, symplectic Euler is stable for
+ * Symplectic Euler is stable for
  *
- *      h < (sqrt(damping^2 a^2 + 4 stiffness a) - damping a) / (stiffness a),
+ *      h < (sqrt(delta^2 + 4 kappa) - delta) / kappa,
  *
- * which is reported (h.stable); a by power iteration.
+ * kappa and delta the largest eigenvalues of M^-1 K and M^-1 D, of all springs and all dampers at the start: reported
+ * (h.stable); by power iteration.  Exact for joints alone, else a bound that a shorter step keeps.
  *
- * Cost per evaluation: assembly.  No allocation in the steady state.  Fails: states that are not finite.
+ * Contacts, limits and motors (STAR 2012, section 7.1) are springs with bounds: the laws are in
+ * models/penalty/penalty_law.h, contacts in penalty_contacts.h, limits, motors and servos in penalty_drives.h.  At rest a
+ * contact is deep by (force / contact_stiffness)^(1 / exponent), m g / (n k) on n points; forces that statics leaves
+ * open are those of equal springs; friction sticks on a spring, off by force / tangent_stiffness, and creeps only as far
+ * as that.  An impact lasts pi sqrt(m / k) instead of no time: impulses spread, and steps must resolve it.  Bodies that
+ * are farther in a step than they are thick pass through each other.  A contact that has given a quarter more energy
+ * than it had taken is no motion of these laws any more: the step is too long, and the run ends as diverged.
+ *
+ * Cost per evaluation: assembly and collision detection.  No allocation in the steady state.  Fails: states that are not
+ * finite; contacts that make energy.
  *
  * The stiffness keeps C small: the force is minus the gradient of Vondrak 2005, eq. 3.7, 3.8 with a
  * damper. */
+#include "models/penalty/penalty_contacts.h"
+#include "models/penalty/penalty_drives.h"
 #include "models/stepping/constrained.h"
 
 #include <stdlib.h>
@@ -23,13 +35,30 @@
 
 struct opts {
   double stiffness, damping;
+  double contact_stiffness, exponent, damping_ratio, threshold;
+  double tangent_stiffness, tangent_ratio;
 };
-static const perp_opt options[] = { PERP_REAL(struct opts, stiffness, 1e5, 0, HUGE_VAL,
-                                              PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-                                              "of each row: N/m, and N m/rad"),
-                                    PERP_REAL(struct opts, damping, 10, 0, HUGE_VAL, PERP_OPEN_MAX,
-                                              "", "of each row: N s/m, and N m s/rad"),
-                                    PERP_OPTIONS_END };
+static const perp_opt options[] = {
+  PERP_REAL(struct opts, stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "of each row, limit and motor: N/m, and N m/rad"),
+  PERP_REAL(struct opts, damping, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+            "of each row and locked drive: N s/m, and N m s/rad"),
+  PERP_REAL(struct opts, contact_stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "k of each contact point, N/m^exponent"),
+  PERP_REAL(struct opts, exponent, 1, 1, 3, 0, "",
+            "n of the normal force k d^n of a contact; 1.5: Hertz, of round bodies"),
+  PERP_REAL(struct opts, damping_ratio, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+            "no dashpot of a contact or limit is stronger; restitution is that of the surface down "
+            "to e = 0.27 "
+            "with 1, and to e = 0.1 with 2"),
+  PERP_REAL(struct opts, threshold, 0.01, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
+            "slower approaches are damped like one of this speed"),
+  PERP_REAL(struct opts, tangent_stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m",
+            "of the spring of a contact that sticks"),
+  PERP_REAL(struct opts, tangent_ratio, 0.25, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+            "damping ratio of that spring, and of motors"),
+  PERP_OPTIONS_END
+};
 
 enum { POWER_ITERATIONS = 200 };
 
@@ -39,18 +68,42 @@ typedef struct workspace {
   perp_eval e;
   perp_ode_sys sys;
   perp_ode *ode;
-  double *q;           /* [nq] start of a restart */
-  double *f, *scratch; /* [nv], [2 nv] */
-  double *trial, *lambda,
-      *product; /* [m] penalty forces of an evaluation, at the last regular state */
+  perp_penalty_contacts *contacts; /* NULL: no shapes */
+  perp_penalty_drives *drives;     /* NULL: none */
+  double *q;                       /* [nq] start of a restart */
+  double *f, *x, *K, *D;           /* [nv] */
+  double *trial, *lambda; /* [m] penalty forces of an evaluation, at the last regular state */
   double drift, h_stable;
+  perp_ctx *ctx;      /* of the call in progress */
+  perp_status status; /* of collision detection */
+  bool active;        /* contacts or limits have made energy: they are not passive */
   bool timing;
-  double assembly_s, step_s;
+  double assembly_s, step_s, collision_s; /* the last with contact forces */
 } workspace;
 
 static double penalty_now(const workspace *w)
 {
   return w->timing ? perp_clock_thread() : 0;
+}
+
+/* Did collision detection work?  Poses that are not finite are a failure of the step, and no error. */
+static bool penalty_found(workspace *w)
+{
+  if (w->status == PERP_OK) return true;
+  if (w->status == PERP_ERR_ARG) w->status = PERP_OK;
+  return false;
+}
+
+/* w->f += contact forces; false: w->status says why, or the state is not finite */
+static bool penalty_contact_forces(workspace *w, double t, const double *q, const double *v)
+{
+  const double start = penalty_now(w);
+  if (!perp_all_finite(w->model->nq, q) || !perp_all_finite(w->model->nv, v)) return false;
+  w->status = perp_penalty_contacts_force(w->ctx, w->contacts, &w->e, t, q, v, w->f);
+  const double spent = penalty_now(w) - start;
+  w->collision_s += spent;
+  w->assembly_s -= spent;
+  return penalty_found(w);
 }
 
 static perp_ode_answer penalty_deriv(void *user, double t, double h, const double *q,
@@ -67,6 +120,8 @@ static perp_ode_answer penalty_deriv(void *user, double t, double h, const doubl
   for (int i = 0; model->driven && i < model->m; i++) w->trial[i] -= w->o.damping * w->e.Ct[i];
   for (int i = 0; i < model->m; i++) w->trial[i] -= w->o.stiffness * w->e.C[i];
   perp_blocks_Jt(&w->e.blocks, 1, w->trial, w->f);
+  if (w->drives != NULL) perp_penalty_drives_force(w->drives, &w->e, t, v, w->f);
+  if (w->contacts != NULL && !penalty_contact_forces(w, t, q, v)) return PERP_ODE_FAILED;
   perp_blocks_Minv(&w->e.blocks, w->f, a);
   if (!intermediate) memcpy(w->lambda, w->trial, (size_t)model->m * sizeof *w->lambda);
   if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
@@ -81,27 +136,60 @@ static perp_ode_answer penalty_accept(void *user, double t, double *q, double *v
     return PERP_ODE_FAILED;
   perp_eval_at(&w->e, w->model, t, q);
   w->drift = perp_worst(w->model->m, w->e.C);
-  return PERP_ODE_OK;
+  bool passive = true, still = true;
+  if (w->drives != NULL) perp_penalty_drives_accept(w->drives, &w->e, t, v, &passive);
+  if (w->contacts != NULL)
+    w->status = perp_penalty_contacts_accept(w->ctx, w->contacts, &w->e, t, q, v, &still);
+  if (!penalty_found(w)) return PERP_ODE_FAILED;
+  w->active = !passive || !still;
+  return w->active ? PERP_ODE_FAILED : PERP_ODE_OK;
 }
 
-/* the largest eigenvalue of A at the last evaluation */
-static double penalty_largest(workspace *w)
+/* K x and D x of all springs and dampers at the last evaluation, [nv] */
+static void penalty_springs(workspace *w, const double *x, double *K, double *D)
 {
-  const perp_blocks *B = &w->e.blocks;
-  double *x = w->trial, *y = w->product, value = 0;
-  for (int i = 0; i < B->m; i++) x[i] = 1 + 0.1 * sin(i); /* orthogonal to no eigenvector, likely */
+  const perp_model *model = w->model;
+  const size_t size = (size_t)model->nv * sizeof *K;
+  memset(K, 0, size);
+  memset(D, 0, size);
+  memset(w->trial, 0, (size_t)model->m * sizeof *w->trial);
+  perp_blocks_J(&w->e.blocks, 1, x, w->trial);
+  perp_blocks_Jt(&w->e.blocks, w->o.stiffness, w->trial, K);
+  perp_blocks_Jt(&w->e.blocks, w->o.damping, w->trial, D);
+  if (w->drives != NULL) perp_penalty_drives_stiffness(w->drives, &w->e, x, K, D);
+  if (w->contacts != NULL) perp_penalty_contacts_stiffness(w->contacts, &w->e, x, K, D);
+}
+
+/* The largest eigenvalue of M^-1 K, or of M^-1 D: power iteration, with the quotient of Rayleigh in the norm of M. */
+static double penalty_largest(workspace *w, bool damping)
+{
+  const int nv = w->model->nv;
+  double value = 0, *x = w->x, *y = damping ? w->D : w->K;
+  for (int i = 0; i < nv; i++) x[i] = 1 + 0.1 * sin(i); /* orthogonal to no eigenvector, likely */
   for (int k = 0; k < POWER_ITERATIONS; k++) {
+    double top = 0, bottom = 0;
+    penalty_springs(w, x, w->K, w->D);
+    perp_blocks_M(&w->e.blocks, x, w->f);
+    for (int i = 0; i < nv; i++) top += x[i] * y[i], bottom += x[i] * w->f[i];
+    if (!(top > 0)) return 0;
+    value = top / bottom;
+    perp_blocks_Minv(&w->e.blocks, y, x);
     double size = 0;
-    for (int i = 0; i < B->m; i++) size += x[i] * x[i];
+    for (int i = 0; i < nv; i++) size += x[i] * x[i];
     size = sqrt(size);
-    if (!(size > 0)) return 0;
-    for (int i = 0; i < B->m; i++) x[i] /= size;
-    perp_blocks_A(B, x, y, w->scratch);
-    value = 0;
-    for (int i = 0; i < B->m; i++) value += x[i] * y[i];
-    memcpy(x, y, (size_t)B->m * sizeof *x);
+    for (int i = 0; i < nv; i++) x[i] /= size;
   }
   return value;
+}
+
+/* The longest step of symplectic Euler at the start. */
+static perp_status penalty_longest(perp_ctx *ctx, workspace *w, double t)
+{
+  perp_eval_at(&w->e, w->model, t, w->q);
+  if (w->contacts != NULL) PERP_TRY(perp_penalty_contacts_near(ctx, w->contacts, &w->e));
+  const double k = penalty_largest(w, false), d = penalty_largest(w, true);
+  w->h_stable = k > 0 ? (sqrt(d * d + 4 * k) - d) / k : HUGE_VAL;
+  return PERP_OK;
 }
 
 static void penalty_layout(void *ws, perp_arena *a)
@@ -110,9 +198,8 @@ static void penalty_layout(void *ws, perp_arena *a)
   const perp_model *model = w->model;
   perp_eval_layout(&w->e, model, a);
   w->q = PERP_CARVE(a, double, model->nq);
-  w->f = PERP_CARVE(a, double, model->nv);
-  w->scratch = PERP_CARVE(a, double, 2 * model->nv);
-  PERP_DOUBLES(a, model->m, &w->trial, &w->lambda, &w->product);
+  PERP_DOUBLES(a, model->nv, &w->f, &w->x, &w->K, &w->D);
+  PERP_DOUBLES(a, model->m, &w->trial, &w->lambda);
 }
 
 static void penalty_destroy(void *ws)
@@ -120,7 +207,29 @@ static void penalty_destroy(void *ws)
   workspace *w = ws;
   if (w == NULL) return;
   if (w->ode != NULL) perp_ode_destroy(w->ode);
+  perp_penalty_contacts_destroy(w->contacts);
+  perp_penalty_drives_destroy(w->drives);
   free(w);
+}
+
+static perp_status penalty_open(perp_ctx *ctx, workspace *w, const perp_parts *parts, double h)
+{
+  const perp_model *model = w->model;
+  const struct opts *o = &w->o;
+  const perp_penalty_law contact = { .stiffness = o->contact_stiffness,
+                                     .exponent = o->exponent,
+                                     .damping_ratio = o->damping_ratio,
+                                     .threshold = o->threshold,
+                                     .tangent_stiffness = o->tangent_stiffness,
+                                     .tangent_ratio = o->tangent_ratio };
+  perp_penalty_law drive = contact;
+  drive.stiffness = o->stiffness;
+  drive.exponent = 1;
+  if (model->n_shapes > 0)
+    PERP_TRY(perp_penalty_contacts_create(ctx, model, &contact, &w->contacts));
+  if (model->n_drives > 0)
+    PERP_TRY(perp_penalty_drives_create(ctx, model, &drive, o->damping, &w->drives));
+  return perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
 }
 
 static perp_status penalty_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -135,8 +244,9 @@ static perp_status penalty_create(perp_ctx *ctx, perp_model *model, const perp_p
   w->sys = perp_formulation_ode_sys(w);
   w->sys.deriv = penalty_deriv;
   w->sys.accept = penalty_accept;
-  if (!model->velocity_forces && w->o.damping == 0) w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
-  const perp_status status = perp_ode_create(ctx, &parts->ode, &w->sys, h, &w->ode);
+  if (!model->velocity_forces && w->o.damping == 0 && model->n_shapes == 0 && model->n_drives == 0)
+    w->sys.caps |= PERP_ODE_SYS_POSITION_FORCES;
+  const perp_status status = penalty_open(ctx, w, parts, h);
   if (status != PERP_OK) {
     penalty_destroy(w);
     *ws = NULL;
@@ -150,13 +260,16 @@ static perp_status penalty_restart(perp_ctx *ctx, void *ws, double t, const doub
   workspace *w = ws;
   memset(w->lambda, 0, (size_t)w->model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)w->model->nq * sizeof *q);
-  w->assembly_s = w->step_s = 0;
+  w->assembly_s = w->step_s = w->collision_s = 0;
+  w->ctx = ctx;
+  w->status = PERP_OK;
+  w->active = false;
   PERP_TRY(perp_constrained_check_start(ctx, w->model, w->q, v));
-  PERP_TRY(perp_ode_restart(ctx, w->ode, t, w->q, v));
-  perp_eval_at(&w->e, w->model, t, w->q);
-  const double a = penalty_largest(w), k = w->o.stiffness * a, d = w->o.damping * a;
-  w->h_stable = k > 0 ? (sqrt(d * d + 4 * k) - d) / k : HUGE_VAL;
-  return PERP_OK;
+  PERP_TRY(penalty_longest(ctx, w, t));
+  if (w->contacts != NULL) perp_penalty_contacts_restart(w->contacts);
+  if (w->drives != NULL) perp_penalty_drives_restart(w->drives);
+  const perp_status status = perp_ode_restart(ctx, w->ode, t, w->q, v);
+  return w->status != PERP_OK ? w->status : status;
 }
 
 static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
@@ -164,14 +277,24 @@ static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   workspace *w = ws;
   perp_stats stats = { 0 };
   const double start = penalty_now(w);
+  w->ctx = ctx;
+  w->status = PERP_OK;
+  w->active = false;
   perp_ode_stop stop = perp_ode_step(ctx, w->ode, t_max, &stats);
   w->step_s += penalty_now(w) - start;
+  if (w->status != PERP_OK) return w->status;
   info->reason = stop != PERP_ODE_STOPPED        ? PERP_EXACT
+                 : w->active                     ? PERP_DIVERGED
                  : stats.reason == PERP_SINGULAR ? PERP_NOT_FINITE /* all that deriv refuses */
                                                  : stats.reason;
   info->drift_pos_pre = w->drift;
   info->lambda = w->lambda;
   info->h_stable = w->h_stable;
+  if (w->contacts != NULL) perp_penalty_contacts_info(w->contacts, info);
+  if (w->drives != NULL) info->drive = perp_penalty_drives_forces(w->drives);
+  if (w->active)
+    info->cause = "a contact or limit gave more energy than it had taken: the step is too "
+                  "long for its stiffness; take a shorter one, or error control";
   return PERP_OK;
 }
 
@@ -187,9 +310,14 @@ static perp_status penalty_dense(perp_ctx *ctx, void *ws, double t, double *q, d
                                  double *lambda)
 {
   workspace *w = ws;
+  if (w->drives != NULL || (w->contacts != NULL && perp_penalty_contacts_remembers(w->contacts)))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "formulation penalty has no states between steps where contacts touch or with "
+                     "drives: what they remember is that of the end of the step");
+  w->ctx = ctx;
   PERP_TRY(perp_ode_dense_at(ctx, w->ode, t, q, v));
   if (lambda == NULL) return PERP_OK;
-  penalty_deriv(w, t, 0, q, v, true, NULL, w->scratch);
+  penalty_deriv(w, t, 0, q, v, true, NULL, w->x);
   memcpy(lambda, w->trial, (size_t)w->model->m * sizeof *lambda);
   return PERP_OK;
 }
@@ -205,17 +333,35 @@ static void penalty_timing(void *ws, bool on, perp_times *times)
 {
   workspace *w = ws;
   if (times != NULL)
-    *times = (perp_times){ .assembly = w->assembly_s, .integrate = w->step_s - w->assembly_s };
+    *times = (perp_times){ .assembly = w->assembly_s,
+                           .collision = w->collision_s,
+                           .integrate = w->step_s - w->assembly_s - w->collision_s };
   w->timing = on;
+}
+
+static const perp_contact_count *penalty_contact_count(const void *ws)
+{
+  const workspace *w = ws;
+  return w->contacts != NULL ? perp_penalty_contacts_count(w->contacts) : NULL;
+}
+
+static void penalty_observe(void *ws, perp_contact_observer *observer, void *user)
+{
+  (void)ws, (void)observer, (void)user; /* no problems */
 }
 
 const perp_formulation_desc perp_formulation_penalty = {
   .d = { .name = "penalty",
-         .summary = "joints as stiff springs and dampers: no linear system, no exact joint",
-         .reference = "Vondrak 2005, section 3.4, eq. 3.9; STAR 2012, section 3.2.1",
-         .equation = "M v' = f - J' (stiffness C + damping J v)",
+         .summary = "joints and contacts as stiff springs and dampers: no system is solved, "
+                    "nothing is exact",
+         .reference =
+             "Vondrak 2005, section 3.4, eq. 3.9; STAR 2012, sections 3.2.1 and 7.1; contacts: "
+             "Hunt & Crossley 1975, Cundall & Strack 1979",
+         .equation = "M v' = f - J' (stiffness C + damping J v); contacts: "
+                     "f_n = max(0, k d^n (1 + c d')), |f_t| <= mu f_n",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_USES_ODE | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
+         .caps = PERP_FORM_USES_ODE | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SIGNALS |
+                 PERP_FORM_MOTIONS },
   .create = penalty_create,
   .restart = penalty_restart,
   .step = penalty_step,
@@ -224,4 +370,6 @@ const perp_formulation_desc perp_formulation_penalty = {
   .counters = penalty_counters,
   .timing = penalty_timing,
   .destroy = penalty_destroy,
+  .contacts = penalty_contact_count,
+  .observe = penalty_observe,
 };

@@ -155,6 +155,47 @@ perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_par
   return PERP_OK;
 }
 
+/* A formulation without a capability is refused; those that have it are named. */
+static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *d, unsigned cap, const char *what)
+{
+  char others[256] = "";
+  size_t used = 0;
+  const perp_desc *other;
+  for (int i = 0; (other = perp_plugin_at(ctx, PERP_KIND_formulation, i)) != NULL; i++)
+    if ((other->caps & cap) && !(other->caps & PERP_FORM_WRAPS) && used < sizeof others)
+      used += (size_t)snprintf(others + used, sizeof others - used, "%s%s", used > 0 ? ", " : "",
+                               other->name);
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "formulation %s does not serve %s; these do: %s",
+                   d->name, what, others);
+}
+
+/* Has the model what the formulation does not serve? */
+static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp_desc *d)
+{
+  bool nonholonomic = false;
+  for (int i = 0; i < model->n_joints; i++) nonholonomic |= perp_joint_nonholonomic_is(model, i);
+  const struct {
+    bool has;
+    unsigned cap;
+    const char *what;
+  } needs[] = {
+    { perp_model_collides(model), PERP_FORM_CONTACTS,
+      "models with shapes that touch (bodies would pass through each other)" },
+    { perp_model_drives(model) > 0, PERP_FORM_DRIVES, "limits and motors" },
+    { model->couples, PERP_FORM_COUPLES,
+      "surfaces that resist spinning or rolling (torsion, rolling)" },
+    { model->springs, PERP_FORM_SPRINGS, "joints with stiffness or damping" },
+    { perp_model_prescribes(model), PERP_FORM_MOTIONS, "prescribed motions" },
+    { nonholonomic, PERP_FORM_NONHOLONOMIC, "non-holonomic joints, rows on velocities alone" },
+    { perp_model_depends_on_time(model), PERP_FORM_SIGNALS,
+      "gravity, forces or drives that depend on time, or surfaces that move" },
+  };
+  for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
+    if (needs[i].has && !(d->caps & needs[i].cap))
+      return sim_refuse(ctx, d, needs[i].cap, needs[i].what);
+  return PERP_OK;
+}
+
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out)
 {
@@ -169,49 +210,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   for (int i = 0; i < PARTS; i++) given[i] = sim_part(&p, i, &kind)->d != NULL;
   perp_status status = perp_parts_complete(ctx, model, &p);
   perp_sim *sim = NULL;
-  if (status == PERP_OK && !(p.formulation.d->caps & PERP_FORM_CONTACTS) &&
-      perp_model_collides(model))
-    status = PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "formulation %s does not serve models with shapes that touch: bodies would pass "
-        "through each other; take --formulation velocity or acceleration",
-        p.formulation.d->name);
-  if (status == PERP_OK && model->couples && !(p.formulation.d->caps & PERP_FORM_COUPLES))
-    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation %s does not serve surfaces that resist spinning or rolling "
-                       "(torsion, rolling); take --formulation velocity",
-                       p.formulation.d->name);
-  if (status == PERP_OK && perp_model_drives(model) > 0 &&
-      !(p.formulation.d->caps & PERP_FORM_DRIVES))
-    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation %s does not serve limits and motors (velocity and "
-                       "acceleration do)",
-                       p.formulation.d->name);
-  if (status == PERP_OK && model->springs && !(p.formulation.d->caps & PERP_FORM_SPRINGS))
-    status = PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "formulation %s does not serve joints with stiffness or damping (velocity and "
-        "acceleration do)",
-        p.formulation.d->name);
-  if (status == PERP_OK && perp_model_prescribes(model) &&
-      !(p.formulation.d->caps & PERP_FORM_MOTIONS))
-    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation %s does not serve prescribed motions (velocity and "
-                       "acceleration do)",
-                       p.formulation.d->name);
-  for (int i = 0; status == PERP_OK && i < model->n_joints; i++)
-    if (perp_joint_nonholonomic_is(model, i) && !(p.formulation.d->caps & PERP_FORM_NONHOLONOMIC))
-      status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                         "formulation %s does not serve non-holonomic joints, rows on velocities "
-                         "alone (velocity and acceleration do)",
-                         p.formulation.d->name);
-  if (status == PERP_OK && perp_model_depends_on_time(model) &&
-      !(p.formulation.d->caps & PERP_FORM_SIGNALS))
-    status = PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "formulation %s does not serve gravity, forces or drives that depend on time, or "
-        "surfaces that move (velocity and acceleration do)",
-        p.formulation.d->name);
+  if (status == PERP_OK) status = sim_serves(ctx, model, p.formulation.d);
   if (status == PERP_OK) {
     sim = calloc(1, sizeof *sim);
     if (sim == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");
