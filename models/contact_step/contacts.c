@@ -70,6 +70,7 @@ void perp_contacts_destroy(perp_contacts *c)
   perp_sleep_destroy(c->sleep);
   if (c->stab != NULL) c->stab->destroy(c->stab_ws);
   perp_arena_free(&c->grown);
+  perp_arena_free(&c->aside.arena);
   free(c);
 }
 
