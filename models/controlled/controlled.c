@@ -10,7 +10,8 @@
 enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200 };
 static const double SMOOTH = 0.1; /* of the accuracy: what a smooth step may err in 1 / rate */
 static const double EVENT = 0.1;  /* of the accuracy: what the shortest step moves */
-static const double JUMP = 0.1;   /* of the accuracy times rate: a velocity at the start */
+static const double KINK = 0.1;   /* of the accuracy times rate: a velocity that an event took or gave unseen */
+static const double EARLY = 0.01;  /* a row before the expected one does with so much of what is allowed */
 static const double GROWTH = 8;   /* of a step after an accepted one, at most */
 static const double LONGEST = 0.5; /* 1 / rate: no step is longer, lest rows agree in what none has seen */
 static const double TORN = 10;     /* times the accuracy: too much for a shortest step */
@@ -22,8 +23,9 @@ struct perp_controlled {
   double *weight;   /* [nv] 1/m or 1/rad */
   double *q, *v;    /* [nq], [nv] start of the step in the making */
   double *q1;       /* [nq] */
-  double *dq;        /* [nv] */
-  perp_extrapolation table; /* of (q1 [-] q, v, the change of v in the first part) */
+  double *dq;               /* [nv] */
+  double *v_part, *change;  /* [nv] velocity at the end of the part before, and its change in that */
+  perp_extrapolation table; /* of q1 [-] q, v, and the kinks in the first and the last part */
   perp_step_sum sum;
   double t;
   double h;       /* proposed */
@@ -31,7 +33,7 @@ struct perp_controlled {
   double rate;
   int target; /* the row that is expected to do */
   bool passing; /* the last step passed an event */
-  char cause[128];
+  char cause[128]; double dbg[2];
   perp_ode_counters count;
 };
 
@@ -51,7 +53,7 @@ static void controlled_layout(void *ws, perp_arena *a)
   perp_controlled *c = ws;
   const perp_model *model = c->sys.model;
   PERP_DOUBLES(a, model->nq, &c->q, &c->q1);
-  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq);
+  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq, &c->v_part, &c->change);
   perp_extrapolation_layout(&c->table, a);
   perp_step_sum_layout(&c->sum, a);
 }
@@ -61,7 +63,7 @@ perp_status perp_controlled_create(perp_ctx *ctx, const perp_controlled_sys *sys
 {
   const perp_model *model = sys->model;
   perp_controlled like = { .sys = *sys, .nv = model->nv, .accuracy = accuracy, .h_first = h };
-  like.table.n = 3 * model->nv;
+  like.table.n = 4 * model->nv;
   like.sum.m = model->m;
   like.sum.drives = model->n_drives;
   void *ws;
@@ -126,6 +128,21 @@ void perp_controlled_counters(const perp_controlled *c, perp_ode_counters *count
   count->h_most = c->count.h_most;
 }
 
+/* Changes of the velocity in the part i of n that ended with v: of the second and the first one, and of the last two,
+ * their differences times n go to `first` and `last`. */
+static void controlled_kinks(perp_controlled *c, int i, int n, const double *v, double *first,
+                             double *last)
+{
+  for (int k = 0; k < c->nv; k++) {
+    const double change = v[k] - (i == 0 ? c->v[k] : c->v_part[k]);
+    const double kink = i == 0 ? 0 : n * (change - c->change[k]);
+    if (i == 1) first[k] = kink;
+    if (i + 1 == n) last[k] = kink;
+    c->change[k] = change;
+    c->v_part[k] = v[k];
+  }
+}
+
 /* ---- one row: the step in so many parts ------------------------------------------------------ */
 
 /* T_j1 into the table; p->reason < 0: there is none. */
@@ -150,7 +167,7 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
     }
     PERP_TRY(perp_step_sum_add(ctx, &c->sum, to - from, &info));
     sys->state(sys->user, &t, &q, &v);
-    for (int k = 0; k < nv && i == 0; k++) row[2 * nv + k] = v[k] - c->v[k];
+    controlled_kinks(c, i, n, v, row + 2 * nv, row + 3 * nv);
   }
   perp_model_difference(sys->model, c->q, q, row);
   memcpy(row + nv, v, (size_t)nv * sizeof *v);
@@ -170,8 +187,10 @@ static double controlled_ratio(const perp_controlled *c, const trial *p)
     err[part] = controlled_norm(c, c->dq);
   }
   const double error = fmax(err[0], err[1] / c->rate) / (SMOOTH * c->accuracy * p->h * c->rate);
-  const double jump = controlled_norm(c, best + 2 * nv) / (JUMP * c->accuracy * c->rate);
-  return isnan(error) || isnan(jump) ? HUGE_VAL : fmax(error, jump);
+  const double kink = fmax(controlled_norm(c, best + 2 * nv), controlled_norm(c, best + 3 * nv)) /
+                      (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate);
+  ((perp_controlled*)c)->dbg[0]=error; ((perp_controlled*)c)->dbg[1]=kink;
+  return isnan(error) || isnan(kink) ? HUGE_VAL : fmax(error, kink);
 }
 
 /* Rows until one does: p->ratio <= 1; or none will. */
@@ -190,7 +209,7 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
     const double factor = fmin(GROWTH, 0.9 * pow(0.5 / fmax(p->ratio, 1e-12), 1.0 / j));
     p->best[j] = p->h * factor;
     p->cost[j] = parts / p->best[j];
-    if (p->ratio <= 1 && j + 1 >= c->target) return PERP_OK;
+    if (p->ratio <= (j < c->target ? EARLY : 1)) return PERP_OK;
     /* would the rows that are left bring it down, each by as much as this one? */
     const double fall = p->ratio / before;
     if (j >= 2 && !(p->ratio * pow(fmin(fall, 1), c->target + 1 - j) <= 10)) return PERP_OK;
@@ -318,6 +337,7 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max
     if (!(p.t1 > c->t)) return controlled_fail(ctx, c, PERP_STEP_TOO_SMALL, info);
     const bool shortest = p.h <= 1.5 * controlled_shortest(c);
     PERP_TRY(shortest ? controlled_pass(ctx, c, &p) : controlled_try(ctx, c, &p));
+    if (getenv("DBG")) fprintf(stderr, "t %.9g h %.3e %s row %d ratio %.3e err %.2e jump %.2e target %d suspect %.9g\n", c->t, p.h, shortest?"PASS":p.ratio<=1?"ok":"ref", p.row, p.ratio, c->dbg[0], c->dbg[1], c->target, c->suspect);
     if (shortest && p.reason < 0) return controlled_fail(ctx, c, p.reason, info);
     if (!shortest && p.reason >= 0 && p.ratio <= 1) {
       PERP_TRY(controlled_accept(ctx, c, &p));

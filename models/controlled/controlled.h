@@ -22,9 +22,13 @@
  * It is the shortest step there is, and accepted always: infinitely many impacts in finite time (Zeno) are passed with
  * it, and a motion that is never smooth is made in steps of that length throughout.
  *
- * What agrees in all rows need not be right: where each first part is long enough to reach a surface, each has the impact
- * at the start of the step.  So the change of the velocity in the first part is extrapolated, too: its limit for a part of
- * no length is a jump at the start, which no smooth step has; more than 0.1 accuracy rate of it is an event.
+ * What agrees in all rows need not be right: where an event comes in the first part of each row, or in the last part of
+ * each, it comes at the start of the step or goes to its end, and all that is smooth in H / n.  So the kinks
+ *
+ *      n (dv_2 - dv_1),     n (dv_n - dv_n-1)                     dv_i: the change of the velocity in part i of n
+ *
+ * are extrapolated, too.  They are H^2 v'' / n of a smooth motion, whose limit is 0; that of an event is its jump of H v'
+ * or more (an impact: without bound).  More than 0.1 accuracy rate n is one: it would change v by a n-th of that.
  *
  * Event-capturing with extrapolation between events: Studer 2009 (Numerics of Unilateral Contacts and Friction, chapter
  * 5); Acary 2012; Schindler and Acary 2014.
