@@ -25,7 +25,7 @@ struct perp_controlled {
   double *q1;       /* [nq] */
   double *dq;               /* [nv] */
   double *v_part, *change;  /* [nv] velocity at the end of the part before, and its change in that */
-  perp_extrapolation table; /* of q1 [-] q, v, and the kinks in the first and the last part */
+  perp_extrapolation table; /* of q1 [-] q, v, and the kinks in the first parts, the last ones, and at the end */
   perp_step_sum sum;
   double t;
   double h;       /* proposed */
@@ -63,7 +63,7 @@ perp_status perp_controlled_create(perp_ctx *ctx, const perp_controlled_sys *sys
 {
   const perp_model *model = sys->model;
   perp_controlled like = { .sys = *sys, .nv = model->nv, .accuracy = accuracy, .h_first = h };
-  like.table.n = 4 * model->nv;
+  like.table.n = 5 * model->nv;
   like.sum.m = model->m;
   like.sum.drives = model->n_drives;
   void *ws;
@@ -128,25 +128,26 @@ void perp_controlled_counters(const perp_controlled *c, perp_ode_counters *count
   count->h_most = c->count.h_most;
 }
 
-/* Changes of the velocity in the part i of n that ended with v: of the second and the first one, and of the last two,
- * their differences times n go to `first` and `last`. */
-static void controlled_kinks(perp_controlled *c, int i, int n, const double *v, double *first,
-                             double *last)
+/* ---- one row: the step in so many parts ------------------------------------------------------ */
+
+/* Part i of n has ended with v; part n is the one behind the step.  Where the changes of v in two parts are looked at,
+ * their difference times n. */
+static void controlled_kinks(perp_controlled *c, int i, int n, const double *v, double *kink)
 {
-  for (int k = 0; k < c->nv; k++) {
+  const int nv = c->nv;
+  for (int k = 0; k < nv; k++) {
     const double change = v[k] - (i == 0 ? c->v[k] : c->v_part[k]);
-    const double kink = i == 0 ? 0 : n * (change - c->change[k]);
-    if (i == 1) first[k] = kink;
-    if (i + 1 == n) last[k] = kink;
+    const double turn = i == 0 ? 0 : n * (change - c->change[k]);
+    if (i == 1) kink[k] = turn;
+    if (i + 1 == n) kink[nv + k] = kink[2 * nv + k] = turn;
+    if (i == n) kink[2 * nv + k] = turn;
     c->change[k] = change;
     c->v_part[k] = v[k];
   }
 }
 
-/* ---- one row: the step in so many parts ------------------------------------------------------ */
-
-/* T_j1 into the table; p->reason < 0: there is none. */
-static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, int j)
+/* T_j1 into the table, alone: without the part behind; p->reason < 0: there is none. */
+static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, int j, bool alone)
 {
   const perp_controlled_sys *sys = &c->sys;
   const int n = perp_extrapolation_parts(j), nv = c->nv;
@@ -156,21 +157,23 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
   sys->put_back(sys->user);
   PERP_TRY(sys->start(ctx, sys->user, c->t, c->q, c->v));
   perp_step_sum_start(&c->sum);
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n + !alone; i++) {
     perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
     const double from = i == 0 ? c->t : t, to = i + 1 == n ? p->t1 : c->t + p->h * (i + 1) / n;
     PERP_TRY(sys->step(ctx, sys->user, to, &info));
+    if (i == n && info.reason < 0) break; /* who comes there will see */
     p->reason = info.reason;
     if (info.reason < 0) {
       c->sum.last = info;
       return PERP_OK;
     }
-    PERP_TRY(perp_step_sum_add(ctx, &c->sum, to - from, &info));
+    if (i < n) PERP_TRY(perp_step_sum_add(ctx, &c->sum, to - from, &info));
     sys->state(sys->user, &t, &q, &v);
-    controlled_kinks(c, i, n, v, row + 2 * nv, row + 3 * nv);
+    controlled_kinks(c, i, n, v, row + 2 * nv);
+    if (i + 1 != n) continue;
+    perp_model_difference(sys->model, c->q, q, row);
+    memcpy(row + nv, v, (size_t)nv * sizeof *v);
   }
-  perp_model_difference(sys->model, c->q, q, row);
-  memcpy(row + nv, v, (size_t)nv * sizeof *v);
   return PERP_OK;
 }
 
@@ -187,8 +190,10 @@ static double controlled_ratio(const perp_controlled *c, const trial *p)
     err[part] = controlled_norm(c, c->dq);
   }
   const double error = fmax(err[0], err[1] / c->rate) / (SMOOTH * c->accuracy * p->h * c->rate);
-  const double kink = fmax(controlled_norm(c, best + 2 * nv), controlled_norm(c, best + 3 * nv)) /
-                      (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate);
+  double kink = 0;
+  for (int part = 2; part < 5; part++)
+    kink = fmax(kink, controlled_norm(c, best + part * nv) /
+                          (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate));
   ((perp_controlled*)c)->dbg[0]=error; ((perp_controlled*)c)->dbg[1]=kink;
   return isnan(error) || isnan(kink) ? HUGE_VAL : fmax(error, kink);
 }
@@ -200,10 +205,10 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
   int parts = 0;
   p->ratio = HUGE_VAL;
   for (int j = 0; j < ROWS && j <= c->target + 1; j++) {
-    PERP_TRY(controlled_row(ctx, c, p, j));
+    PERP_TRY(controlled_row(ctx, c, p, j, false));
     if (p->reason < 0) return PERP_OK;
     perp_extrapolation_add(&c->table, j);
-    parts += perp_extrapolation_parts(j);
+    parts += perp_extrapolation_parts(j) + 1;
     if (j == 0) continue;
     p->ratio = controlled_ratio(c, p);
     const double factor = fmin(GROWTH, 0.9 * pow(0.5 / fmax(p->ratio, 1e-12), 1.0 / j));
@@ -272,7 +277,7 @@ static perp_status controlled_accept(perp_ctx *ctx, perp_controlled *c, const tr
 /* The shortest step, as the method makes it. */
 static perp_status controlled_pass(perp_ctx *ctx, perp_controlled *c, trial *p)
 {
-  PERP_TRY(controlled_row(ctx, c, p, 0));
+  PERP_TRY(controlled_row(ctx, c, p, 0, true));
   if (p->reason < 0) return PERP_OK;
   const double moved = controlled_norm(c, c->table.row[0]);
   if (!(moved <= TORN * c->accuracy)) {

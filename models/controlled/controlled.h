@@ -23,9 +23,11 @@
  * it, and a motion that is never smooth is made in steps of that length throughout.
  *
  * What agrees in all rows need not be right: where an event comes in the first part of each row, or in the last part of
- * each, it comes at the start of the step or goes to its end, and all that is smooth in H / n.  So the kinks
+ * each, it comes at the start of the step or goes to its end, and all that is smooth in H / n.  And what begins to slide
+ * shows it in the part after that only, as forces are those of the start of a part.  So each row has one part more, behind
+ * the end, and the kinks
  *
- *      n (dv_2 - dv_1),     n (dv_n - dv_n-1)                     dv_i: the change of the velocity in part i of n
+ *      n (dv_2 - dv_1),   n (dv_n - dv_n-1),   n (dv_n+1 - dv_n)       dv_i: the change of the velocity in part i of n
  *
  * are extrapolated, too.  They are H^2 v'' / n of a smooth motion, whose limit is 0; that of an event is its jump of H v'
  * or more (an impact: without bound).  More than 0.1 accuracy rate n is one: it would change v by a n-th of that.
@@ -67,7 +69,7 @@ void perp_controlled_restart(perp_controlled *c);
 /* One accepted step, not beyond t_max, at which the state of sys is the end of it.  info->reason < 0: why there is none,
  * and the state is the last good one: PERP_STEP_TOO_SMALL (a shortest step moves bodies further than the accuracy, or is
  * lost in t), PERP_STALLED (more trials than any bisection needs), or that of the shortest step.  At most 200 trials of
- * 44 parts. */
+ * 52 parts. */
 perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max,
                                  perp_step_info *info);
 /* Since create: steps, rejected trials, bisections = events passed, h_least and h_most. The rest is not touched. */

@@ -148,6 +148,7 @@ int main(int argc, char **argv)
   const int only = argc > 1 ? atoi(argv[1]) : -1;
   for (int i = 0; i < 10; i++) {
     if (only >= 0 && i != only) continue;
+    if (getenv("FORM")) { run r = march(&cases[i], getenv("FORM"), atof(argv[2])); printf("# %s: err %.3e steps %lld\n", getenv("FORM"), r.error, (long long)r.count.steps); continue; }
     for (double a = 1e-2; a > 5e-7; a *= 0.1) {
       char text[64];
       snprintf(text, sizeof text, "velocity:accuracy=%g", a);
