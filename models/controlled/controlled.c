@@ -8,6 +8,9 @@
 #include <string.h>
 
 enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200 };
+/* What is extrapolated, [nv] each: q1 [-] q and v at the end; kinks against the step before, in the first two parts, in the
+ * last two, and behind the end; and H times the acceleration there. */
+enum { MOVE, SPEED, START, FIRST, LAST, END, RATE, COLUMNS };
 static const double SMOOTH = 0.1; /* of the accuracy: what a smooth step may err in 1 / rate */
 static const double EVENT = 0.1;  /* of the accuracy: what the shortest step moves */
 static const double KINK = 0.1;   /* of the accuracy times rate: a velocity that an event took or gave unseen */
@@ -24,8 +27,10 @@ struct perp_controlled {
   double *q, *v;    /* [nq], [nv] start of the step in the making */
   double *q1;       /* [nq] */
   double *dq;               /* [nv] */
+  double *a;                /* [nv] acceleration at the start, where the step before was smooth: */
+  bool follows;
   double *v_part, *change;  /* [nv] velocity at the end of the part before, and its change in that */
-  perp_extrapolation table; /* of q1 [-] q, v, and the kinks in the first parts, the last ones, and at the end */
+  perp_extrapolation table; /* of COLUMNS vectors */
   perp_step_sum sum;
   double t;
   double h;       /* proposed */
@@ -43,6 +48,7 @@ typedef struct trial {
   int row;                      /* the last one made */
   double ratio;                 /* error over what is allowed; <= 1: kept */
   double best[ROWS], cost[ROWS]; /* [row] the step that it would have been right for, and its cost a second */
+  bool ahead;                   /* an event comes behind the end, and none before */
   perp_reason reason;           /* < 0: why the method below made no step */
 } trial;
 
@@ -53,7 +59,7 @@ static void controlled_layout(void *ws, perp_arena *a)
   perp_controlled *c = ws;
   const perp_model *model = c->sys.model;
   PERP_DOUBLES(a, model->nq, &c->q, &c->q1);
-  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq, &c->v_part, &c->change);
+  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq, &c->a, &c->v_part, &c->change);
   perp_extrapolation_layout(&c->table, a);
   perp_step_sum_layout(&c->sum, a);
 }
@@ -63,7 +69,7 @@ perp_status perp_controlled_create(perp_ctx *ctx, const perp_controlled_sys *sys
 {
   const perp_model *model = sys->model;
   perp_controlled like = { .sys = *sys, .nv = model->nv, .accuracy = accuracy, .h_first = h };
-  like.table.n = 5 * model->nv;
+  like.table.n = COLUMNS * model->nv;
   like.sum.m = model->m;
   like.sum.drives = model->n_drives;
   void *ws;
@@ -111,7 +117,7 @@ void perp_controlled_restart(perp_controlled *c)
   c->h = c->h_first;
   c->suspect = -HUGE_VAL;
   c->target = 2;
-  c->passing = false;
+  c->passing = c->follows = false;
   c->rate = 0;
   controlled_rate(c, v);
   if (!(c->rate > 0)) c->rate = 1 / c->h_first; /* at rest without gravity: nothing better is known */
@@ -130,17 +136,19 @@ void perp_controlled_counters(const perp_controlled *c, perp_ode_counters *count
 
 /* ---- one row: the step in so many parts ------------------------------------------------------ */
 
-/* Part i of n has ended with v; part n is the one behind the step.  Where the changes of v in two parts are looked at,
- * their difference times n. */
-static void controlled_kinks(perp_controlled *c, int i, int n, const double *v, double *kink)
+/* Part i of n has ended with v; part n is the one behind the step.  What is looked at of the changes of v, times n. */
+static void controlled_kinks(perp_controlled *c, const trial *p, int i, int n, const double *v,
+                             double *row)
 {
   const int nv = c->nv;
   for (int k = 0; k < nv; k++) {
     const double change = v[k] - (i == 0 ? c->v[k] : c->v_part[k]);
-    const double turn = i == 0 ? 0 : n * (change - c->change[k]);
-    if (i == 1) kink[k] = turn;
-    if (i + 1 == n) kink[nv + k] = kink[2 * nv + k] = turn;
-    if (i == n) kink[2 * nv + k] = turn;
+    const double kink = i == 0 ? 0 : n * (change - c->change[k]);
+    if (i == 0) row[START * nv + k] = c->follows ? n * change - p->h * c->a[k] : 0;
+    if (i == 1) row[FIRST * nv + k] = kink;
+    if (i + 1 == n) row[LAST * nv + k] = row[END * nv + k] = kink;
+    if (i == n) row[END * nv + k] = kink;
+    row[RATE * nv + k] = n * change;
     c->change[k] = change;
     c->v_part[k] = v[k];
   }
@@ -169,10 +177,10 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
     }
     if (i < n) PERP_TRY(perp_step_sum_add(ctx, &c->sum, to - from, &info));
     sys->state(sys->user, &t, &q, &v);
-    controlled_kinks(c, i, n, v, row + 2 * nv);
+    controlled_kinks(c, p, i, n, v, row);
     if (i + 1 != n) continue;
     perp_model_difference(sys->model, c->q, q, row);
-    memcpy(row + nv, v, (size_t)nv * sizeof *v);
+    memcpy(row + SPEED * nv, v, (size_t)nv * sizeof *v);
   }
   return PERP_OK;
 }
@@ -180,22 +188,25 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
 /* ---- trials ---------------------------------------------------------------------------------- */
 
 /* error of the last but one of the diagonal, over what is allowed */
-static double controlled_ratio(const perp_controlled *c, const trial *p)
+static double controlled_ratio(const perp_controlled *c, trial *p)
 {
   const double *best = c->table.row[0], *other = c->table.row[1];
   const int nv = c->nv;
   double err[2];
-  for (int part = 0; part < 2; part++) {
+  for (int part = MOVE; part <= SPEED; part++) {
     for (int i = 0; i < nv; i++) c->dq[i] = best[part * nv + i] - other[part * nv + i];
     err[part] = controlled_norm(c, c->dq);
   }
   const double error = fmax(err[0], err[1] / c->rate) / (SMOOTH * c->accuracy * p->h * c->rate);
-  double kink = 0;
-  for (int part = 2; part < 5; part++)
-    kink = fmax(kink, controlled_norm(c, best + part * nv) /
-                          (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate));
-  ((perp_controlled*)c)->dbg[0]=error; ((perp_controlled*)c)->dbg[1]=kink;
-  return isnan(error) || isnan(kink) ? HUGE_VAL : fmax(error, kink);
+  double kink[END + 1] = { 0 };
+  for (int part = START; part <= END; part++)
+    kink[part] = controlled_norm(c, best + part * nv) /
+                 (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate);
+  const double inside = fmax(fmax(error, kink[START]), fmax(kink[FIRST], kink[LAST]));
+  p->ahead = !(kink[END] <= 1) && inside <= 1;
+  ((perp_controlled*)c)->dbg[0]=error; ((perp_controlled*)c)->dbg[1]=kink[END];
+  const double ratio = fmax(inside, kink[END]);
+  return isnan(error + inside + ratio) ? HUGE_VAL : ratio;
 }
 
 /* Rows until one does: p->ratio <= 1; or none will. */
@@ -265,7 +276,7 @@ static perp_status controlled_accept(perp_ctx *ctx, perp_controlled *c, const tr
   const double *q, *v;
   perp_model_retract(sys->model, c->q, c->table.row[0], c->q1);
   perp_model_project(sys->model, c->q1);
-  if (p->row > 0) PERP_TRY(sys->start(ctx, sys->user, p->t1, c->q1, c->table.row[0] + c->nv));
+  if (p->row > 0) PERP_TRY(sys->start(ctx, sys->user, p->t1, c->q1, c->table.row[0] + SPEED * c->nv));
   sys->state(sys->user, &c->t, &q, &v);
   controlled_rate(c, v);
   c->count.h_least = c->count.steps == 0 ? p->h : fmin(c->count.h_least, p->h);
@@ -289,6 +300,7 @@ static perp_status controlled_pass(perp_ctx *ctx, perp_controlled *c, trial *p)
   }
   c->count.bisections += !c->passing;
   c->passing = true;
+  c->follows = false;
   c->h = GROWTH * p->h;
   c->target = 1;
   return controlled_accept(ctx, c, p);
@@ -311,7 +323,7 @@ static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
   PERP_TRACE(ctx, .method = "accuracy", .what = "reject", .iteration = p->row, .entering = -1,
              .leaving = -1, .step = p->h, .residual = p->ratio, .n = c->nv, .x = c->v);
   if (!(h > 0.25 * p->h)) { /* not what a smooth error would ask for */
-    c->suspect = p->t1;
+    c->suspect = p->t1 + (p->ahead ? 0.5 * p->h : 0);
     h = 0.5 * p->h;
   }
   c->h = fmin(h, 0.7 * p->h);
@@ -322,6 +334,8 @@ static void controlled_go_on(perp_controlled *c, const trial *p)
   const double h = controlled_cheapest(c, p);
   c->h = p->h < c->h ? fmax(h, c->h) : h; /* a step that was cut says little about the next one */
   c->passing = false;
+  c->follows = true;
+  for (int i = 0; i < c->nv; i++) c->a[i] = c->table.row[0][RATE * c->nv + i] / p->h;
   if (h < 0.5 * (c->suspect - c->t)) c->suspect = -HUGE_VAL; /* refused for a smooth error */
 }
 

@@ -151,7 +151,7 @@ int main(int argc, char **argv)
     if (getenv("FORM")) { run r = march(&cases[i], getenv("FORM"), atof(argv[2])); printf("# %s: err %.3e steps %lld\n", getenv("FORM"), r.error, (long long)r.count.steps); continue; }
     for (double a = 1e-2; a > 5e-7; a *= 0.1) {
       char text[64];
-      snprintf(text, sizeof text, "velocity:accuracy=%g", a);
+      snprintf(text, sizeof text, "velocity:accuracy=%g%s", a, getenv("XO") ? getenv("XO") : "");
       run r = march(&cases[i], argc > 3 ? "velocity" : text, argc > 2 ? atof(argv[2]) * a : 0);
       printf("# %-40s %.0e err/tol %8.3g steps %6lld rej %5lld events %4lld rhs %8lld %.3f s fail %d h_least %.2e\n", cases[i].scene, a, r.error / a,
              (long long)r.count.steps, (long long)r.count.rejected, (long long)r.count.bisections,
