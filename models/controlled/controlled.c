@@ -10,7 +10,7 @@
 enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200 };
 /* What is extrapolated, [nv] each: q1 [-] q and v at the end; kinks against the step before, in the first two parts, in the
  * last two, and behind the end; and H times the acceleration there. */
-enum { MOVE, SPEED, START, FIRST, LAST, END, RATE, COLUMNS };
+enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
 static const double SMOOTH = 0.1; /* of the accuracy: what a smooth step may err in 1 / rate */
 static const double EVENT = 0.1;  /* of the accuracy: what the shortest step moves */
 static const double KINK = 0.1;   /* of the accuracy times rate: a velocity that an event took or gave unseen */
@@ -38,7 +38,7 @@ struct perp_controlled {
   double rate;
   int target; /* the row that is expected to do */
   bool passing; /* the last step passed an event */
-  char cause[128]; double dbg[2];
+  char cause[128]; double dbg[6];
   perp_ode_counters count;
 };
 
@@ -144,8 +144,9 @@ static void controlled_kinks(perp_controlled *c, const trial *p, int i, int n, c
   for (int k = 0; k < nv; k++) {
     const double change = v[k] - (i == 0 ? c->v[k] : c->v_part[k]);
     const double kink = i == 0 ? 0 : n * (change - c->change[k]);
-    if (i == 0) row[START * nv + k] = c->follows ? n * change - p->h * c->a[k] : 0;
-    if (i == 1) row[FIRST * nv + k] = kink;
+    if (i == 0) row[JUMP * nv + k] = change;
+    if (i == 1) row[START * nv + k] = c->follows ? n * change - p->h * c->a[k] : 0;
+    if (i == 2) row[FIRST * nv + k] = kink;
     if (i + 1 == n) row[LAST * nv + k] = row[END * nv + k] = kink;
     if (i == n) row[END * nv + k] = kink;
     row[RATE * nv + k] = n * change;
@@ -202,7 +203,10 @@ static double controlled_ratio(const perp_controlled *c, trial *p)
   for (int part = START; part <= END; part++)
     kink[part] = controlled_norm(c, best + part * nv) /
                  (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate);
-  const double inside = fmax(fmax(error, kink[START]), fmax(kink[FIRST], kink[LAST]));
+  kink[JUMP] = controlled_norm(c, best + JUMP * nv) / (KINK * c->accuracy * c->rate);
+  const double inside = fmax(fmax(error, kink[JUMP]),
+                             fmax(kink[START], fmax(kink[FIRST], kink[LAST])));
+  ((perp_controlled*)c)->dbg[2]=kink[JUMP];((perp_controlled*)c)->dbg[3]=kink[START];((perp_controlled*)c)->dbg[4]=kink[FIRST];((perp_controlled*)c)->dbg[5]=kink[LAST];
   p->ahead = !(kink[END] <= 1) && inside <= 1;
   ((perp_controlled*)c)->dbg[0]=error; ((perp_controlled*)c)->dbg[1]=kink[END];
   const double ratio = fmax(inside, kink[END]);
@@ -356,7 +360,7 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max
     if (!(p.t1 > c->t)) return controlled_fail(ctx, c, PERP_STEP_TOO_SMALL, info);
     const bool shortest = p.h <= 1.5 * controlled_shortest(c);
     PERP_TRY(shortest ? controlled_pass(ctx, c, &p) : controlled_try(ctx, c, &p));
-    if (getenv("DBG")) fprintf(stderr, "t %.9g h %.3e %s row %d ratio %.3e err %.2e jump %.2e target %d suspect %.9g\n", c->t, p.h, shortest?"PASS":p.ratio<=1?"ok":"ref", p.row, p.ratio, c->dbg[0], c->dbg[1], c->target, c->suspect);
+    if (getenv("DBG")) fprintf(stderr, "t %.9g h %.3e %s row %d ratio %.3e err %.2e end %.1e JSFL %.1e %.1e %.1e %.1e target %d suspect %.9g\n", c->t, p.h, shortest?"PASS":p.ratio<=1?"ok":"ref", p.row, p.ratio, c->dbg[0], c->dbg[1], c->dbg[2], c->dbg[3], c->dbg[4], c->dbg[5], c->target, c->suspect);
     if (shortest && p.reason < 0) return controlled_fail(ctx, c, p.reason, info);
     if (!shortest && p.reason >= 0 && p.ratio <= 1) {
       PERP_TRY(controlled_accept(ctx, c, &p));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Extrapolation of a method of order one to the step 0, the Aitken-Neville table (Hairer, Norsett and Wanner, Solving
  * Ordinary Differential Equations I, II.9; of time stepping with contacts Studer 2009).  The step H is made again and
- * again, in n_j = 2, 3, 4, ... parts, and
+ * again, in n_j = 3, 4, 5, ... parts, and
  *
  *      T_j1 = the end after n_j parts,     T_jk+1 = T_jk + (T_jk - T_j-1k) / (n_j / n_j-k - 1)
  *
