@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200 };
+enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3 };
 /* What is extrapolated, [nv] each: q1 [-] q and v at the end; kinks against the step before, in the first two parts, in the
  * last two, and behind the end; and H times the acceleration there. */
 enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
@@ -35,6 +35,8 @@ struct perp_controlled {
   double t;
   double h;       /* proposed */
   double suspect; /* an event is thought to come before this time; -inf: none */
+  double cap;     /* of steps towards it, while it is as likely that the step was too long */
+  int doubts;     /* refused steps on the way to it */
   double rate;
   int target; /* the row that is expected to do */
   bool passing; /* the last step passed an event */
@@ -262,7 +264,7 @@ static void controlled_plan(const perp_controlled *c, double t_max, trial *p)
 {
   const double least = controlled_shortest(c), left = t_max - c->t;
   double h = fmin(c->h, LONGEST / c->rate);
-  if (c->suspect > c->t) h = fmin(h, 0.5 * (c->suspect - c->t));
+  if (c->suspect > c->t) h = fmin(h, c->doubts <= DOUBTS ? c->cap : 0.5 * (c->suspect - c->t));
   h = fmax(h, least);
   if (h > 0.5 * left && h < left) h = fmax(0.5 * left, least);
   *p = (trial){ .h = h, .t1 = c->t + h };
@@ -327,8 +329,9 @@ static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
   PERP_TRACE(ctx, .method = "accuracy", .what = "reject", .iteration = p->row, .entering = -1,
              .leaving = -1, .step = p->h, .residual = p->ratio, .n = c->nv, .x = c->v);
   if (!(h > 0.25 * p->h)) { /* not what a smooth error would ask for */
-    c->suspect = p->t1 + (p->ahead ? 0.5 * p->h : 0);
-    h = 0.5 * p->h;
+    c->doubts = c->suspect > c->t ? c->doubts + 1 : 1;
+    c->suspect = p->t1 + (p->ahead ? p->h / perp_extrapolation_parts(0) : 0);
+    c->cap = h = 0.5 * p->h;
   }
   c->h = fmin(h, 0.7 * p->h);
 }

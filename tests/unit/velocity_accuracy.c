@@ -97,7 +97,7 @@ static run march(const test_case *c, const char *formulation, double h)
   run r = { 0 };
   open_scene(c->scene, &s);
   perp_sim *sim = start(&s, formulation, NULL, h > 0 ? h : s.h);
-  perp_sim *reference = c->events ? start(&s, "acceleration:slip=1e-9", "dop853:tol=1e-11", s.h) : NULL;
+  perp_sim *reference = c->events ? start(&s, "acceleration", "dopri5:tol=1e-11", s.h) : NULL;
   double *q = perp_xalloc((size_t)s.model->nq, sizeof *q), *v = perp_xalloc((size_t)s.model->nv, sizeof *v);
   const double t_end = c->t_end > 0 ? c->t_end : s.t_end;
   for (int i = 1; i <= TIMES; i++) {
