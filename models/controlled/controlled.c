@@ -40,7 +40,7 @@ struct perp_controlled {
   double rate;
   int target; /* the row that is expected to do */
   bool passing; /* the last step passed an event */
-  char cause[128]; double dbg[6];
+  char cause[128];
   perp_ode_counters count;
 };
 
@@ -208,9 +208,7 @@ static double controlled_ratio(const perp_controlled *c, trial *p)
   kink[JUMP] = controlled_norm(c, best + JUMP * nv) / (KINK * c->accuracy * c->rate);
   const double inside = fmax(fmax(error, kink[JUMP]),
                              fmax(kink[START], fmax(kink[FIRST], kink[LAST])));
-  ((perp_controlled*)c)->dbg[2]=kink[JUMP];((perp_controlled*)c)->dbg[3]=kink[START];((perp_controlled*)c)->dbg[4]=kink[FIRST];((perp_controlled*)c)->dbg[5]=kink[LAST];
   p->ahead = !(kink[END] <= 1) && inside <= 1;
-  ((perp_controlled*)c)->dbg[0]=error; ((perp_controlled*)c)->dbg[1]=kink[END];
   const double ratio = fmax(inside, kink[END]);
   return isnan(error + inside + ratio) ? HUGE_VAL : ratio;
 }
@@ -363,7 +361,6 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max
     if (!(p.t1 > c->t)) return controlled_fail(ctx, c, PERP_STEP_TOO_SMALL, info);
     const bool shortest = p.h <= 1.5 * controlled_shortest(c);
     PERP_TRY(shortest ? controlled_pass(ctx, c, &p) : controlled_try(ctx, c, &p));
-    if (getenv("DBG")) fprintf(stderr, "t %.9g h %.3e %s row %d ratio %.3e err %.2e end %.1e JSFL %.1e %.1e %.1e %.1e target %d suspect %.9g\n", c->t, p.h, shortest?"PASS":p.ratio<=1?"ok":"ref", p.row, p.ratio, c->dbg[0], c->dbg[1], c->dbg[2], c->dbg[3], c->dbg[4], c->dbg[5], c->target, c->suspect);
     if (shortest && p.reason < 0) return controlled_fail(ctx, c, p.reason, info);
     if (!shortest && p.reason >= 0 && p.ratio <= 1) {
       PERP_TRY(controlled_accept(ctx, c, &p));

@@ -63,8 +63,8 @@ static const perp_opt options[] = {
   PERP_CONTACT_OPTIONS,
   PERP_REAL(opts, accuracy, 0, 0, 0.1, 0, "",
             "error of positions in proportion to the size of the model (the extent of its start, "
-            "1 m for a single body) that steps are chosen for, h the first one tried; 0: fixed "
-            "steps"),
+            "1 m for a single body) that steps are chosen for, h the first one tried; slip is "
+            "accuracy^2 m/s at most; 0: fixed steps"),
   PERP_OPTIONS_END
 };
 
@@ -79,13 +79,21 @@ static void velocity_destroy(void *ws)
   perp_stepping_destroy(ws);
 }
 
+/* Feedback, and what leaves penetration alone up to a tolerance, make steps that no power of h describes. */
+static const char *velocity_stab(const void *options_of)
+{
+  return ((const opts *)options_of)->accuracy > 0 ? "post:velocity=true" : NULL;
+}
+
 static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                    double h, void **ws)
 {
   const opts *o = parts->formulation.opts;
   velocity like = { 0 };
+  perp_contact_opts contact = o->contact;
+  if (o->accuracy > 0) contact.slip = fmin(contact.slip, perp_velocity_slip(o->accuracy));
   if (o->accuracy > 0) PERP_TRY(perp_velocity_controls(ctx, parts, &o->contact));
-  PERP_TRY(perp_stepping_create(ctx, model, parts, &o->contact,
+  PERP_TRY(perp_stepping_create(ctx, model, parts, &contact,
                                 o->accuracy > 0 ? PERP_VELOCITY_LONGEST : h, &like.s, sizeof like,
                                 perp_stepping_layout, ws));
   if (o->accuracy == 0) return PERP_OK;
@@ -140,4 +148,5 @@ const perp_formulation_desc perp_formulation_velocity = {
   .destroy = velocity_destroy,
   .contacts = perp_stepping_contacts,
   .observe = perp_stepping_observe,
+  .stab = velocity_stab,
 };

@@ -8,6 +8,12 @@
 
 #define PERP_VELOCITY_LONGEST 1e6 /* s: the fixed step of the ode, which the control cuts */
 
+/* m/s: up to this speed contacts hold with their static friction.  What begins to slide reaches it after a time that goes
+ * with its root: so that no position is late by more than the accuracy.  Rounding is not sliding. */
+static inline double perp_velocity_slip(double accuracy)
+{
+  return fmax(accuracy * accuracy, 1e-12);
+}
 /* Can steps with these parts and options be made again?  PERP_ERR_UNSUPPORTED: sleep, substeps; PERP_ERR_OPTION: the ode
  * has a tolerance of its own. */
 perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts,

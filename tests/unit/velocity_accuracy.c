@@ -45,6 +45,7 @@ static perp_sim *start(const perp_scene *s, const char *formulation, const char 
   perp_sim *sim;
   if (perp_spec_parse(&ctx, PERP_KIND_formulation, formulation, &parts.formulation) != PERP_OK ||
       (ode != NULL && perp_spec_parse(&ctx, PERP_KIND_ode, ode, &parts.ode) != PERP_OK) ||
+      (getenv("STAB") && formulation[0] == (char)118 && perp_spec_parse(&ctx, PERP_KIND_stab, getenv("STAB"), &parts.stab) != PERP_OK) ||
       perp_sim_create(&ctx, s->model, &parts, h, &sim) != PERP_OK)
     bail("%s: %s", formulation, ctx.msg);
   perp_parts_free(&parts);
