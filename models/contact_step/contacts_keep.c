@@ -21,8 +21,7 @@ perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c)
   }
   c->aside.n = c->n_before;
   c->aside.h = c->h;
-  if (c->n_before > 0)
-    memcpy(c->aside.memory, c->before, (size_t)c->n_before * sizeof *c->before);
+  if (c->n_before > 0) memcpy(c->aside.memory, c->before, (size_t)c->n_before * sizeof *c->before);
   return PERP_OK;
 }
 

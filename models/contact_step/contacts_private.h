@@ -74,7 +74,7 @@ struct perp_contacts {
   perp_contact_memory *before, *after; /* [n_before], [n] */
   int n_before;
   perp_arena grown;
-  struct { /* what perp_contacts_keep has kept */
+  struct {                       /* what perp_contacts_keep has kept */
     perp_contact_memory *memory; /* [n] of cap */
     int n, cap;
     double h;

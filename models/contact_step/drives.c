@@ -19,12 +19,12 @@ struct perp_drives {
   void *user;
   int n; /* rows of the step */
   perp_island_row *row;
-  int *slot;         /* of a row: ROWS_EACH drive + MOTOR, LOWER or UPPER */
-  bool *has_both;    /* [drives] both limits are rows */
-  double *sign;      /* of a row: -1 for an upper limit */
-  double *impulse;   /* [slots] of the step before along x */
-  double h_before;   /* of that step; 0: there is none */
-  double *kept;      /* [slots] impulse and h_before as perp_drives_keep found them */
+  int *slot;       /* of a row: ROWS_EACH drive + MOTOR, LOWER or UPPER */
+  bool *has_both;  /* [drives] both limits are rows */
+  double *sign;    /* of a row: -1 for an upper limit */
+  double *impulse; /* [slots] of the step before along x */
+  double h_before; /* of that step; 0: there is none */
+  double *kept;    /* [slots] impulse and h_before as perp_drives_keep found them */
   double h_kept;
   double *Y;         /* [nv x rows] K J' */
   double *A, *b;     /* the LCP */

@@ -13,23 +13,26 @@ enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3 };
 enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
 static const double SMOOTH = 0.1; /* of the accuracy: what a smooth step may err in 1 / rate */
 static const double EVENT = 0.1;  /* of the accuracy: what the shortest step moves */
-static const double KINK = 0.1;   /* of the accuracy times rate: a velocity that an event took or gave unseen */
-static const double EARLY = 0.01;  /* a row before the expected one does with so much of what is allowed */
-static const double GROWTH = 8;   /* of a step after an accepted one, at most */
-static const double LONGEST = 0.5; /* 1 / rate: no step is longer, lest rows agree in what none has seen */
-static const double TORN = 10;     /* times the accuracy: too much for a shortest step */
+static const double KINK =
+    0.1; /* of the accuracy times rate: a velocity that an event took or gave unseen */
+static const double EARLY =
+    0.01; /* a row before the expected one does with so much of what is allowed */
+static const double GROWTH = 8; /* of a step after an accepted one, at most */
+static const double LONGEST =
+    0.5; /* 1 / rate: no step is longer, lest rows agree in what none has seen */
+static const double TORN = 10; /* times the accuracy: too much for a shortest step */
 
 struct perp_controlled {
   perp_controlled_sys sys;
   int nv;
   double accuracy, h_first;
-  double *weight;   /* [nv] 1/m or 1/rad */
-  double *q, *v;    /* [nq], [nv] start of the step in the making */
-  double *q1;       /* [nq] */
-  double *dq;               /* [nv] */
-  double *a;                /* [nv] acceleration at the start, where the step before was smooth: */
+  double *weight; /* [nv] 1/m or 1/rad */
+  double *q, *v;  /* [nq], [nv] start of the step in the making */
+  double *q1;     /* [nq] */
+  double *dq;     /* [nv] */
+  double *a;      /* [nv] acceleration at the start, where the step before was smooth: */
   bool follows;
-  double *v_part, *change;  /* [nv] velocity at the end of the part before, and its change in that */
+  double *v_part, *change; /* [nv] velocity at the end of the part before, and its change in that */
   perp_extrapolation table; /* of COLUMNS vectors */
   perp_step_sum sum;
   double t;
@@ -38,7 +41,7 @@ struct perp_controlled {
   double cap;     /* of steps towards it, while it is as likely that the step was too long */
   int doubts;     /* refused steps on the way to it */
   double rate;
-  int target; /* the row that is expected to do */
+  int target;   /* the row that is expected to do */
   bool passing; /* the last step passed an event */
   char cause[128];
   perp_ode_counters count;
@@ -47,11 +50,12 @@ struct perp_controlled {
 /* One trial step. */
 typedef struct trial {
   double h, t1;
-  int row;                      /* the last one made */
-  double ratio;                 /* error over what is allowed; <= 1: kept */
-  double best[ROWS], cost[ROWS]; /* [row] the step that it would have been right for, and its cost a second */
-  bool ahead;                   /* an event comes behind the end, and none before */
-  perp_reason reason;           /* < 0: why the method below made no step */
+  int row;      /* the last one made */
+  double ratio; /* error over what is allowed; <= 1: kept */
+  double best[ROWS],
+      cost[ROWS];     /* [row] the step that it would have been right for, and its cost a second */
+  bool ahead;         /* an event comes behind the end, and none before */
+  perp_reason reason; /* < 0: why the method below made no step */
 } trial;
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -122,7 +126,8 @@ void perp_controlled_restart(perp_controlled *c)
   c->passing = c->follows = false;
   c->rate = 0;
   controlled_rate(c, v);
-  if (!(c->rate > 0)) c->rate = 1 / c->h_first; /* at rest without gravity: nothing better is known */
+  if (!(c->rate > 0))
+    c->rate = 1 / c->h_first; /* at rest without gravity: nothing better is known */
   c->count.restarts++;
 }
 
@@ -130,7 +135,7 @@ void perp_controlled_counters(const perp_controlled *c, perp_ode_counters *count
 {
   count->steps = c->count.steps;
   count->rejected = c->count.rejected;
-  count->bisections = c->count.bisections;
+  count->events = c->count.events;
   count->restarts = c->count.restarts;
   count->h_least = c->count.h_least;
   count->h_most = c->count.h_most;
@@ -280,7 +285,8 @@ static perp_status controlled_accept(perp_ctx *ctx, perp_controlled *c, const tr
   const double *q, *v;
   perp_model_retract(sys->model, c->q, c->table.row[0], c->q1);
   perp_model_project(sys->model, c->q1);
-  if (p->row > 0) PERP_TRY(sys->start(ctx, sys->user, p->t1, c->q1, c->table.row[0] + SPEED * c->nv));
+  if (p->row > 0)
+    PERP_TRY(sys->start(ctx, sys->user, p->t1, c->q1, c->table.row[0] + SPEED * c->nv));
   sys->state(sys->user, &c->t, &q, &v);
   controlled_rate(c, v);
   c->count.h_least = c->count.steps == 0 ? p->h : fmin(c->count.h_least, p->h);
@@ -302,7 +308,7 @@ static perp_status controlled_pass(perp_ctx *ctx, perp_controlled *c, trial *p)
              p->h, moved);
     return PERP_OK;
   }
-  c->count.bisections += !c->passing;
+  c->count.events += !c->passing;
   c->passing = true;
   c->follows = false;
   c->h = GROWTH * p->h;

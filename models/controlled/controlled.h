@@ -45,7 +45,8 @@
 typedef struct perp_controlled_sys {
   const perp_model *model;
   void *user;
-  const double *reach; /* [bodies] m, how far the shapes of a body go from its centre of mass; 0: the size of the model.  Read at
+  const double *
+      reach; /* [bodies] m, how far the shapes of a body go from its centre of mass; 0: the size of the model.  Read at
                   * create only; NULL: likewise. */
   /* Be at this state, as if a step had ended here: it may be brought onto constraints.  Counters go on. */
   perp_status (*start)(perp_ctx *ctx, void *user, double t, const double *q, const double *v);
@@ -72,7 +73,7 @@ void perp_controlled_restart(perp_controlled *c);
  * 52 parts. */
 perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max,
                                  perp_step_info *info);
-/* Since create: steps, rejected trials, bisections = events passed, h_least and h_most. The rest is not touched. */
+/* Since create: steps, rejected trials, events, h_least and h_most.  The rest is not touched. */
 void perp_controlled_counters(const perp_controlled *c, perp_ode_counters *count);
 
 #endif

@@ -15,7 +15,7 @@
 enum { PERP_EXTRAPOLATION_ROWS = 8 };
 
 typedef struct perp_extrapolation {
-  int n;                              /* numbers */
+  int n;                                /* numbers */
   double *row[PERP_EXTRAPOLATION_ROWS]; /* [n] each */
 } perp_extrapolation;
 

@@ -57,7 +57,8 @@ static void step_sum_merge(perp_step_sum *s, const perp_step_info *info)
 {
   int n = 0;
   for (int i = 0, l = 0; i < s->n || l < info->n_contacts; n++) {
-    const bool old = i < s->n && (l == info->n_contacts || s->contact[i].id <= info->contacts[l].id);
+    const bool old = i < s->n &&
+                     (l == info->n_contacts || s->contact[i].id <= info->contacts[l].id);
     const bool new = l < info->n_contacts &&
                      (i == s->n || info->contacts[l].id <= s->contact[i].id);
     double *sum = s->spare_impulse + 3 * n;
