@@ -71,6 +71,7 @@ static const struct {
   { "events.switches", "switches of contacts" },
   { "events.critical", "states without contact forces" },
   { "events.stopped", "states in which bodies were stopped" },
+  { "events.passed", "events passed with a shortest step" },
   { "events.bisections", "trial steps in search of events" },
   { "groups.max", "most simulation groups" },
   { "groups.merges", "simulation groups merged" },

@@ -72,6 +72,7 @@ void perp_contacts_destroy(perp_contacts *c)
   perp_sleep_destroy(c->sleep);
   if (c->stab != NULL) c->stab->destroy(c->stab_ws);
   perp_arena_free(&c->grown);
+  perp_arena_free(&c->aside.arena);
   free(c);
 }
 
@@ -274,12 +275,13 @@ static double contacts_softness(const perp_contact_opts *o, double h)
   return contacts_springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
 }
 
-/* an approach with restitution whose gap closes in this step */
+/* an approach with restitution whose gap closes in this step; within the slop it is closed, see contacts_bias */
 static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
                             const double *before, const double *free)
 {
+  const double gap = fabs(x->gap) > c->slop ? x->gap : 0;
   return !contacts_springs(&c->o) && !c->second && x->e > 0 && before[0] < -c->o.threshold &&
-         x->gap + h * free[0] <= 0;
+         gap + h * free[0] <= 0;
 }
 
 /* S of a contact that gives way */

@@ -153,6 +153,11 @@ bool perp_contacts_velocity(perp_contacts *c, double *v);
 perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
                                       double *v);
 
+/* The guesses for the next step are kept, and put back before it is made from the same state again.  Nothing else is
+ * remembered without sleep.  Allocates when there are more than ever; PERP_ERR_NOMEM. */
+perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c);
+void perp_contacts_put_back(perp_contacts *c);
+
 /* Fill the contact part of info. */
 void perp_contacts_info(const perp_contacts *c, perp_step_info *info);
 const perp_contact_count *perp_contacts_counters(const perp_contacts *c);

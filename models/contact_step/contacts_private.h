@@ -81,6 +81,12 @@ struct perp_contacts {
   perp_contact_memory *before, *after; /* [n_before], [n] */
   int n_before;
   perp_arena grown;
+  struct {                       /* what perp_contacts_keep has kept */
+    perp_contact_memory *memory; /* [n] of cap */
+    int n, cap;
+    double h;
+    perp_arena arena;
+  } aside;
   double collision_s, lcp_s;
 };
 

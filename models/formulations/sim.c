@@ -13,7 +13,8 @@
  *                    acceleration: lcp: lemke, dantzig:start=bpp for frictionless, auto for box and cone; contact: as
  *                    above
  *      stab          velocity: baumgarte (full feedback), split in models with shapes, whose contacts feedback would
- *                    throw apart; acceleration: post:velocity=true (with shapes: hold=true)
+ *                    throw apart, or what the formulation names for its options (velocity with accuracy: post:velocity=true);
+ *                    acceleration: post:velocity=true (with shapes: hold=true)
  *
  * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the same. */
 #include "models/stepping/formulation.h"
@@ -81,6 +82,9 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
     return contact_for(p->lcp.d);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
     if ((uses & PERP_FORM_EXACT_JOINTS) && !shapes) return NULL;
+    const perp_formulation_desc *d = (const perp_formulation_desc *)p->formulation.d;
+    const char *own = d->stab != NULL ? d->stab(p->formulation.opts) : NULL;
+    if (own != NULL) return own;
     if (uses & PERP_FORM_FEEDBACK) return shapes ? "split" : "baumgarte";
     return shapes ? "post:velocity=true,hold=true" : "post:velocity=true";
   }

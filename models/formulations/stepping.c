@@ -152,6 +152,15 @@ perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const doubl
   return perp_ode_restart(ctx, w->ode, t, w->q, v);
 }
 
+perp_status perp_stepping_at(perp_ctx *ctx, perp_stepping *w, double t, const double *q,
+                             const double *v)
+{
+  w->k.ctx = ctx;
+  w->k.start_h = 0; /* no factor of the start of a step */
+  w->k.factored = NULL;
+  return perp_ode_restart(ctx, w->ode, t, q, v);
+}
+
 /* Impulses of the part that was made. */
 static void stepping_add(perp_stepping *w)
 {

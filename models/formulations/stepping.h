@@ -39,6 +39,11 @@ perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const p
                                  size_t size, perp_layout_fn *layout, void **ws);
 void perp_stepping_destroy(void *ws);
 
+/* Be at this state as if a step had ended there, with the guesses that are at hand; counters go on.  It is brought onto
+ * constraints where the stabilization does that. */
+perp_status perp_stepping_at(perp_ctx *ctx, perp_stepping *w, double t, const double *q,
+                             const double *v);
+
 /* of the descriptor, see formulation.h */
 perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const double *q,
                                   const double *v);

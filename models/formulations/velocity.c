@@ -49,6 +49,7 @@
  * Through events the order is 1: an impact is late or early by up to h, and so is the switch from mu to mu_dynamic; what
  * rolls or rocks has the directions and places of its contacts from the start of the step, O(h) behind.  None of these
  * has a floor.  The formulation velocity-midpoint has order 2 through the same events.
+ * accuracy takes the choice of the step from the user: see models/controlled/controlled.h.
  *
  * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
  * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can
@@ -56,20 +57,79 @@
  *
  * In numbers: velocities and impulses Vondrak 2005, eq. 4.3, 6.22-6.28 and 6.44; the step STAR 2012,
  * eq. 41, 43 and 44, Cline 2002, eq. 2.44, 2.45 and 4.16. */
-#include "models/formulations/stepping.h"
+#include "models/formulations/velocity_control.h"
 
 typedef struct opts {
   perp_contact_opts contact;
+  double accuracy;
 } opts;
-static const perp_opt options[] = { PERP_CONTACT_OPTIONS, PERP_OPTIONS_END };
+static const perp_opt options[] = {
+  PERP_CONTACT_OPTIONS,
+  PERP_REAL(opts, accuracy, 0, 0, 0.1, 0, "",
+            "error of positions in proportion to the size of the model (the extent of its start, "
+            "1 m for a single body) that steps are chosen for, h the first one tried; slip is "
+            "accuracy^2 m/s at most; 0: fixed steps"),
+  PERP_OPTIONS_END
+};
+
+typedef struct velocity {
+  perp_stepping s;
+  perp_controlled *control; /* NULL: fixed steps */
+} velocity;
+
+static void velocity_destroy(void *ws)
+{
+  if (ws != NULL) perp_controlled_destroy(((velocity *)ws)->control);
+  perp_stepping_destroy(ws);
+}
+
+/* Feedback, and what leaves penetration alone up to a tolerance, make steps that no power of h describes. */
+static const char *velocity_stab(const void *options_of)
+{
+  return ((const opts *)options_of)->accuracy > 0 ? "post:velocity=true" : NULL;
+}
 
 static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                    double h, void **ws)
 {
   const opts *o = parts->formulation.opts;
-  perp_stepping like = { 0 };
-  return perp_stepping_create(ctx, model, parts, &o->contact, h, &like, sizeof like,
-                              perp_stepping_layout, ws);
+  velocity like = { 0 };
+  perp_contact_opts contact = o->contact;
+  if (o->accuracy > 0) contact.slip = fmin(contact.slip, perp_velocity_slip(o->accuracy));
+  if (o->accuracy > 0) PERP_TRY(perp_velocity_controls(ctx, parts, &o->contact));
+  PERP_TRY(perp_stepping_create(ctx, model, parts, &contact,
+                                o->accuracy > 0 ? PERP_VELOCITY_LONGEST : h, &like.s, sizeof like,
+                                perp_stepping_layout, ws));
+  if (o->accuracy == 0) return PERP_OK;
+  velocity *w = *ws;
+  const perp_status status = perp_velocity_control(ctx, &w->s, o->accuracy, h, &w->control);
+  if (status == PERP_OK) return PERP_OK;
+  velocity_destroy(w);
+  *ws = NULL;
+  return status;
+}
+
+static perp_status velocity_restart(perp_ctx *ctx, void *ws, double t, const double *q,
+                                    const double *v)
+{
+  velocity *w = ws;
+  PERP_TRY(perp_stepping_restart(ctx, ws, t, q, v));
+  if (w->control != NULL) perp_controlled_restart(w->control);
+  return PERP_OK;
+}
+
+static perp_status velocity_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
+{
+  velocity *w = ws;
+  return w->control != NULL ? perp_controlled_step(ctx, w->control, t_max, info)
+                            : perp_stepping_step(ctx, ws, t_max, info);
+}
+
+static void velocity_counters(const void *ws, perp_ode_counters *ode, perp_stats *kkt)
+{
+  const velocity *w = ws;
+  perp_stepping_counters(ws, ode, kkt);
+  if (ode != NULL && w->control != NULL) perp_controlled_counters(w->control, ode);
 }
 
 const perp_formulation_desc perp_formulation_velocity = {
@@ -84,12 +144,13 @@ const perp_formulation_desc perp_formulation_velocity = {
                  PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS |
                  PERP_FORM_NONHOLONOMIC | PERP_FORM_COUPLES },
   .create = velocity_create,
-  .restart = perp_stepping_restart,
-  .step = perp_stepping_step,
+  .restart = velocity_restart,
+  .step = velocity_step,
   .state = perp_stepping_state,
-  .counters = perp_stepping_counters,
+  .counters = velocity_counters,
   .timing = perp_stepping_timing,
-  .destroy = perp_stepping_destroy,
+  .destroy = velocity_destroy,
   .contacts = perp_stepping_contacts,
   .observe = perp_stepping_observe,
+  .stab = velocity_stab,
 };

@@ -105,6 +105,9 @@ typedef struct perp_formulation_desc {
    * which the caller destroys.  Else NULL. */
   perp_status (*lift)(perp_ctx *ctx, const perp_model *model, const void *opts,
                       perp_model **lifted);
+  /* The stabilization that is meant where none is named, with these options; NULL, or NULL returned: as of
+   * perp_sim_create. */
+  const char *(*stab)(const void *opts);
 } perp_formulation_desc;
 
 enum {

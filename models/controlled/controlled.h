@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Time stepping with impacts and friction under error control: who asks says how accurate positions are to be, and not
+ * the step.
+ *
+ * Between events a step H is extrapolated from itself in 2, 3, 4, ... parts (extrapolation.h), and kept when the last two
+ * of the diagonal of its table agree, in positions and in velocities over the rate of the motion,
+ *
+ *      |dq| <= 0.1 accuracy H rate,     |dv| / rate <= 0.1 accuracy H rate,
+ *      rate = sqrt(g / size) + the largest |v| so far                                          [1/s]
+ *
+ * where |.| is the largest component over the size of the model (positions) or over size / reach (turns: the end of the
+ * body).  The order and the next step are those that cost the least parts a second (Deuflhard 1983; Hairer, Norsett and
+ * Wanner, II.9).
+ *
+ * An event - impact, contact made or lost, sliding begun or ended, a limit - spoils the expansion and the step is refused.
+ * Steps are halved towards it, with the end of the refused one as a bound, until
+ *
+ *      h = 0.1 accuracy / rate,
+ *
+ * in which no point moves by more than a tenth of the accuracy: this step passes the event as the method makes it, without
+ * extrapolation, whose local errors of first order are that small, and so is the time by which the event is early or late.
+ * It is the shortest step there is, and accepted always: infinitely many impacts in finite time (Zeno) are passed with
+ * it, and a motion that is never smooth is made in steps of that length throughout.
+ *
+ * What agrees in all rows need not be right: where an event comes in the first part of each row, or in the last part of
+ * each, it comes at the start of the step or goes to its end, and all that is smooth in H / n.  And what begins to slide
+ * shows it in the part after that only, as forces are those of the start of a part.  So each row has one part more, behind
+ * the end, and the kinks
+ *
+ *      n (dv_2 - dv_1),   n (dv_n - dv_n-1),   n (dv_n+1 - dv_n)       dv_i: the change of the velocity in part i of n
+ *
+ * are extrapolated, too.  They are H^2 v'' / n of a smooth motion, whose limit is 0; that of an event is its jump of H v'
+ * or more (an impact: without bound).  More than 0.1 accuracy rate n is one: it would change v by a n-th of that.
+ *
+ * Event-capturing with extrapolation between events: Studer 2009 (Numerics of Unilateral Contacts and Friction, chapter
+ * 5); Acary 2012; Schindler and Acary 2014.
+ *
+ * Cost: an event about 2 log2(H / h) steps of some parts each. */
+#ifndef PERP_CONTROLLED_H
+#define PERP_CONTROLLED_H
+
+#include "models/stepping/formulation.h"
+
+/* The time stepping below, of order one.  It is the caller's. */
+typedef struct perp_controlled_sys {
+  const perp_model *model;
+  void *user;
+  const double *
+      reach; /* [bodies] m, how far the shapes of a body go from its centre of mass; 0: the size of the model.  Read at
+                  * create only; NULL: likewise. */
+  /* Be at this state, as if a step had ended here: it may be brought onto constraints.  Counters go on. */
+  perp_status (*start)(perp_ctx *ctx, void *user, double t, const double *q, const double *v);
+  /* One step that ends at t_end; *info as of perp_sim_step. */
+  perp_status (*step)(perp_ctx *ctx, void *user, double t_end, perp_step_info *info);
+  void (*state)(const void *user, double *t, const double **q, const double **v);
+  /* What it remembers besides the state (guesses) is kept, and is what it was then. */
+  perp_status (*keep)(perp_ctx *ctx, void *user);
+  void (*put_back)(void *user);
+} perp_controlled_sys;
+
+typedef struct perp_controlled perp_controlled;
+
+/* accuracy > 0: of positions, relative to the size of the model.  h: the first step that is tried.  *sys is copied.
+ * Allocates all; later only when there are more contacts than ever. */
+perp_status perp_controlled_create(perp_ctx *ctx, const perp_controlled_sys *sys, double accuracy,
+                                   double h, perp_controlled **out);
+void perp_controlled_destroy(perp_controlled *c); /* NULL is fine */
+/* The state of the time stepping is where it goes on from. */
+void perp_controlled_restart(perp_controlled *c);
+/* One accepted step, not beyond t_max, at which the state of sys is the end of it.  info->reason < 0: why there is none,
+ * and the state is the last good one: PERP_STEP_TOO_SMALL (a shortest step moves bodies further than the accuracy, or is
+ * lost in t), PERP_STALLED (more trials than any bisection needs), or that of the shortest step.  At most 200 trials of
+ * 52 parts. */
+perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max,
+                                 perp_step_info *info);
+/* Since create: steps, rejected trials, events, h_least and h_most.  The rest is not touched. */
+void perp_controlled_counters(const perp_controlled *c, perp_ode_counters *count);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "models/formulations/velocity_control.h"
+
+#include <stdlib.h>
+
+static perp_status velocity_control_start(perp_ctx *ctx, void *user, double t, const double *q,
+                                          const double *v)
+{
+  return perp_stepping_at(ctx, user, t, q, v);
+}
+
+static perp_status velocity_control_keep(perp_ctx *ctx, void *user)
+{
+  perp_stepping *w = user;
+  if (w->drives != NULL) perp_drives_keep(w->drives);
+  return w->contacts != NULL ? perp_contacts_keep(ctx, w->contacts) : PERP_OK;
+}
+
+static void velocity_control_put_back(void *user)
+{
+  perp_stepping *w = user;
+  if (w->drives != NULL) perp_drives_put_back(w->drives);
+  if (w->contacts != NULL) perp_contacts_put_back(w->contacts);
+}
+
+perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts,
+                                   const perp_contact_opts *contact)
+{
+  if (contact->sleep)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "accuracy and sleep: who sleeps is not moved as accurately as asked; leave "
+                     "one of them out");
+  if (contact->substeps > 1)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "accuracy and substeps = %d: the control chooses the parts of a step; leave "
+                     "one of them out",
+                     contact->substeps);
+  if (perp_ode_tol(&parts->ode) > 0)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "accuracy, and a tolerance %g of the ode: leave out one of them",
+                     perp_ode_tol(&parts->ode));
+  return PERP_OK;
+}
+
+perp_status perp_velocity_control(perp_ctx *ctx, perp_stepping *w, double accuracy, double h,
+                                  perp_controlled **out)
+{
+  const perp_model *model = w->k.model;
+  double *reach = calloc((size_t)model->n_bodies + 1, sizeof *reach);
+  if (reach == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "accuracy: no memory");
+  perp_contacts_reach(model, reach);
+  const perp_controlled_sys sys = { .model = model,
+                                    .user = w,
+                                    .reach = reach,
+                                    .start = velocity_control_start,
+                                    .step = perp_stepping_step,
+                                    .state = perp_stepping_state,
+                                    .keep = velocity_control_keep,
+                                    .put_back = velocity_control_put_back };
+  const perp_status status = perp_controlled_create(ctx, &sys, accuracy, h, out);
+  free(reach);
+  return status;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* velocity:accuracy against what is not the method: closed forms, and where there are none the event-driven integration
+ * of the acceleration level to 1e-11.  Positions are compared on a grid of times. */
+#include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
+#include "models/models.h"
+#include "models/multibody/model_private.h"
+#include "tests/tap.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMES = 23 };
+
+static perp_ctx ctx;
+
+/* A scene, until when, and how it is judged. */
+typedef struct test_case {
+  const char *scene;
+  double t_end; /* 0: that of the scene */
+  bool events;  /* the truth is the acceleration level */
+} test_case;
+
+typedef struct run {
+  double error;
+  perp_ode_counters count;
+  int64_t failures;
+} run;
+
+static void open_scene(const char *text, perp_scene *scene)
+{
+  perp_spec spec;
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, scene) != PERP_OK)
+    bail("%s: %s", text, ctx.msg);
+  perp_spec_free(&spec);
+}
+
+static perp_sim *start(const perp_scene *s, const char *formulation, const char *ode, double h)
+{
+  perp_parts parts = { 0 };
+  perp_sim *sim;
+  if (perp_spec_parse(&ctx, PERP_KIND_formulation, formulation, &parts.formulation) != PERP_OK ||
+      (ode != NULL && perp_spec_parse(&ctx, PERP_KIND_ode, ode, &parts.ode) != PERP_OK) ||
+      perp_sim_create(&ctx, s->model, &parts, h, &sim) != PERP_OK)
+    bail("%s: %s", formulation, ctx.msg);
+  perp_parts_free(&parts);
+  return sim;
+}
+
+static void go_to(perp_sim *sim, double t_to)
+{
+  double t;
+  const double *q, *v;
+  for (perp_sim_state(sim, &t, &q, &v); t < t_to; perp_sim_state(sim, &t, &q, &v)) {
+    perp_step_info info;
+    if (perp_sim_step(&ctx, sim, t_to, &info) != PERP_OK || info.reason < 0)
+      bail("t = %.9g s: %s %s", t, perp_reason_name(info.reason),
+           info.cause != NULL ? info.cause : "");
+  }
+  if (t != t_to) bail("a step ends at %.17g s instead of %.17g s", t, t_to);
+}
+
+/* farthest that an end of a body is off, over the size of the model */
+static double distance(const perp_scene *s, const double *q0, const double *q1)
+{
+  const perp_model *m = s->model;
+  double dq[6 * 64], most = 0;
+  const double reach = s->size > 0 ? 0.5 * s->size : 0;
+  if (m->nv > 6 * 64) bail("too many bodies");
+  perp_model_difference(m, q0, q1, dq);
+  for (int b = 0; b < m->n_bodies; b++)
+    most = fmax(most, perp_point_speed(m->dim, dq + b * m->nvb, reach));
+  return most / m->size;
+}
+
+static void truth_at(const test_case *c, const perp_scene *s, perp_sim *reference, double t,
+                     double *q, double *v)
+{
+  double at;
+  const double *q_ref, *v_ref;
+  if (!c->events) {
+    if (s->truth[0].state(s->truth[0].user, &ctx, t, q, v) != PERP_OK) bail("%s", ctx.msg);
+    return;
+  }
+  go_to(reference, t);
+  perp_sim_state(reference, &at, &q_ref, &v_ref);
+  memcpy(q, q_ref, (size_t)s->model->nq * sizeof *q);
+}
+
+static run march(const test_case *c, const char *formulation, double h)
+{
+  perp_scene s;
+  run r = { 0 };
+  open_scene(c->scene, &s);
+  perp_sim *sim = start(&s, formulation, NULL, h > 0 ? h : s.h);
+  perp_sim *reference = c->events ? start(&s, "acceleration", "dopri5:tol=1e-11", s.h) : NULL;
+  double *q = perp_xalloc((size_t)s.model->nq, sizeof *q),
+         *v = perp_xalloc((size_t)s.model->nv, sizeof *v);
+  const double t_end = c->t_end > 0 ? c->t_end : s.t_end;
+  for (int i = 1; i <= TIMES; i++) {
+    const double t = t_end * i / TIMES;
+    double at;
+    const double *q_at, *v_at;
+    go_to(sim, t);
+    truth_at(c, &s, reference, t, q, v);
+    perp_sim_state(sim, &at, &q_at, &v_at);
+    r.error = fmax(r.error, distance(&s, q, q_at));
+  }
+  perp_sim_counters(sim, &r.count, NULL);
+  r.failures = perp_sim_contacts(sim)->failures;
+  free(q);
+  free(v);
+  perp_sim_destroy(sim);
+  perp_sim_destroy(reference);
+  perp_scene_destroy(&s);
+  return r;
+}
+
+static const test_case cases[] = {
+  { "bouncing-ball", 0, false },
+  { "oblique-impact", 0, false },
+  { "rolling-sphere", 0, false },
+  { "incline:theta=0.7,speed=-2", 0, false },
+  { "coulomb-oscillator", 0, false },
+  { "belt.yaml", 0, false },
+  { "rocking.yaml", 0, true },
+  { "dominoes:dominoes=8", 0, true },
+  { "tipping-box:theta=0.5", 0.6, true },
+  { "billiard:rows=1,offset=0.7", 0, true },
+};
+
+/* What is asked is kept, and paid for: a control that took no notice of the accuracy would fail one or the other. */
+static void test_accuracies(const test_case *c)
+{
+  static const double accuracy[] = { 1e-2, 1e-4, 1e-6 };
+  int64_t cost = 0;
+  for (size_t i = 0; i < sizeof accuracy / sizeof *accuracy; i++) {
+    char text[64];
+    snprintf(text, sizeof text, "velocity:accuracy=%g", accuracy[i]);
+    const run r = march(c, text, 0);
+    below(r.error, 10 * accuracy[i], "%s: accuracy %g, off by %.2g of the size", c->scene,
+          accuracy[i], r.error);
+    ok(r.failures == 0, "%s: accuracy %g, every problem is solved", c->scene, accuracy[i]);
+    ok(r.count.rhs > cost, "%s: accuracy %g costs %lld parts, more than %lld", c->scene,
+       accuracy[i], (long long)r.count.rhs, (long long)cost);
+    ok(r.count.rhs < 1000000, "%s: accuracy %g is cheap", c->scene, accuracy[i]);
+    cost = r.count.rhs;
+  }
+}
+
+/* Fixed steps of as many parts: what the control is for. */
+static void test_against_fixed(void)
+{
+  const test_case *c = &cases[0];
+  const run controlled = march(c, "velocity:accuracy=1e-5", 0);
+  const run fixed = march(c, "velocity", 4.424931681660164 / (double)controlled.count.rhs);
+  ok(controlled.error < 0.05 * fixed.error,
+     "%s: %lld parts under control are off by %.2g, fixed steps by %.2g", c->scene,
+     (long long)controlled.count.rhs, controlled.error, fixed.error);
+}
+
+/* Infinitely many impacts in finite time are passed with the shortest step, 0.1 accuracy / rate with
+ * sqrt(g / size) < rate < sqrt(g / size) + |v| / size, and told. */
+static void test_zeno(void)
+{
+  const run r = march(&cases[0], "velocity:accuracy=1e-3", 0);
+  const double g = 9.81;
+  ok(r.count.events >= 10, "bouncing-ball: %lld events passed", (long long)r.count.events);
+  ok(r.count.rejected > 0, "bouncing-ball: %lld steps refused", (long long)r.count.rejected);
+  ok(r.count.h_least > 0.5 * 1e-4 / (sqrt(g) + sqrt(2 * g)) && r.count.h_least < 1e-4 / sqrt(g),
+     "bouncing-ball: the shortest step, %.3g s, is of the length that is said", r.count.h_least);
+}
+
+static void test_refused(void)
+{
+  static const struct {
+    const char *formulation, *ode, *word;
+  } bad[] = { { "velocity:accuracy=1e-3,sleep=true", NULL, "sleep" },
+              { "velocity:accuracy=1e-3,substeps=4", NULL, "substeps" },
+              { "velocity:accuracy=1e-3", "symplectic-euler:tol=1e-3", "tolerance" } };
+  perp_scene s;
+  open_scene("bouncing-ball", &s);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    perp_parts parts = { 0 };
+    perp_sim *sim = NULL;
+    if (perp_spec_parse(&ctx, PERP_KIND_formulation, bad[i].formulation, &parts.formulation) !=
+            PERP_OK ||
+        (bad[i].ode != NULL &&
+         perp_spec_parse(&ctx, PERP_KIND_ode, bad[i].ode, &parts.ode) != PERP_OK))
+      bail("%s", ctx.msg);
+    ok(perp_sim_create(&ctx, s.model, &parts, s.h, &sim) != PERP_OK &&
+           strstr(ctx.msg, bad[i].word) != NULL,
+       "%s: refused: %s", bad[i].formulation, ctx.msg);
+    perp_sim_destroy(sim);
+    perp_parts_free(&parts);
+  }
+  perp_scene_destroy(&s);
+}
+
+int main(void)
+{
+  const char *source = getenv("PERP_SOURCE");
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
+  char *path = perp_xprintf("%s/experiments/scenes/examples", source != NULL ? source : ".");
+  if (chdir(path) != 0) bail("%s", path);
+  free(path);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) test_accuracies(&cases[i]);
+  test_against_fixed();
+  test_zeno();
+  test_refused();
+  return tap_done();
+}
