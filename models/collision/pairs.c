@@ -1,67 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Two shapes: the table of pairs, and the public questions about one pair. */
+/* Two shapes: the public questions about one pair. */
 #include "models/collision/pairs.h"
 
 #include <string.h>
 
-enum { SPHERE, CAPSULE, HULL, PLANE, ELLIPSOID, SOLID, SURFACE, CLASSES };
-
-static int class_of(perp_shape_kind kind)
+static bool pairs_surface(perp_shape_kind kind)
 {
-  switch (kind) {
-  case PERP_SHAPE_SPHERE:
-    return SPHERE;
-  case PERP_SHAPE_CAPSULE:
-    return CAPSULE;
-  case PERP_SHAPE_PLANE:
-    return PLANE;
-  case PERP_SHAPE_ELLIPSOID:
-    return ELLIPSOID;
-  case PERP_SHAPE_MESH:
-  case PERP_SHAPE_HEIGHT_FIELD:
-    return SURFACE;
-  case PERP_SHAPE_CYLINDER:
-  case PERP_SHAPE_CONE:
-    return SOLID;
-  default:
-    return HULL;
-  }
+  return kind == PERP_SHAPE_MESH || kind == PERP_SHAPE_HEIGHT_FIELD;
 }
-
-/* upper triangle; what is missing never touches */
-static perp_pair_fn *const table[CLASSES][CLASSES] = {
-  [SPHERE] = { perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sphere_plane,
-               perp_sphere_ellipsoid, perp_solid_solid, perp_convex_surface },
-  [CAPSULE] = { NULL, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane, perp_solid_solid,
-                perp_solid_solid, perp_convex_surface },
-  [HULL] = { NULL, NULL, perp_hull_hull, perp_hull_plane, perp_solid_solid, perp_solid_solid,
-             perp_convex_surface },
-  [PLANE] = { [ELLIPSOID] = perp_plane_ellipsoid, [SOLID] = perp_plane_solid },
-  [ELLIPSOID] = { [ELLIPSOID] = perp_solid_solid,
-                  [SOLID] = perp_solid_solid,
-                  [SURFACE] = perp_convex_surface },
-  [SOLID] = { [SOLID] = perp_solid_solid, [SURFACE] = perp_convex_surface },
-};
 
 /* The function of a pair of kinds; NULL when they never touch.  *flip: call it with a and b exchanged. */
 static perp_pair_fn *pair_of(perp_shape_kind a, perp_shape_kind b, bool *flip)
 {
-  int ca = class_of(a), cb = class_of(b);
-  *flip = ca > cb;
-  return *flip ? table[cb][ca] : table[ca][cb];
-}
-
-perp_pair_fn *perp_pair_with_piece(perp_shape_kind kind, bool *flip)
-{
-  perp_pair_fn *fn = pair_of(kind, PERP_SHAPE_POLYTOPE, flip);
-  /* of two polytopes the first one gives the normal where both could */
-  if (class_of(kind) == HULL) *flip = true;
-  return fn;
-}
-
-perp_pair_fn *perp_pair_with_plane(perp_shape_kind kind, bool *flip)
-{
-  return pair_of(kind, PERP_SHAPE_PLANE, flip);
+  if (!pairs_surface(a) && !pairs_surface(b)) return perp_pair_of_solids(a, b, flip);
+  *flip = pairs_surface(a);
+  const perp_shape_kind other = *flip ? b : a;
+  return other == PERP_SHAPE_PLANE || pairs_surface(other) ? NULL : perp_convex_surface;
 }
 
 /* ---- public ---------------------------------------------------------------------------------- */

@@ -79,9 +79,10 @@ perp_pair_fn perp_sphere_sphere, perp_sphere_capsule, perp_sphere_hull, perp_sph
     perp_sphere_ellipsoid, perp_capsule_capsule, perp_capsule_hull, perp_capsule_plane,
     perp_hull_hull, perp_hull_plane, perp_plane_ellipsoid, perp_solid_solid, perp_plane_solid,
     perp_convex_surface;
-/* The function of a kind with a piece of a surface, a polytope; NULL: they never touch.  *flip: the piece comes first. */
+/* pair_table.c: the function of two kinds that are no surfaces; NULL: they never touch.  *flip: b comes first. */
+perp_pair_fn *perp_pair_of_solids(perp_shape_kind a, perp_shape_kind b, bool *flip);
+/* The same of a kind with a piece of a surface, a polytope; *flip: the piece comes first. */
 perp_pair_fn *perp_pair_with_piece(perp_shape_kind kind, bool *flip);
-perp_pair_fn *perp_pair_with_plane(perp_shape_kind kind, bool *flip);
 /* The pair of balls itself: perp_sphere_sphere without poses. */
 bool perp_ball_ball(const double x[3], double ra, const double y[3], double rb, double margin,
                     perp_touch *t);

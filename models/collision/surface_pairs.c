@@ -270,7 +270,7 @@ static bool surface_deep(surface_query *q)
   const int triangle = q->mesh->field ? surface_below(q) : -1;
   if (triangle < 0) return false;
   bool flip;
-  perp_pair_fn *fn = perp_pair_with_plane(q->a->kind, &flip);
+  perp_pair_fn *fn = perp_pair_of_solids(q->a->kind, PERP_SHAPE_PLANE, &flip);
   if (fn == NULL) return false;
   perp_touch t[PERP_MANIFOLD_CONVEX];
   perp_shape plane = { .kind = PERP_SHAPE_PLANE, .dim = 3, .body = -1 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which contact of this step was which of the last, what impulse it had (warm start), and whether it slid. */
-#include "models/contact_step/belts.h"
+#include "models/islands/belts.h"
 #include "models/contact_step/contacts_private.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 /* What all formulations with contacts make of a model and its parts. */
 #include "models/contact_step/contacts.h"
 
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 
 static double reach_of(const perp_shape_def *s, int dim)
 {

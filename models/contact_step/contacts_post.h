@@ -13,7 +13,7 @@
 #define PERP_CONTACTS_POST_H
 
 #include "models/contact_step/contacts.h"
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 #include "models/contact_step/sleep.h"
 
 /* An instance of the scheme of parts without rows: contacts come and go, and are asked about one by one. */

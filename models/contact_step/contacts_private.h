@@ -4,7 +4,7 @@
 #define PERP_CONTACTS_PRIVATE_H
 
 #include "models/contact_step/contacts.h"
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 #include "models/contact_step/contacts_post.h"
 #include "models/contact_step/sleep.h"
 

@@ -27,7 +27,7 @@ struct perp_drives {
   double *impulse; /* [slots] of the step before along x */
   double h_before; /* of that step; 0: there is none */
   perp_drives_end end;
-  double *kept;        /* [slots] impulse and h_before as perp_drives_keep found them */
+  double *kept; /* [slots] impulse and h_before as perp_drives_keep found them */
   double h_kept;
   double *Y;           /* [nv x rows] K J' */
   double *A, *b;       /* the LCP */

@@ -23,7 +23,7 @@
 #ifndef PERP_DRIVES_H
 #define PERP_DRIVES_H
 
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 
 typedef struct perp_drives perp_drives;
 

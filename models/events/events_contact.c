@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One contact at a state, and what is said of its failure. */
-#include "models/contact_step/belts.h"
+#include "models/islands/belts.h"
 #include "models/events/events_private.h"
 
 static void add_velocity(const perp_model *model, const perp_pose *pose, int body,

@@ -23,7 +23,7 @@
 #define PERP_EVENTS_DRIVES_H
 
 #include "models/events/events.h"
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 
 typedef struct perp_event_drives perp_event_drives;
 

@@ -6,7 +6,7 @@
 #include "models/contact_step/contacts_post.h"
 #include "models/events/events.h"
 #include "models/events/events_drives.h"
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 
 /* A contact that touches or rests at the start of a step. */
 typedef struct perp_event_contact {

@@ -12,7 +12,7 @@
  * Rows: Vondrak 2005, eq. 6.11 and 6.12; STAR 2012, eq. 28, 30, 31 and 34; Cline 2002, eq. 2.33.
  * Friction that sticks: Vondrak 2005, eq. 6.40; with the model cone STAR 2012, eq. 32. Contacts that
  * rest and slide, or stick: STAR 2012, eq. 11, 12. */
-#include "models/contact_step/belts.h"
+#include "models/islands/belts.h"
 #include "models/events/events_private.h"
 
 #include <stdio.h>

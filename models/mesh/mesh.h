@@ -55,11 +55,12 @@ void perp_mesh_near(const perp_mesh *mesh, const double lo[3], const double hi[3
 /* Triangle at the other side of the edge from corner k of triangle t to the next one; -1: none.  Of several the first. */
 int perp_mesh_across(const perp_mesh *mesh, int t, int k);
 
-/* ---- what mesh.c and field.c share --------------------------------------------------------------- */
+/* ---- measures.c, and field.c for mesh.c -------------------------------------------------------------- */
 
 void perp_mesh_layout(void *mesh, perp_arena *a);
 /* Normals, stars, facets and bounds, of vertices and triangles. */
 perp_status perp_mesh_measure(perp_ctx *ctx, perp_mesh *mesh, const char *who);
+void perp_mesh_bounds(perp_mesh *mesh);
 void perp_field_near(const perp_mesh *mesh, const double lo[3], const double hi[3],
                      perp_mesh_visit *visit, void *user);
 

@@ -3,7 +3,7 @@
 #ifndef PERP_MIDPOINT_H
 #define PERP_MIDPOINT_H
 
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 #include "models/stepping/time_grid.h"
 
 typedef struct perp_midpoint_opts {

@@ -2,7 +2,7 @@
 /* Contacts of a part of a step: found, remembered, solved for. */
 #include "models/midpoint/midpoint.h"
 
-#include "models/contact_step/belts.h"
+#include "models/islands/belts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/penalty/penalty_contacts.h"
-#include "models/contact_step/belts.h"
+#include "models/islands/belts.h"
 #include "models/contact_step/contacts.h"
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "models/penalty/penalty_drives.h"
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which bodies are an island, and the contacts, bodies, joints and bounded rows of each side by side. */
-#include "models/contact_step/islands_private.h"
+#include "models/islands/islands_private.h"
 
 #include "solvers/core/sets.h"
 

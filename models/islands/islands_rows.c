@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The problems of all islands: frames, right-hand sides, rows of J. */
-#include "models/contact_step/belts.h"
-#include "models/contact_step/islands_private.h"
+#include "models/islands/belts.h"
+#include "models/islands/islands_private.h"
 #include "solvers/core/clones.h"
 
 #include <string.h>

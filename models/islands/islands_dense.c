@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Dense problems: islands whose joints are eliminated, and those on the acceleration level. */
-#include "models/contact_step/islands_private.h"
+#include "models/islands/islands_private.h"
 
 #include <string.h>
 

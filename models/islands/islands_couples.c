@@ -2,7 +2,7 @@
 /* Couples against spinning and rolling (contact.h): the last rows of an island, one group for each contact that has any.
  *
  * Their rows are relative angular velocities along the normal and two tangents, which follow from the normal alone. */
-#include "models/contact_step/islands_private.h"
+#include "models/islands/islands_private.h"
 #include "models/multibody/model_private.h"
 
 #include <string.h>

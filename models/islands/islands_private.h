@@ -3,7 +3,7 @@
 #ifndef PERP_ISLANDS_PRIVATE_H
 #define PERP_ISLANDS_PRIVATE_H
 
-#include "models/contact_step/islands.h"
+#include "models/islands/islands.h"
 
 enum { JOINT_ROWS = 6 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "models/contact_step/islands_private.h"
+#include "models/islands/islands_private.h"
 
 #include "solvers/core/sets.h"
 

@@ -11,7 +11,7 @@
  * singular and the equations consistent: the answer is the one next to the guess, by complete orthogonal factorization
  * (LAPACK's dgelsy) of the rows scaled by sqrt(A_ii).  4/3 rows^3 flops, for islands of up to 600 rows; allocates only
  * when there are more rows than ever. */
-#include "models/contact_step/islands_private.h"
+#include "models/islands/islands_private.h"
 
 #include <lapacke.h>
 #include <string.h>
