@@ -197,8 +197,8 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
   bool rows = c->o.joints == PERP_JOINTS_ROWS ||
               (c->o.joints == PERP_JOINTS_AUTO && parts->kkt.d != NULL &&
                (parts->kkt.d->caps & PERP_KKT_ITERATIVE));
-  const perp_contact_setup solving = { .tol = c->o.tol,
-                                       .tol_data = c->o.tol_data,
+  const perp_contact_setup solving = { .tol = c->o.residual,
+                                       .tol_data = c->o.residual_data,
                                        .budget = c->o.budget };
   PERP_TRY(perp_contacts_islands(ctx, model, parts, &solving, c->o.threads, rows, &c->velocity));
   if (c->o.sleep) {
@@ -210,8 +210,8 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
     return PERP_OK; /* what is deep is under load */
   double size = 0;
   for (int b = 0; b < model->n_bodies; b++) size = fmax(size, c->reach[b]);
-  const perp_contact_post_setup setup = { .tol = c->o.tol,
-                                          .tol_data = c->o.tol_data,
+  const perp_contact_post_setup setup = { .tol = c->o.residual,
+                                          .tol_data = c->o.residual_data,
                                           .budget = c->o.budget,
                                           .slop = c->slop,
                                           .size = size,
@@ -243,7 +243,7 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   perp_contacts_reach(model, c->reach);
   for (int i = 0; i < model->n_shapes; i++)
     c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
-  for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->tol * c->reach[b]);
+  for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->residual * c->reach[b]);
   perp_status status = open_parts(ctx, c, parts);
   if (status != PERP_OK) {
     perp_contacts_destroy(c);
@@ -476,7 +476,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .impulse = c->impulse,
                             .slip = c->slip,
                             .couple = c->couple,
-                            .reuse = c->o.reuse ? c->o.tol : 0,
+                            .reuse = c->o.reuse ? c->o.residual : 0,
                             .fresh = c->fresh,
                             .origin = c->origin,
                             .h = h,

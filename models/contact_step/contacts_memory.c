@@ -145,7 +145,7 @@ static double contacts_memory_left(const perp_contacts *c, const perp_contact *x
   double inverse = 0;
   for (int side = 0; side < 2; side++)
     if (x->body[side] >= 0) inverse += 1 / c->model->inertia[x->body[side]].mass;
-  return fmax(10 * c->o.tol, 1e-12) * inverse * sqrt(perp_dot(3, P, P)) + 1e-13 * speed;
+  return fmax(10 * c->o.residual, 1e-12) * inverse * sqrt(perp_dot(3, P, P)) + 1e-13 * speed;
 }
 
 /* along the surface: velocity of b relative to a with the twists, and of the surfaces themselves; the largest term */
@@ -253,4 +253,33 @@ void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h)
   c->before = c->after;
   c->after = swap;
   c->h = h;
+}
+
+/* Steps that are made again: the guesses of their contacts. */
+static void contacts_keep_layout(void *contacts, perp_arena *a)
+{
+  perp_contacts *c = contacts;
+  c->aside.memory = PERP_CARVE(a, perp_contact_memory, c->aside.cap);
+}
+
+perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c)
+{
+  if (c->n_before > c->aside.cap) {
+    perp_arena_free(&c->aside.arena);
+    c->aside.cap = c->cap;
+    const perp_status status = perp_arena_layout(ctx, &c->aside.arena, contacts_keep_layout, c);
+    if (status != PERP_OK) c->aside.cap = 0;
+    PERP_TRY(status);
+  }
+  c->aside.n = c->n_before;
+  c->aside.h = c->h;
+  if (c->n_before > 0) memcpy(c->aside.memory, c->before, (size_t)c->n_before * sizeof *c->before);
+  return PERP_OK;
+}
+
+void perp_contacts_put_back(perp_contacts *c)
+{
+  c->n_before = c->aside.n; /* there is room: arrays only grow */
+  c->h = c->aside.h;
+  if (c->n_before > 0) memcpy(c->before, c->aside.memory, (size_t)c->n_before * sizeof *c->before);
 }

@@ -83,8 +83,8 @@ static perp_status choose_rule(perp_ctx *ctx, perp_events *s, const perp_desc *l
 static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts *parts)
 {
   const perp_event_opts *o = &s->o;
-  const perp_contact_setup solving = { .tol = o->tol,
-                                       .tol_data = o->tol_data,
+  const perp_contact_setup solving = { .tol = o->residual,
+                                       .tol_data = o->residual_data,
                                        .budget = o->budget };
   perp_parts alone = *parts;
   if (s->model->belts && o->critical == PERP_CRITICAL_STOP)
@@ -103,8 +103,8 @@ static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts
     PERP_TRY(perp_collision_create(ctx, s->model, s->margin, &s->collision));
     PERP_TRY(perp_contacts_islands(ctx, s->model, parts, &solving, o->threads, false, &s->islands));
     PERP_TRY(perp_contact_stab(ctx, parts, &s->stab, &s->stab_ws));
-    const perp_contact_post_setup setup = { .tol = o->tol,
-                                            .tol_data = o->tol_data,
+    const perp_contact_post_setup setup = { .tol = o->residual,
+                                            .tol_data = o->residual_data,
                                             .budget = o->budget,
                                             .slop = s->tol,
                                             .size = s->size,
@@ -158,7 +158,7 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   s->margin = 4 * s->hold;
   perp_status status = perp_events_reserve(ctx, s, 1);
   const bool exact = (parts->lcp.d->caps & PERP_LCP_PIVOTING) != 0;
-  s->past = exact ? PAST : ROUGHLY * opts->tol;
+  s->past = exact ? PAST : ROUGHLY * opts->residual;
   s->noise = NOISE * s->past;
   s->fixed = perp_ode_tol(&parts->ode) == 0;
   if (status == PERP_OK) status = open_contacts(ctx, s, parts);
@@ -214,7 +214,7 @@ void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
 {
   sys->locate = s->o.locate;
   sys->locations_most = s->o.bisections;
-  sys->rough = s->o.tol * fabs(s->model->gravity);
+  sys->rough = s->o.residual * fabs(s->model->gravity);
 }
 
 /* ---- a regular state ------------------------------------------------------------------------- */

@@ -108,7 +108,7 @@ static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_par
   const perp_compliance rigid = { 0 };
   if (model->n_drives > 0)
     PERP_TRY(perp_drives_create(ctx, model, parts, contact != NULL ? &contact->compliance : &rigid,
-                                contact != NULL ? contact->tol_data : TOL_DATA,
+                                contact != NULL ? contact->residual_data : TOL_DATA,
                                 contact != NULL ? contact->budget : PERP_STEP_BUDGET, &w->drives));
   return perp_ode_create(ctx, &parts->ode, &w->sys, h / w->parts, &w->ode);
 }

@@ -49,7 +49,7 @@
  * Through events the order is 1: an impact is late or early by up to h, and so is the switch from mu to mu_dynamic; what
  * rolls or rocks has the directions and places of its contacts from the start of the step, O(h) behind.  None of these
  * has a floor.  The formulation velocity-midpoint has order 2 through the same events.
- * accuracy takes the choice of the step from the user: see models/controlled/controlled.h.
+ * tol takes the choice of the step from the user: see models/controlled/controlled.h.
  *
  * Cost per step: assembly, one factorization, one solve.  No allocation in the steady state.
  * Order 1. Fails as the KKT formulation does.  Only methods with one evaluation a step can
@@ -61,14 +61,14 @@
 
 typedef struct opts {
   perp_contact_opts contact;
-  double accuracy;
+  double tol;
 } opts;
 static const perp_opt options[] = {
   PERP_CONTACT_OPTIONS,
-  PERP_REAL(opts, accuracy, 0, 0, 0.1, 0, "",
+  PERP_REAL(opts, tol, 0, 0, 0.1, 0, "",
             "error of positions in proportion to the size of the model (the extent of its start, "
             "1 m for a single body) that steps are chosen for, h the first one tried; slip is "
-            "accuracy^2 m/s at most; 0: fixed steps"),
+            "tol^2 m/s at most; 0: fixed steps"),
   PERP_OPTIONS_END
 };
 
@@ -86,7 +86,7 @@ static void velocity_destroy(void *ws)
 /* Feedback, and what leaves penetration alone up to a tolerance, make steps that no power of h describes. */
 static const char *velocity_stab(const void *options_of)
 {
-  return ((const opts *)options_of)->accuracy > 0 ? "post:velocity=true" : NULL;
+  return ((const opts *)options_of)->tol > 0 ? "post:velocity=true" : NULL;
 }
 
 static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -95,14 +95,14 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
   const opts *o = parts->formulation.opts;
   velocity like = { 0 };
   perp_contact_opts contact = o->contact;
-  if (o->accuracy > 0) contact.slip = fmin(contact.slip, perp_velocity_slip(o->accuracy));
-  if (o->accuracy > 0) PERP_TRY(perp_velocity_controls(ctx, parts, &o->contact));
+  if (o->tol > 0) contact.slip = fmin(contact.slip, perp_velocity_slip(o->tol));
+  if (o->tol > 0) PERP_TRY(perp_velocity_controls(ctx, parts, &o->contact));
   PERP_TRY(perp_stepping_create(ctx, model, parts, &contact,
-                                o->accuracy > 0 ? PERP_VELOCITY_LONGEST : h, &like.s, sizeof like,
+                                o->tol > 0 ? PERP_VELOCITY_LONGEST : h, &like.s, sizeof like,
                                 perp_stepping_layout, ws));
-  if (o->accuracy == 0) return PERP_OK;
+  if (o->tol == 0) return PERP_OK;
   velocity *w = *ws;
-  const perp_status status = perp_velocity_control(ctx, &w->s, o->accuracy, h, &w->control);
+  const perp_status status = perp_velocity_control(ctx, &w->s, o->tol, h, &w->control);
   if (status == PERP_OK) return PERP_OK;
   velocity_destroy(w);
   *ws = NULL;

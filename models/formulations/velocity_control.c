@@ -28,16 +28,16 @@ perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts,
 {
   if (contact->sleep)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "accuracy and sleep: who sleeps is not moved as accurately as asked; leave "
+                     "tol and sleep: who sleeps is not moved as accurately as asked; leave "
                      "one of them out");
   if (contact->substeps > 1)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "accuracy and substeps = %d: the control chooses the parts of a step; leave "
+                     "tol and substeps = %d: the control chooses the parts of a step; leave "
                      "one of them out",
                      contact->substeps);
   if (perp_ode_tol(&parts->ode) > 0)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "accuracy, and a tolerance %g of the ode: leave out one of them",
+                     "tol, and a tolerance %g of the ode: leave out one of them",
                      perp_ode_tol(&parts->ode));
   return PERP_OK;
 }
@@ -47,7 +47,7 @@ perp_status perp_velocity_control(perp_ctx *ctx, perp_stepping *w, double accura
 {
   const perp_model *model = w->k.model;
   double *reach = calloc((size_t)model->n_bodies + 1, sizeof *reach);
-  if (reach == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "accuracy: no memory");
+  if (reach == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tol: no memory");
   perp_contacts_reach(model, reach);
   const perp_controlled_sys sys = { .model = model,
                                     .user = w,

@@ -92,11 +92,11 @@ static perp_status velocity_midpoint_open(perp_ctx *ctx, perp_midpoint *s, const
   const perp_model *model = s->k.model;
   PERP_TRY(perp_constrained_create(ctx, &s->k, model, parts, true));
   if (model->n_shapes == 0) return PERP_OK;
-  const perp_contact_setup setup = { .tol = s->o.tol,
-                                     .tol_data = s->o.tol_data,
+  const perp_contact_setup setup = { .tol = s->o.residual,
+                                     .tol_data = s->o.residual_data,
                                      .budget = s->o.budget };
   perp_contacts_reach(model, s->reach);
-  for (int b = 0; b < model->n_bodies; b++) s->slop = fmax(s->slop, s->o.tol * s->reach[b]);
+  for (int b = 0; b < model->n_bodies; b++) s->slop = fmax(s->slop, s->o.residual * s->reach[b]);
   PERP_TRY(perp_collision_create(ctx, model, 0, &s->at_start));
   PERP_TRY(perp_collision_create(ctx, model, 0, &s->at_middle));
   return perp_contacts_islands(ctx, model, parts, &setup, 1, false, &s->islands);

@@ -7,7 +7,7 @@
 #include "models/stepping/time_grid.h"
 
 typedef struct perp_midpoint_opts {
-  double threshold, slip, push, tol, tol_data, budget;
+  double threshold, slip, push, residual, residual_data, budget;
   int parts;
 } perp_midpoint_opts;
 

@@ -117,7 +117,7 @@ double perp_midpoint_sliding(const perp_midpoint *s, int i, double u[3], double 
   for (int j = 0; j < 3; j++) u[j] += belt[j];
   for (int side = 0; side < 2; side++)
     if (x->body[side] >= 0) inverse += 1 / model->inertia[x->body[side]].mass;
-  *left = fmax(10 * s->o.tol, 1e-12) * inverse * sqrt(perp_dot(3, P, P)) + 1e-13 * largest;
+  *left = fmax(10 * s->o.residual, 1e-12) * inverse * sqrt(perp_dot(3, P, P)) + 1e-13 * largest;
   return sqrt(perp_dot(3, u, u));
 }
 

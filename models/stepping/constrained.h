@@ -12,7 +12,7 @@
 struct perp_constrained;
 /* Joints that are coordinates: what stands for the KKT solver and for the stabilization of joints where a formulation has
  * coordinates that obey them.  Multipliers are not known: lambda stays as it is. */
-typedef struct perp_coordinates {
+typedef struct perp_joint_coordinates {
   /* All that solve needs at k->e, of the positions q.  Returns PERP_EXACT, or why there is no factor. */
   perp_reason (*factor)(struct perp_constrained *k, const double *q);
   /* M a = f + J' lambda, J a = 0, and J a = c in the rows [m] that are no coordinates (loops): PERP_EXACT, or
@@ -20,12 +20,12 @@ typedef struct perp_coordinates {
   perp_reason (*solve)(struct perp_constrained *k, const double *f, const double *c, double *a);
   /* q_out = q [+] dq along the joints; q_out may be q */
   void (*retract)(struct perp_constrained *k, const double *q, const double *dq, double *q_out);
-} perp_coordinates;
+} perp_joint_coordinates;
 
 typedef struct perp_constrained {
   const perp_model *model; /* first: see perp_formulation_ode_sys */
   perp_ctx *ctx;           /* of the call in progress: the callbacks of solvers bring none */
-  const perp_coordinates *coordinates; /* NULL: joints are constraints.  Set before the creation */
+  const perp_joint_coordinates *coordinates; /* NULL: joints are constraints.  Set before the creation */
   perp_kkt_solver *kkt; /* NULL when there are no constraints, and so are the next two */
   const perp_stab_desc *stab;
   void *stab_ws;

@@ -103,7 +103,7 @@ static void test_solvers(void)
   /* the tolerance 1e-10 of impulses near 10 N s on bodies of 1 kg, magnified by nearly dependent contacts */
   for (int joints = 0; joints <= 1; joints++) {
     perp_model *model = heap(0, joints);
-    const char *form = "velocity:tol=1e-10";
+    const char *form = "velocity:residual=1e-10";
     run_parts reference = { .lcp = "dantzig", .contact = "frictionless", .formulation = form };
     sample(model, reference, &s);
     ok(s.contacts > STATES, "there are contacts: %d", s.contacts);
@@ -120,18 +120,18 @@ static void test_solvers(void)
 static void test_friction(void)
 {
   static const run_parts box[] = {
-    { .lcp = "fischer-newton", .contact = "box", .formulation = "velocity:tol=1e-10" },
-    { .lcp = "block-gs", .contact = "box", .formulation = "velocity:tol=1e-10" },
-    { .lcp = "pgs", .contact = "box", .formulation = "velocity:tol=1e-10" },
-    { .lcp = "staggered", .contact = "box", .formulation = "velocity:tol=1e-10" },
-    { .lcp = "dantzig", .contact = "box", .formulation = "velocity:tol=1e-10,joints=rows" },
+    { .lcp = "fischer-newton", .contact = "box", .formulation = "velocity:residual=1e-10" },
+    { .lcp = "block-gs", .contact = "box", .formulation = "velocity:residual=1e-10" },
+    { .lcp = "pgs", .contact = "box", .formulation = "velocity:residual=1e-10" },
+    { .lcp = "staggered", .contact = "box", .formulation = "velocity:residual=1e-10" },
+    { .lcp = "dantzig", .contact = "box", .formulation = "velocity:residual=1e-10,joints=rows" },
     { .lcp = "dantzig",
       .contact = "box",
-      .formulation = "velocity:tol=1e-10",
+      .formulation = "velocity:residual=1e-10",
       .kkt = "schur-dense" },
     { .lcp = "dantzig",
       .contact = "box",
-      .formulation = "velocity:tol=1e-10",
+      .formulation = "velocity:residual=1e-10",
       .kkt = "kkt-sparse" },
   };
   static states s;
@@ -139,7 +139,7 @@ static void test_friction(void)
   for (int joints = 0; joints <= 1; joints++) {
     perp_model *model = heap(0.3, joints);
     sample(model,
-           (run_parts){ .lcp = "dantzig", .contact = "box", .formulation = "velocity:tol=1e-10" },
+           (run_parts){ .lcp = "dantzig", .contact = "box", .formulation = "velocity:residual=1e-10" },
            &s);
     for (size_t i = 0; i < sizeof box / sizeof *box; i++) {
       double d = differ(model, box[i], &s, &failures);
@@ -161,11 +161,11 @@ static void test_convex(void)
   int failures;
   for (int joints = 0; joints <= 1; joints++) {
     perp_model *model = heap(0.3, joints);
-    run_parts p = { .lcp = "dantzig", .contact = "convex", .formulation = "velocity:tol=1e-10" };
+    run_parts p = { .lcp = "dantzig", .contact = "convex", .formulation = "velocity:residual=1e-10" };
     sample(model, p, &s);
     for (size_t i = 0; i <= sizeof names / sizeof *names; i++) {
       p.lcp = i == 0 ? "dantzig" : names[i - 1];
-      p.formulation = i == 0 ? "velocity:tol=1e-10,joints=rows" : "velocity:tol=1e-10";
+      p.formulation = i == 0 ? "velocity:residual=1e-10,joints=rows" : "velocity:residual=1e-10";
       const double d = differ(model, p, &s, &failures);
       below(d, failures > 0 ? 1e-4 : 2e-5, "convex%s: %s, %s agrees with dantzig, %d failures",
             joints ? ", with a joint" : "", p.lcp, p.formulation, failures);

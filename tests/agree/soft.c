@@ -154,7 +154,7 @@ static void in_problems(void)
   for (int i = 0; i < 5; i++)
     for (int rows = 0; rows < 2; rows++) {
       perp_model *model = soft_body(3, (perp_row_soft){ 0, stiffness, damping }, true);
-      const char *form = rows ? "velocity:joints=rows,tol=1e-10" : "velocity:tol=1e-10";
+      const char *form = rows ? "velocity:joints=rows,residual=1e-10" : "velocity:residual=1e-10";
       double q[7], u[6];
       perp_reason reason = run_fresh(
           &ctx, model,

@@ -90,7 +90,7 @@ static void linearized(void)
     snprintf(scene, sizeof scene, "incline:theta=30deg,mu=0.3,shape=point,tilt=gravity,azimuth=%s",
              rows[i].azimuth);
     const perp_request r = { .scene = scene,
-                             .formulation = "velocity:align=none,tol=1e-12",
+                             .formulation = "velocity:align=none,residual=1e-12",
                              .lcp = rows[i].lcp,
                              .contact = rows[i].contact,
                              .t_end = 0.25 };

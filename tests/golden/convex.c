@@ -34,16 +34,16 @@ static void incline(void)
     double theta, mu, seen; /* seen: of mu, by a cone of edges */
     int n;                  /* steps of a second */
   } rows[] = {
-    { "", "velocity:tol=1e-12", "convex", 30, 0.3, 1, 240 },
-    { "", "velocity:tol=1e-12", "convex", 30, 0.3, 1, 960 },
-    { "", "velocity:tol=1e-12", "convex", 50, 0.7, 1, 100 },
-    { "dim=2,", "velocity:tol=1e-12", "convex", 40, 0.5, 1, 240 },
-    { "azimuth=31deg,", "velocity:tol=1e-12", "convex:directions=4", 30, 0.3, 1, 240 },
-    { "azimuth=31deg,", "velocity:tol=1e-12,joints=rows", "convex:directions=6", 30, 0.3, 1, 240 },
+    { "", "velocity:residual=1e-12", "convex", 30, 0.3, 1, 240 },
+    { "", "velocity:residual=1e-12", "convex", 30, 0.3, 1, 960 },
+    { "", "velocity:residual=1e-12", "convex", 50, 0.7, 1, 100 },
+    { "dim=2,", "velocity:residual=1e-12", "convex", 40, 0.5, 1, 240 },
+    { "azimuth=31deg,", "velocity:residual=1e-12", "convex:directions=4", 30, 0.3, 1, 240 },
+    { "azimuth=31deg,", "velocity:residual=1e-12,joints=rows", "convex:directions=6", 30, 0.3, 1, 240 },
     /* between two of eight fixed generators */
-    { "tilt=gravity,azimuth=22.5deg,", "velocity:tol=1e-12,align=none", "convex", 30, 0.3,
+    { "tilt=gravity,azimuth=22.5deg,", "velocity:residual=1e-12,align=none", "convex", 30, 0.3,
       0.92387953251128674, 240 },
-    { "tilt=gravity,azimuth=90deg,", "velocity:tol=1e-12,align=none", "convex:directions=4", 30,
+    { "tilt=gravity,azimuth=90deg,", "velocity:residual=1e-12,align=none", "convex:directions=4", 30,
       0.3, 1, 240 },
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -68,7 +68,7 @@ static void incline(void)
                                            { "cone", "block-gs" } };
   for (int i = 0; i < 3; i++)
     below(metric_of(&(perp_request){ .scene = "incline:theta=30deg,mu=0.3",
-                                     .formulation = "velocity:tol=1e-12",
+                                     .formulation = "velocity:residual=1e-12",
                                      .contact = others[i][0],
                                      .lcp = others[i][1],
                                      .t_end = 1 },
@@ -138,7 +138,7 @@ static perp_model *set_down(perp_surface surface, double v0, double vz, bool sph
   return run_finish(&ctx, model);
 }
 
-static const run_parts convex = { .formulation = "velocity:tol=1e-12",
+static const run_parts convex = { .formulation = "velocity:residual=1e-12",
                                   .lcp = "dantzig",
                                   .contact = "convex" };
 
@@ -235,7 +235,7 @@ static void springs(void)
                         &spec) != PERP_OK ||
         perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
       bail("%s", ctx.msg);
-    const run_parts parts = { .formulation = "velocity:stiffness=100,damping=5,tol=1e-12",
+    const run_parts parts = { .formulation = "velocity:stiffness=100,damping=5,residual=1e-12",
                               .lcp = i == 0 ? "dantzig" : "lemke",
                               .contact = i == 0 ? "convex" : "polyhedral" };
     double q[7], v[6];

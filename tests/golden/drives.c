@@ -29,7 +29,7 @@ static double metric_with(const char *formulation, const char *ode, const char *
 
 static double metric(const char *scene, const char *lcp, double h, const char *name)
 {
-  return metric_with("velocity:tol=1e-9", NULL, scene, lcp, h, name);
+  return metric_with("velocity:residual=1e-9", NULL, scene, lcp, h, name);
 }
 
 /* the same closed forms event by event: times and ways are met as well, not to first order only */
@@ -51,7 +51,7 @@ static void acceleration(const char *lcp)
     { "soft", "err.q.max" },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    below(metric_with("acceleration:tol=1e-9", "rk4", cases[i].scene, lcp, 0, cases[i].metric),
+    below(metric_with("acceleration:residual=1e-9", "rk4", cases[i].scene, lcp, 0, cases[i].metric),
           1e-6, "%s, acceleration, %s: %s", cases[i].scene, lcp, cases[i].metric);
 }
 

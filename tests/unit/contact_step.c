@@ -111,7 +111,7 @@ static void test_incline(void)
 static void test_anisotropy(void)
 {
   const double theta = deg(30), mu = 0.3, exact = g * (sin(theta) - mu * cos(theta));
-  const char *fixed = "velocity:align=none,tol=1e-12";
+  const char *fixed = "velocity:align=none,residual=1e-12";
   run_parts box = { .formulation = fixed, .lcp = "dantzig", .contact = "box" };
   run_parts four = { .formulation = fixed, .lcp = "lemke", .contact = "polyhedral:directions=4" };
   run_parts cone = { .formulation = fixed, .lcp = "block-gs", .contact = "cone" };

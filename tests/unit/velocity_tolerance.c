@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* velocity:accuracy against what is not the method: closed forms, and where there are none the event-driven integration
+/* velocity:tol against what is not the method: closed forms, and where there are none the event-driven integration
  * of the acceleration level to 1e-11.  Positions are compared on a grid of times. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
@@ -137,7 +137,7 @@ static void test_accuracies(const test_case *c)
   int64_t cost = 0;
   for (size_t i = 0; i < sizeof accuracy / sizeof *accuracy; i++) {
     char text[64];
-    snprintf(text, sizeof text, "velocity:accuracy=%g", accuracy[i]);
+    snprintf(text, sizeof text, "velocity:tol=%g", accuracy[i]);
     const run r = march(c, text, 0);
     below(r.error, 10 * accuracy[i], "%s: accuracy %g, off by %.2g of the size", c->scene,
           accuracy[i], r.error);
@@ -153,7 +153,7 @@ static void test_accuracies(const test_case *c)
 static void test_against_fixed(void)
 {
   const test_case *c = &cases[0];
-  const run controlled = march(c, "velocity:accuracy=1e-5", 0);
+  const run controlled = march(c, "velocity:tol=1e-5", 0);
   const run fixed = march(c, "velocity", 4.424931681660164 / (double)controlled.count.rhs);
   ok(controlled.error < 0.05 * fixed.error,
      "%s: %lld parts under control are off by %.2g, fixed steps by %.2g", c->scene,
@@ -164,7 +164,7 @@ static void test_against_fixed(void)
  * sqrt(g / size) < rate < sqrt(g / size) + |v| / size, and told. */
 static void test_zeno(void)
 {
-  const run r = march(&cases[0], "velocity:accuracy=1e-3", 0);
+  const run r = march(&cases[0], "velocity:tol=1e-3", 0);
   const double g = 9.81;
   ok(r.count.events >= 10, "bouncing-ball: %lld events passed", (long long)r.count.events);
   ok(r.count.rejected > 0, "bouncing-ball: %lld steps refused", (long long)r.count.rejected);
@@ -176,9 +176,9 @@ static void test_refused(void)
 {
   static const struct {
     const char *formulation, *ode, *word;
-  } bad[] = { { "velocity:accuracy=1e-3,sleep=true", NULL, "sleep" },
-              { "velocity:accuracy=1e-3,substeps=4", NULL, "substeps" },
-              { "velocity:accuracy=1e-3", "symplectic-euler:tol=1e-3", "tolerance" } };
+  } bad[] = { { "velocity:tol=1e-3,sleep=true", NULL, "sleep" },
+              { "velocity:tol=1e-3,substeps=4", NULL, "substeps" },
+              { "velocity:tol=1e-3", "symplectic-euler:tol=1e-3", "tolerance" } };
   perp_scene s;
   open_scene("bouncing-ball", &s);
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
