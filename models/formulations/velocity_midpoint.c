@@ -49,9 +49,9 @@ static const perp_opt options[] = {
             "in the step before"),
   PERP_REAL(perp_midpoint_opts, push, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
             "highest speed at which what is deep parts"),
-  PERP_REAL(perp_midpoint_opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",
+  PERP_REAL(perp_midpoint_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",
             "scaled residual of a solution"),
-  PERP_REAL(perp_midpoint_opts, tol_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",
+  PERP_REAL(perp_midpoint_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",
             "largest residual of a row of a solution as a velocity, over the largest |b| of its "
             "island"),
   PERP_REAL(perp_midpoint_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),
