@@ -17,17 +17,18 @@
  * way to another direction it is too weak by 10 % at most.
  *
  * A pure LCP with a matrix that is not symmetric, formed, dense, and all else as in polyhedral.c: s in units of the
- * velocity that a tangential impulse makes.  Space only.  Couples against rolling are no part of it. */
+ * velocity that a tangential impulse makes.  In the plane it is `polyhedral`.  Couples against rolling are no part of it. */
 #include "models/contact/contact_solver.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIRECTIONS = 26, BASE = 4, NORMAL_ROWS = 3 }; /* base rows: n, t1, t2, spin */
+enum { DIRECTIONS = 26, BASE = 4, SPIN = 3 }; /* base rows: n, t1, t2, spin */
 
 struct ws {
   perp_contact_solver j; /* first */
+  int r;                 /* rows of a contact in the island */
   int *row;              /* [nc + 1] first row of each contact, */
   int *spin;             /* [nc] the row of its torsion among those of the island, -1: none */
   int *other;            /* [joints] further rows that are no torsion */
@@ -54,11 +55,7 @@ static int elliptic_rows(int dim)
 
 static perp_status elliptic_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
-  (void)opts;
-  if (dim == 2)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact elliptic couples sliding with spinning about the normal, which the "
-                     "plane has not: take --contact polyhedral");
+  (void)opts, (void)dim;
   if (!(lcp->caps & PERP_LCP_NONSYMMETRIC) || (lcp->caps & PERP_LCP_BY_ROWS))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact elliptic has a nonsymmetric matrix with zeros on its diagonal: '%s' "
@@ -86,6 +83,7 @@ static perp_status elliptic_create(perp_ctx *ctx, const perp_contact_setup *setu
   (void)opts;
   PERP_TRY(perp_contact_solver_new(ctx, setup, "elliptic", sizeof(struct ws), ws));
   struct ws *w = *ws;
+  w->r = setup->dim;
   w->j.settle = elliptic_settle;
   w->j.gain = elliptic_gain;
   return PERP_OK;
@@ -108,7 +106,7 @@ static void elliptic_layout(void *ws, perp_arena *a)
 
 static perp_status elliptic_reserve(perp_ctx *ctx, struct ws *w, const perp_contact_island *island)
 {
-  const int m = NORMAL_ROWS * island->nc + island->joints;
+  const int m = w->r * island->nc + island->joints;
   const int nv = island->F != NULL ? island->F->nv : 0;
   if (island->nc <= w->cap_nc && m <= w->cap_m && nv <= w->cap_nv && w->row != NULL) return PERP_OK;
   if (island->nc > w->cap_nc) w->cap_nc = island->nc + island->nc / 4;
@@ -125,12 +123,12 @@ static perp_status elliptic_reserve(perp_ctx *ctx, struct ws *w, const perp_cont
 /* ---- directions ------------------------------------------------------------------------------ */
 
 /* Directions of a contact: to where the signs s of a cube's axes point, which are 0 outside of the space it moves in. */
-static int elliptic_cube(bool slides, bool spins, signed char s[DIRECTIONS][3])
+static int elliptic_cube(const bool spans[3], signed char s[DIRECTIONS][3])
 {
   int k = 0;
-  for (int a = -slides; a <= slides; a++)
-    for (int b = -slides; b <= slides; b++)
-      for (int c = -spins; c <= spins; c++) {
+  for (int a = -spans[0]; a <= spans[0]; a++)
+    for (int b = -spans[1]; b <= spans[1]; b++)
+      for (int c = -spans[2]; c <= spans[2]; c++) {
         if (a == 0 && b == 0 && c == 0) continue;
         s[k][0] = (signed char)a, s[k][1] = (signed char)b, s[k++][2] = (signed char)c;
       }
@@ -138,11 +136,14 @@ static int elliptic_cube(bool slides, bool spins, signed char s[DIRECTIONS][3])
 }
 
 /* The place of signs s among them. */
-static int elliptic_place(bool slides, bool spins, const int s[3])
+static int elliptic_place(const bool spans[3], const int s[3])
 {
-  const int along = slides ? 3 : 1, about = spins ? 3 : 1;
-  const int at = ((s[0] + slides) * along + s[1] + slides) * about + s[2] + spins;
-  return at - (at > (along * along * about - 1) / 2);
+  int at = 0, all = 1;
+  for (int i = 0; i < 3; i++) {
+    at = at * (spans[i] ? 3 : 1) + s[i] + spans[i];
+    all *= spans[i] ? 3 : 1;
+  }
+  return at - (at > (all - 1) / 2);
 }
 
 /* Orthonormal columns, the first along x; the axes where x is 0. */
@@ -172,6 +173,13 @@ static bool elliptic_spins(const struct ws *w, int c)
 {
   return w->spin[c] >= 0;
 }
+/* along t1, t2 and about n */
+static void elliptic_spans(const struct ws *w, int c, bool spans[3])
+{
+  spans[0] = elliptic_slides(w, c);
+  spans[1] = elliptic_slides(w, c) && w->r == 3;
+  spans[2] = elliptic_spins(w, c);
+}
 /* directions of contact c, after its normal row; then comes the row of s */
 static int elliptic_directions(const struct ws *w, int c)
 {
@@ -188,29 +196,32 @@ static int elliptic_contact(struct ws *w, int c)
 {
   const perp_contact_island *island = w->island;
   const bool slides = elliptic_slides(w, c), spins = elliptic_spins(w, c);
-  const double *b = island->b + NORMAL_ROWS * c, *diag = w->diag + NORMAL_ROWS * c;
+  const double *b = island->b + w->r * c, *diag = w->diag + w->r * c;
   double *R = elliptic_coefficients(w, c), *Q = w->turn + 9 * c;
   signed char s[DIRECTIONS][3];
+  bool spans[3];
+  elliptic_spans(w, c, spans);
   memset(R, 0, BASE * sizeof *R);
   R[0] = 1;
   if (!slides && !spins) return 1;
-  const double torsion = spins ? island->row_mu[w->spin[c] - NORMAL_ROWS * island->nc] : 0;
+  const double torsion = spins ? island->row_mu[w->spin[c] - w->r * island->nc] : 0;
   w->bound[c] = slides ? island->mu[c] : torsion;
   w->rho[c] = slides ? torsion / island->mu[c] : 1;
-  const double slip[3] = { slides ? b[1] : 0, slides ? b[2] : 0,
+  const double slip[3] = { slides ? b[1] : 0, spans[1] ? b[2] : 0,
                            spins ? w->rho[c] * island->b[w->spin[c]] : 0 };
   if (slides && spins) {
     elliptic_turn(slip, Q);
   } else { /* in the tangent plane, or about the normal */
-    const double length = hypot(slip[0], slip[1]);
+    const double length = spans[1] ? hypot(slip[0], slip[1]) : 0;
     const double x = length > 0 ? slip[0] / length : 1, y = length > 0 ? slip[1] / length : 0;
     memcpy(Q, (double[]){ x, y, 0, -y, x, 0, 0, 0, 1 }, 9 * sizeof *Q);
   }
   double sigma = 0;
-  if (slides) sigma += diag[1] + diag[2];
+  if (slides) sigma += diag[1];
+  if (spans[1]) sigma += diag[2];
   if (spins) sigma += w->rho[c] * w->rho[c] * w->diag[w->spin[c]];
-  w->sigma[c] = sigma / (2 * slides + spins);
-  const int k = elliptic_cube(slides, spins, s);
+  w->sigma[c] = sigma / (spans[0] + spans[1] + spans[2]);
+  const int k = elliptic_cube(spans, s);
   for (int i = 0; i < k; i++) {
     const double size = 1 / sqrt(s[i][0] * s[i][0] + s[i][1] * s[i][1] + s[i][2] * s[i][2]);
     double *to = R + BASE * (i + 1);
@@ -232,9 +243,10 @@ static int elliptic_base(const struct ws *w, int item, int at[BASE])
     at[0] = w->other[item - nc];
     return 1;
   }
-  for (int i = 0; i < NORMAL_ROWS; i++) at[i] = NORMAL_ROWS * item + i;
-  at[NORMAL_ROWS] = w->spin[item];
-  return w->spin[item] >= 0 ? BASE : NORMAL_ROWS;
+  for (int i = 0; i < w->r; i++) at[i] = w->r * item + i;
+  if (w->spin[item] < 0) return w->r;
+  at[SPIN] = w->spin[item];
+  return BASE;
 }
 
 /* its rows in terms of them, and how many but for s */
@@ -288,10 +300,11 @@ static void elliptic_fill(struct ws *w, const double *A0, int ld0, int n)
 static void elliptic_spread(const struct ws *w, int c, const double *impulse, double *lambda)
 {
   static const double size[3] = { 1, M_SQRT2, 1.7320508075688772 };
-  const bool slides = elliptic_slides(w, c), spins = elliptic_spins(w, c);
-  const double *x = impulse + NORMAL_ROWS * c, *Q = w->turn + 9 * c;
-  const double g[3] = { slides ? x[1] : 0, slides ? x[2] : 0,
-                        spins ? impulse[w->spin[c]] / w->rho[c] : 0 };
+  bool spans[3];
+  elliptic_spans(w, c, spans);
+  const double *x = impulse + w->r * c, *Q = w->turn + 9 * c;
+  const double g[3] = { spans[0] ? x[1] : 0, spans[1] ? x[2] : 0,
+                        spans[2] ? impulse[w->spin[c]] / w->rho[c] : 0 };
   double part[3];
   int order[3] = { 0, 1, 2 }, s[3] = { 0, 0, 0 };
   for (int i = 0; i < 3; i++) part[i] = perp_dot(3, Q + 3 * i, g);
@@ -307,7 +320,7 @@ static void elliptic_spread(const struct ws *w, int c, const double *impulse, do
     const double share = fabs(part[order[i]]) - next;
     if (part[order[i]] == 0) break;
     s[order[i]] = part[order[i]] > 0 ? 1 : -1;
-    if (share > 0) lambda[1 + elliptic_place(slides, spins, s)] = size[i] * share;
+    if (share > 0) lambda[1 + elliptic_place(spans, s)] = size[i] * share;
   }
 }
 
@@ -320,7 +333,7 @@ static void elliptic_gather(const struct ws *w, const double *lambda, double *im
     double sum[BASE] = { x[0] };
     for (int i = 1; i <= k; i++)
       for (int q = 1; q < BASE; q++) sum[q] += R[BASE * i + q] * x[i];
-    memcpy(impulse + NORMAL_ROWS * c, sum, NORMAL_ROWS * sizeof *sum);
+    memcpy(impulse + w->r * c, sum, (size_t)w->r * sizeof *sum);
     if (w->spin[c] >= 0) impulse[w->spin[c]] = sum[3];
     slip[c] = k > 0 ? w->sigma[c] * x[k + 1] : 0;
   }
@@ -331,21 +344,21 @@ static void elliptic_gather(const struct ws *w, const double *lambda, double *im
 static void elliptic_slack(struct ws *w, double *lambda, double *y, double *a)
 {
   const perp_contact_island *island = w->island;
-  const int nc = island->nc, m = NORMAL_ROWS * nc + island->joints;
+  const int nc = island->nc, m = w->r * nc + island->joints;
   const perp_lcp base = {
     .n = m, .A = island->A, .lda = island->lda, .F = island->F, .b = island->b
   };
   perp_lcp_product(&base, w->impulse, w->u, w->scratch);
   for (int c = 0; c < nc; c++) {
     const int at = w->row[c], k = elliptic_directions(w, c);
-    const double *R = elliptic_coefficients(w, c), *u = w->u + NORMAL_ROWS * c;
+    const double *R = elliptic_coefficients(w, c), *u = w->u + w->r * c;
     y[at] = u[0];
-    a[at] = w->diag[NORMAL_ROWS * c];
+    a[at] = w->diag[w->r * c];
     if (k == 0) continue;
     double sum = 0, s = 0;
     for (int i = 1; i <= k; i++) {
       const double spin = w->spin[c] >= 0 ? R[BASE * i + 3] * w->u[w->spin[c]] : 0;
-      y[at + i] = R[BASE * i + 1] * u[1] + R[BASE * i + 2] * u[2] + spin;
+      y[at + i] = R[BASE * i + 1] * u[1] + (w->r == 3 ? R[BASE * i + 2] * u[2] : 0) + spin;
       a[at + i] = w->sigma[c];
       sum += lambda[at + i];
       s = fmax(s, -y[at + i]);
@@ -384,7 +397,7 @@ static void elliptic_prepare(struct ws *w, const double *impulse)
   const int nc = island->nc;
   for (int c = 0; c < nc; c++) {
     const int at = w->row[c], k = elliptic_directions(w, c);
-    const double *R = elliptic_coefficients(w, c), *b = island->b + NORMAL_ROWS * c;
+    const double *R = elliptic_coefficients(w, c), *b = island->b + w->r * c;
     for (int i = 0; i < (k > 0 ? k + 2 : 1); i++) {
       j->lo[at + i] = 0, j->hi[at + i] = HUGE_VAL;
       j->contact_of[at + i] = k > 0 ? c : -1;
@@ -394,17 +407,17 @@ static void elliptic_prepare(struct ws *w, const double *impulse)
     }
     if (island->lo != NULL) j->lo[at] = island->lo[c];
     w->b[at] = b[0];
-    j->lambda[at] = impulse[NORMAL_ROWS * c];
+    j->lambda[at] = impulse[w->r * c];
     if (k == 0) continue;
-    j->unit[at + k + 1] = w->diag[NORMAL_ROWS * c] / w->sigma[c];
+    j->unit[at + k + 1] = w->diag[w->r * c] / w->sigma[c];
     for (int i = 1; i <= k; i++)
-      w->b[at + i] = R[BASE * i + 1] * b[1] + R[BASE * i + 2] * b[2] +
+      w->b[at + i] = R[BASE * i + 1] * b[1] + (w->r == 3 ? R[BASE * i + 2] * b[2] : 0) +
                      (w->spin[c] >= 0 ? R[BASE * i + 3] * island->b[w->spin[c]] : 0);
     elliptic_spread(w, c, impulse, j->lambda + at);
   }
   for (int i = 0; i < w->n_other; i++) {
     const int at = w->row[nc] + i;
-    perp_contact_row_bounds(island, w->other[i] - NORMAL_ROWS * nc, &j->lo[at], &j->hi[at]);
+    perp_contact_row_bounds(island, w->other[i] - w->r * nc, &j->lo[at], &j->hi[at]);
     w->b[at] = island->b[w->other[i]];
     j->unit[at] = 1;
     j->contact_of[at] = -1;
@@ -417,7 +430,7 @@ static perp_status elliptic_solve(perp_ctx *ctx, void *ws, const perp_contact_is
 {
   struct ws *w = ws;
   perp_contact_solver *j = &w->j;
-  const int nc = island->nc, m = NORMAL_ROWS * nc + island->joints;
+  const int nc = island->nc, m = w->r * nc + island->joints;
   double largest = 0, rel;
   PERP_TRY(elliptic_reserve(ctx, w, island));
   w->island = island;
@@ -431,9 +444,9 @@ static perp_status elliptic_solve(perp_ctx *ctx, void *ws, const perp_contact_is
   w->n_other = 0;
   for (int i = 0; i < island->joints; i++)
     if (island->row_of != NULL && island->row_of[i] >= 0)
-      w->spin[island->row_of[i]] = NORMAL_ROWS * nc + i;
+      w->spin[island->row_of[i]] = w->r * nc + i;
     else
-      w->other[w->n_other++] = NORMAL_ROWS * nc + i;
+      w->other[w->n_other++] = w->r * nc + i;
   w->row[0] = 0;
   for (int c = 0; c < nc; c++) w->row[c + 1] = w->row[c] + elliptic_contact(w, c);
   const int n = w->row[nc] + w->n_other;

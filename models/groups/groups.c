@@ -21,7 +21,7 @@
  *                  touched, and its mean acceleration was below 2 still / idle.
  *
  * A group that is made, or rolled back, restarts its solver: multistep methods lose their history, contacts
- * their guesses.  With steps of one length, groups that never meet therefore make the steps that they make in one
+ * their guesses, and what has slid in the step before with mu_dynamic.  With steps of one length, groups that never meet therefore make the steps that they make in one
  * system, bit for bit unless a part stops at a tolerance of the whole; merged ones agree to the order of the method.
  * Metrics are taken at common times; lambda, drive
  * forces and contacts are those of the last step of each group.

@@ -79,36 +79,6 @@ double perp_contact_speed(int dim, const perp_eval *e, const perp_contact *x, do
   return normal - mu * sqrt(fmax(0, perp_dot(3, u, u) - normal * normal));
 }
 
-/* Tangents: from the normal alone, t1 the x axis of the world (y where the normal is nearer to x) made
- * perpendicular to n; or along the sliding u where that is clear of rounding. */
-PERP_INLINE void islands_rows_tangents(int dim, const double n[3], const double *u, double t[6])
-{
-  if (dim == 2) {
-    t[0] = n[1], t[1] = -n[0];
-    t[2] = t[3] = t[4] = t[5] = 0;
-    return;
-  }
-  double *t1 = t, length = 0;
-  if (u != NULL) {
-    double un = perp_dot(3, n, u);
-    for (int i = 0; i < 3; i++) t1[i] = u[i] - un * n[i];
-    length = sqrt(perp_dot(3, t1, t1));
-    if (length <= 1e-4 * fabs(un) + 1e-9) length = 0;
-  }
-  if (length == 0) {
-    int axis = fabs(n[0]) < 0.9 ? 0 : 1;
-    for (int i = 0; i < 3; i++) t1[i] = (i == axis) - n[axis] * n[i];
-    length = sqrt(perp_dot(3, t1, t1));
-  }
-  for (int i = 0; i < 3; i++) t1[i] /= length;
-  perp_cross(n, t1, t + 3);
-}
-
-void perp_islands_tangents(int dim, const double n[3], const double *u, double t[6])
-{
-  islands_rows_tangents(dim, n, u, t);
-}
-
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 double perp_island_row_product(const perp_model *model, const perp_island_row *row, const double *v)
@@ -237,7 +207,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   for (int q = 0; q < dim; q++) u[q] += after[q];
   for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
   const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
-  islands_rows_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
+  perp_islands_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
   directions D = { .d = { { n[0], t[0], t[3], 0 }, { n[1], t[1], t[4], 0 } } };
   if (dim == 3) D.d[2] = (perp_v4){ n[2], t[2], t[5], 0 };
   islands_rows_along(dim, &D, u, free);

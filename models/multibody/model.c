@@ -690,10 +690,9 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
                      who, def->body);
   PERP_TRY(check_extent(ctx, model, def, who));
   perp_shape_def copy = *def;
-  PERP_TRY(perp_surface_check(ctx, &copy.surface, who));
+  PERP_TRY(perp_surface_check(ctx, model->dim, &copy.surface, who));
   if (!all_finite(3, def->belt))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the velocity of its surface is not finite", who);
-  if (copy.surface.torsion > 0 && model->dim == 2) return perp_torsion_of_plane(ctx, who);
   bool runs = false;
   for (int i = 0; i < 3; i++) {
     PERP_TRY(perp_model_check_signal(ctx, model, def->belt_signal[i], who));

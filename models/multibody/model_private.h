@@ -343,8 +343,6 @@ PERP_INLINE perp_surface perp_surface_pair(const perp_model *model, const perp_s
 /* The couples of a contact of two shapes, m. */
 void perp_surface_couples(const perp_model *model, int shape_a, int shape_b, double *torsion,
                           double *rolling);
-/* PERP_ERR_ARG: in the plane there is no normal to spin about. */
-perp_status perp_torsion_of_plane(perp_ctx *ctx, const char *who);
 
 /* ---- forces/ --------------------------------------------------------------------------------- */
 

@@ -36,13 +36,6 @@ static int surfaces_place(const perp_model *model, int a, int b, bool *there)
   return lo;
 }
 
-perp_status perp_torsion_of_plane(perp_ctx *ctx, const char *who)
-{
-  return PERP_FAIL(
-      ctx, PERP_ERR_ARG,
-      "%s: torsion is friction about the normal, which the plane has not: leave it out", who);
-}
-
 void perp_surface_couples(const perp_model *model, int shape_a, int shape_b, double *torsion,
                           double *rolling)
 {
@@ -69,9 +62,8 @@ perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
                          .restitution = isnan(surface->restitution) ? 0 : surface->restitution,
                          .torsion = isnan(surface->torsion) ? 0 : surface->torsion,
                          .rolling = isnan(surface->rolling) ? 0 : surface->rolling };
-  PERP_TRY(perp_surface_check(ctx, &check, who));
+  PERP_TRY(perp_surface_check(ctx, model->dim, &check, who));
   if (!isnan(surface->mu)) pair.surface.mu_dynamic = check.mu_dynamic;
-  if (check.torsion > 0 && model->dim == 2) return perp_torsion_of_plane(ctx, who);
   pair.surface.material = 0;
   bool there;
   const int at = surfaces_place(model, pair.a, pair.b, &there);

@@ -137,7 +137,7 @@ void perp_shape_bounds(const perp_shape *s, const perp_pose *pose, double lo[3],
 /* ---- surface.c ------------------------------------------------------------------------------- */
 
 /* A surface of a shape, its mu_dynamic filled in; a coefficient of restitution.  PERP_ERR_ARG. */
-perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who);
+perp_status perp_surface_check(perp_ctx *ctx, int dim, perp_surface *s, const char *who);
 perp_status perp_restitution_check(perp_ctx *ctx, double e, const char *who);
 
 #endif

@@ -8,7 +8,7 @@ perp_status perp_restitution_check(perp_ctx *ctx, double e, const char *who)
   return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: restitution must be in [0, 1]: got %g", who, e);
 }
 
-perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who)
+perp_status perp_surface_check(perp_ctx *ctx, int dim, perp_surface *s, const char *who)
 {
   if (isnan(s->mu_dynamic)) s->mu_dynamic = s->mu;
   if (!(s->mu >= 0) || !isfinite(s->mu) || !(s->mu_dynamic >= 0) || s->mu_dynamic > s->mu)
@@ -19,6 +19,10 @@ perp_status perp_surface_check(perp_ctx *ctx, perp_surface *s, const char *who)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: torsion and rolling are lengths >= 0 m: got torsion = %g, rolling = %g",
                      who, s->torsion, s->rolling);
+  if (dim == 2 && s->torsion > 0)
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "%s: torsion is friction about the normal, which the plane has not: leave it out", who);
   if (s->material < 0 || s->material > PERP_MATERIALS_MAX)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: materials have numbers from 1 to %d, 0 is none: got %d", who,

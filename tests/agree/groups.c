@@ -104,7 +104,11 @@ static void solid(perp_model *model, perp_body_def body, perp_shape_def shape)
 static perp_model *boxes(bool meet)
 {
   perp_model *model = run_model(&ctx, 3);
-  perp_shape_def floor = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = { .mu = 0.4 } };
+  /* with friction what is hit tumbles, and no two solutions stay near each other */
+  const double mu = meet ? 0 : 0.4;
+  perp_shape_def floor = { .kind = PERP_SHAPE_PLANE,
+                           .body = PERP_WORLD,
+                           .surface = { .mu = mu, .mu_dynamic = mu } };
   if (perp_model_add_shape(&ctx, model, &floor, NULL) != PERP_OK) bail("%s", ctx.msg);
   for (int i = 0; i < 4; i++)
     solid(model,
@@ -112,13 +116,15 @@ static perp_model *boxes(bool meet)
                            .x = { 0.35 * i, 0, 0.1 },
                            .v = { 0, 0.2 * i, 0 },
                            .w = { 0, 0, meet ? 0 : 1 + i } },
-          (perp_shape_def){
-              .kind = PERP_SHAPE_BOX, .half = { 0.1, 0.1, 0.1 }, .surface = { .mu = 0.4 } });
+          (perp_shape_def){ .kind = PERP_SHAPE_BOX,
+                            .half = { 0.1, 0.1, 0.1 },
+                            .surface = { .mu = mu, .mu_dynamic = mu } });
   if (meet)
     solid(
         model,
         (perp_body_def){ .mass = perp_mass_sphere(20, 0.1), .x = { -1, 0, 0.1 }, .v = { 3, 0, 0 } },
-        (perp_shape_def){ .kind = PERP_SHAPE_SPHERE, .radius = 0.1, .surface = { .mu = 0.4 } });
+        (perp_shape_def){
+            .kind = PERP_SHAPE_SPHERE, .radius = 0.1, .surface = { .mu = mu, .mu_dynamic = mu } });
   return run_finish(&ctx, model);
 }
 

@@ -7,10 +7,11 @@
 #include "tests/tap.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static perp_ctx ctx;
-static const char *const belt = "experiments/scenes/examples/belt.yaml";
-static const char *const rocking = "experiments/scenes/examples/rocking.yaml";
+static const char *const belt = "belt.yaml";
+static const char *const rocking = "rocking.yaml";
 
 /* ---- errors of whole runs -------------------------------------------------------------------------------------- */
 
@@ -157,7 +158,11 @@ int main(void)
     { "celtic stone", stone_error, "velocity", 5e-4, 2, 0.85, 0.1 },
     { "celtic stone", stone_error, "velocity-midpoint", 2e-3, 3, 1.8, 1e-3 },
   };
+  const char *source = getenv("PERP_SOURCE");
+  char *path = perp_xprintf("%s/experiments/scenes/examples", source != NULL ? source : ".");
   perp_ctx_init(&ctx);
+  if (chdir(path) != 0) bail("%s", path);
+  free(path);
   if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
