@@ -70,9 +70,9 @@ extern const char *const perp_joints_names[];
                 "eliminated unless that solver is iterative"),                                     \
       PERP_REAL(perp_contact_opts, margin, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                     \
                 "contacts are looked for up to this gap; 0 = from speeds and step"),               \
-      PERP_REAL(perp_contact_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                             \
+      PERP_REAL(perp_contact_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                        \
                 "scaled residual of a solution"),                                                  \
-      PERP_REAL(perp_contact_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                        \
+      PERP_REAL(perp_contact_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                   \
                 "largest residual of a row of a solution as a velocity, over the largest |b| of "  \
                 "its island"),                                                                     \
       PERP_REAL(perp_contact_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS)

@@ -77,9 +77,9 @@ extern const char *const perp_critical_names[];
                 "an event is located this closely; 0 = 1e-12 of the step"),                        \
       PERP_INT(perp_event_opts, bisections, 60, 1, 1000,                                           \
                "trial steps in search of an event; after that the last valid state is kept"),      \
-      PERP_REAL(perp_event_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                               \
+      PERP_REAL(perp_event_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                          \
                 "scaled residual of a solution"),                                                  \
-      PERP_REAL(perp_event_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                          \
+      PERP_REAL(perp_event_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                     \
                 "largest residual of a row of a solution as a velocity (acceleration), over the "  \
                 "largest |b| of its island"),                                                      \
       PERP_REAL(perp_event_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),      \

@@ -93,8 +93,9 @@ static void reduced_step_retract(perp_constrained *k, const double *q, const dou
   perp_reduced_to_model(w->moving, q_out, w->v);
 }
 
-static const perp_joint_coordinates reduced_step_coordinates = { reduced_step_factor, reduced_step_solve,
-                                                           reduced_step_retract };
+static const perp_joint_coordinates reduced_step_coordinates = { reduced_step_factor,
+                                                                 reduced_step_solve,
+                                                                 reduced_step_retract };
 
 static void reduced_step_layout(void *ws, perp_arena *a)
 {

@@ -97,9 +97,8 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
   perp_contact_opts contact = o->contact;
   if (o->tol > 0) contact.slip = fmin(contact.slip, perp_velocity_slip(o->tol));
   if (o->tol > 0) PERP_TRY(perp_velocity_controls(ctx, parts, &o->contact));
-  PERP_TRY(perp_stepping_create(ctx, model, parts, &contact,
-                                o->tol > 0 ? PERP_VELOCITY_LONGEST : h, &like.s, sizeof like,
-                                perp_stepping_layout, ws));
+  PERP_TRY(perp_stepping_create(ctx, model, parts, &contact, o->tol > 0 ? PERP_VELOCITY_LONGEST : h,
+                                &like.s, sizeof like, perp_stepping_layout, ws));
   if (o->tol == 0) return PERP_OK;
   velocity *w = *ws;
   const perp_status status = perp_velocity_control(ctx, &w->s, o->tol, h, &w->control);

@@ -25,7 +25,8 @@ typedef struct perp_joint_coordinates {
 typedef struct perp_constrained {
   const perp_model *model; /* first: see perp_formulation_ode_sys */
   perp_ctx *ctx;           /* of the call in progress: the callbacks of solvers bring none */
-  const perp_joint_coordinates *coordinates; /* NULL: joints are constraints.  Set before the creation */
+  const perp_joint_coordinates
+      *coordinates;     /* NULL: joints are constraints.  Set before the creation */
   perp_kkt_solver *kkt; /* NULL when there are no constraints, and so are the next two */
   const perp_stab_desc *stab;
   void *stab_ws;

@@ -138,9 +138,10 @@ static void test_friction(void)
   int failures;
   for (int joints = 0; joints <= 1; joints++) {
     perp_model *model = heap(0.3, joints);
-    sample(model,
-           (run_parts){ .lcp = "dantzig", .contact = "box", .formulation = "velocity:residual=1e-10" },
-           &s);
+    sample(
+        model,
+        (run_parts){ .lcp = "dantzig", .contact = "box", .formulation = "velocity:residual=1e-10" },
+        &s);
     for (size_t i = 0; i < sizeof box / sizeof *box; i++) {
       double d = differ(model, box[i], &s, &failures);
       /* nearly dependent contacts magnify the tolerance 1e-10 by 1e5 and more; sweeps may end at their limit */
@@ -161,7 +162,9 @@ static void test_convex(void)
   int failures;
   for (int joints = 0; joints <= 1; joints++) {
     perp_model *model = heap(0.3, joints);
-    run_parts p = { .lcp = "dantzig", .contact = "convex", .formulation = "velocity:residual=1e-10" };
+    run_parts p = { .lcp = "dantzig",
+                    .contact = "convex",
+                    .formulation = "velocity:residual=1e-10" };
     sample(model, p, &s);
     for (size_t i = 0; i <= sizeof names / sizeof *names; i++) {
       p.lcp = i == 0 ? "dantzig" : names[i - 1];

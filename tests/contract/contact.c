@@ -453,7 +453,8 @@ static void check_scene(const subject *x)
   perp_model *model = ground();
   perp_sim *sim = run_start(
       &ctx, model,
-      (run_parts){ .formulation = "velocity:residual=1e-10", .lcp = lcp, .contact = x->d->d.name }, h);
+      (run_parts){ .formulation = "velocity:residual=1e-10", .lcp = lcp, .contact = x->d->d.name },
+      h);
   double t, before[BALLS], off = 0, through = 0, both = 0, pull = 0, over = 0, energy[2][2],
                            pressed = 0; /* on the second, N s */
   const double *q, *v;

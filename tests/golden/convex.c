@@ -39,12 +39,13 @@ static void incline(void)
     { "", "velocity:residual=1e-12", "convex", 50, 0.7, 1, 100 },
     { "dim=2,", "velocity:residual=1e-12", "convex", 40, 0.5, 1, 240 },
     { "azimuth=31deg,", "velocity:residual=1e-12", "convex:directions=4", 30, 0.3, 1, 240 },
-    { "azimuth=31deg,", "velocity:residual=1e-12,joints=rows", "convex:directions=6", 30, 0.3, 1, 240 },
+    { "azimuth=31deg,", "velocity:residual=1e-12,joints=rows", "convex:directions=6", 30, 0.3, 1,
+      240 },
     /* between two of eight fixed generators */
     { "tilt=gravity,azimuth=22.5deg,", "velocity:residual=1e-12,align=none", "convex", 30, 0.3,
       0.92387953251128674, 240 },
-    { "tilt=gravity,azimuth=90deg,", "velocity:residual=1e-12,align=none", "convex:directions=4", 30,
-      0.3, 1, 240 },
+    { "tilt=gravity,azimuth=90deg,", "velocity:residual=1e-12,align=none", "convex:directions=4",
+      30, 0.3, 1, 240 },
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char scene[128];

@@ -154,7 +154,8 @@ static void painleve(void)
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     char formulation[64];
     const bool frictionless = strcmp(rows[i].contact, "frictionless") == 0;
-    snprintf(formulation, sizeof formulation, "acceleration:residual=1e-13,sliding=%s", rows[i].sliding);
+    snprintf(formulation, sizeof formulation, "acceleration:residual=1e-13,sliding=%s",
+             rows[i].sliding);
     const run_parts parts = {
       .formulation = formulation, .ode = "rk4", .lcp = rows[i].lcp, .contact = rows[i].contact
     };
