@@ -202,7 +202,7 @@ function surfaceGeometry(s) {
 // Geometry of a shape; it is at the pose of the shape in its body.
 function shapeGeometry(s, d, deep) {
   const flat = d.dim === 2, r = s.radius[0], half = s.half;
-  if (s.kind === 'sphere') return flat ? { geometry: new CylinderGeometry(r, r, deep, 40).rotateX(Math.PI / 2), lines: true, spoke: r } : { geometry: cubeTurns(new SphereGeometry(r, 32, 16)), fields: true };
+  if (s.kind === 'sphere') return flat ? { geometry: new CylinderGeometry(r, r, deep, 40).rotateX(Math.PI / 2), lines: true, spoke: r } : { geometry: cubeTurns(new SphereGeometry(r, 48, 24)), fields: true };
   if (s.kind === 'ellipsoid') return { geometry: cubeTurns(new SphereGeometry(1, 48, 24)).scale(half[0], half[1], half[2]), fields: true };
   if (s.kind === 'capsule') {
     const geometry = new CapsuleGeometry(r, s.length[0], 8, 24).rotateZ(-Math.PI / 2);
@@ -295,10 +295,9 @@ export function surroundings(list, sound = list) {
     for (let k = 0; j.a < 0 && j.curve && k < j.curve.length; k += 12)
       if (anchorOf(d, j.curve.slice(k, k + 3)).distanceTo(spheres[0].p) < 1.5 * reachNow + 2 * own) fixed(j.curve.slice(k, k + 3));
   }
-  for (const j of d.springs) {
-    if (j.a < 0) fixed(j.at_a);
-    if (j.b < 0) fixed(j.at_b);
-  }
+  // a spring that pulls from far away goes out of the picture
+  for (const j of d.springs)
+    for (const [b, at] of [[j.a, j.at_a], [j.b, j.at_b]]) if (b < 0 && anchorOf(d, at).distanceTo(spheres[0].p) < 20 * reachNow) fixed(at);
   // what stands in the world is in the picture, but a ground that goes on far beyond the bodies is none of a size
   lo.setScalar(Infinity);
   hi.setScalar(-Infinity);
@@ -359,7 +358,7 @@ export class Actor {
     this.group.add(this.lines);
     this.opacity = ghost ? 0.3 : opacity;
     this.shadows = shadows && !ghost;
-    this.offset = offset; // of several at one place each is in front of the one before
+    this.offset = offset; // of several at one place each is in front of the one before, a ghost is behind
     this.paint = ghost ? () => '#8a93a0' : colour;
     this.materials = new Map();
     this.lineMaterial = new LineBasicMaterial({ color: ghost ? 0x59636e : 0x1b1f24, transparent: true, opacity: ghost ? 0.5 : 0.75 });
@@ -391,7 +390,7 @@ export class Actor {
     const colour = this.paint(b), key = colour + JSON.stringify(extra);
     if (!this.materials.has(key)) {
       const clear = this.opacity < 1;
-      this.materials.set(key, new MeshStandardMaterial({ color: new Color(colour), roughness: 0.62, metalness: 0.05, transparent: clear, opacity: this.opacity, depthWrite: !this.ghost, polygonOffset: this.offset > 0, polygonOffsetFactor: -this.offset, polygonOffsetUnits: -4 * this.offset, ...extra }));
+      this.materials.set(key, new MeshStandardMaterial({ color: new Color(colour), roughness: 0.62, metalness: 0.05, transparent: clear, opacity: this.opacity, depthWrite: !this.ghost, polygonOffset: this.ghost || this.offset > 0, polygonOffsetFactor: this.ghost ? 2 : -this.offset, polygonOffsetUnits: this.ghost ? 8 : -4 * this.offset, ...extra }));
     }
     return this.materials.get(key);
   }
