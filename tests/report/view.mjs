@@ -31,8 +31,8 @@ const time = async (page) => Number((await state(page)).time);
 const see = (page, k = 0) => page.$$eval('.view-canvas', (l) => l.map((c) => c.getBoundingClientRect())).then((boxes) => page.screenshot({ clip: { x: boxes[k].x, y: boxes[k].y, width: boxes[k].width, height: boxes[k].height } }));
 
 // The colours of a PNG of 8 bits without interlace: [width, height, bytes a pixel, lines].
-function png(path) {
-  const file = readFileSync(path), chunks = [];
+function png(file) {
+  const chunks = [];
   for (let at = 8; at < file.length;) {
     const size = file.readUInt32BE(at), type = file.toString('latin1', at + 4, at + 8);
     if (type === 'IDAT') chunks.push(file.subarray(at + 8, at + 8 + size));
@@ -181,6 +181,35 @@ const saturated = (picture, hue) => {
   ok((await page.$('.loads')) === null && (await page.$('[data-show=drives]')) === null, 'without drives nothing is said of them');
   await context.close();
 }
+// round solids over a surface of triangles: each is where it should be and lies as it should
+for (const ground of ['mesh', 'field']) {
+  const { page, said, context } = await open(ground);
+  const picture = png(await see(page)), { width, height } = picture;
+  // of a colour: how many pixels, the middle across, how wide and high, how many in its left half
+  const blob = (hue) => {
+    const xs = [], ys = [];
+    for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) if (hue(...picture.at(x, y))) xs.push(x), ys.push(y);
+    const [lo, hi] = xs.reduce(([a, b], x) => [Math.min(a, x), Math.max(b, x)], [Infinity, -Infinity]), [top, low] = ys.reduce(([a, b], y) => [Math.min(a, y), Math.max(b, y)], [Infinity, -Infinity]);
+    return { count: xs.length, middle: (lo + hi) / 2 / width, wide: hi - lo, high: low - top, left: xs.filter((x) => x < (lo + hi) / 2).length / xs.length };
+  };
+  const cylinder = blob((r, g, b) => b > r + 40), cone = blob((r, g, b) => r > g + 50 && r > b + 50 && b > 0.7 * g), ellipsoid = blob((r, g, b) => g > b + 40 && r > b + 40 && r < g + 40);
+  const text = (s) => `${s.count} pixels, ${s.wide} x ${s.high}, at ${s.middle.toFixed(2)}, ${(100 * s.left).toFixed(0)} % on the left`;
+  ok(cylinder.count > 1000 && cylinder.wide > 2.2 * cylinder.high && cylinder.middle < 0.3, `${ground}: a cylinder lies along x: ${text(cylinder)}`);
+  ok(cone.count > 3000 && cone.left > 0.65 && cone.middle > 0.35 && cone.middle < 0.6, `${ground}: a cone, whose apex is on the right: ${text(cone)}`);
+  ok(ellipsoid.count > 1000 && ellipsoid.high > 2 * ellipsoid.wide && ellipsoid.middle > 0.7, `${ground}: an ellipsoid stands: ${text(ellipsoid)}`);
+  // the surface, which is one colour but for shadows and the lines of its triangles
+  const grey = (x, y) => { const [r, g, b] = picture.at(x, y); return b >= r && b < r + 20 ? r : -1; };
+  const darker = (x, y, than) => than - grey(x, y) > 8 && than - grey(x, y) < 60;
+  let lines = 0, face = 0;
+  for (let y = 2; y + 2 < height; y++)
+    for (let x = 0; x < width; x++) {
+      lines += grey(x, y) >= 0 && darker(x, y, grey(x, y - 2)) && darker(x, y, grey(x, y + 2)) ? 1 : 0;
+      face += grey(x, y) > 190 && grey(x, y) < 240 ? 1 : 0;
+    }
+  ok(face > 0.3 * width * height && lines > 3000, `${ground}: a surface of ${face} of ${width * height} pixels with lines of triangles of ${lines}`);
+  ok(said.length === 0, `${ground}: nothing on the console ${said.join(' | ')}`);
+  await context.close();
+}
 for (const [name, width, scheme] of [['stack', 400, 'dark'], ['two', 400, 'light'], ['cloth', 1000, 'dark'], ['top', 400, 'dark'], ['motor', 400, 'dark']]) {
   const { page, said, context } = await open(name, { width, scheme });
   ok((await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)) <= 0, `${name}, ${width} pixels: no horizontal scroll`);
@@ -201,12 +230,12 @@ await browser.close();
   await blind.close();
 }
 {
-  const p = png(`${out}/stack.png`), blue = saturated(p, (r, g, b) => b > r + 30 && b > g + 10), orange = saturated(p, (r, g, b) => r > b + 50), corner = p.at(2, 2);
+  const p = png(readFileSync(`${out}/stack.png`)), blue = saturated(p, (r, g, b) => b > r + 30 && b > g + 10), orange = saturated(p, (r, g, b) => r > b + 50), corner = p.at(2, 2);
   ok(p.width === 320 && p.height === 200 && corner.every((v) => v > 240), `--png: ${p.width} x ${p.height} pixels on white`);
   ok(blue > 300 && orange > 300, `and boxes in it: ${blue} blue pixels, ${orange} orange ones`);
-  const motor = png(`${out}/motor.png`), purple = saturated(motor, (r, g, b) => r > 40 && r < 110 && g < 25 && b > 70 && b < 140), wide = saturated(motor, (r, g, b) => r > 220 && g < 140 && g > 60 && b > 130 && b < 190);
+  const motor = png(readFileSync(`${out}/motor.png`)), purple = saturated(motor, (r, g, b) => r > 40 && r < 110 && g < 25 && b > 70 && b < 140), wide = saturated(motor, (r, g, b) => r > 220 && g < 140 && g > 60 && b > 130 && b < 190);
   ok(purple > 60 && wide > 5, `and the force of a motor in its colour (${purple} pixels), with the scale (${wide})`);
-  const top = png(`${out}/top.png`);
+  const top = png(readFileSync(`${out}/top.png`));
   ok(top.width === 300 && saturated(top, (r, g, b) => b > r + 30) > 100, 'perp simulate --view --png, too');
 }
 console.log(`1..${n}`);

@@ -20,5 +20,6 @@ make "$perp" view pendulum --h 10ms --t-end 2s --stab none --against 'stab=post 
 make "$perp" view cloth --t-end 0.1s -o "$out/cloth.html"
 make "$perp" view motor -o "$out/motor.html" --png "$out/motor.png" --at 0.3s --size 400x300
 make "$perp" view stop -o "$out/stop.html"
+for ground in mesh field; do make "$perp" view "$source/shapes.yaml:ground=$ground" -o "$out/$ground.html"; done
 make "$perp" simulate tippe-top --t-end 0.3s --rounds 0 --view -o "$out/top.html" --png "$out/top.png" --size 300x300
 exec node "$source/view.mjs" "$web" "$out"

@@ -3,10 +3,10 @@
 // forces of drives are in loads.js.
 // Reports and `perp view` share it.
 import {
-  BoxGeometry, BufferAttribute, BufferGeometry, CanvasTexture, CapsuleGeometry, CircleGeometry, Color, ConeGeometry, Curve, CylinderGeometry,
+  Box3, BoxGeometry, BufferAttribute, BufferGeometry, CanvasTexture, CapsuleGeometry, CircleGeometry, Color, ConeGeometry, Curve, CylinderGeometry,
   DirectionalLight, DoubleSide, EdgesGeometry, GridHelper, Group, HemisphereLight, InstancedMesh, Line, LineBasicMaterial,
   LineSegments, Matrix4, Mesh, MeshBasicMaterial, MeshStandardMaterial, PCFShadowMap, PerspectiveCamera, PlaneGeometry, Quaternion, Scene,
-  ShadowMaterial, SphereGeometry, SRGBColorSpace, TubeGeometry, Vector3, WebGLRenderer,
+  ShadowMaterial, SphereGeometry, SRGBColorSpace, TubeGeometry, Vector3, WebGLRenderer, WireframeGeometry,
 } from 'three';
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { ConvexGeometry } from 'three/addons/geometries/ConvexGeometry.js';
@@ -19,6 +19,7 @@ const palette = ['#77aadd', '#ee8866', '#eedd88', '#44bb99', '#ffaabb', '#bbcc33
 export const bodyColour = (i) => palette[i % palette.length];
 const MANY = 300; // bodies: from here on shapes are instances, without lines of their own
 const PATHS = 4; // bodies whose paths are drawn
+const WIRES = 20000; // triangles of a surface: with more of them they are not drawn one by one
 // joints with a place in the world, where they stay or along which they slide; rows of velocities and plug-ins have none
 const pinned = new Set(['ball', 'hinge', 'universal', 'fixed', 'distance', 'wheel', 'planar', 'cylindrical']), sliding = new Set(['slider', 'line', 'curve']);
 export const norm3 = (v, at) => Math.hypot(v[at], v[at + 1], v[at + 2]);
@@ -107,7 +108,26 @@ function reach(s, dim) {
     for (let k = 0; s.vertices && k < s.vertices.length; k += dim) most = Math.max(most, Math.hypot(...s.vertices.slice(k, k + dim)));
     return off + most;
   }
+  if (s.kind === 'ellipsoid') return off + Math.max(...s.half);
   return off + Math.hypot(s.half[0], s.half[1], dim === 3 ? s.half[2] : 0);
+}
+
+// The box of a shape that stands in the world; planes have none.
+function extent(s, d) {
+  const box = new Box3(), p = new Vector3(), flat = d.dim === 2, corners = (x, y, z) => {
+    for (let k = 0; k < 8; k++) box.expandByPoint(p.set(k & 1 ? x : -x, k & 2 ? y : -y, flat ? 0 : k & 4 ? z : -z).applyMatrix4(m));
+  };
+  const m = shapeMatrix(s, d.dim), r = s.radius[0], half = s.half, long = s.length[0] / 2;
+  if (s.heights) {
+    const nx = s.grid[0];
+    s.heights.forEach((h, k) => box.expandByPoint(p.set((k % nx) * s.spacing[0], Math.floor(k / nx) * s.spacing[1], h).applyMatrix4(m)));
+  } else if (s.vertices) for (let k = 0; k < s.vertices.length; k += d.dim) box.expandByPoint(p.set(s.vertices[k], s.vertices[k + 1], flat ? 0 : s.vertices[k + 2]).applyMatrix4(m));
+  else if (s.kind === 'box' || s.kind === 'ellipsoid') corners(half[0], half[1], half[2]);
+  else if (s.kind === 'sphere') corners(r, r, r);
+  else if (s.kind === 'cylinder') corners(long, r, r);
+  else if (s.kind === 'cone') corners(1.5 * long, r, r);
+  else if (s.kind === 'capsule') corners(long + r, r, r);
+  return box;
 }
 
 // Distance joints and springs between bodies without shapes: a rope or a cloth, where they are many.
@@ -158,7 +178,7 @@ const turnFields = (geometry) => {
   return g;
 };
 
-// Triangles of a mesh, or of the cells of a height field; both sides are drawn.
+// Triangles of a mesh, or of the cells of a height field, and their lines where they are not too many.
 function surfaceGeometry(s) {
   let points = s.vertices, triangles = s.triangles;
   if (s.heights) {
@@ -171,30 +191,28 @@ function surfaceGeometry(s) {
         triangles.push(o, o + 1, o + nx + 1, o, o + nx + 1, o + nx);
       }
   }
-  const both = triangles.slice();
-  for (let k = 0; k < triangles.length; k += 3) both.push(triangles[k], triangles[k + 2], triangles[k + 1]);
   const g = new BufferGeometry();
   g.setAttribute('position', new BufferAttribute(new Float32Array(points), 3));
-  g.setIndex(both);
-  const flat = g.toNonIndexed(); // faces, not a smooth surface
-  flat.computeVertexNormals();
-  return flat;
+  g.setIndex(triangles);
+  const geometry = g.toNonIndexed(); // faces, not a smooth surface
+  geometry.computeVertexNormals();
+  return { geometry, lines: true, wires: triangles.length <= 3 * WIRES ? new WireframeGeometry(g) : null, surface: true };
 }
 
 // Geometry of a shape; it is at the pose of the shape in its body.
 function shapeGeometry(s, d, deep) {
   const flat = d.dim === 2, r = s.radius[0], half = s.half;
-  if (s.kind === 'sphere') return flat ? { geometry: new CylinderGeometry(r, r, deep, 40).rotateX(Math.PI / 2), lines: true, spoke: r } : { geometry: cubeTurns(new SphereGeometry(r, 32, 16)), fields: true };
+  if (s.kind === 'sphere') return flat ? { geometry: new CylinderGeometry(r, r, deep, 40).rotateX(Math.PI / 2), lines: true, spoke: r } : { geometry: cubeTurns(new SphereGeometry(r, 48, 24)), fields: true };
   if (s.kind === 'ellipsoid') return { geometry: cubeTurns(new SphereGeometry(1, 48, 24)).scale(half[0], half[1], half[2]), fields: true };
   if (s.kind === 'capsule') {
     const geometry = new CapsuleGeometry(r, s.length[0], 8, 24).rotateZ(-Math.PI / 2);
     return { geometry: flat ? geometry.scale(1, 1, deep / (2 * r)) : geometry };
   }
   // their axis is y there, x here; the origin of a cone is its centre of mass
-  if (s.kind === 'cylinder') return { geometry: turnFields(new CylinderGeometry(r, r, s.length[0], 48).rotateZ(-Math.PI / 2)), fields: true };
-  if (s.kind === 'cone') return { geometry: turnFields(new CylinderGeometry(0, r, s.length[0], 48).translate(0, s.length[0] / 4, 0).rotateZ(-Math.PI / 2)), fields: true };
+  if (s.kind === 'cylinder') return { geometry: turnFields(new CylinderGeometry(r, r, s.length[0], 48).rotateZ(-Math.PI / 2)), fields: true, lines: true };
+  if (s.kind === 'cone') return { geometry: turnFields(new CylinderGeometry(0, r, s.length[0], 48).translate(0, s.length[0] / 4, 0).rotateZ(-Math.PI / 2)), fields: true, lines: true };
   if (s.kind === 'box') return { geometry: new BoxGeometry(2 * half[0], 2 * half[1], flat ? deep : 2 * half[2]), lines: true };
-  if ((s.kind === 'mesh' || s.kind === 'field') && (s.triangles || s.heights)) return { geometry: surfaceGeometry(s), lines: true };
+  if ((s.kind === 'mesh' || s.kind === 'field') && (s.triangles || s.heights)) return surfaceGeometry(s);
   if (s.kind === 'polytope' && s.vertices) {
     const points = [];
     for (let k = 0; k < s.vertices.length; k += d.dim)
@@ -277,22 +295,37 @@ export function surroundings(list, sound = list) {
     for (let k = 0; j.a < 0 && j.curve && k < j.curve.length; k += 12)
       if (anchorOf(d, j.curve.slice(k, k + 3)).distanceTo(spheres[0].p) < 1.5 * reachNow + 2 * own) fixed(j.curve.slice(k, k + 3));
   }
-  for (const j of d.springs) {
-    if (j.a < 0) fixed(j.at_a);
-    if (j.b < 0) fixed(j.at_b);
+  // a spring that pulls from far away goes out of the picture
+  for (const j of d.springs)
+    for (const [b, at] of [[j.a, j.at_a], [j.b, j.at_b]]) if (b < 0 && anchorOf(d, at).distanceTo(spheres[0].p) < 20 * reachNow) fixed(at);
+  // what stands in the world is in the picture, but a ground that goes on far beyond the bodies is none of a size
+  lo.setScalar(Infinity);
+  hi.setScalar(-Infinity);
+  for (const s of spheres) {
+    lo.min(p.copy(s.p).subScalar(s.r));
+    hi.max(p.copy(s.p).addScalar(s.r));
   }
-  for (const s of d.shapes) if (s.body < 0 && s.kind !== 'plane') spheres.push({ p: new Vector3(s.x[0], s.x[1], d.dim === 2 ? 0 : s.x[2]), r: Math.min(reach(s, d.dim), 4 * own) });
+  const all = lo.distanceTo(hi);
+  let carried = false;
+  for (const s of d.shapes) {
+    if (s.body >= 0 || s.kind === 'plane') continue;
+    const e = extent(s, d), long = e.min.distanceTo(e.max);
+    if (e.isEmpty()) continue;
+    if (d.dim === 3 && long > 3 * all && e.min.x < lo.x && e.min.y < lo.y && e.max.x > hi.x && e.max.y > hi.y) carried = true;
+    else spheres.push({ p: e.getCenter(new Vector3()), r: Math.min(long / 2, 4 * own), half: e.getSize(new Vector3()).multiplyScalar(0.5).min(new Vector3().setScalar(4 * own)) });
+  }
   // a few that fly away do not make all the others small
   const mid = spheres.map((s) => s.p.clone()).reduce((a, b) => a.add(b), new Vector3()).multiplyScalar(1 / spheres.length);
   const far = spheres.map((s) => s.p.distanceTo(mid) + s.r).sort((a, b) => a - b), usual = far[Math.floor(0.97 * (far.length - 1))];
   const kept = d.bodies.length > 8 ? spheres.filter((s) => s.p.distanceTo(mid) + s.r <= 2 * usual) : spheres;
   const low = new Vector3(Infinity, Infinity, Infinity), high = low.clone().negate();
   for (const s of kept) {
-    low.min(p.copy(s.p).subScalar(s.r));
-    high.max(p.copy(s.p).addScalar(s.r));
+    const half = s.half ?? new Vector3().setScalar(s.r);
+    low.min(p.copy(s.p).sub(half));
+    high.max(p.copy(s.p).add(half));
   }
   const size = Math.max(low.distanceTo(high), 1e-9);
-  return { spheres: kept, low, high, centre: low.clone().add(high).multiplyScalar(0.5), size, own: own || size / 20, radius, alone: Math.max(alone, 2 * own, 1e-9) };
+  return { spheres: kept, low, high, centre: low.clone().add(high).multiplyScalar(0.5), size, own: own || size / 20, radius, carried, alone: Math.max(alone, 2 * own, 1e-9) };
 }
 
 // ---- one run --------------------------------------------------------------------------------------------------
@@ -325,7 +358,7 @@ export class Actor {
     this.group.add(this.lines);
     this.opacity = ghost ? 0.3 : opacity;
     this.shadows = shadows && !ghost;
-    this.offset = offset; // of several at one place each is in front of the one before
+    this.offset = offset; // of several at one place each is in front of the one before, a ghost is behind
     this.paint = ghost ? () => '#8a93a0' : colour;
     this.materials = new Map();
     this.lineMaterial = new LineBasicMaterial({ color: ghost ? 0x59636e : 0x1b1f24, transparent: true, opacity: ghost ? 0.5 : 0.75 });
@@ -357,7 +390,7 @@ export class Actor {
     const colour = this.paint(b), key = colour + JSON.stringify(extra);
     if (!this.materials.has(key)) {
       const clear = this.opacity < 1;
-      this.materials.set(key, new MeshStandardMaterial({ color: new Color(colour), roughness: 0.62, metalness: 0.05, transparent: clear, opacity: this.opacity, depthWrite: !this.ghost, polygonOffset: this.offset > 0, polygonOffsetFactor: -this.offset, polygonOffsetUnits: -4 * this.offset, ...extra }));
+      this.materials.set(key, new MeshStandardMaterial({ color: new Color(colour), roughness: 0.62, metalness: 0.05, transparent: clear, opacity: this.opacity, depthWrite: !this.ghost, polygonOffset: this.ghost || this.offset > 0, polygonOffsetFactor: this.ghost ? 2 : -this.offset, polygonOffsetUnits: this.ghost ? 8 : -4 * this.offset, ...extra }));
     }
     return this.materials.get(key);
   }
@@ -753,18 +786,20 @@ export class Stage {
     const dark = !this.still && matchMedia('(prefers-color-scheme: dark)').matches, set = new Group(), flat = d.dim === 2;
     const grey = new Color(dark ? '#59626d' : '#c3c9d0'), floor = new Color(dark ? '#2a3038' : '#eef0f2'), line = new Color(dark ? '#414a55' : '#cfd5db');
     const up = flat ? axisY : axisZ, solid = new MeshStandardMaterial({ color: grey, roughness: 0.9 });
+    const surface = new MeshStandardMaterial({ color: grey, roughness: 0.9, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 });
     const reachOf = 1.6 * env.size;
-    const edgeLines = new LineBasicMaterial({ color: dark ? 0x98a2ae : 0x59636e });
+    const edgeLines = new LineBasicMaterial({ color: dark ? 0x98a2ae : 0x59636e }), wireLines = new LineBasicMaterial({ color: edgeLines.color, transparent: true, opacity: 0.3 });
     let ground = false;
     for (const s of d.shapes.filter((k) => k.body < 0)) {
       const m = shapeMatrix(s, d.dim);
       if (s.kind !== 'plane') {
         const made = shapeGeometry(s, d, env.deep);
         if (!made) continue;
-        const mesh = new Mesh(made.geometry, made.fields ? new MeshStandardMaterial({ color: grey, roughness: 0.9, vertexColors: true }) : solid);
+        const mesh = new Mesh(made.geometry, made.fields ? new MeshStandardMaterial({ color: grey, roughness: 0.9, vertexColors: true }) : made.surface ? surface : solid);
         mesh.applyMatrix4(m);
         mesh.receiveShadow = mesh.castShadow = true;
         if (made.lines) mesh.add(new LineSegments(new EdgesGeometry(made.geometry, 25), edgeLines));
+        if (made.wires) mesh.add(new LineSegments(made.wires, wireLines));
         set.add(mesh);
         continue;
       }
@@ -809,7 +844,7 @@ export class Stage {
       }
       set.add(piece);
     }
-    if (!ground && !flat) {
+    if (!ground && !flat && !env.carried) {
       const grid = new GridHelper(2.4 * env.size, 24, line, line), shade = new Mesh(new PlaneGeometry(4 * env.size, 4 * env.size), new ShadowMaterial({ opacity: 0.18 }));
       grid.rotateX(Math.PI / 2);
       shade.receiveShadow = true;
