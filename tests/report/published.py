@@ -30,7 +30,7 @@ sys.path.insert(0, os.path.join(ROOT, 'results'))
 import publish  # noqa: E402
 
 PAGE = os.path.join(ROOT, 'docs/results.md')
-LIMIT = 300_000  # bytes of a published study, the largest of 1446 cells
+LIMIT = 400_000  # bytes of a published study, the largest of 1791 cells
 # Figures are published in 7 digits; below FLOOR they are rounding.  Under another compiler, processor or library the
 # last digits differ, and a method that decides by comparing (control of the error, iteration) may make a step more or
 # less, and with it another error: then a few figures, SOME of all, may be off, each by no more than FAR.
