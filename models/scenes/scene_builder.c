@@ -17,9 +17,11 @@ static void scene_builder_quat(double tilt, double azimuth, double quat[4])
 perp_builder perp_build_begin(perp_ctx *ctx, perp_scene *scene, int dim, double gravity, double mu,
                               double e)
 {
-  perp_builder y = {
-    .ctx = ctx, .scene = scene, .dim = dim, .surface = { mu, nan(""), e, 0 }, .depth = 1
-  };
+  perp_builder y = { .ctx = ctx,
+                     .scene = scene,
+                     .dim = dim,
+                     .surface = { .mu = mu, .mu_dynamic = nan(""), .restitution = e },
+                     .depth = 1 };
   y.status = perp_model_create(ctx, dim, &scene->model);
   if (y.status == PERP_OK) perp_model_gravity(scene->model, gravity);
   scene->gravity = gravity;
