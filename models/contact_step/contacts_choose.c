@@ -9,19 +9,6 @@ static const double LATE = 1e-12;
 
 /* ---- found ----------------------------------------------------------------------------------- */
 
-/* what two bodies can come nearer in a step: both at their fastest point speeds */
-static double contacts_choose_fastest(const perp_contacts *c, const double *v)
-{
-  const perp_model *model = c->model;
-  double first = 0, second = 0;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double speed = perp_point_speed(model->dim, v + model->nvb * b, c->reach[b]);
-    second = fmax(second, fmin(first, speed));
-    first = fmax(first, speed);
-  }
-  return first + second;
-}
-
 double perp_contacts_base(const perp_contacts *c, double h)
 {
   const perp_model *model = c->model;
@@ -32,7 +19,7 @@ double perp_contacts_margin(const perp_contacts *c, double h, double drive_speed
 {
   if (c->o.margin > 0) return c->o.margin;
   const double base = perp_contacts_base(c, h);
-  const double fastest = (1 + c->relaxed) * contacts_choose_fastest(c, v);
+  const double fastest = (1 + c->relaxed) * perp_closing_speed(c->model, v, c->reach);
   return c->o.gap ? base + h * fastest + h * drive_speed : base;
 }
 

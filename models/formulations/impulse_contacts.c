@@ -204,19 +204,6 @@ static bool impulse_contacts_find(perp_impulse_contacts *c, perp_constrained *k,
   return true;
 }
 
-/* What two bodies can come nearer at velocities v [nv], m/s. */
-static double impulse_contacts_fastest(const perp_impulse_contacts *c, const double *v)
-{
-  const perp_model *model = c->model;
-  double first = 0, second = 0;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double speed = perp_point_speed(model->dim, v + model->nvb * b, c->reach[b]);
-    second = fmax(second, fmin(first, speed));
-    first = fmax(first, speed);
-  }
-  return first + second;
-}
-
 /* m: what comes near in a step besides by the velocities that are known */
 static double impulse_contacts_near(const perp_impulse_contacts *c, double t, double h)
 {
@@ -227,7 +214,8 @@ bool perp_impulse_contacts_find(perp_impulse_contacts *c, perp_constrained *k, d
                                 const double *v)
 {
   if (c->islands == NULL) return true;
-  double margin = impulse_contacts_near(c, k->e->t, h) + h * impulse_contacts_fastest(c, k->a);
+  double margin = impulse_contacts_near(c, k->e->t, h) +
+                  h * perp_closing_speed(c->model, k->a, c->reach);
   if (c->drives != NULL) margin += h * perp_drives_speed(c->drives, k->e->t + h);
   if (!isfinite(margin)) {
     k->reason = PERP_NOT_FINITE;

@@ -52,13 +52,7 @@ bool perp_midpoint_find(perp_midpoint *s, perp_collision *collision, double h,
   const perp_model *model = s->k.model;
   perp_constrained *k = &s->k;
   const double start = perp_constrained_clock(k);
-  double first = 0, second = 0;
-  for (int b = 0; b < model->n_bodies; b++) {
-    const double speed = perp_point_speed(model->dim, s->v + model->nvb * b, s->reach[b]);
-    second = fmax(second, fmin(first, speed));
-    first = fmax(first, speed);
-  }
-  const double margin = midpoint_base(s, h) + h * (first + second);
+  const double margin = midpoint_base(s, h) + h * perp_closing_speed(model, s->v, s->reach);
   if (!isfinite(margin)) {
     k->reason = PERP_NOT_FINITE;
     return false;

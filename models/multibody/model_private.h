@@ -425,4 +425,17 @@ static inline double perp_point_speed(int dim, const double *v, double reach)
   return sqrt(perp_dot(dim, v, v)) + turn * reach;
 }
 
+/* m/s: no two bodies come nearer faster at the velocities v [nv]: the two largest of those speeds, reach [bodies]. */
+static inline double perp_closing_speed(const perp_model *model, const double *v,
+                                        const double *reach)
+{
+  double first = 0, second = 0;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const double speed = perp_point_speed(model->dim, v + model->nvb * b, reach[b]);
+    second = fmax(second, fmin(first, speed));
+    first = fmax(first, speed);
+  }
+  return first + second;
+}
+
 #endif
