@@ -23,7 +23,8 @@ static const struct {
   { "billiard", "billiard:e=0.9" },
 };
 
-/* failures: problems that the solver gave up, NULL: there must be none */
+/* failures: problems that the solver gave up, NULL: there must be none.  NAN: the contact model serves no couples
+ * against spinning and rolling, and says so. */
 static double gain(const char *scene, const char *formulation, const char *lcp, const char *contact,
                    double h, double t_end, double *failures)
 {
@@ -34,7 +35,9 @@ static double gain(const char *scene, const char *formulation, const char *lcp, 
                      .h = h,
                      .t_end = t_end };
   perp_result result;
-  if (perp_simulate(&ctx, &r, &result) != PERP_OK) bail("%s, %s: %s", scene, lcp, ctx.msg);
+  const perp_status status = perp_simulate(&ctx, &r, &result);
+  if (status == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, "has no couples") != NULL) return NAN;
+  if (status != PERP_OK) bail("%s, %s: %s", scene, lcp, ctx.msg);
   const double value = result.reason > 0 ? perp_result_metric(&result, "energy.gain.rel")
                                          : HUGE_VAL;
   const double failed = perp_result_metric(&result, "lcp.failures");
@@ -80,7 +83,11 @@ static void scenes(bool all)
     looked_at++;
     for (int k = 0; k < n; k++) {
       const char *l = solvers[k].lcp, *c = solvers[k].contact;
-      double failed, x = gain(scene, NULL, l, c, h, t_end, &failed);
+      double failed = 0, x = gain(scene, NULL, l, c, h, t_end, &failed);
+      if (isnan(x)) {
+        skip("no couples", "%s, %s, %s", scene, l, c);
+        continue;
+      }
       if (failed > 0) { /* then it is not the formulation that is seen */
         skip("the solver gives up", "%s, %s, %s: %g problems", scene, l, c, failed);
         continue;
