@@ -102,7 +102,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   fputs(t.s, stdout);
   perp_text_free(&t);
 
-  perp_contacts_text(&r->contact_count, stdout);
+  if (r->engine[0] == '\0') perp_contacts_text(&r->contact_count, stdout);
 
   perp_table table;
   perp_table_init(&table, "lrl");

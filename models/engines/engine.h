@@ -97,6 +97,10 @@ typedef struct perp_engine_calls {
   /* One step of h s.  PERP_ERR_EXTERNAL: the engine says that it failed. */
   perp_status (*step)(perp_ctx *ctx, void *at, double h);
   void (*get)(void *at, perp_engine_state *state);
+  /* How the engine says that its solver ended in the last step, *iterations of it: PERP_EXACT, PERP_CONVERGED,
+   * PERP_SWEEPS_DONE (so many iterations, and no test), PERP_MAX_ITER (above its own tolerance), PERP_SINGULAR (a pivot
+   * that failed), ...; PERP_RUNNING: there was nothing to solve. */
+  perp_reason (*ended)(void *at, int *iterations);
   /* Contacts of the last step, at most `most`; returns their number.  NULL: the engine does not tell. */
   int (*contacts)(void *at, perp_engine_contact *contact, int most);
   double (*energy)(

@@ -21,6 +21,7 @@ typedef struct engine_sim {
   int cap;
   int64_t steps;
   perp_times times;
+  perp_contact_count count; /* a problem for each step, where the engine says how it ended */
   bool timing;
   char cause[512];
 } engine_sim;
@@ -88,6 +89,10 @@ static perp_status engine_restart(perp_ctx *ctx, void *ws, double t, const doubl
   PERP_TRY(s->calls->create(ctx, s->world, s->opts, &s->at));
   s->t = t;
   s->times = (perp_times){ 0 };
+  /* nobody judges what an engine solves */
+  s->count = (perp_contact_count){ .work = (double)NAN,
+                                   .residual = (double)NAN,
+                                   .data = (double)NAN };
   memcpy(s->q, q, (size_t)s->model->nq * sizeof *q);
   memcpy(s->v, v, (size_t)s->model->nv * sizeof *v);
   perp_engine_state_of(s->model, q, v, s->state);
@@ -97,9 +102,10 @@ static perp_status engine_restart(perp_ctx *ctx, void *ws, double t, const doubl
 
 static void engine_contacts(engine_sim *s, perp_step_info *info)
 {
+  info->untold = true;
   if (s->calls->contacts == NULL) return;
   const int n = s->calls->contacts(s->at, s->point, s->cap);
-  bool told = n > 0;
+  bool told = true;
   for (int i = 0; i < n; i++) {
     const perp_engine_contact *p = &s->point[i];
     perp_contact *c = &s->contact[i];
@@ -121,9 +127,25 @@ static void engine_contacts(engine_sim *s, perp_step_info *info)
     }
     told &= !isnan(p->impulse[0]);
   }
+  s->count.contacts = n > s->count.contacts ? n : s->count.contacts;
   info->n_contacts = n;
   info->contacts = n > 0 ? s->contact : NULL;
   info->impulse = told ? s->impulse : NULL;
+}
+
+/* What the engine says of its own solver. */
+static void engine_counts(engine_sim *s)
+{
+  int iterations = 0;
+  const perp_reason reason = s->calls->ended(s->at, &iterations);
+  if (reason == PERP_RUNNING) return;
+  s->count.problems++;
+  s->count.iterations += iterations;
+  s->count.solved += reason > 0;
+  s->count.swept += reason == PERP_SWEEPS_DONE;
+  if (reason > 0 || reason == PERP_SWEEPS_DONE) return;
+  s->count.failures++;
+  s->count.failed[-reason]++;
 }
 
 /* The first body whose state is no number. */
@@ -165,6 +187,7 @@ static perp_status engine_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
   perp_engine_state_to(s->model, s->state, s->q, s->v);
   s->t = left == h ? t_max : s->t + h;
   s->steps++;
+  engine_counts(s);
   engine_contacts(s, info);
   return PERP_OK;
 }
@@ -182,6 +205,12 @@ static void engine_counters(const void *ws, perp_ode_counters *ode, perp_stats *
   const engine_sim *s = ws;
   if (ode != NULL) *ode = (perp_ode_counters){ .steps = s->steps };
   if (kkt != NULL) *kkt = (perp_stats){ .residual = (double)NAN };
+}
+
+static const perp_contact_count *engine_contact_count(const void *ws)
+{
+  const engine_sim *s = ws;
+  return &s->count;
 }
 
 static void engine_timing(void *ws, bool on, perp_times *times)
@@ -213,4 +242,5 @@ const perp_formulation_desc perp_engine_formulation = {
   .counters = engine_counters,
   .timing = engine_timing,
   .destroy = engine_destroy,
+  .contacts = engine_contact_count,
 };

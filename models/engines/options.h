@@ -21,7 +21,7 @@ typedef struct perp_engine_bullet_opts {
 
 typedef struct perp_engine_mujoco_opts {
   int solver;     /* 0 newton, 1 cg, 2 pgs */
-  int cone;       /* 0 elliptic, 1 pyramidal */
+  int cone;       /* 0 pyramidal, 1 elliptic */
   int integrator; /* 0 euler, 1 rk4, 2 implicit */
   int iterations;
   double tolerance, impratio, timeconst, dampratio;

@@ -76,6 +76,9 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, co
       REFUSE("engine %s has no %s", name, serves_shapes[m->shape_def[i].kind]);
   for (int i = 0; i < m->n_drives; i++) {
     const perp_drive_def *d = &m->drive_def[i];
+    for (int k = 0; k < i; k++)
+      if (m->drive_def[k].joint == d->joint && m->drive_def[k].axis == d->axis)
+        REFUSE("engine %s has one drive for a coordinate of a joint, not two", name);
     limits |= isfinite(d->lower) || isfinite(d->upper);
     servos |= d->stiffness > 0 || d->damping > 0;
     motors |= d->max_force > 0 && !(d->stiffness > 0 || d->damping > 0);
@@ -92,7 +95,8 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, co
     { serves_particles(m), has & PERP_ENGINE_PARTICLES, "particles, bodies that never turn" },
     { serves_compound(m), has & PERP_ENGINE_COMPOUNDS,
       "bodies of several shapes, or one off its centre of mass" },
-    { m->n_pairs > 0, has & PERP_ENGINE_PAIRS, "friction told for pairs of materials" },
+    { m->n_pairs > 0 || m->friction != PERP_FRICTION_GEOMETRIC, has & PERP_ENGINE_PAIRS,
+      "friction told for pairs of materials, or by another rule than sqrt(mu_a mu_b)" },
     { serves_two_frictions(m), false, "two coefficients of friction (mu and mu_dynamic)" },
     { m->couples, false, "torsion and rolling of surfaces as perp has them" },
     { m->springs || m->soft, false, "soft joints as perp has them" },

@@ -5,6 +5,7 @@
 
 #include <ode/ode.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,14 @@ typedef struct ode_world {
   bool lost; /* no memory for a point */
   double h;
 } ode_world;
+
+static int messages; /* of ODE, since it was asked */
+
+static void ode_message(int number, const char *text, va_list list)
+{
+  (void)number, (void)text, (void)list;
+  messages++;
+}
 
 static const char *ode_version(void)
 {
@@ -164,8 +173,8 @@ static perp_status ode_joint(perp_ctx *ctx, const ode_world *s, int i)
     if (j->kind == PERP_JOINT_BALL || j->kind == PERP_JOINT_UNIVERSAL)
       return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
                         "the adapter of engine ode serves limits and motors of hinges and sliders");
-    if (j->kind == PERP_JOINT_HINGE && (d->lower < -M_PI || d->upper > M_PI) &&
-        (isfinite(d->lower) || isfinite(d->upper)))
+    if (j->kind == PERP_JOINT_HINGE &&
+        ((isfinite(d->lower) && d->lower < -M_PI) || (isfinite(d->upper) && d->upper > M_PI)))
       return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
                         "engine ode has limits of a hinge within half a turn only");
     if (isfinite(d->upper)) ode_parameter(joint, d, dParamHiStop, sign * d->upper);
@@ -186,6 +195,7 @@ static perp_status ode_create(perp_ctx *ctx, const perp_engine_world *w, const v
   *at = NULL;
   if (!started) dInitODE2(0);
   started = true;
+  dSetMessageHandler(ode_message);
   dRandSetSeed(1); /* the order of the sweeps of quick */
   ode_world *s = calloc(1, sizeof *s);
   if (s == NULL) return w->fail(ctx, PERP_ERR_NOMEM, "no memory for a world of ODE");
@@ -282,6 +292,18 @@ static perp_status ode_step(perp_ctx *ctx, void *at, double h)
   return good ? PERP_OK : s->w->fail(ctx, PERP_ERR_EXTERNAL, "ODE says that its step failed");
 }
 
+/* Dantzig's method writes a message where its pivot is not positive, and goes on. */
+static perp_reason ode_ended(void *at, int *iterations)
+{
+  const ode_world *s = at;
+  const bool failed = messages > 0;
+  messages = 0;
+  *iterations = s->o.solver == 0 ? s->o.iterations : 0;
+  if (s->points == 0 && s->w->n_joints == 0) return PERP_RUNNING;
+  if (failed) return PERP_SINGULAR;
+  return s->o.solver == 0 ? PERP_SWEEPS_DONE : PERP_EXACT;
+}
+
 static int ode_contacts(void *at, perp_engine_contact *contact, int most)
 {
   const ode_world *s = at;
@@ -323,6 +345,7 @@ static const perp_engine_calls calls = { .abi = PERP_ABI,
                                          .set = ode_set,
                                          .step = ode_step,
                                          .get = ode_get,
+                                         .ended = ode_ended,
                                          .contacts = ode_contacts,
                                          .resolved = ode_resolved,
                                          .destroy = ode_destroy };
