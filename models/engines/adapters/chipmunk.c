@@ -5,9 +5,11 @@
 #include "models/engines/options.h"
 
 #include <chipmunk/chipmunk.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CORNERS_MOST = 64 };
 
@@ -64,6 +66,20 @@ static void chipmunk_destroy(void *at)
   free(s);
 }
 
+/* The library of Debian prints a line about itself when the first space is made; the program's output is no place for it. */
+static cpSpace *chipmunk_silently(void)
+{
+  fflush(stdout);
+  const int out = dup(STDOUT_FILENO), none = open("/dev/null", O_WRONLY);
+  if (out >= 0 && none >= 0) dup2(none, STDOUT_FILENO);
+  cpSpace *space = cpSpaceNew();
+  fflush(stdout);
+  if (out >= 0) dup2(out, STDOUT_FILENO);
+  if (out >= 0) close(out);
+  if (none >= 0) close(none);
+  return space;
+}
+
 /* ---- contacts ---------------------------------------------------------------------------------- */
 
 static cpBool chipmunk_begin(cpArbiter *arb, cpSpace *space, cpDataPointer user)
@@ -98,7 +114,7 @@ static void chipmunk_after(cpArbiter *arb, cpSpace *space, cpDataPointer user)
   const int i = (int)(intptr_t)cpShapeGetUserData(a), k = (int)(intptr_t)cpShapeGetUserData(b);
   const double sign = i < k ? 1 : -1; /* its normal is from the first to the second */
   const cpContactPointSet set = cpArbiterGetContactPointSet(arb);
-  /* one impulse of all points: on the first body, as the engine counts it the other way round */
+  /* one impulse of all points, on the first body */
   const cpVect impulse = cpArbiterTotalImpulse(arb);
   if (s->points + set.count > s->cap) {
     const int cap = 2 * (s->points + set.count);
@@ -116,7 +132,7 @@ static void chipmunk_after(cpArbiter *arb, cpSpace *space, cpDataPointer user)
       .p = { p.x, p.y },
       .n = { sign * set.normal.x, sign * set.normal.y },
       .gap = set.points[c].distance,
-      .impulse = { sign * impulse.x / set.count, sign * impulse.y / set.count }
+      .impulse = { -sign * impulse.x / set.count, -sign * impulse.y / set.count }
     };
   }
 }
@@ -199,7 +215,7 @@ static perp_status chipmunk_create(perp_ctx *ctx, const perp_engine_world *w, co
   if (s == NULL) return w->fail(ctx, PERP_ERR_NOMEM, "no memory for a world of Chipmunk");
   s->w = w;
   memcpy(&s->o, opts, sizeof s->o);
-  s->space = cpSpaceNew();
+  s->space = chipmunk_silently();
   s->body = calloc((size_t)w->n_bodies + 1, sizeof(cpBody *));
   cpSpaceSetGravity(s->space, cpv(0, -w->gravity));
   cpSpaceSetIterations(s->space, s->o.iterations);
