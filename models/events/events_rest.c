@@ -203,7 +203,7 @@ typedef struct rest_problem {
   const double *v;
   double h;
   int n, rows; /* 0: no contact rests */
-  bool intermediate;
+  bool intermediate, decides;
 } rest_problem;
 
 /* k->f, k->a: before the forces of contacts and rows */
@@ -223,7 +223,8 @@ static bool events_rest_solve(perp_events *s, perp_constrained *k, const rest_pr
   task.row = p->row;
   task.n_rows = p->rows;
   task.frozen = frozen ? s->mode : NULL;
-  task.align = !frozen; /* directions that do not change have the same factors */
+  /* directions that do not change have the same factors; modes are decided along the motion */
+  task.align = !frozen || p->decides;
   const bool good = perp_islands_step(s->islands, k, &task, PERP_LEVEL_ACCELERATION, p->h, p->v,
                                       &s->lcp_s);
   s->redundant = frozen && task.redundant;
@@ -421,6 +422,7 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h,
       events_rest_remember(s, p.n, false);
       return true;
     }
+    p.decides = begins;
     if (k->status != PERP_OK) return false;
     if (!(begins ? events_rest_again(s, k, &p, q) : events_rest_consult(s, k, &p))) return false;
     if (begins && s->chatter < CHATTER && s->rule != PERP_SLIDING_LAGGED) {
