@@ -31,6 +31,7 @@ typedef struct perp_engine_body {
   double moment[3],
       principal
           [4]; /* the same in principal axes, and their quaternion in the body frame; space only */
+  double force[3]; /* N, constant, at the centre of mass in the world */
   perp_engine_state start;
 } perp_engine_body;
 
