@@ -17,6 +17,8 @@ typedef struct perp_engine_bullet_opts {
   int iterations;
   double erp, erp_contact, cfm, margin;
   bool split, warm, gyroscopic;
+  int directions;
+  double rebound_speed;
 } perp_engine_bullet_opts;
 
 typedef struct perp_engine_mujoco_opts {
