@@ -32,6 +32,12 @@ typedef struct perp_engine_mujoco_opts {
 typedef struct perp_engine_box2d_opts {
   int velocity, position; /* iterations */
   bool warm;
+  double threshold;
 } perp_engine_box2d_opts;
+
+typedef struct perp_engine_chipmunk_opts {
+  int iterations;
+  double slop, bias;
+} perp_engine_chipmunk_opts;
 
 #endif

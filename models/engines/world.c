@@ -127,12 +127,11 @@ static void world_unit(const double from[3], double to[3])
 
 static void world_direction(const perp_model *model, int body, const double local[3], double out[3])
 {
-  double R[9], two[3] = { 0 };
+  double R[9];
   memcpy(out, local, 3 * sizeof *out);
   if (body < 0) return;
-  perp_model_rotation(model, model->q0, body, R);
-  perp_turn(model->dim, R, local, two);
-  memcpy(out, two, sizeof two);
+  perp_model_rotation(model, model->q0, body, R); /* 3 x 3 in the plane, too */
+  perp_turn(3, R, local, out);
 }
 
 static void world_joint(const perp_model *model, int i, perp_engine_joint *j)

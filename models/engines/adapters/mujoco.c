@@ -481,8 +481,11 @@ static double mujoco_energy(void *at)
 {
   const mujoco_world *s = at;
   mujoco_refresh(s);
+  mj_crb(s->m, s->d); /* the mass matrix */
+  s->m->opt.enableflags |= mjENBL_ENERGY;
   mj_energyPos(s->m, s->d);
   mj_energyVel(s->m, s->d);
+  s->m->opt.enableflags &= ~mjENBL_ENERGY;
   return s->d->energy[0] + s->d->energy[1];
 }
 

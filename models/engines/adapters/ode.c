@@ -135,8 +135,9 @@ static perp_status ode_joint(perp_ctx *ctx, const ode_world *s, int i)
   const perp_engine_joint *j = &s->w->joint[i];
   const double *p = j->at, *n = j->along, *m = j->across;
   const dBodyID a = j->a >= 0 ? s->body[j->a] : 0, b = j->b >= 0 ? s->body[j->b] : 0;
-  /* angles and ways of ODE are those of its first body against its second */
-  const double sign = 1;
+  /* angles and ways of ODE are those of its first body against its second; it cannot have the world first, and takes the
+   * other way round for what it says of hinges */
+  const bool back = j->kind == PERP_JOINT_HINGE && j->b < 0;
   dJointID joint;
   switch (j->kind) {
   case PERP_JOINT_BALL:
@@ -177,11 +178,12 @@ static perp_status ode_joint(perp_ctx *ctx, const ode_world *s, int i)
         ((isfinite(d->lower) && d->lower < -M_PI) || (isfinite(d->upper) && d->upper > M_PI)))
       return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
                         "engine ode has limits of a hinge within half a turn only");
-    if (isfinite(d->upper)) ode_parameter(joint, d, dParamHiStop, sign * d->upper);
-    if (isfinite(d->lower)) ode_parameter(joint, d, dParamLoStop, sign * d->lower);
+    const double lower = back ? -d->upper : d->lower, upper = back ? -d->lower : d->upper;
+    if (isfinite(upper)) ode_parameter(joint, d, dParamHiStop, upper);
+    if (isfinite(lower)) ode_parameter(joint, d, dParamLoStop, lower);
     ode_parameter(joint, d, dParamBounce, d->restitution);
     if (d->max_force > 0) {
-      ode_parameter(joint, d, dParamVel, sign * d->velocity);
+      ode_parameter(joint, d, dParamVel, back ? -d->velocity : d->velocity);
       ode_parameter(joint, d, dParamFMax, d->max_force);
     }
   }
