@@ -6,14 +6,14 @@
 #include "models/engines/options.h"
 
 static const char *const bullet_bodies[] = { "maximal", "featherstone", NULL };
-static const char *const bullet_solvers[] = { "sequential", "nncg", "dantzig", "lemke", NULL };
+static const char *const bullet_solvers[] = { "sequential", "nncg", "dantzig", NULL };
 static const perp_opt bullet_options[] = {
   PERP_ENUM(perp_engine_bullet_opts, bodies, 0, bullet_bodies,
             "maximal: rigid bodies, joints are rows of the problem; featherstone: the bodies of "
             "joints are multibodies in coordinates of their joints, trees only"),
   PERP_ENUM(perp_engine_bullet_opts, solver, 0, bullet_solvers,
             "sequential: impulses, warm-started Gauss-Seidel; nncg: with nonlinear conjugate "
-            "gradients, maximal bodies only; dantzig, lemke: pivoting, and sweeps where that fails "
+            "gradients, maximal bodies only; dantzig: pivoting, and sweeps where that fails "
             "(counted as failures)"),
   PERP_INT(perp_engine_bullet_opts, iterations, 10, 1, 1000000, "sweeps of sequential and nncg"),
   PERP_REAL(perp_engine_bullet_opts, erp, 0.2, 0, 1, 0, "",
@@ -26,7 +26,8 @@ static const perp_opt bullet_options[] = {
   PERP_BOOL(perp_engine_bullet_opts, split, true,
             "contacts deeper than 4 cm are put right by impulses of their own, which leave no "
             "velocity"),
-  PERP_BOOL(perp_engine_bullet_opts, warm, true, "sweeps start from the impulses before, times 0.85"),
+  PERP_BOOL(perp_engine_bullet_opts, warm, true,
+            "sweeps start from the impulses before, times 0.85"),
   PERP_INT(perp_engine_bullet_opts, directions, 1, 1, 2,
            "of friction at a point: 1 that of sliding, 2 with the one across it"),
   PERP_REAL(perp_engine_bullet_opts, rebound_speed, 0.2, 0, 1e6, 0, "m/s",
@@ -39,8 +40,9 @@ static const perp_opt bullet_options[] = {
 const perp_engine_desc perp_engine_bullet = {
   .d = { .name = "bullet",
          .summary = "Bullet: sequential impulses, or pivoting; rigid bodies or Featherstone's",
-         .reference = "E. Coumans, Bullet physics simulation, SIGGRAPH course (2015); version 3.24; "
-                      "R. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 7",
+         .reference =
+             "E. Coumans, Bullet physics simulation, SIGGRAPH course (2015); version 3.24; "
+             "R. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 7",
          .equation = "M (v+ - v) = h f + J' lambda,  J v+ + cfm lambda = -erp C / h - e J v,  "
                      "lo <= lambda <= hi,  |lambda_t| <= mu lambda_n",
          PERP_OPTIONS(bullet_options, perp_engine_bullet_opts) },

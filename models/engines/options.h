@@ -13,7 +13,7 @@ typedef struct perp_engine_ode_opts {
 
 typedef struct perp_engine_bullet_opts {
   int bodies; /* 0 maximal, 1 featherstone */
-  int solver; /* 0 sequential, 1 nncg, 2 dantzig, 3 lemke */
+  int solver; /* 0 sequential, 1 nncg, 2 dantzig */
   int iterations;
   double erp, erp_contact, cfm, margin;
   bool split, warm, gyroscopic;

@@ -9,15 +9,14 @@
 #include <BulletDynamics/Featherstone/btMultiBodyDynamicsWorld.h>
 #include <BulletDynamics/Featherstone/btMultiBodyMLCPConstraintSolver.h>
 #include <BulletDynamics/MLCPSolvers/btDantzigSolver.h>
-#include <BulletDynamics/MLCPSolvers/btLemkeSolver.h>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
 namespace {
 
-enum { SEQUENTIAL, NNCG, DANTZIG, LEMKE };
-const char *const solver_name[] = { "sequential", "nncg", "dantzig", "lemke" };
+enum { SEQUENTIAL, NNCG, DANTZIG };
+const char *const solver_name[] = { "sequential", "nncg", "dantzig" };
 
 const char *bullet_version()
 {
@@ -149,14 +148,11 @@ void shape_world(bullet_world &s, int i)
 
 void body_make(bullet_world &s, int b)
 {
-  btRigidBody::btRigidBodyConstructionInfo info(s.w->body[b].mass, nullptr, s.shape_of[b],
+  btRigidBody::btRigidBodyConstructionInfo info(s.w->body[b].mass, nullptr, bullet_shape(s, b),
                                                 s.moment(b));
   const perp_engine_state &start = s.w->body[b].start;
-  info.m_startWorldTransform =
-      btTransform(bullet_turn(start.quat) * s.principal(b), bullet_vector(start.x));
-  if (s.shape_of[b] == nullptr) { /* Bullet asks each body for a shape: one that meets nothing */
-    info.m_collisionShape = shape_keep(s, new btEmptyShape, -1);
-  }
+  info.m_startWorldTransform = btTransform(bullet_turn(start.quat) * s.principal(b),
+                                           bullet_vector(start.x));
   auto *body = new btRigidBody(info);
   body->setUserIndex(b);
   body->setActivationState(DISABLE_DEACTIVATION);
@@ -164,24 +160,20 @@ void body_make(bullet_world &s, int b)
                           btCollisionObject::CF_CUSTOM_MATERIAL_CALLBACK);
   if (!s.o.gyroscopic || s.moment(b).isZero()) body->setFlags(0);
   s.body[b].reset(body);
-  if (s.shape_of[b] != nullptr)
-    s.world->addRigidBody(body);
-  else
-    s.world->addRigidBody(body, 0, 0);
+  s.world->addRigidBody(body);
 }
 
 void solver_make(bullet_world &s)
 {
   const bool trees = s.o.bodies == 1;
   if (s.o.solver == DANTZIG) s.lcp.reset(new btDantzigSolver);
-  if (s.o.solver == LEMKE) s.lcp.reset(new btLemkeSolver);
   if (trees) {
     auto *solver = s.lcp ? new btMultiBodyMLCPConstraintSolver(s.lcp.get())
                          : new btMultiBodyConstraintSolver;
     s.solver.reset(solver);
     s.world.reset(new btMultiBodyDynamicsWorld(&s.dispatcher, &s.broad, solver, &s.config));
   } else {
-    s.solver.reset(s.lcp                 ? new btMLCPSolver(s.lcp.get())
+    s.solver.reset(s.lcp                ? new btMLCPSolver(s.lcp.get())
                    : s.o.solver == NNCG ? new btNNCGConstraintSolver
                                         : new btSequentialImpulseConstraintSolver);
     s.world.reset(new btDiscreteDynamicsWorld(&s.dispatcher, &s.broad, s.solver.get(), &s.config));
@@ -390,12 +382,19 @@ bullet_world::~bullet_world()
   tree.clear();
 }
 
+btCollisionShape *bullet_shape(bullet_world &s, int b)
+{
+  if (s.shape_of[b] == nullptr) s.shape_of[b] = shape_keep(s, new btEmptyShape, -1);
+  return s.shape_of[b];
+}
+
 bool bullet_filter::needBroadphaseCollision(btBroadphaseProxy *a, btBroadphaseProxy *b) const
 {
   const auto *p = static_cast<const btCollisionObject *>(a->m_clientObject),
              *q = static_cast<const btCollisionObject *>(b->m_clientObject);
-  if (p->getUserIndex() == q->getUserIndex() || p->getCollisionShape()->getShapeType() ==
-      EMPTY_SHAPE_PROXYTYPE || q->getCollisionShape()->getShapeType() == EMPTY_SHAPE_PROXYTYPE)
+  if (p->getUserIndex() == q->getUserIndex() ||
+      p->getCollisionShape()->getShapeType() == EMPTY_SHAPE_PROXYTYPE ||
+      q->getCollisionShape()->getShapeType() == EMPTY_SHAPE_PROXYTYPE)
     return false;
   return pair_touches(p->getCollisionShape(), q->getCollisionShape());
 }

@@ -40,8 +40,8 @@ struct bullet_link {
   btMultiBody *tree = nullptr;
   int link = -1; /* -1: the base */
   int joint = -1, parent = PERP_WORLD;
-  double sign = 1; /* of the joint's coordinate, -1: this is the body a of the joint */
-  btQuaternion zero; /* from the parent to this at the start */
+  double sign = 1;    /* of the joint's coordinate, -1: this is the body a of the joint */
+  btQuaternion zero;  /* from the parent to this at the start */
   btVector3 axis, x0; /* in this frame; this less its parent at the start, in the parent */
 };
 
@@ -57,9 +57,10 @@ struct bullet_world {
   std::unique_ptr<btDiscreteDynamicsWorld> world;
   std::vector<bullet_tag> tag; /* [shapes] */
   std::vector<std::unique_ptr<btCollisionShape>> shapes;
-  std::vector<btCollisionShape *> shape_of; /* [bodies] */
+  std::vector<btCollisionShape *> shape_of;       /* [bodies] */
   std::vector<std::unique_ptr<btRigidBody>> body; /* [bodies]; empty: it is a link */
-  std::vector<std::unique_ptr<btCollisionObject>> fixed; /* shapes of the world, colliders of links */
+  std::vector<std::unique_ptr<btCollisionObject>>
+      fixed; /* shapes of the world, colliders of links */
   std::vector<std::unique_ptr<btTypedConstraint>> joint;
   std::vector<bullet_link> link; /* [bodies] */
   std::vector<std::unique_ptr<btMultiBody>> tree;
@@ -88,6 +89,8 @@ struct bullet_world {
   }
 };
 
+/* The shapes of body b as one; where it has none, one that meets nothing: Bullet asks for it. */
+btCollisionShape *bullet_shape(bullet_world &s, int b);
 /* bullet_joints.cpp: constraints between rigid bodies; bullet_tree.cpp: multibodies.  What they cannot is told. */
 perp_status bullet_joints(perp_ctx *ctx, bullet_world &s);
 perp_status bullet_trees(perp_ctx *ctx, bullet_world &s);

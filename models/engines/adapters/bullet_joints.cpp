@@ -20,7 +20,8 @@ btTransform joint_frame(const btVector3 &at, const btVector3 &axis, const btVect
 }
 
 /* Both frames, which agree at the start but for what the joint leaves free. */
-void joint_frames(const bullet_world &s, const perp_engine_joint &j, int along, btTransform frame[2])
+void joint_frames(const bullet_world &s, const perp_engine_joint &j, int along,
+                  btTransform frame[2])
 {
   const int body[2] = { j.a, j.b };
   const double *const anchor[2] = { j.anchor_a, j.anchor_b };

@@ -62,7 +62,7 @@ perp_status link_setup(perp_ctx *ctx, bullet_world &s, int b)
   return PERP_OK;
 }
 
-/* Limits and motors are constraints of the world. */
+/* Limits and motors are constraints of the world, which looks for them at the colliders of links. */
 perp_status link_drives(perp_ctx *ctx, bullet_world &s, int b)
 {
   const bullet_link &l = s.link[b];
@@ -86,9 +86,8 @@ perp_status link_drives(perp_ctx *ctx, bullet_world &s, int b)
 void collider(bullet_world &s, int b)
 {
   const bullet_link &l = s.link[b];
-  if (s.shape_of[b] == nullptr) return;
   auto *c = new btMultiBodyLinkCollider(l.tree, l.link);
-  c->setCollisionShape(s.shape_of[b]);
+  c->setCollisionShape(bullet_shape(s, b));
   c->setCollisionFlags(c->getCollisionFlags() | btCollisionObject::CF_CUSTOM_MATERIAL_CALLBACK);
   c->setUserIndex(b);
   c->setActivationState(DISABLE_DEACTIVATION);
@@ -110,8 +109,7 @@ void link_set(bullet_world &s, const perp_engine_state *state, int b)
   if (l.parent >= 0) {
     const perp_engine_state &p = state[l.parent];
     w -= bullet_vector(p.w);
-    v -= bullet_vector(p.v) +
-         bullet_vector(p.w).cross(child.getOrigin() - bullet_vector(p.x));
+    v -= bullet_vector(p.v) + bullet_vector(p.w).cross(child.getOrigin() - bullet_vector(p.x));
   }
   const btQuaternion back = child.getRotation().inverse();
   btQuaternion turn = back * parent.getRotation() * l.zero.inverse(); /* back by the coordinate */
@@ -123,8 +121,8 @@ void link_set(bullet_world &s, const perp_engine_state *state, int b)
     l.tree->setJointVelMultiDof(l.link, rate);
   } else if (kind == PERP_JOINT_HINGE) {
     const btVector3 axis = l.axis;
-    const double angle =
-        -2 * std::atan2(btVector3(turn.x(), turn.y(), turn.z()).dot(axis), turn.w());
+    const double angle = -2 *
+                         std::atan2(btVector3(turn.x(), turn.y(), turn.z()).dot(axis), turn.w());
     l.tree->setJointPos(l.link, std::remainder(angle, 2 * M_PI));
     l.tree->setJointVel(l.link, own.dot(axis));
   } else if (kind == PERP_JOINT_SLIDER) {
