@@ -259,7 +259,7 @@ void perp_contacts_restart(perp_contacts *c)
   c->h = 0;
   c->part = (perp_contact_part){ .first = true, .last = true }; /* the start is corrected, too */
   c->swept = c->keeps = false;
-  c->margin = 0;
+  c->margin = c->corrected = 0;
   c->collision_s = c->lcp_s = 0;
   if (c->sleep != NULL) perp_sleep_restart(c->sleep);
   *perp_islands_count(c->velocity) = (perp_contact_count){ 0 };
@@ -593,6 +593,8 @@ static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, d
                                     count))
       return PERP_ODE_FAILED;
     if (!moved) break;
+    for (int i = 0; i < c->n_ahead; i++)
+      c->corrected = fmax(c->corrected, -c->contact_ahead[i].gap);
     changed = true;
   }
   if (!stops) return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
@@ -605,6 +607,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
                                       double *v)
 {
   c->ahead_holds = false;
+  if (c->part.last) c->corrected = 0;
   if (c->post == NULL || !c->part.last) return PERP_ODE_OK;
   const double start = perp_constrained_own_clock(k) - c->collision_s;
   perp_contact_count count = { 0 };

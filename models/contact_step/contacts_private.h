@@ -40,6 +40,7 @@ struct perp_contacts {
   double *q_ahead;
   int n_ahead;
   bool ahead_holds;
+  double corrected;            /* m: the largest depth corrected at the end of the step before */
   bool swept;                  /* problems of the step were left by a number of sweeps */
   double t;                    /* s, at the start of the step */
   double margin, margin_ahead; /* m: of the contacts of the step, and of those ahead */
