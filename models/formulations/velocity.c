@@ -29,8 +29,8 @@
  * not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a height off by
  * up to h |u|.  Newton's law makes energy where friction turns the sliding round in the impact (scene
  * rod-impact), and has no solution where bodies without room between walls approach each other (scene jam with e > 0):
- * such a step is unsolved, and its impulses may throw bodies.  Poisson's has neither fault.  Contact points may be springs and dampers, implicit in the step (contacts.c), and
- * islands at rest may sleep (sleep.h).
+ * such a step is unsolved, and its impulses may throw bodies.  Poisson's makes no energy in either.  Contact points may
+ * be springs and dampers, implicit in the step (contacts.c), and islands at rest may sleep (sleep.h).
  *
  * Models with drives (limits, motors): rows with bounds on the coordinates that the joints leave free, see
  * drives.h; in models with shapes they are further rows of the problems of the islands.  Joints with stiffness

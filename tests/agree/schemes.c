@@ -52,7 +52,7 @@ static outcome run_scene(const char *text, const char *formulation, double h, do
 
 /* ---- closed forms ----------------------------------------------------------------------------- */
 
-/* bound: three times what was seen with gcc and clang */
+/* bound: about three times what was seen */
 static const struct closed {
   const char *scene, *gauge;
   double bound[6]; /* of the schemes below */
