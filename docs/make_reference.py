@@ -9,7 +9,7 @@ perp, output = sys.argv[1], sys.argv[2]
 environment = {k: v for k, v in os.environ.items() if k != 'PERP_PLUGIN_PATH'}
 kinds = [('formulation', 'Formulations: how a scene becomes numbers'), ('ode', 'Integrators'),
          ('kkt', 'KKT solvers: constrained dynamics'), ('lcp', 'Contact solvers: complementarity problems'),
-         ('stab', 'Stabilization'), ('contact', 'Contact and friction models'), ('joints', 'Joints'), ('forces', 'Forces'), ('scenes', 'Scenes'), ('metrics', 'Metrics')]
+         ('stab', 'Stabilization'), ('contact', 'Contact and friction models'), ('engine', 'Engines of others'), ('joints', 'Joints'), ('forces', 'Forces'), ('scenes', 'Scenes'), ('metrics', 'Metrics')]
 
 
 def escape(text):

@@ -5,6 +5,7 @@
 
 #include "models/stepping/formulation.h"
 #include "models/control/control.h"
+#include "models/engines/engine.h"
 #include "models/multibody/model.h"
 #include "models/scenes/gauges.h"
 #include "models/scenes/scene.h"

@@ -25,6 +25,7 @@ static const struct kind {
   { "lcp", "lcps", "solvers of linear complementarity problems", PERP_KIND_lcp, 0 },
   { "stab", "stabs", "constraint stabilization", PERP_KIND_stab, 0 },
   { "contact", "contacts", "contact and friction models", PERP_KIND_contact, 0 },
+  { "engine", "engines", "whole engines of others, beside perp's own parts", PERP_KIND_engine, 0 },
   { "joints", "joint", "what holds bodies together", PERP_KIND_joint, 0 },
   { "forces", "force", "what pushes and pulls bodies", PERP_KIND_force, 0 },
   { "controllers", "controller", "what drives the joints of a figure along a motion",

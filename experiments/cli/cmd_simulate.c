@@ -86,6 +86,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
     if (part[0] != '\0') perp_text_add(&t, "%s%s %s", t.n ? ", " : "", perp_part_name(i), part);
   }
   if (t.n > 0) perp_wrap_after(stdout, "parts    ", 9, t.s);
+  if (r->resolved[0] != '\0') perp_wrap_after(stdout, "resolved ", 9, r->resolved);
   printf("step     h = %s s to t = %s s\n", h, t_end);
   char cause[512];
   t.n = 0;
@@ -101,7 +102,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   fputs(t.s, stdout);
   perp_text_free(&t);
 
-  perp_contacts_text(&r->contact_count, stdout);
+  if (r->engine[0] == '\0') perp_contacts_text(&r->contact_count, stdout);
 
   perp_table table;
   perp_table_init(&table, "lrl");

@@ -84,7 +84,7 @@ static const struct {
   NEEDS(formulation, destroy),
   NEEDS(scene, build),
   NEEDS(metric, value), NEEDS(metric, unit), NEEDS(metric, better),
-  NEEDS(force, force), NEEDS(joint, rows),
+  NEEDS(force, force), NEEDS(joint, rows), NEEDS(engine, calls),
 };
 /* clang-format on */
 

@@ -27,6 +27,7 @@ enum {
   P_LCP,
   P_STAB,
   P_CONTACT,
+  P_ENGINE,
   P_H,
   P_T_END,
   P_SEED,
@@ -48,6 +49,7 @@ static const perp_param params[] = {
   [P_LCP] = PART(lcp, "solver of the contact problem"),
   [P_STAB] = PART(stab, "constraint stabilization"),
   [P_CONTACT] = PART(contact, "contact and friction model"),
+  [P_ENGINE] = PART(engine, "a whole engine, in place of all parts of perp"),
   [P_H] = { "h", "step, the first one of adaptive methods", PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0,
             HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
   [P_T_END] = { "t_end", "end of the simulation", PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0, HUGE_VAL,
@@ -140,7 +142,7 @@ static void kind_simulate_read_study(perp_ctx *ctx, perp_study *study, perp_diag
 
 /* ---- parts that have no say ------------------------------------------------------------------ */
 
-_Static_assert((int)P_CONTACT - P_FORMULATION == PERP_PARTS - 1, "a parameter for each part");
+_Static_assert((int)P_ENGINE - P_FORMULATION == PERP_PARTS - 1, "a parameter for each part");
 
 /* A scene of the study; built once, in a process of its own: it may come from anywhere. */
 struct look {
@@ -227,11 +229,14 @@ static void kind_simulate_canonical(perp_ctx *ctx, const perp_study *study, perp
   perp_parts parts = { 0 };
   perp_spec decides = { 0 };
   perp_status status = PERP_OK;
-  /* these two decide about the others */
-  for (int i = PERP_PART_FORMULATION; i <= PERP_PART_ODE && status == PERP_OK; i++)
+  /* these decide about the others */
+  static const int deciding[] = { PERP_PART_FORMULATION, PERP_PART_ODE, PERP_PART_ENGINE };
+  for (int k = 0; k < 3 && status == PERP_OK; k++) {
+    const int i = deciding[k];
     if (value[P_FORMULATION + i][0] != '\0')
       status = perp_spec_parse(ctx, perp_part_kind(i), value[P_FORMULATION + i],
                                perp_part(&parts, i));
+  }
   if (status == PERP_OK && scene->facts.bodies)
     status = perp_parts_formulation(ctx, &parts, &decides);
   for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++) {
@@ -275,6 +280,7 @@ static void fill_outcome(const perp_result *result, perp_outcome *out)
   out->status = perp_result_status(result);
   snprintf(out->reason, sizeof out->reason, "%s", perp_result_reason(result));
   perp_result_cause(result, out->cause, sizeof out->cause);
+  snprintf(out->resolved, sizeof out->resolved, "%s", result->resolved);
   out->problems = (double)perp_result_problems(result);
   out->unsolved = (double)result->contact_count.failures;
   out->swept = (double)result->contact_count.swept;
@@ -367,9 +373,16 @@ static void kind_simulate_run(perp_ctx *ctx, const perp_job *job, perp_outcome *
     for (int i = 0; i < N_PARTS && broken_down; i++)
       perp_outcome_add(out, parts_of_a_step[i].name, us[i]);
   } else {
-    const bool refused = perp_exit_of(status) == PERP_EXIT_USAGE;
-    out->status = refused ? PERP_CELL_SKIPPED : perp_result_status(&result);
-    if (refused) snprintf(out->reason, sizeof out->reason, "refused");
+    /* an engine without what the scene has: no failure, and no answer */
+    const bool by_engine = job->cell->value[P_ENGINE][0] != '\0',
+               unsuited = by_engine && status == PERP_ERR_UNSUPPORTED,
+               refused = perp_exit_of(status) == PERP_EXIT_USAGE ||
+                         (by_engine && status == PERP_ERR_EXTERNAL);
+    out->status = unsuited  ? PERP_CELL_UNSUITED
+                  : refused ? PERP_CELL_SKIPPED
+                            : perp_result_status(&result);
+    if (unsuited || refused)
+      snprintf(out->reason, sizeof out->reason, unsuited ? "unsuited" : "refused");
     snprintf(out->cause, sizeof out->cause, "%s", ctx->msg);
   }
   if (part != NULL) end_series(m, part, &result, out);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/simulate/parts.h"
 
+#include "models/engines/engine_sim.h"
+
 #include <string.h>
 
 #define PART(part, uses)                                                                           \
@@ -18,7 +20,8 @@ static const struct {
                         [PERP_PART_KKT] = PART(kkt, PERP_FORM_USES_KKT),
                         [PERP_PART_LCP] = PART(lcp, PERP_FORM_USES_LCP),
                         [PERP_PART_STAB] = PART(stab, PERP_FORM_USES_STAB),
-                        [PERP_PART_CONTACT] = PART(contact, PERP_FORM_USES_LCP) };
+                        [PERP_PART_CONTACT] = PART(contact, PERP_FORM_USES_LCP),
+                        [PERP_PART_ENGINE] = PART(engine, 0) };
 
 const char *perp_part_name(int part)
 {
@@ -81,6 +84,11 @@ const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
     snprintf(why, PERP_WHY_MAX, "in scene %.48s, a plain ODE problem without bodies", scene);
     return why;
   }
+  if (part == PERP_PART_ENGINE) return NULL;
+  if (formulation == &perp_engine_formulation.d) {
+    snprintf(why, PERP_WHY_MAX, "with an engine, which has all of its own");
+    return why;
+  }
   const bool exact = part == PERP_PART_STAB && (formulation->caps & PERP_FORM_EXACT_JOINTS) &&
                      facts->shapes == 0;
   if (exact || (table[part].used != 0 && !(formulation->caps & table[part].used))) {
@@ -135,6 +143,7 @@ perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const pe
     if (text != NULL && text[0] != '\0')
       PERP_TRY(perp_spec_parse(ctx, table[i].kind, text, perp_part(parts, i)));
   }
+  if (!perp_engine_named(&parts->engine)) perp_spec_free(&parts->engine);
   perp_scene_look(scene, &facts);
   if (facts.bodies) PERP_TRY(perp_parts_formulation(ctx, parts, &formulation));
   for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++)

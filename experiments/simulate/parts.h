@@ -15,6 +15,7 @@ enum {
   PERP_PART_LCP,
   PERP_PART_STAB,
   PERP_PART_CONTACT,
+  PERP_PART_ENGINE, /* in place of all others */
   PERP_PARTS
 };
 /* "formulation", "ode", ...; the kind of plug-in; the part of *parts; the text of a request, NULL

@@ -273,6 +273,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   perp_result *result = r->result;
   PERP_TRY(simulate_prepare(ctx, r));
   name_parts(r);
+  if (r->sim != NULL) perp_sim_resolved(r->sim, result->resolved, sizeof result->resolved);
   result->reason = PERP_EXACT;
   if (request->setup_only) return PERP_OK;
   if (request->want_series) PERP_TRY(perp_series_create(ctx, r->measure, &result->series));

@@ -30,7 +30,7 @@ typedef struct perp_minder {
 typedef struct perp_request {
   /* plug-in names with options; NULL or "" = the default of the command line.  A part that has no
    * say with this formulation and scene must not be named (parts.h). */
-  const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact;
+  const char *scene, *formulation, *ode, *kkt, *lcp, *stab, *contact, *engine;
   double h, t_end; /* s; 0 = the default of the scene */
   /* s between rows of the series and comparisons with the truth (samples.h: they change no step);
    * 0 = auto */
@@ -74,11 +74,12 @@ typedef struct perp_result {
   char message[512];  /* one line on failure */
   char events[512];   /* what happened on the way, one line each: joints released; "" = nothing */
   char scene[PERP_SPEC_MAX], formulation[PERP_SPEC_MAX], ode[PERP_SPEC_MAX], kkt[PERP_SPEC_MAX],
-      lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX],
-      contact[PERP_SPEC_MAX]; /* canonical; "" = not used */
-  char truth[128];            /* what the errors are measured against, "" = nothing */
-  perp_printed published;     /* printed values of the problem and their error */
-  double h, t_end;            /* as used */
+      lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX], contact[PERP_SPEC_MAX],
+      engine[PERP_SPEC_MAX];    /* canonical; "" = not used */
+  char resolved[PERP_SPEC_MAX]; /* what an engine made of its options; "": no engine */
+  char truth[128];              /* what the errors are measured against, "" = nothing */
+  perp_printed published;       /* printed values of the problem and their error */
+  double h, t_end;              /* as used */
   perp_metric_value metrics[PERP_METRICS_MAX];
   int n_metrics;
   /* CPU time of one step, microseconds: the median over steps, and its parts (mean) */

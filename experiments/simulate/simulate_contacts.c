@@ -69,8 +69,11 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
     }
     perp_text_add(&t, "): the best impulses found were used");
   }
-  perp_text_add(&t, "; of all impulses used, residual at most %.2g, in units of the data %.2g",
-                c->residual, c->data);
+  if (isnan(c->residual)) /* schemes that make sweeps, and no problem that could be judged */
+    perp_text_add(&t, "; what they leave is not judged");
+  else
+    perp_text_add(&t, "; of all impulses used, residual at most %.2g, in units of the data %.2g",
+                  c->residual, c->data);
   if (c->thrown > 0)
     perp_text_add(&t, "; %lld had impulses nearer to a solution that would have thrown bodies",
                   (long long)c->thrown);

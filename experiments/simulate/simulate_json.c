@@ -85,6 +85,7 @@ void perp_result_json(const perp_result *r, FILE *out)
                     perp_result_status_name(r), perp_result_reason(r), perp_result_partial(r),
                     perp_result_cause(r, cause, sizeof cause), r->events, r->scene);
   put_parts(&j, r);
+  if (r->resolved[0] != '\0') perp_json_text(&j, "resolved", r->resolved);
   perp_json_text(&j, "truth", r->truth);
   if (r->published.what[0] != '\0') {
     line_open(&j, "published");

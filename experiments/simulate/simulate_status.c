@@ -62,6 +62,12 @@ const char *perp_result_cause(const perp_result *r, char *buf, size_t size)
   const long long n = perp_result_problems(r);
   size_t used = (size_t)snprintf(buf, size, "%s", r->message);
   if (used >= size || (c->failures == 0 && (c->swept == 0 || used > 0))) return buf;
+  if (c->failures == 0 && r->engine[0] != '\0') {
+    snprintf(buf, size,
+             "steps of a fixed number of iterations, and no test by the engine: %lld of %lld",
+             (long long)c->swept, n);
+    return buf;
+  }
   if (c->failures == 0) {
     snprintf(buf, size, "%lld of %lld problems above the tolerance after the sweeps asked for",
              (long long)c->swept, n);

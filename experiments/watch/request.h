@@ -26,6 +26,7 @@ int perp_command_request(perp_ctx *ctx, const perp_args *args, perp_cli_request 
   { "lcp", 0, "NAME", "solver of the contact problem" },                                           \
   { "stab", 0, "NAME", "constraint stabilization" },                                               \
   { "contact", 0, "NAME", "contact and friction model" },                                          \
+  { "engine", 0, "NAME", "a whole engine in place of all of these: ode, bullet, ..." },            \
   { "h", 0, "TIME", "step, e.g. 1ms; the first one of adaptive methods" },                         \
   { "t-end", 0, "TIME", "end of the simulation, e.g. 0.8s" },                                      \
   { "tol", 0, "X", "error per step: short for the option tol of --ode" },                          \

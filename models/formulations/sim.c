@@ -19,6 +19,7 @@
  * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the same. */
 #include "models/stepping/formulation.h"
 #include "models/contact_step/curve_release.h"
+#include "models/engines/engine_sim.h"
 #include "models/multibody/model_private.h"
 #include "models/stepping/kkt_default.h"
 
@@ -94,6 +95,10 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
 perp_status perp_parts_formulation(perp_ctx *ctx, const perp_parts *parts, perp_spec *formulation)
 {
   const perp_parts outer = { .ode = parts->ode };
+  if (perp_engine_named(&parts->engine)) {
+    *formulation = (perp_spec){ &perp_engine_formulation.d, NULL };
+    return PERP_OK;
+  }
   PERP_TRY(perp_spec_copy(ctx, &parts->formulation, formulation));
   for (;;) {
     perp_spec inner = { 0 };
@@ -124,8 +129,8 @@ static perp_status complete_inner(perp_ctx *ctx, const perp_model *model, perp_p
 
 void perp_parts_free(perp_parts *parts)
 {
-  perp_spec *const specs[] = { &parts->formulation, &parts->ode,  &parts->kkt,
-                               &parts->lcp,         &parts->stab, &parts->contact };
+  perp_spec *const specs[] = { &parts->formulation, &parts->ode,     &parts->kkt,   &parts->lcp,
+                               &parts->stab,        &parts->contact, &parts->engine };
   for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) perp_spec_free(specs[i]);
 }
 
@@ -147,6 +152,7 @@ static perp_status complete_kkt(perp_ctx *ctx, const perp_model *model, perp_par
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
 {
   perp_kind kind;
+  if (perp_engine_named(&parts->engine)) return PERP_OK;
   if (parts->formulation.d != NULL && (parts->formulation.d->caps & PERP_FORM_WRAPS))
     return complete_inner(ctx, model, parts);
   const bool shapes = perp_model_shapes(model) > 0, drives = perp_model_drives(model) > 0;
@@ -200,6 +206,29 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
   return PERP_OK;
 }
 
+static perp_status sim_create_engine(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
+                                     double h, perp_sim **out)
+{
+  perp_parts p = *parts;
+  perp_kind kind;
+  for (int i = 0; i < PARTS; i++)
+    if (sim_part(&p, i, &kind)->d != NULL)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "%s %s has no effect with engine %s: leave it out", perp_kind_name(kind),
+                       sim_part(&p, i, &kind)->d->name, parts->engine.d->name);
+  perp_sim *sim = calloc(1, sizeof *sim);
+  if (sim == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");
+  *sim = (perp_sim){ .form = &perp_engine_formulation, .model = model };
+  perp_status status = sim->form->create(ctx, model, parts, h, &sim->ws);
+  if (status == PERP_OK)
+    status = sim->form->restart(ctx, sim->ws, 0, perp_model_q0(model), perp_model_v0(model));
+  if (status == PERP_OK)
+    *out = sim;
+  else
+    perp_sim_destroy(sim);
+  return status;
+}
+
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out)
 {
@@ -208,6 +237,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", h);
   if (perp_model_q0(model) == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished");
+  if (perp_engine_named(&parts->engine)) return sim_create_engine(ctx, model, parts, h, out);
   perp_parts p = *parts;
   bool given[PARTS];
   perp_kind kind;
@@ -298,6 +328,19 @@ bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user
   if (sim->form->observe == NULL || perp_sim_contacts(sim) == NULL) return false;
   sim->form->observe(sim->ws, observer, user);
   return true;
+}
+
+bool perp_sim_resolved(const perp_sim *sim, char *text, size_t size)
+{
+  if (size > 0) text[0] = '\0';
+  if (sim->form != &perp_engine_formulation) return false;
+  perp_engine_resolved(sim->ws, text, size);
+  return true;
+}
+
+double perp_sim_engine_energy(const perp_sim *sim)
+{
+  return sim->form == &perp_engine_formulation ? perp_engine_energy(sim->ws) : (double)NAN;
 }
 
 const perp_group_count *perp_sim_groups(const perp_sim *sim)

@@ -334,6 +334,7 @@ static double gauges_force(const struct force *g, const perp_force_truth *f,
     const int row = perp_model_joint_row(g->model, f->b, &rows) + g->head.dim - 1;
     return info->lambda != NULL ? info->lambda[row] : nan("");
   }
+  if (info->untold && info->impulse == NULL) return nan("");
   for (int c = 0; c < info->n_contacts && info->impulse != NULL; c++)
     sum += gauges_share(g->head.dim, f, &info->contacts[c], info->impulse + 3 * c);
   return sum / h;

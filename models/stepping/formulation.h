@@ -15,6 +15,7 @@ extern "C" {
 /* The exchangeable parts of a simulation.  A part that a formulation does not use may be empty. */
 typedef struct perp_parts {
   perp_spec formulation, ode, kkt, lcp, stab, contact;
+  perp_spec engine; /* a whole engine (engine.h) in place of all the others */
 } perp_parts;
 
 /* What a formulation reports about the last step besides the state. */
@@ -34,6 +35,7 @@ typedef struct perp_step_info {
   int n_contacts;
   const perp_contact *contacts;
   const double *impulse;
+  bool untold; /* of an engine: what is NULL above has acted, and nobody knows how much */
   int asleep; /* bodies that sleep after the step, see sleep.h */
   /* Points that left their curves since the restart, in the order of time, and [joints] which joints are
    * released; NULL when no joint can be. */
@@ -155,7 +157,8 @@ typedef struct perp_sim perp_sim;
  * ode is empty or makes one evaluation a step, else `acceleration`; ode `symplectic-euler`; kkt
  * `tree`; stab `baumgarte` (velocity level, multistep methods), `split` (velocity level, models with
  * shapes) or `post:velocity=true`.  h > 0 [s]. PERP_ERR_ARG: h, a model that is not finished or whose state `ode` refuses;
- * PERP_ERR_UNSUPPORTED: parts that do not fit together; else what the parts answer. */
+ * PERP_ERR_UNSUPPORTED: parts that do not fit together, an engine with other parts, or with a model that it does not serve;
+ * PERP_ERR_EXTERNAL: an engine that is not here; else what the parts answer. */
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out);
 void perp_sim_destroy(perp_sim *sim); /* NULL is fine */
@@ -185,6 +188,11 @@ const perp_contact_count *perp_sim_contacts(const perp_sim *sim);
 /* Let observer see every contact problem of the steps to come (NULL: no longer).  False when the formulation
  * has none. */
 bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user);
+/* Of a simulation by an engine: its version and all that decides about its numbers, as it uses it: "ode 0.16.2,
+ * solver=quick, ...".  False, and text "": it is none. */
+bool perp_sim_resolved(const perp_sim *sim, char *text, size_t size);
+/* Mechanical energy as the engine itself has it, J; NaN: it does not say, or it is no engine. */
+double perp_sim_engine_energy(const perp_sim *sim);
 /* Simulation groups; NULL when the formulation has none.  Valid until the next call. */
 const perp_group_count *perp_sim_groups(const perp_sim *sim);
 /* 0 <= i < groups of the count. */

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Interface version of the descriptors; outside plug-ins are checked against it. */
-#define PERP_ABI 11
+#define PERP_ABI 12
 /* That of the library that is there, for those who have no compiler to ask. */
 int perp_abi(void);
 
@@ -104,6 +104,7 @@ typedef enum perp_kind {
   PERP_KIND_lcp,
   PERP_KIND_stab,
   PERP_KIND_contact,
+  PERP_KIND_engine,
   PERP_KIND_metric,
   PERP_KIND_force,
   PERP_KIND_joint,

@@ -13,6 +13,7 @@ static const char *const kind_names[PERP_KIND_COUNT] = {
   [PERP_KIND_lcp] = "lcp",
   [PERP_KIND_stab] = "stab",
   [PERP_KIND_contact] = "contact",
+  [PERP_KIND_engine] = "engine",
   [PERP_KIND_metric] = "metric",
   [PERP_KIND_force] = "force",
   [PERP_KIND_joint] = "joint",

@@ -43,6 +43,7 @@ static void moment_sample(void *user, double t, const double *q, const double *v
 {
   struct moment *g = user;
   (void)t, (void)q, (void)v;
+  if (info != NULL && info->untold) g->last = nan("");
   if (info != NULL && info->drive != NULL) g->last = info->drive[0];
 }
 

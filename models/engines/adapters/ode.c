@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* ODE.  Axes: bodies have their own frames; capsules and cylinders of ODE lie along z, those of perp along x. */
+#include "models/engines/engine.h"
+#include "models/engines/options.h"
+
+#include <ode/ode.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { POINTS_MAX = 64 };
+
+typedef struct point {
+  int a, b;
+  dContactGeom geom;
+  dJointFeedback feedback;
+} point;
+
+typedef struct ode_world {
+  const perp_engine_world *w;
+  perp_engine_ode_opts o;
+  dWorldID world;
+  dSpaceID space;
+  dJointGroupID contacts;
+  dBodyID *body;
+  point *point; /* of the last step */
+  int points, cap;
+  bool lost; /* no memory for a point */
+  double h;
+} ode_world;
+
+static int messages; /* of ODE, since it was asked */
+
+static void ode_message(int number, const char *text, va_list list)
+{
+  (void)number, (void)text, (void)list;
+  messages++;
+}
+
+static const char *ode_version(void)
+{
+  return dODE_VERSION;
+}
+
+static void ode_destroy(void *at)
+{
+  ode_world *s = at;
+  dJointGroupDestroy(s->contacts);
+  dSpaceDestroy(s->space);
+  dWorldDestroy(s->world);
+  free(s->body);
+  free(s->point);
+  free(s);
+}
+
+/* ---- building ---------------------------------------------------------------------------------- */
+
+static void ode_body(ode_world *s, int i)
+{
+  const perp_engine_body *b = &s->w->body[i];
+  const double *I = b->inertia;
+  dMass mass;
+  s->body[i] = dBodyCreate(s->world);
+  dMassSetParameters(&mass, b->mass, 0, 0, 0, I[0], I[4], I[8], I[3], I[6], I[7]);
+  dBodySetMass(s->body[i], &mass);
+  dBodySetPosition(s->body[i], b->start.x[0], b->start.x[1], b->start.x[2]);
+  dBodySetQuaternion(s->body[i], b->start.quat);
+}
+
+/* x = z-axis of ODE's capsules and cylinders turned to the x axis of the shape */
+static void ode_along_x(const double q[4], dQuaternion out)
+{
+  const double c = sqrt(0.5); /* a quarter turn about y */
+  out[0] = c * (q[0] - q[2]);
+  out[1] = c * (q[1] - q[3]);
+  out[2] = c * (q[2] + q[0]);
+  out[3] = c * (q[3] + q[1]);
+}
+
+static void ode_shape(ode_world *s, int i)
+{
+  const perp_engine_shape *shape = &s->w->shape[i];
+  const perp_shape_def *d = shape->def;
+  dGeomID geom;
+  dQuaternion q;
+  memcpy(q, shape->quat, sizeof q);
+  if (d->kind == PERP_SHAPE_PLANE) {
+    const double n[3] = { 2 * (q[1] * q[3] + q[0] * q[2]), 2 * (q[2] * q[3] - q[0] * q[1]),
+                          1 - 2 * (q[1] * q[1] + q[2] * q[2]) };
+    geom = dCreatePlane(s->space, n[0], n[1], n[2],
+                        n[0] * shape->x[0] + n[1] * shape->x[1] + n[2] * shape->x[2]);
+    dGeomSetData(geom, (void *)(uintptr_t)i);
+    return;
+  }
+  if (d->kind == PERP_SHAPE_SPHERE) {
+    geom = dCreateSphere(s->space, d->radius);
+  } else if (d->kind == PERP_SHAPE_BOX) {
+    geom = dCreateBox(s->space, 2 * d->half[0], 2 * d->half[1], 2 * d->half[2]);
+  } else {
+    geom = d->kind == PERP_SHAPE_CAPSULE ? dCreateCapsule(s->space, d->radius, d->length)
+                                         : dCreateCylinder(s->space, d->radius, d->length);
+    ode_along_x(shape->quat, q);
+  }
+  dGeomSetData(geom, (void *)(uintptr_t)i);
+  if (d->body >= 0) {
+    dGeomSetBody(geom, s->body[d->body]);
+    dGeomSetOffsetPosition(geom, shape->x[0], shape->x[1], shape->x[2]);
+    dGeomSetOffsetQuaternion(geom, q);
+  } else {
+    dGeomSetPosition(geom, shape->x[0], shape->x[1], shape->x[2]);
+    dGeomSetQuaternion(geom, q);
+  }
+}
+
+/* Parameter `what` of the axis a drive acts along: universal joints have a second one. */
+static void ode_parameter(dJointID joint, const perp_engine_drive *d, int what, double value)
+{
+  if (d->axis == PERP_DRIVE_B) what += dParamGroup2;
+  switch (dJointGetType(joint)) {
+  case dJointTypeHinge:
+    dJointSetHingeParam(joint, what, value);
+    break;
+  case dJointTypeSlider:
+    dJointSetSliderParam(joint, what, value);
+    break;
+  default:
+    dJointSetUniversalParam(joint, what, value);
+    break;
+  }
+}
+
+static perp_status ode_joint(perp_ctx *ctx, const ode_world *s, int i)
+{
+  const perp_engine_joint *j = &s->w->joint[i];
+  const double *p = j->at, *n = j->along, *m = j->across;
+  const dBodyID a = j->a >= 0 ? s->body[j->a] : 0, b = j->b >= 0 ? s->body[j->b] : 0;
+  /* angles and ways of ODE are those of its first body against its second; it cannot have the world first, and takes the
+   * other way round for what it says of hinges */
+  const bool back = j->kind == PERP_JOINT_HINGE && j->b < 0;
+  dJointID joint;
+  switch (j->kind) {
+  case PERP_JOINT_BALL:
+    joint = dJointCreateBall(s->world, 0);
+    dJointAttach(joint, b, a);
+    dJointSetBallAnchor(joint, p[0], p[1], p[2]);
+    break;
+  case PERP_JOINT_HINGE:
+    joint = dJointCreateHinge(s->world, 0);
+    dJointAttach(joint, b, a);
+    dJointSetHingeAnchor(joint, p[0], p[1], p[2]);
+    dJointSetHingeAxis(joint, n[0], n[1], n[2]);
+    break;
+  case PERP_JOINT_UNIVERSAL:
+    joint = dJointCreateUniversal(s->world, 0);
+    dJointAttach(joint, a, b);
+    dJointSetUniversalAnchor(joint, p[0], p[1], p[2]);
+    dJointSetUniversalAxis1(joint, n[0], n[1], n[2]);
+    dJointSetUniversalAxis2(joint, m[0], m[1], m[2]);
+    break;
+  case PERP_JOINT_SLIDER:
+    joint = dJointCreateSlider(s->world, 0);
+    dJointAttach(joint, b, a);
+    dJointSetSliderAxis(joint, n[0], n[1], n[2]);
+    break;
+  default:
+    joint = dJointCreateFixed(s->world, 0);
+    dJointAttach(joint, b, a);
+    dJointSetFixed(joint);
+    break;
+  }
+  for (int k = 0; k < j->n_drives; k++) {
+    const perp_engine_drive *d = &s->w->drive[j->first_drive + k];
+    if (j->kind == PERP_JOINT_BALL || j->kind == PERP_JOINT_UNIVERSAL)
+      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
+                        "the adapter of engine ode serves limits and motors of hinges and sliders");
+    if (j->kind == PERP_JOINT_HINGE &&
+        ((isfinite(d->lower) && d->lower < -M_PI) || (isfinite(d->upper) && d->upper > M_PI)))
+      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
+                        "engine ode has limits of a hinge within half a turn only");
+    const double lower = back ? -d->upper : d->lower, upper = back ? -d->lower : d->upper;
+    if (isfinite(upper)) ode_parameter(joint, d, dParamHiStop, upper);
+    if (isfinite(lower)) ode_parameter(joint, d, dParamLoStop, lower);
+    ode_parameter(joint, d, dParamBounce, d->restitution);
+    if (d->max_force > 0) {
+      ode_parameter(joint, d, dParamVel, back ? -d->velocity : d->velocity);
+      ode_parameter(joint, d, dParamFMax, d->max_force);
+    }
+  }
+  return PERP_OK;
+}
+
+static perp_status ode_create(perp_ctx *ctx, const perp_engine_world *w, const void *opts,
+                              void **at)
+{
+  static bool started;
+  *at = NULL;
+  if (!started) dInitODE2(0);
+  started = true;
+  dSetMessageHandler(ode_message);
+  dRandSetSeed(1); /* the order of the sweeps of quick */
+  ode_world *s = calloc(1, sizeof *s);
+  if (s == NULL) return w->fail(ctx, PERP_ERR_NOMEM, "no memory for a world of ODE");
+  s->w = w;
+  memcpy(&s->o, opts, sizeof s->o);
+  s->world = dWorldCreate();
+  s->space = dHashSpaceCreate(0);
+  s->contacts = dJointGroupCreate(0);
+  s->body = calloc((size_t)w->n_bodies + 1, sizeof *s->body);
+  perp_status status = PERP_OK;
+  if (s->body == NULL) status = w->fail(ctx, PERP_ERR_NOMEM, "no memory for a world of ODE");
+  dWorldSetGravity(s->world, 0, 0, -w->gravity);
+  dWorldSetERP(s->world, s->o.erp);
+  dWorldSetCFM(s->world, s->o.cfm);
+  dWorldSetQuickStepNumIterations(s->world, s->o.iterations);
+  dWorldSetQuickStepW(s->world, s->o.over_relaxation);
+  dWorldSetAutoDisableFlag(s->world, 0);
+  for (int i = 0; i < w->n_bodies && status == PERP_OK; i++) ode_body(s, i);
+  for (int i = 0; i < w->n_shapes && status == PERP_OK; i++) ode_shape(s, i);
+  for (int i = 0; i < w->n_joints && status == PERP_OK; i++) status = ode_joint(ctx, s, i);
+  if (status == PERP_OK)
+    *at = s;
+  else
+    ode_destroy(s);
+  return status;
+}
+
+/* ---- marching ---------------------------------------------------------------------------------- */
+
+static void ode_set(void *at, const perp_engine_state *state)
+{
+  const ode_world *s = at;
+  for (int i = 0; i < s->w->n_bodies; i++) {
+    const perp_engine_state *x = &state[i];
+    dBodySetPosition(s->body[i], x->x[0], x->x[1], x->x[2]);
+    dBodySetQuaternion(s->body[i], x->quat);
+    dBodySetLinearVel(s->body[i], x->v[0], x->v[1], x->v[2]);
+    dBodySetAngularVel(s->body[i], x->w[0], x->w[1], x->w[2]);
+  }
+}
+
+static void ode_get(void *at, perp_engine_state *state)
+{
+  const ode_world *s = at;
+  for (int i = 0; i < s->w->n_bodies; i++) {
+    perp_engine_state *x = &state[i];
+    memcpy(x->x, dBodyGetPosition(s->body[i]), sizeof x->x);
+    memcpy(x->quat, dBodyGetQuaternion(s->body[i]), sizeof x->quat);
+    memcpy(x->v, dBodyGetLinearVel(s->body[i]), sizeof x->v);
+    memcpy(x->w, dBodyGetAngularVel(s->body[i]), sizeof x->w);
+  }
+}
+
+static void ode_near(void *user, dGeomID a, dGeomID b)
+{
+  ode_world *s = user;
+  const int i = (int)(uintptr_t)dGeomGetData(a), k = (int)(uintptr_t)dGeomGetData(b);
+  dContactGeom geom[POINTS_MAX];
+  if (!s->w->touches(s->w, i, k)) return;
+  const int n = dCollide(a, b, s->o.contacts, geom, sizeof *geom);
+  if (s->points + n > s->cap) {
+    const int cap = 2 * (s->points + n);
+    point *more = realloc(s->point, (size_t)cap * sizeof *more);
+    s->lost |= more == NULL;
+    if (more == NULL) return;
+    s->point = more;
+    s->cap = cap;
+  }
+  for (int c = 0; c < n; c++) s->point[s->points++] = (point){ .a = i, .b = k, .geom = geom[c] };
+}
+
+static perp_status ode_step(perp_ctx *ctx, void *at, double h)
+{
+  ode_world *s = at;
+  s->points = 0;
+  s->h = h;
+  for (int i = 0; i < s->w->n_bodies; i++) {
+    const double *f = s->w->body[i].force;
+    dBodyAddForce(s->body[i], f[0], f[1], f[2]); /* for one step */
+  }
+  dSpaceCollide(s->space, s, ode_near);
+  if (s->lost) return s->w->fail(ctx, PERP_ERR_NOMEM, "no memory for the contacts of ODE");
+  for (int i = 0; i < s->points; i++) { /* the points stay where they are from here on */
+    point *p = &s->point[i];
+    const perp_surface pair = s->w->pair(s->w, p->a, p->b);
+    dContact contact = { .surface = { .mode = dContactApprox1, .mu = pair.mu }, .geom = p->geom };
+    if (pair.restitution > 0) {
+      contact.surface.mode |= dContactBounce;
+      contact.surface.bounce = pair.restitution;
+      contact.surface.bounce_vel = 0;
+    }
+    dJointID joint = dJointCreateContact(s->world, s->contacts, &contact);
+    dJointAttach(joint, dGeomGetBody(p->geom.g1), dGeomGetBody(p->geom.g2));
+    dJointSetFeedback(joint, &p->feedback);
+  }
+  const int good = s->o.solver == 0 ? dWorldQuickStep(s->world, h) : dWorldStep(s->world, h);
+  dJointGroupEmpty(s->contacts);
+  return good ? PERP_OK : s->w->fail(ctx, PERP_ERR_EXTERNAL, "ODE says that its step failed");
+}
+
+/* Dantzig's method writes a message where its pivot is not positive, and goes on. */
+static perp_reason ode_ended(void *at, int *iterations)
+{
+  const ode_world *s = at;
+  const bool failed = messages > 0;
+  messages = 0;
+  *iterations = s->o.solver == 0 ? s->o.iterations : 0;
+  if (s->points == 0 && s->w->n_joints == 0) return PERP_RUNNING;
+  if (failed) return PERP_SINGULAR;
+  return s->o.solver == 0 ? PERP_SWEEPS_DONE : PERP_EXACT;
+}
+
+static int ode_contacts(void *at, perp_engine_contact *contact, int most)
+{
+  const ode_world *s = at;
+  const int n = s->points < most ? s->points : most;
+  for (int i = 0; i < n; i++) {
+    const point *p = &s->point[i];
+    const bool first = p->a < p->b; /* ODE's normal points into its first shape */
+    /* dJointAttach puts a body that is alone first: f1 is then on it, whichever shape it has */
+    const bool swapped = dGeomGetBody(p->geom.g1) == 0;
+    const double sign = (first ? -1 : 1) * (swapped ? -1 : 1);
+    contact[i] = (perp_engine_contact){ .shape_a = first ? p->a : p->b,
+                                        .shape_b = first ? p->b : p->a,
+                                        .gap = -p->geom.depth };
+    for (int k = 0; k < 3; k++) {
+      contact[i].p[k] = p->geom.pos[k];
+      contact[i].n[k] = (first ? -1 : 1) * p->geom.normal[k];
+      contact[i].impulse[k] = sign * s->h * p->feedback.f1[k];
+    }
+  }
+  return n;
+}
+
+static void ode_resolved(void *at, char *text, size_t size)
+{
+  const ode_world *s = at;
+  if (s->o.solver == 0)
+    snprintf(text, size, "solver=quick, iterations=%d, over_relaxation=%g, erp=%g, cfm=%g",
+             dWorldGetQuickStepNumIterations(s->world), dWorldGetQuickStepW(s->world),
+             dWorldGetERP(s->world), dWorldGetCFM(s->world));
+  else
+    snprintf(text, size, "solver=step, erp=%g, cfm=%g", dWorldGetERP(s->world),
+             dWorldGetCFM(s->world));
+}
+
+static const perp_engine_calls calls = { .abi = PERP_ABI,
+                                         .world_size = sizeof(perp_engine_world),
+                                         .version = ode_version,
+                                         .create = ode_create,
+                                         .set = ode_set,
+                                         .step = ode_step,
+                                         .get = ode_get,
+                                         .ended = ode_ended,
+                                         .contacts = ode_contacts,
+                                         .resolved = ode_resolved,
+                                         .destroy = ode_destroy };
+PERP_ENGINE_ADAPTER(calls);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a model has that an engine has not: told before anything is built. */
+#include "models/engines/engine.h"
+
+#include "models/multibody/model_private.h"
+
+static const char *const serves_shapes[] = {
+  [PERP_SHAPE_SPHERE] = "spheres",
+  [PERP_SHAPE_CAPSULE] = "capsules",
+  [PERP_SHAPE_BOX] = "boxes",
+  [PERP_SHAPE_POLYTOPE] = "convex polytopes",
+  [PERP_SHAPE_PLANE] = "half-spaces",
+  [PERP_SHAPE_ELLIPSOID] = "ellipsoids",
+  [PERP_SHAPE_CYLINDER] = "cylinders",
+  [PERP_SHAPE_CONE] = "cones",
+  [PERP_SHAPE_MESH] = "triangle meshes",
+  [PERP_SHAPE_HEIGHT_FIELD] = "height fields",
+};
+
+/* Has any pair of materials or surface two coefficients of friction? */
+static bool serves_two_frictions(const perp_model *m)
+{
+  bool two = false;
+  for (int i = 0; i < m->n_shapes; i++) {
+    const perp_surface *s = &m->shape_def[i].surface;
+    two |= !isnan(s->mu_dynamic) && s->mu_dynamic != s->mu;
+  }
+  int a, b;
+  const perp_surface *pair;
+  for (int i = 0; (pair = perp_model_pair(m, i, &a, &b)) != NULL; i++)
+    two |= !isnan(pair->mu_dynamic) && pair->mu_dynamic != pair->mu;
+  return two;
+}
+
+static bool serves_rebounds(const perp_model *m)
+{
+  bool any = false;
+  for (int i = 0; i < m->n_shapes; i++) any |= m->shape_def[i].surface.restitution > 0;
+  return any || m->n_pairs > 0;
+}
+
+/* A body with two shapes, or one that is not where its centre of mass is. */
+static bool serves_compound(const perp_model *m)
+{
+  for (int i = 0; i < m->n_shapes; i++) {
+    const perp_shape_def *s = &m->shape_def[i];
+    if (s->body < 0) continue;
+    const bool turned = s->angle != 0 || perp_dot(3, s->quat + 1, s->quat + 1) > 0;
+    if (turned || perp_dot(3, s->x, s->x) > 0) return true;
+    for (int k = 0; k < i; k++)
+      if (m->shape_def[k].body == s->body) return true;
+  }
+  return false;
+}
+
+/* Forces beside those that are constant and act at a centre of mass? */
+static bool serves_other_forces(const perp_model *m)
+{
+  bool other = false;
+  for (int i = 0; i < m->n_forces; i++) {
+    const perp_force_def *f = &m->force_def[i];
+    bool constant = f->kind == PERP_FORCE_POINT && f->a >= 0 &&
+                    perp_dot(3, f->anchor_a, f->anchor_a) == 0;
+    for (int k = 0; k < 3; k++) constant &= f->value_signal[k] == 0;
+    other |= !constant;
+  }
+  return other;
+}
+
+static bool serves_particles(const perp_model *m)
+{
+  bool any = false;
+  for (int b = 0; b < m->n_bodies; b++) any |= m->body_def[b].particle;
+  return any;
+}
+
+perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, const perp_model *m)
+{
+#define REFUSE(...) return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, __VA_ARGS__)
+  const char *name = engine->d.name;
+  const unsigned has = engine->features;
+  bool limits = false, motors = false, servos = false;
+  if (!(engine->dims & 1u << m->dim))
+    REFUSE("engine %s has no worlds in %s", name, m->dim == 2 ? "the plane" : "space");
+  for (int i = 0; i < m->n_joints; i++)
+    if (perp_joint_nonholonomic_is(m, i) || !(engine->joints & 1u << m->joint_def[i].kind))
+      REFUSE("engine %s has no joint '%s'", name, perp_joint_name(&m->joint_def[i]));
+  for (int i = 0; i < m->n_shapes; i++)
+    if (!(engine->shapes & 1u << m->shape_def[i].kind))
+      REFUSE("engine %s has no %s", name, serves_shapes[m->shape_def[i].kind]);
+  for (int i = 0; i < m->n_drives; i++) {
+    const perp_drive_def *d = &m->drive_def[i];
+    for (int k = 0; k < i; k++)
+      if (m->drive_def[k].joint == d->joint && m->drive_def[k].axis == d->axis)
+        REFUSE("engine %s has one drive for a coordinate of a joint, not two", name);
+    limits |= isfinite(d->lower) || isfinite(d->upper);
+    servos |= d->stiffness > 0 || d->damping > 0;
+    motors |= d->max_force > 0 && !(d->stiffness > 0 || d->damping > 0);
+    if (d->turning != NULL) REFUSE("engine %s has no drives that turn to an orientation", name);
+  }
+  const struct {
+    bool in_model, served;
+    const char *what;
+  } others[] = {
+    { limits, has & PERP_ENGINE_LIMITS, "limits of joints" },
+    { motors, has & PERP_ENGINE_MOTORS, "motors" },
+    { servos, has & PERP_ENGINE_SERVOS, "springs and dampers of drives" },
+    { serves_rebounds(m), has & PERP_ENGINE_RESTITUTION, "restitution" },
+    { serves_particles(m), has & PERP_ENGINE_PARTICLES, "particles, bodies that never turn" },
+    { serves_compound(m), has & PERP_ENGINE_COMPOUNDS,
+      "bodies of several shapes, or one off its centre of mass" },
+    { m->n_pairs > 0 || m->friction != PERP_FRICTION_GEOMETRIC, has & PERP_ENGINE_PAIRS,
+      "friction told for pairs of materials, or by another rule than sqrt(mu_a mu_b)" },
+    { serves_two_frictions(m), false, "two coefficients of friction (mu and mu_dynamic)" },
+    { m->couples, false, "torsion and rolling of surfaces as perp has them" },
+    { m->springs || m->soft, false, "soft joints as perp has them" },
+    { serves_other_forces(m), false, "forces beside constant ones at centres of mass" },
+    { m->n_forces > 0, has & PERP_ENGINE_FORCES, "forces beside gravity" },
+    { perp_model_prescribes(m), false, "prescribed motions" },
+    { perp_model_depends_on_time(m), false, "gravity, drives or surfaces that depend on time" },
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i].in_model && !others[i].served)
+      REFUSE("engine %s, or its adapter, does not serve %s", name, others[i].what);
+  return PERP_OK;
+#undef REFUSE
+}

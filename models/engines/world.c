@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A model as a world for the adapters of engines: frames, axes and limits as they are at the start. */
+#include "models/engines/engine.h"
+
+#include "models/collision/broad.h"
+#include "models/multibody/model_private.h"
+
+#include <lapacke.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct world {
+  perp_engine_world w; /* first */
+  const perp_model *model;
+  perp_broad broad; /* for its question who may touch whom */
+  perp_engine_body *body;
+  perp_engine_joint *joint;
+  perp_engine_shape *shape;
+  perp_engine_drive *drive;
+} world;
+
+/* ---- what an adapter asks ---------------------------------------------------------------------- */
+
+static bool world_touches(const perp_engine_world *w, int a, int b)
+{
+  return perp_broad_may_touch(&((const world *)(const void *)w)->broad, a, b);
+}
+
+static perp_surface world_pair(const perp_engine_world *w, int a, int b)
+{
+  const perp_model *model = ((const world *)(const void *)w)->model;
+  perp_surface s = perp_surface_pair(model, &w->shape[a].def->surface, &w->shape[b].def->surface);
+  if (isnan(s.mu_dynamic)) s.mu_dynamic = s.mu;
+  return s;
+}
+
+static perp_status world_fail(perp_ctx *ctx, perp_status status, const char *what)
+{
+  return PERP_FAIL(ctx, status, "%s", what);
+}
+
+/* ---- states ------------------------------------------------------------------------------------ */
+
+void perp_engine_state_of(const perp_model *model, const double *q, const double *v,
+                          perp_engine_state *state)
+{
+  for (int b = 0; b < model->n_bodies; b++, q += model->nqb, v += model->nvb) {
+    perp_engine_state *s = &state[b];
+    *s = (perp_engine_state){ .quat = { 1 } };
+    memcpy(s->x, q, (size_t)model->dim * sizeof *q);
+    memcpy(s->v, v, (size_t)model->dim * sizeof *v);
+    if (model->dim == 2) {
+      s->angle = q[2];
+      s->w[2] = v[2];
+      continue;
+    }
+    double R[9];
+    memcpy(s->quat, q + 3, sizeof s->quat);
+    perp_quat_matrix(s->quat, R);
+    perp_turn(3, R, v + 3, s->w);
+  }
+}
+
+void perp_engine_state_to(const perp_model *model, const perp_engine_state *state, double *q,
+                          double *v)
+{
+  for (int b = 0; b < model->n_bodies; b++, q += model->nqb, v += model->nvb) {
+    const perp_engine_state *s = &state[b];
+    memcpy(q, s->x, (size_t)model->dim * sizeof *q);
+    memcpy(v, s->v, (size_t)model->dim * sizeof *v);
+    if (model->dim == 2) {
+      q[2] += remainder(s->angle - q[2], 2 * M_PI);
+      v[2] = s->w[2];
+      continue;
+    }
+    double R[9];
+    /* q and -q are one orientation: that which goes on */
+    const double same = q[3] * s->quat[0] + q[4] * s->quat[1] + q[5] * s->quat[2] +
+                        q[6] * s->quat[3];
+    for (int k = 0; k < 4; k++) q[3 + k] = same < 0 ? -s->quat[k] : s->quat[k];
+    perp_quat_unit(q + 3);
+    perp_quat_matrix(q + 3, R);
+    perp_turn_back(3, R, s->w, v + 3);
+  }
+}
+
+/* ---- building ---------------------------------------------------------------------------------- */
+
+/* I = R diag(moment) R' with the quaternion of R */
+static void world_principal(const double inertia[9], double moment[3], double quat[4])
+{
+  double A[9], work[32];
+  bool diagonal = true;
+  memcpy(A, inertia, sizeof A);
+  for (int i = 0; i < 9; i++) diagonal &= i % 4 == 0 || A[i] == 0;
+  quat[0] = 1, quat[1] = quat[2] = quat[3] = 0;
+  for (int k = 0; k < 3; k++) moment[k] = A[4 * k];
+  if (diagonal || LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', 3, A, 3, moment, work, 32) != 0)
+    return;
+  double third[3];
+  perp_cross(A, A + 3, third);
+  if (perp_dot(3, third, A + 6) < 0)
+    for (int k = 0; k < 3; k++) A[6 + k] = -A[6 + k];
+  /* the largest of the four squares first, so that nothing cancels (Shepperd 1978) */
+  const double trace = A[0] + A[4] + A[8], square[4] = { trace, A[0], A[4], A[8] };
+  int at = 0;
+  for (int k = 1; k < 4; k++)
+    if (square[k] > square[at]) at = k;
+  if (at == 0) {
+    quat[0] = 1 + trace;
+    quat[1] = A[5] - A[7], quat[2] = A[6] - A[2], quat[3] = A[1] - A[3];
+  } else {
+    const int i = at - 1, j = (i + 1) % 3, k = (i + 2) % 3;
+    quat[0] = A[3 * j + k] - A[3 * k + j];
+    quat[1 + i] = 1 + A[4 * i] - A[4 * j] - A[4 * k];
+    quat[1 + j] = A[3 * i + j] + A[3 * j + i];
+    quat[1 + k] = A[3 * i + k] + A[3 * k + i];
+  }
+  perp_quat_unit(quat);
+}
+
+static void world_unit(const double from[3], double to[3])
+{
+  const double n = sqrt(perp_dot(3, from, from));
+  for (int k = 0; k < 3; k++) to[k] = n > 0 ? from[k] / n : 0;
+}
+
+static void world_direction(const perp_model *model, int body, const double local[3], double out[3])
+{
+  double R[9];
+  memcpy(out, local, 3 * sizeof *out);
+  if (body < 0) return;
+  perp_model_rotation(model, model->q0, body, R); /* 3 x 3 in the plane, too */
+  perp_turn(3, R, local, out);
+}
+
+static void world_joint(const perp_model *model, int i, perp_engine_joint *j)
+{
+  const perp_joint_def *d = &model->joint_def[i];
+  *j = (perp_engine_joint){ .kind = d->kind, .a = d->a, .b = d->b, .length = d->length };
+  memcpy(j->anchor_a, d->anchor_a, sizeof j->anchor_a);
+  memcpy(j->anchor_b, d->anchor_b, sizeof j->anchor_b);
+  world_unit(d->axis_a, j->axis_a);
+  world_unit(d->axis_b, j->axis_b);
+  perp_model_point(model, model->q0, d->b, d->anchor_b, j->at);
+  world_direction(model, d->a, j->axis_a, j->along);
+  world_direction(model, d->b, j->axis_b, j->across);
+}
+
+static void world_drive(const perp_drive_def *d, perp_engine_drive *to)
+{
+  *to = (perp_engine_drive){ .joint = d->joint,
+                             .axis = d->axis,
+                             .lower = d->lower - d->zero,
+                             .upper = d->upper - d->zero,
+                             .restitution = d->restitution,
+                             .velocity = d->velocity,
+                             .max_force = d->max_force,
+                             .target = d->target - d->zero,
+                             .stiffness = d->stiffness,
+                             .damping = d->damping };
+}
+
+static void world_fill(world *w)
+{
+  const perp_model *model = w->model;
+  for (int b = 0; b < model->n_bodies; b++) {
+    const perp_body_def *d = &model->body_def[b];
+    w->body[b] = (perp_engine_body){ .name = d->name, .mass = d->mass.mass };
+    memcpy(w->body[b].inertia, d->mass.inertia, sizeof d->mass.inertia);
+    if (model->dim == 3) world_principal(d->mass.inertia, w->body[b].moment, w->body[b].principal);
+  }
+  for (int i = 0; i < model->n_forces; i++) /* others have been refused (serves.c) */
+    for (int k = 0; k < 3; k++)
+      w->body[model->force_def[i].a].force[k] += model->force_def[i].value[k];
+  for (int i = 0; i < model->n_shapes; i++) {
+    const perp_shape_def *d = &model->shape_def[i];
+    perp_engine_shape *s = &w->shape[i];
+    *s = (perp_engine_shape){ .def = d, .quat = { 1 }, .angle = d->angle };
+    memcpy(s->x, d->x, sizeof s->x);
+    if (perp_dot(3, d->quat + 1, d->quat + 1) > 0 || d->quat[0] != 0)
+      memcpy(s->quat, d->quat, sizeof s->quat);
+  }
+  int n = 0;
+  for (int i = 0; i < model->n_joints; i++) {
+    perp_engine_joint *j = &w->joint[i];
+    world_joint(model, i, j);
+    j->first_drive = n;
+    for (int k = 0; k < model->n_drives; k++)
+      if (model->drive_def[k].joint == i) world_drive(&model->drive_def[k], &w->drive[n++]);
+    j->n_drives = n - j->first_drive;
+  }
+}
+
+perp_status perp_engine_world_create(perp_ctx *ctx, const perp_model *model, double h,
+                                     perp_engine_world **out)
+{
+  *out = NULL;
+  world *w = calloc(1, sizeof *w);
+  if (w != NULL) {
+    w->model = model;
+    w->body = calloc((size_t)model->n_bodies + 1, sizeof *w->body);
+    w->joint = calloc((size_t)model->n_joints + 1, sizeof *w->joint);
+    w->shape = calloc((size_t)model->n_shapes + 1, sizeof *w->shape);
+    w->drive = calloc((size_t)model->n_drives + 1, sizeof *w->drive);
+  }
+  perp_engine_state *start = calloc((size_t)model->n_bodies + 1, sizeof *start);
+  perp_status status = PERP_OK;
+  if (w == NULL || w->body == NULL || w->joint == NULL || w->shape == NULL || w->drive == NULL ||
+      start == NULL)
+    status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the world of an engine");
+  if (status == PERP_OK) status = perp_broad_init(ctx, &w->broad, model, 0);
+  if (status == PERP_OK) {
+    world_fill(w);
+    perp_engine_state_of(model, model->q0, model->v0, start);
+    for (int b = 0; b < model->n_bodies; b++) w->body[b].start = start[b];
+    w->w = (perp_engine_world){ .dim = model->dim,
+                                .n_bodies = model->n_bodies,
+                                .n_joints = model->n_joints,
+                                .n_shapes = model->n_shapes,
+                                .n_drives = model->n_drives,
+                                .body = w->body,
+                                .joint = w->joint,
+                                .shape = w->shape,
+                                .drive = w->drive,
+                                .gravity = model->gravity,
+                                .size = model->size,
+                                .h = h,
+                                .touches = world_touches,
+                                .pair = world_pair,
+                                .fail = world_fail };
+    *out = &w->w;
+  } else if (w != NULL) {
+    perp_engine_world_destroy(&w->w);
+  }
+  free(start);
+  return status;
+}
+
+void perp_engine_world_destroy(perp_engine_world *out)
+{
+  world *w = (world *)(void *)out;
+  if (w == NULL) return;
+  perp_broad_free(&w->broad);
+  free(w->body);
+  free(w->joint);
+  free(w->shape);
+  free(w->drive);
+  free(w);
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Adapters of engines, each whose library is here, on motions that are known: what they build is the world that they were
+ * given, with the signs right, and what they hand back are its states.  How good the engines are is not asked here. */
+#include "models/models.h"
+#include "tests/tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static perp_ctx ctx;
+
+/* What an engine promises, and how far its arithmetic goes. */
+static const struct subject {
+  const char *engine, *name; /* with options */
+  double order;              /* of a pendulum */
+  double digits;             /* relative error of its numbers */
+  double motor;              /* relative error of a motor's speed */
+  double friction;           /* relative error of a braking force; 0: 1e-2 */
+} subjects[] = {
+  { "ode", "ode", 1, 1e-12, 1e-6, 0 },
+  { "ode", "ode:solver=step", 1, 1e-12, 1e-6, 0 },
+  { "mujoco", "mujoco", 1, 1e-12, NAN, 0.05 },
+  { "mujoco", "mujoco:integrator=rk4", 4, 1e-12, NAN, 0.05 },
+  { "box2d", "box2d", 1, 1e-5, 1e-4, 0 },
+  { "chipmunk", "chipmunk", 1, 1e-12, 1e-6, 0 },
+  { "bullet", "bullet", 1, 1e-12, 1e-6, 0.05 },
+  { "bullet", "bullet:solver=nncg", 1, 1e-12, 1e-6, 0.2 },
+  { "bullet", "bullet:solver=dantzig", 1, 1e-12, 1e-6, 0.05 },
+  { "bullet", "bullet:bodies=featherstone", 1, 1e-12, 1e-6, 0.05 },
+};
+
+static perp_sim *simulation(const struct subject *s, perp_model *model, double h)
+{
+  perp_parts parts = { 0 };
+  perp_sim *sim;
+  if (perp_spec_parse(&ctx, PERP_KIND_engine, s->name, &parts.engine) != PERP_OK)
+    bail("%s: %s", s->name, ctx.msg);
+  if (perp_sim_create(&ctx, model, &parts, h, &sim) != PERP_OK) bail("%s: %s", s->name, ctx.msg);
+  perp_parts_free(&parts);
+  return sim;
+}
+
+/* At t_end; steps of h. */
+static void march(const struct subject *s, perp_model *model, double h, double t_end, double *q,
+                  double *v, double *energy_apart)
+{
+  perp_sim *sim = simulation(s, model, h);
+  const double *at, *rate;
+  double t = 0, apart = 0, kinetic, potential;
+  while (t < t_end - 1e-9) {
+    perp_step_info info;
+    if (perp_sim_step(&ctx, sim, t_end, &info) != PERP_OK || info.reason < 0)
+      bail("%s: %s", s->name, info.cause != NULL ? info.cause : ctx.msg);
+    perp_sim_state(sim, &t, &at, &rate);
+    perp_model_energy(model, t, at, rate, &kinetic, &potential);
+    const double told = perp_sim_engine_energy(sim);
+    if (!isnan(told)) apart = fmax(apart, fabs(told - kinetic - potential));
+  }
+  memcpy(q, at, (size_t)perp_model_nq(model) * sizeof *q);
+  memcpy(v, rate, (size_t)perp_model_nv(model) * sizeof *v);
+  if (energy_apart != NULL) *energy_apart = apart;
+  perp_sim_destroy(sim);
+}
+
+static perp_model *new_model(int dim, double gravity)
+{
+  perp_model *m;
+  if (perp_model_create(&ctx, dim, &m) != PERP_OK) bail("%s", ctx.msg);
+  perp_model_gravity(m, gravity);
+  return m;
+}
+
+static void add_body(perp_model *m, const perp_body_def *b)
+{
+  if (perp_model_add_body(&ctx, m, b, NULL) != PERP_OK) bail("%s", ctx.msg);
+}
+
+static void finish(perp_model *m)
+{
+  if (perp_model_finish(&ctx, m) != PERP_OK) bail("%s", ctx.msg);
+}
+
+/* A body of unlike moments, turned, its axes not principal. */
+static perp_body_def brick(int dim)
+{
+  perp_body_def b = { .mass = perp_mass_box(2, 0.3, 0.4, 0.6),
+                      .x = { 1, 2, 3 },
+                      .v = { 0.5, 0.2, 0.1 } };
+  if (dim == 2) {
+    b.angle = 0.4;
+    b.w[2] = 1.5;
+  } else {
+    const double q[4] = { 0.8, 0.2, -0.4, 0.4 };
+    memcpy(b.quat, q, sizeof q);
+    b.mass.inertia[1] = b.mass.inertia[3] = 0.01;
+    b.w[0] = 0.3, b.w[1] = 2, b.w[2] = -0.5;
+  }
+  return b;
+}
+
+/* ---- free motion ------------------------------------------------------------------------------- */
+
+static void falls(const struct subject *s, int dim)
+{
+  const perp_body_def b = brick(dim);
+  double error[2], q[7], v[6];
+  for (int k = 0; k < 2; k++) {
+    perp_model *m = new_model(dim, 9.81);
+    const double h = k == 0 ? 0.01 : 0.005, t = 1;
+    add_body(m, &b);
+    finish(m);
+    march(s, m, h, t, q, v, NULL);
+    error[k] = 0;
+    for (int i = 0; i < dim; i++) {
+      const double exact = b.x[i] + b.v[i] * t - (i == dim - 1 ? 0.5 * 9.81 * t * t : 0);
+      error[k] = fmax(error[k], fabs(q[i] - exact));
+    }
+    near(v[dim - 1], b.v[dim - 1] - 9.81, 0, 20 * s->digits * 10, "%s: speed of free fall",
+         s->name);
+    perp_model_destroy(m);
+  }
+  const double least = 100 * s->digits;
+  ok(error[0] <= 0.5 * 9.81 * 0.01 * 1.001 + least && error[1] <= 0.5 * error[0] * 1.001 + least,
+     "%s: free fall, off by %.2g m in steps of 10 ms, %.2g m in half", s->name, error[0], error[1]);
+}
+
+/* Without forces: momentum stays, about the centre too; twice the same. */
+static void tumbles(const struct subject *s, int dim)
+{
+  const perp_body_def b = brick(dim);
+  perp_model *m = new_model(dim, 0);
+  double P[2][3], L[2][3], q[2][7], v[2][6], apart;
+  add_body(m, &b);
+  finish(m);
+  perp_model_momentum(m, perp_model_q0(m), perp_model_v0(m), P[0], L[0]);
+  march(s, m, 1e-4, 0.5, q[0], v[0], &apart);
+  march(s, m, 1e-4, 0.5, q[1], v[1], NULL);
+  perp_model_momentum(m, q[0], v[0], P[1], L[1]);
+  double dP = 0, dL = 0;
+  for (int k = 0; k < 3; k++) {
+    dP = fmax(dP, fabs(P[1][k] - P[0][k]));
+    dL = fmax(dL, fabs(L[1][k] - L[0][k]));
+  }
+  const size_t nq = (size_t)perp_model_nq(m), nv = (size_t)perp_model_nv(m);
+  below(dP, 1e3 * s->digits, "%s: linear momentum of a free body", s->name);
+  below(dL, 1e3 * s->digits + (dim == 3 ? 2e-3 : 0), "%s: angular momentum about the origin",
+        s->name);
+  ok(memcmp(q[0], q[1], nq * sizeof **q) == 0 && memcmp(v[0], v[1], nv * sizeof **v) == 0,
+     "%s: the same twice", s->name);
+  below(apart, 1e-9, "%s: its energy is perp's", s->name);
+  perp_model_destroy(m);
+}
+
+/* ---- joints ------------------------------------------------------------------------------------ */
+
+static double pendulum(const struct subject *s, int dim, double h, double *energy)
+{
+  perp_spec spec;
+  perp_scene scene;
+  if (perp_spec_parse(&ctx, PERP_KIND_scene,
+                      dim == 2 ? "pendulum:body=rod" : "pendulum:body=rod,dim=3",
+                      &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
+    bail("%s", ctx.msg);
+  double q[7], v[6], exact[7], rate[6], most = 0;
+  march(s, scene.model, h, 1, q, v, energy);
+  if (scene.truth[0].state(scene.truth[0].user, &ctx, 1, exact, rate) != PERP_OK)
+    bail("%s", ctx.msg);
+  for (int i = 0; i < dim; i++) most = fmax(most, fabs(q[i] - exact[i]));
+  perp_scene_destroy(&scene);
+  perp_spec_free(&spec);
+  return most;
+}
+
+static void swings(const struct subject *s, int dim)
+{
+  double energy;
+  const double h = s->order > 2 ? 0.02 : 0.004;
+  const double coarse = pendulum(s, dim, h, &energy), fine = pendulum(s, dim, h / 2, NULL);
+  const double order = log2(coarse / fine);
+  ok(order > s->order - 0.35 && order < s->order + 0.6,
+     "%s: a pendulum converges with order %.2f (%g), %.2g m at %g ms", s->name, order, s->order,
+     fine, 500 * h);
+  below(energy, 1e-9, "%s: energy of a pendulum as perp has it", s->name);
+}
+
+/* A motor on a hinge to the world, axis as given, which turns body b, or whose body is the first one of the joint. */
+static void motor(const struct subject *s, int dim, bool first, bool slides)
+{
+  perp_model *m = new_model(dim, 0);
+  perp_body_def b = { .mass = perp_mass_box(1, 0.2, 0.2, 0.2) };
+  const double axis[3] = { dim == 2 ? 0.6 : 0, 0.8, dim == 2 ? 0 : 0.6 };
+  perp_joint_def joint = { .kind = slides ? PERP_JOINT_SLIDER : PERP_JOINT_HINGE,
+                           .a = first ? 0 : PERP_WORLD,
+                           .b = first ? PERP_WORLD : 0 };
+  memcpy(joint.axis_a, axis, sizeof axis);
+  memcpy(joint.axis_b, axis, sizeof axis);
+  add_body(m, &b);
+  perp_drive_def drive = { .lower = -0.5, .upper = 0.25, .velocity = 0.5, .max_force = 100 };
+  if (perp_model_add_joint(&ctx, m, &joint, NULL) != PERP_OK ||
+      perp_model_add_drive(&ctx, m, &drive, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  finish(m);
+  double q[7], v[6];
+  march(s, m, 1e-3, 0.3, q, v, NULL);
+  const double going = perp_model_drive_coordinate(m, q, 0);
+  near(going, 0.15, 2e-3, 0, "%s: a %s with the %s body goes where its motor drives it", s->name,
+       slides ? "slider" : "hinge", first ? "first" : "second");
+  march(s, m, 1e-3, 1.5, q, v, NULL);
+  near(perp_model_drive_coordinate(m, q, 0), 0.25, 0.02, 0, "%s: and stops at its limit", s->name);
+  perp_model_destroy(m);
+}
+
+/* Thrown against its lower limit, without a motor. */
+static void limit(const struct subject *s, int dim, bool slides)
+{
+  perp_model *m = new_model(dim, 0);
+  perp_body_def b = { .mass = perp_mass_box(1, 0.2, 0.2, 0.2) };
+  if (slides)
+    b.v[0] = -1;
+  else
+    b.w[2] = -1;
+  perp_joint_def joint = { .kind = slides ? PERP_JOINT_SLIDER : PERP_JOINT_HINGE,
+                           .a = PERP_WORLD,
+                           .b = 0 };
+  joint.axis_a[slides ? 0 : 2] = joint.axis_b[slides ? 0 : 2] = 1;
+  add_body(m, &b);
+  perp_drive_def drive = { .lower = -0.25, .upper = INFINITY };
+  if (dim == 2 && !slides) joint.axis_a[0] = joint.axis_b[0] = 1;
+  if (perp_model_add_joint(&ctx, m, &joint, NULL) != PERP_OK ||
+      perp_model_add_drive(&ctx, m, &drive, NULL) != PERP_OK)
+    bail("%s", ctx.msg);
+  finish(m);
+  double q[7], v[6];
+  march(s, m, 1e-3, 0.2, q, v, NULL);
+  near(perp_model_drive_coordinate(m, q, 0), -0.2, 2e-3, 0, "%s: a %s goes on its way", s->name,
+       slides ? "slider" : "hinge");
+  march(s, m, 1e-3, 1.5, q, v, NULL);
+  const double at = perp_model_drive_coordinate(m, q, 0);
+  ok(at > -0.27 && at < 1.5, "%s: and its lower limit holds it, or throws it back: %.3g", s->name,
+     at);
+  perp_model_destroy(m);
+}
+
+/* ---- contact ----------------------------------------------------------------------------------- */
+
+static void add_shape(perp_model *m, perp_shape_def shape, double mu, double e)
+{
+  shape.surface = (perp_surface){ .mu = mu, .mu_dynamic = NAN, .restitution = e };
+  if (perp_model_add_shape(&ctx, m, &shape, NULL) != PERP_OK) bail("%s", ctx.msg);
+}
+
+/* Two spheres of unlike masses meet head on, with e = 0.5 where the engine has restitution. */
+static void collide(const struct subject *s, int dim, bool rebounds)
+{
+  perp_model *m = new_model(dim, 0);
+  const double mass[2] = { 1, 2.5 }, speed[2] = { 3, -1 }, e = rebounds ? 0.5 : 0;
+  for (int k = 0; k < 2; k++) {
+    perp_body_def b = { .mass = perp_mass_sphere(mass[k], 0.1),
+                        .x = { k == 0 ? -0.3 : 0.3 },
+                        .v = { speed[k] } };
+    add_body(m, &b);
+    add_shape(m, (perp_shape_def){ .kind = PERP_SHAPE_SPHERE, .body = k, .radius = 0.1 }, 0.5, e);
+  }
+  finish(m);
+  double q[14], v[12];
+  march(s, m, 1e-3, 0.5, q, v, NULL);
+  const int nv = dim == 3 ? 6 : 3;
+  near(mass[0] * v[0] + mass[1] * v[nv], 0.5, 1e3 * s->digits, 0, "%s: momentum of a collision",
+       s->name);
+  if (rebounds) near(v[nv] - v[0], 2, 0, 0.02, "%s: e = 0.5", s->name);
+  perp_model_destroy(m);
+}
+
+/* A cube that slides on a floor, then rests: way of friction, and the weight as the sum of contact impulses. */
+static void slides(const struct subject *s, int dim)
+{
+  perp_model *m = new_model(dim, 10);
+  perp_body_def b = { .mass = perp_mass_box(2, 0.4, 0.4, 0.4), .v = { 2 } };
+  b.x[dim - 1] = 0.2;
+  add_body(m, &b);
+  add_shape(m, (perp_shape_def){ .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD }, 0.2, 0);
+  add_shape(m, (perp_shape_def){ .kind = PERP_SHAPE_BOX, .body = 0, .half = { 0.2, 0.2, 0.2 } },
+            0.8, 0);
+  finish(m);
+  double q[7], v[6], t, sum = 0, along = 0;
+  const double part = s->friction > 0 ? s->friction : 0.01;
+  march(s, m, 1e-3, 0.25, q, v, NULL); /* mu = sqrt(0.2 0.8) = 0.4 */
+  near(v[0], 1, 0, part, "%s: friction of the geometric mean", s->name);
+  perp_sim *sim = simulation(s, m, 1e-3);
+  const double *at, *rate;
+  for (int k = 0; k < 1000; k++) {
+    perp_step_info info;
+    if (perp_sim_step(&ctx, sim, 10, &info) != PERP_OK || info.reason < 0)
+      bail("%s: %s", s->name, ctx.msg);
+    perp_sim_state(sim, &t, &at, &rate);
+    for (int c = 0; k >= 900 && c < info.n_contacts && info.impulse != NULL; c++)
+      sum += (info.contacts[c].body[0] == PERP_WORLD ? 1 : -1) * info.impulse[3 * c + dim - 1];
+    for (int c = 0; k < 200 && c < info.n_contacts && info.impulse != NULL; c++)
+      along += (info.contacts[c].body[0] == PERP_WORLD ? 1 : -1) * info.impulse[3 * c];
+  }
+  near(sum / 0.1, 20, 0, 0.02, "%s: contact impulses carry the weight", s->name);
+  near(along / 0.2, -8, 0, 2 * part, "%s: and brake", s->name);
+  below(fabs(rate[0]), 0.01, "%s: it rests", s->name);
+  near(at[0], 0.5, fmax(0.02, part / 2), 0, "%s: where it should", s->name);
+  perp_sim_destroy(sim);
+  perp_model_destroy(m);
+}
+
+/* ---- ------------------------------------------------------------------------------------------- */
+
+static void run(const struct subject *s)
+{
+  const perp_engine_desc *d = (const perp_engine_desc *)perp_find(&ctx, PERP_KIND_engine,
+                                                                  s->engine);
+  const perp_engine_calls *calls;
+  if (d == NULL) bail("no engine %s", s->engine);
+  const perp_status status = perp_engine_load(&ctx, d, &calls);
+  if (status != PERP_OK) {
+    ok(status == PERP_ERR_EXTERNAL && strstr(ctx.msg, d->package) != NULL,
+       "%s: its package is named", s->name);
+    skip("not here", "%s", s->name);
+    return;
+  }
+  const int dim = d->dims & 1u << 3 ? 3 : 2;
+  falls(s, dim);
+  tumbles(s, dim);
+  swings(s, dim);
+  if (d->joints & 1u << PERP_JOINT_SLIDER && d->features & PERP_ENGINE_LIMITS) limit(s, dim, true);
+  if (d->features & PERP_ENGINE_LIMITS) limit(s, dim, false);
+  for (int first = 0; first < 2 && !isnan(s->motor); first++) {
+    motor(s, dim, first, false);
+    if (d->joints & 1u << PERP_JOINT_SLIDER) motor(s, dim, first, true);
+  }
+  collide(s, dim, d->features & PERP_ENGINE_RESTITUTION);
+  slides(s, dim);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) run(&subjects[i]);
+  return tap_done();
+}
