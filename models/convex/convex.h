@@ -116,9 +116,10 @@ void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
 void perp_convex_witness(const perp_convex *a, const perp_convex *b, int na, const int *ia, int nb,
                          const int *ib, double slack, perp_convex_best *best);
 /* From best->d down to the lowest point of h in its basin, with the pieces of v [n] for a start: best->d and h.  active
- * [PERP_CONVEX_BUNDLE]: ia, ib of the pieces that meet there; returns their number. */
+ * [PERP_CONVEX_BUNDLE]: ia, ib of the pieces that meet there; returns their number.  ends: a flat end
+ * nearby that is lower is taken at once, and what lies between passed over. */
 int perp_convex_descend(const perp_convex *a, const perp_convex *b, int n,
-                        const perp_convex_vertex *v, perp_convex_best *best,
+                        const perp_convex_vertex *v, bool ends, perp_convex_best *best,
                         perp_convex_vertex *active);
 /* Nearest points of the cores: true with *best where they are disjoint (best->exact: proved to rounding); false
  * where they overlap or touch, *best then a direction in which they overlap little.  Ends with any bound above

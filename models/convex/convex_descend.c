@@ -9,16 +9,16 @@
  * and a minimum is one of a single pair, one on the curve where two are equal, or a point where three are.  A step is the
  * best of these by the models of the pairs that have been the largest so far (a bundle), no longer than a radius of trust,
  * and is taken where h itself falls; where it does not, the pair that is the largest there joins the bundle, or the radius
- * shrinks (Fletcher 1987, section 14.4: sequential quadratic programming for composite functions).  Directions in which a
- * model is concave are followed to the radius, so that it ends at no saddle.  At most TURNS support points. */
+ * shrinks: sequential quadratic programming for the largest of several functions.  Directions in which a model is concave are
+ * followed to the radius, so that it ends at no saddle.  At most TURNS steps, of at most 1 + 2 INNER support points. */
 #include "models/convex/convex.h"
 
 #include <string.h>
 
-enum { TURNS = 60, INNER = 3 };
+enum { TURNS = 60, INNER = 3 /* Newton steps within the models */ };
 static const double RADIUS = 0.3, SMALLEST = 1e-9; /* of trust, rad */
-static const double AROUND_END = 1e-5;
-static const double NEAR = 1e-6;  /* rad: pairs that meet */
+static const double AROUND_END = 1e-5;             /* rad: where h is asked beside a flat end */
+static const double NEAR = 1e-6;                   /* rad: pairs that meet */
 static const double FLAT = 2e-16; /* of the largest numbers in h: what rounding leaves of it */
 
 typedef struct descend_pair {
@@ -121,8 +121,10 @@ static void descend_one(descent *s, const descend_pair *p)
   const double first = c * c * p->Q[0] + 2 * c * e * p->Q[1] + e * e * p->Q[2],
                second = p->Q[0] + p->Q[2] - first;
   const bool steep = fabs(first) > fabs(second);
-  const double x = s->across && !steep ? 0 : descend_newton(s, c * p->g[0] + e * p->g[1], first),
-               y = s->across && steep ? 0 : descend_newton(s, -e * p->g[0] + c * p->g[1], second);
+  double x = descend_newton(s, c * p->g[0] + e * p->g[1], first),
+         y = descend_newton(s, -e * p->g[0] + c * p->g[1], second);
+  if (!s->across) descend_offer(s, (double[2]){ c * x - e * y, e * x + c * y });
+  *(steep ? &y : &x) = 0; /* down to the floor alone, where the way along it ends at another pair */
   descend_offer(s, (double[2]){ c * x - e * y, e * x + c * y });
 }
 
@@ -130,7 +132,7 @@ static void descend_one(descent *s, const descend_pair *p)
 static void descend_two(descent *s, const descend_pair *p, const descend_pair *q)
 {
   double x[2] = { 0 };
-  for (int k = 0; k < 2 * INNER; k++) {
+  for (int k = 0; k <= 2 * INNER; k++) {
     double g[2], f[2], Q[3];
     if (k == INNER) descend_offer(s, x);
     if (k == INNER && s->across) return;
@@ -139,7 +141,7 @@ static void descend_two(descent *s, const descend_pair *p, const descend_pair *q
     if (!(len > 0)) return;
     const double n[2] = { e[0] / len, e[1] / len }, across = -y / len;
     for (int i = 0; i < 2; i++) x[i] += across * n[i];
-    if (k != INNER) continue;
+    if (k < INNER || k == 2 * INNER) continue;
     /* of p: lambda, of q: 1 - lambda, with the least sum of gradients */
     const double t[2] = { -n[1], n[0] }, part = -(n[0] * f[0] + n[1] * f[1]) / len,
                  lambda = part < 0   ? 0
@@ -256,7 +258,7 @@ static int descend_active(const descent *s, perp_convex_vertex *active)
 }
 
 int perp_convex_descend(const perp_convex *a, const perp_convex *b, int n,
-                        const perp_convex_vertex *v, perp_convex_best *best,
+                        const perp_convex_vertex *v, bool ends, perp_convex_best *best,
                         perp_convex_vertex *active)
 {
   descent s = { .a = a, .b = b, .radius = RADIUS };
@@ -281,7 +283,7 @@ int perp_convex_descend(const perp_convex *a, const perp_convex *b, int n,
       s.h -= fall;
       descend_go(&s, e);
       tries = TURNS;
-    } else if (descend_end(&s, a, 2 * len) || descend_end(&s, b, 2 * len)) {
+    } else if (ends && (descend_end(&s, a, 2 * len) || descend_end(&s, b, 2 * len))) {
       s.radius = AROUND_END;
       tries = 2;
     } else {

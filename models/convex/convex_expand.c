@@ -3,15 +3,17 @@
  *
  * h has a minimum in every basin around a face, an edge or a curved part of A - B.  A polytope in A - B with the origin in
  * it bounds all of them from below by the distance of its nearest face; the support point along the normal of that face
- * is added, and the polytope grows where the depth may be (van den Bergen 2001).  The polytope finds the basins, Newton's
- * method their lowest points; faces below the least h so far are looked at until the bound has closed to TOLERANCE of the
- * size, and then each basin that a face below it leads to is polished once.  Directions of flat faces are asked first. */
+ * is added, and the polytope grows where the depth may be (van den Bergen 2001).  The polytope finds the basins, a descent
+ * (convex_descend.c) their lowest points.  It grows until no face is below the least h so far by more than TOLERANCE of the
+ * size, or to SMOOTH vertices; then a descent starts from each face that still is below it: from the SURE lowest ones in any
+ * case, from others where the straight way to the nearest lowest point rises.  That is a proof but for basins narrower than
+ * the last faces.  At most BASINS descents that lead no lower.  Directions of flat faces are asked first. */
 #include "models/convex/convex.h"
 
 #include <string.h>
 
-enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS = 4 };
-static const double TOLERANCE = 1e-3;
+enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS = 4, SURE = 24 };
+static const double TOLERANCE = 2e-4;
 static const double FLAT = 1e-13; /* of the size: rounding of a face */
 static const double WAY = 0.9;    /* cosine: a lowest point farther away is another basin's */
 
@@ -174,13 +176,13 @@ static bool expand_seen(const expansion *x, const double d[3], double h)
 }
 
 /* the lowest point of the basin of a direction, with n vertices around it */
-static void expand_descend(expansion *x, const double d[3], int n, const perp_convex_vertex *v)
+static void expand_descend(expansion *x, const double d[3], int n, const perp_convex_vertex *v,
+                           bool ends)
 {
   perp_convex_vertex active[PERP_CONVEX_BUNDLE];
   perp_convex_best p = perp_convex_candidate(d, HUGE_VAL);
-  if (x->n_basins == BASINS) return;
-  const int met = perp_convex_descend(x->a, x->b, n, v, &p, active);
-  x->basin[x->n_basins++] = p;
+  const int met = perp_convex_descend(x->a, x->b, n, v, ends, &p, active);
+  if (x->n_basins < BASINS) x->basin[x->n_basins++] = p;
   if (!(p.h < x->best->h)) return;
   *x->best = p;
   perp_convex_polish(x->a, x->b, met, active, x->size, x->best);
@@ -188,7 +190,7 @@ static void expand_descend(expansion *x, const double d[3], int n, const perp_co
 
 /* a face below the least h so far, with the support point along its normal */
 static void expand_look(expansion *x, const expand_face *f, const perp_convex_vertex *next,
-                        double h)
+                        double h, bool sure)
 {
   if (x->many) { /* its facets are no basins */
     perp_convex_vertex v[4] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]], *next };
@@ -199,9 +201,9 @@ static void expand_look(expansion *x, const expand_face *f, const perp_convex_ve
       *x->best = p;
     return;
   }
-  if (expand_seen(x, f->n, h)) return;
+  if (!(h < x->best->h) && (x->n_basins == BASINS || (!sure && expand_seen(x, f->n, h)))) return;
   perp_convex_vertex v[3] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]] };
-  expand_descend(x, f->n, 3, v);
+  expand_descend(x, f->n, 3, v, !sure);
 }
 
 /* The faces that are still below the least h: those first along whose normals h is least. */
@@ -210,6 +212,7 @@ static void expand_rest(expansion *x)
   double h[FACES + 8];
   for (int f = 0; f < x->n_faces; f++)
     h[f] = x->face[f].off < x->best->h ? perp_convex_gap(x->a, x->b, x->face[f].n) : HUGE_VAL;
+  int tries = 0;
   for (int k = 0; k < x->n_faces; k++) {
     int low = 0;
     for (int f = 1; f < x->n_faces; f++)
@@ -219,7 +222,7 @@ static void expand_rest(expansion *x)
     const expand_face *face = &x->face[low];
     if (face->off < x->best->h) {
       perp_convex_vertex_at(x->a, x->b, face->n, &next);
-      expand_look(x, face, &next, h[low]);
+      expand_look(x, face, &next, h[low], tries++ < SURE);
     }
     h[low] = HUGE_VAL;
   }
@@ -232,12 +235,12 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
   x.a = a, x.b = b, x.size = size, x.best = best;
   x.n_vertices = x.n_faces = x.n_basins = 0;
   x.many = expand_many(a) || expand_many(b);
-  expand_descend(&x, best->d, 0, NULL);
+  expand_descend(&x, best->d, 0, NULL, true);
   const double start = best->h;
   expand_flats(&x, a, 1);
   expand_flats(&x, b, -1);
   perp_convex_ends(a, b, 0, best);
-  if (best->h < start) expand_descend(&x, best->d, 0, NULL);
+  if (best->h < start) expand_descend(&x, best->d, 0, NULL, true);
   if (!expand_start(&x)) return;
   while (x.n_vertices < (x.many ? VERTICES : SMOOTH)) {
     int low = -1;
@@ -248,7 +251,8 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
     const double d[3] = { face->n[0], face->n[1], face->n[2] };
     const int at = expand_extreme(&x, d);
     const double h = perp_dot(3, d, x.v[at].w);
-    if (h < best->h || (!x.many && h - face->off < 0.05 * size)) expand_look(&x, face, &x.v[at], h);
+    if (h < best->h || (!x.many && h - face->off < 0.05 * size))
+      expand_look(&x, face, &x.v[at], h, false);
     if (!(h > face->off + 10 * FLAT * size) || !expand_add(&x, at)) {
       face->done = true;
       x.n_vertices--;
