@@ -28,6 +28,8 @@ static const struct subject {
   { "bullet", "bullet:solver=nncg", 1, 1e-12, 1e-6, 0.2 },
   { "bullet", "bullet:solver=dantzig", 1, 1e-12, 1e-6, 0.05 },
   { "bullet", "bullet:bodies=featherstone", 1, 1e-12, 1e-6, 0.05 },
+  { "dart", "dart:detector=dart", 1, 1e-12, 1e-6, 0 },
+  { "dart", "dart:solver=pgs,detector=primitive", 1, 1e-12, 1e-6, 0 },
 };
 
 static perp_sim *simulation(const struct subject *s, perp_model *model, double h)
