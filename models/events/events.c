@@ -185,6 +185,7 @@ void perp_events_restart(perp_events *s)
   s->cause[0] = '\0';
   if (s->drives != NULL) perp_event_drives_restart(s->drives);
   *perp_islands_count(s->islands) = (perp_contact_count){ .events = true };
+  perp_islands_forget(s->islands);
   if (s->post != NULL) perp_contact_post_restart(s->post);
 }
 
@@ -246,6 +247,9 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
     t->speed = speed;
     t->held = rests && s->of[i] >= 0 && s->now.x[s->of[i]].held && x->gap < -s->tol;
     for (int j = 0; j < 3 && t->slides; j++) t->dir[j] = slide[j] / speed;
+    t->goes_on = s->frozen && rests && now != NULL && now->rests && t->slides == now->slides &&
+                 !impact;
+    if (now != NULL) t->mode = now->mode;
     if (s->of[i] < 0 || !s->o.warm) continue;
     memcpy(t->force, s->now.x[s->of[i]].force, sizeof t->force);
     t->slip = s->now.x[s->of[i]].slip;

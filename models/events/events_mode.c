@@ -65,9 +65,10 @@ static int mode_root(const perp_events *s, const perp_contact *x)
   return perp_islands_roots(s->islands, false)[perp_contact_holder(x)];
 }
 
-void perp_events_modes(perp_events *s, const perp_constrained *k, int n)
+bool perp_events_modes(perp_events *s, const perp_constrained *k, int n)
 {
   const int dim = s->model->dim;
+  bool same = true;
   memset(s->load, 0, (size_t)s->model->n_bodies * sizeof *s->load);
   for (int i = 0; i < n; i++) {
     if (!s->kept[i]) continue;
@@ -84,11 +85,14 @@ void perp_events_modes(perp_events *s, const perp_constrained *k, int n)
     const double mass = s->model->inertia[perp_contact_holder(x)].mass;
     t->scale = fmax(s->load[mode_root(s, x)], FLOOR * mass * s->w_scale);
     const bool idle = perp_dot(dim, x->n, s->force + 3 * i) <= s->past * t->scale;
-    t->mode = idle && perp_dot(dim, x->n, w) > s->noise * s->w_scale ? PERP_FROZEN_OPEN
-              : t->slides || !(x->mu > 0)                            ? PERP_FROZEN_SLIDES
-                                                                     : PERP_FROZEN_STICKS;
-    s->mode[i] = t->mode;
+    const unsigned char mode = idle && perp_dot(dim, x->n, w) > s->noise * s->w_scale
+                                   ? PERP_FROZEN_OPEN
+                               : t->slides || !(x->mu > 0) ? PERP_FROZEN_SLIDES
+                                                           : PERP_FROZEN_STICKS;
+    same &= s->mode[i] == mode;
+    s->mode[i] = t->mode = mode;
   }
+  return same;
 }
 
 /* margins of contact i; friction: HUGE_VAL where it does not stick */

@@ -18,7 +18,8 @@ typedef struct perp_event_contact {
   double at[3];  /* world */
   double gap, force[3], slip;
   /* of the step, from perp_events_forces at its start */
-  unsigned char mode; /* PERP_FROZEN_* */
+  unsigned char mode; /* PERP_FROZEN_*; of the step before until then, */
+  bool goes_on;       /* if that may go on */
   double fed[3];      /* feedback on the relative acceleration, world */
   bool steady;        /* slides along dir all the step: too slowly for its velocity to tell */
   double back, speed; /* m/s: against dir, and of sliding, at the start */
@@ -134,8 +135,8 @@ bool perp_events_passed(perp_events *s, const double *q);
 /* ---- events_mode.c: what contacts do in a step ------------------------------------------------ */
 
 /* Modes of the contacts [n] at rest from the forces and accelerations k->a that complementarity has found: open or
- * pressing; sticking unless they slide. */
-void perp_events_modes(perp_events *s, const perp_constrained *k, int n);
+ * pressing; sticking unless they slide.  Were they the same? */
+bool perp_events_modes(perp_events *s, const perp_constrained *k, int n);
 /* Least distance of the frozen forces from a bound: normal forces from 0, friction that sticks from mu times them, over
  * `scale`. */
 double perp_events_margin(const perp_events *s, int n);

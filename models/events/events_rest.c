@@ -18,9 +18,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double BAD = 0.01;    /* of the accelerations: more is no answer */
-static const double TURNED = 1e-9; /* a unit vector that did not */
-enum { ROUNDS = 8, TURNS = 30 };   /* of modes that change at one instant; of a direction */
+static const double BAD = 0.01;     /* of the accelerations: more is no answer */
+static const double CLEARLY = 1e-6; /* of a force: within its bounds */
+static const double TURNED = 1e-9;  /* a unit vector that did not */
+enum { ROUNDS = 8, TURNS = 30 };    /* of modes that change at one instant; of a direction */
 enum { CHATTER = 20 }; /* steps that go nowhere: the next one is decided at each evaluation */
 
 /* Direction of sliding now.  Where it ceases to be clear, at the end of sliding, that of the start of the
@@ -166,7 +167,6 @@ static perp_island_task task_of(perp_events *s, int n, double h)
                              .h = h,
                              .before = s->before,
                              .free = s->free,
-                             .align = true,
                              .friction = events_rest_friction_of,
                              .user = s,
                              .offset = s->offset,
@@ -203,7 +203,7 @@ typedef struct rest_problem {
   const double *v;
   double h;
   int n, rows; /* 0: no contact rests */
-  bool intermediate;
+  bool intermediate, decides;
 } rest_problem;
 
 /* k->f, k->a: before the forces of contacts and rows */
@@ -223,6 +223,8 @@ static bool events_rest_solve(perp_events *s, perp_constrained *k, const rest_pr
   task.row = p->row;
   task.n_rows = p->rows;
   task.frozen = frozen ? s->mode : NULL;
+  /* directions that do not change have the same factors; modes are decided along the motion */
+  task.align = !frozen || p->decides;
   const bool good = perp_islands_step(s->islands, k, &task, PERP_LEVEL_ACCELERATION, p->h, p->v,
                                       &s->lcp_s);
   s->redundant = frozen && task.redundant;
@@ -357,6 +359,35 @@ static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem
   return events_rest_again(s, k, p, q);
 }
 
+/* Do the contacts go on with what they did in the step before?  They do where the forces of these modes are well within
+ * their bounds and what is open parts: that is a solution, and complementarity need not look for one. */
+static bool events_rest_goes_on(perp_events *s, perp_constrained *k, const rest_problem *p)
+{
+  if (s->drives != NULL || s->rule == PERP_SLIDING_LAGGED || s->chatter > 0 || !s->o.warm)
+    return false;
+  for (int t = 0; t < s->now.n; t++)
+    if (s->now.x[t].rests && !s->now.x[t].goes_on) return false;
+  s->v_start = p->v;
+  s->w_scale = perp_events_largest(s, k, p->n, k->a);
+  perp_events_steady(s, k, p->n, p->h);
+  for (int t = 0; t < s->now.n; t++)
+    if (s->now.x[t].steady) return false;
+  /* next to the forces of the step before; or, where forces are not unique, those without any that hold each other */
+  for (int pass = 0; pass < 2; pass++) {
+    if (!events_rest_solve(s, k, p, true)) break;
+    s->loaded = true;
+    if (perp_events_modes(s, k, p->n) && perp_events_margin(s, p->n) > CLEARLY &&
+        perp_events_opening(s, k, p->n) >= 0) {
+      s->many = s->redundant;
+      return s->frozen = true;
+    }
+    events_rest_rewind(s, k);
+    if (!s->redundant) break;
+    memset(s->force, 0, 3 * (size_t)p->n * sizeof *s->force);
+  }
+  return false;
+}
+
 bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h, const double *q,
                         const double *v, bool intermediate)
 {
@@ -386,8 +417,15 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h,
       events_rest_rewind(s, k);
       events_rest_rows(s, k, &p, false);
     }
-    if (!events_rest_consult(s, k, &p)) return false;
-    if (!intermediate && !s->frozen && s->chatter < CHATTER && s->rule != PERP_SLIDING_LAGGED) {
+    const bool begins = !intermediate && !s->frozen;
+    if (begins && events_rest_goes_on(s, k, &p)) {
+      events_rest_remember(s, p.n, false);
+      return true;
+    }
+    p.decides = begins;
+    if (k->status != PERP_OK) return false;
+    if (!(begins ? events_rest_again(s, k, &p, q) : events_rest_consult(s, k, &p))) return false;
+    if (begins && s->chatter < CHATTER && s->rule != PERP_SLIDING_LAGGED) {
       if (s->drives != NULL && s->fixed) perp_event_drives_feed(s->drives);
       if (!events_rest_decide(s, k, &p, q)) return false;
     }

@@ -113,6 +113,8 @@ void perp_islands_apply(perp_islands *s, const perp_constrained *k, const perp_i
 /* Both, then k->a from k->f with all impulses, in a step h from v.  seconds += CPU time but for that of KKT solves. */
 bool perp_islands_step(perp_islands *s, perp_constrained *k, perp_island_task *task,
                        perp_level level, double h, const double *v, double *seconds);
+/* What is kept from solve to solve to save work (islands_factor.c): the next one is as if it were the first. */
+void perp_islands_forget(perp_islands *s);
 /* [bodies] one body of the island of each, of the last solve, or (single) by joints alone. */
 const int *perp_islands_roots(const perp_islands *s, bool single);
 /* What was counted since the creation; the caller may add counts of its own, or begin anew. */

@@ -30,6 +30,16 @@ typedef struct island {
   bool none;      /* it was shown to have no solution */
 } island;
 
+/* Factors of the equations of frozen contacts, islands_factor.c. */
+enum { ISLAND_FACTORS = 5 }; /* the first one for what is not kept */
+typedef struct island_factor {
+  uint64_t key;
+  int64_t used; /* in this call of perp_islands_solve */
+  int n, rank;  /* n: 0 = none */
+  double *A, *tau_q, *tau_z;
+  int *pivot;
+} island_factor;
+
 struct perp_islands {
   const perp_model *model;
   const perp_contact_desc *kind;
@@ -91,8 +101,9 @@ struct perp_islands {
   size_t cap_A;
   perp_arena frozen_grown; /* of islands_frozen.c, by the rows of the largest island */
   int cap_frozen, lwork;
-  double *frozen_A, *frozen_b, *frozen_work; /* [rows^2], [2 rows], [lwork] */
-  int *frozen_row, *frozen_pivot;            /* [rows] */
+  double *frozen_b, *frozen_work; /* [4 rows], [lwork] */
+  int *frozen_row;                /* [rows] */
+  island_factor factor[ISLAND_FACTORS];
 };
 
 /* One call, for the members of a team. */
@@ -232,6 +243,18 @@ void perp_islands_couples_apply(const perp_islands *s, const perp_constrained *k
 /* islands_dense.c: A_c = J_c H J_c' + S of island i, whose joints are eliminated: without any by its blocks, else one
  * response to each row of the whole system, by the KKT factor.  False: k says why. */
 bool perp_islands_columns(perp_islands *s, perp_constrained *k, int i);
+/* ---- islands_factor.c ------------------------------------------------------------------------- */
+
+/* Room for matrices of so many rows, and frozen_*; factors are lost where that is more than ever. */
+perp_status perp_islands_factor_room(perp_ctx *ctx, perp_islands *s, int rows);
+/* Factors [n, n] made under this key, NULL: none. */
+island_factor *perp_islands_factor_find(perp_islands *s, uint64_t key, int n);
+/* Where to make them: the caller writes A, perp_islands_factor_make overwrites it. */
+island_factor *perp_islands_factor_take(perp_islands *s, uint64_t key, int n);
+bool perp_islands_factor_make(perp_islands *s, island_factor *f);
+/* c [n] = A^+ c; overwrites frozen_work */
+void perp_islands_factor_solve(perp_islands *s, const island_factor *f, double *c);
+
 /* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why. */
 bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task);
 

@@ -56,18 +56,18 @@ static outcome run_scene(const char *text, const char *formulation, double h, do
 /* bound: three times what was seen with gcc and clang */
 static const struct closed {
   const char *scene, *gauge;
-  double bound[5]; /* of the schemes below */
+  double bound[6]; /* of the schemes below */
 } closed[] = {
-  { "incline:theta=30deg,mu=0.3", "accel.rel.err", { 1e-5, 1e-5, 1e-5, 0.02, 1e-3 } },
-  { "rolling-sphere", "speed.rel.err", { 1e-9, 1e-9, 1e-9, 6e-4, 1e-9 } },
-  { "see-saw", "force.rel.err", { 3e-3, 3e-3, 3e-3, 0.15, 1.5e-3 } },
-  { "tipping-box", "verdict.err", { 0, 0, 0, 0, 0 } },
-  { "stop", "force.rel.err", { 1e-9, 1e-9, 1e-9, 4e-3, 5e-4 } },
-  { "motor", "accel.rel.err", { 1e-9, 1e-9, 1e-9, 1e-9, 2e-3 } },
-  { "pusher", "accel.rel.err", { 1e-4, 1e-4, 1e-4, 0.06, 6e-3 } },
+  { "incline:theta=30deg,mu=0.3", "accel.rel.err", { 1e-5, 1e-5, 1e-5, 0.02, 1e-3, 0.1 } },
+  { "rolling-sphere", "speed.rel.err", { 1e-9, 1e-9, 1e-9, 6e-4, 1e-9, 1e-9 } },
+  { "see-saw", "force.rel.err", { 3e-3, 3e-3, 3e-3, 0.15, 1.5e-3, 1e-3 } },
+  { "tipping-box", "verdict.err", { 0, 0, 0, 0, 0, 0 } },
+  { "stop", "force.rel.err", { 1e-9, 1e-9, 1e-9, 4e-3, 5e-4, 4e-4 } },
+  { "motor", "accel.rel.err", { 1e-9, 1e-9, 1e-9, 1e-9, 2e-3, 2e-3 } },
+  { "pusher", "accel.rel.err", { 1e-4, 1e-4, 1e-4, 0.06, 6e-3, 0.1 } },
 };
-static const char *const schemes[] = { "si-baumgarte", "si-split", "si-ngs", "soft-step",
-                                       "small-steps" };
+static const char *const schemes[] = { "si-baumgarte", "si-split",    "si-ngs",
+                                       "soft-step",    "small-steps", "xpbd" };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
 static void closed_forms(int k)
@@ -192,6 +192,27 @@ static void published(void)
      b.drift);
 }
 
+/* Macklin et al. 2016: what a compliant joint gives under a load does not depend on the step, nor on how often it is swept. */
+static void compliance(void)
+{
+  static const char *const forms[] = { "xpbd:substeps=1,iterations=1",
+                                       "xpbd:substeps=20,iterations=1",
+                                       "xpbd:substeps=5,iterations=8" };
+  for (int i = 0; i < 3; i++) {
+    double q[7], v[6];
+    perp_model *model = run_model(&ctx, 3);
+    run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 0.1, 0.1, 0.1) });
+    run_joint(
+        &ctx, model,
+        (perp_joint_def){
+            .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = 0, .stiffness = 500, .damping = 60 });
+    run_finish(&ctx, model);
+    run_fresh(&ctx, model, (run_parts){ forms[i], "", "", "" }, 5e-3, 4, q, v);
+    near(q[2], -2 * 9.81 / 500, 1e-9, 0, "%s: gives way by m g / k", forms[i]);
+    perp_model_destroy(model);
+  }
+}
+
 /* What has no rows of two bodies is refused, by name. */
 static void refusals(int k)
 {
@@ -216,5 +237,6 @@ int main(void)
     refusals(k);
   }
   published();
+  compliance();
   return tap_done();
 }
