@@ -37,5 +37,5 @@ const perp_engine_desc perp_engine_dart = {
   .shapes = 1u << PERP_SHAPE_SPHERE | 1u << PERP_SHAPE_CAPSULE | 1u << PERP_SHAPE_BOX |
             1u << PERP_SHAPE_PLANE | 1u << PERP_SHAPE_CYLINDER | 1u << PERP_SHAPE_ELLIPSOID,
   .features = PERP_ENGINE_LIMITS | PERP_ENGINE_MOTORS | PERP_ENGINE_RESTITUTION |
-              PERP_ENGINE_COMPOUNDS,
+              PERP_ENGINE_COMPOUNDS | PERP_ENGINE_FORCES,
 };

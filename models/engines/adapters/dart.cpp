@@ -291,6 +291,7 @@ perp_status bodies_add(perp_ctx *ctx, dart_world &s)
     s.body[b]->setInertia(dynamics::Inertia(
         d.mass, Vector3d::Zero(),
         (Matrix3d() << I[0], I[3], I[6], I[1], I[4], I[7], I[2], I[5], I[8]).finished()));
+    s.body[b]->setExtForce(vector(d.force)); /* stays, as steps do not reset */
     if (parent < 0) s.world->addSkeleton(skeleton);
   }
   for (const int b : s.tree.order)
