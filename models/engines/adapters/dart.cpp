@@ -41,7 +41,6 @@ using namespace dart;
 
 enum { FCL, PRIMITIVE, DART };
 const char *const detector_name[] = { "fcl", "primitive", "dart" };
-const char *const solver_name[] = { "dantzig", "pgs" };
 
 /* A solver of DART that remembers how it ended. */
 template <class Base> struct counted : Base {
