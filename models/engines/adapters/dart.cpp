@@ -61,6 +61,7 @@ struct dart_world : collision::CollisionFilter {
   simulation::WorldPtr world;
   std::shared_ptr<counted<constraint::DantzigBoxedLcpSolver>> dantzig;
   std::shared_ptr<counted<constraint::PgsBoxedLcpSolver>> pgs;
+  std::vector<dynamics::SkeletonPtr> skeleton;
   std::vector<dynamics::BodyNode *> body;
   std::unordered_map<const dynamics::ShapeFrame *, int> shape;
 
@@ -179,13 +180,14 @@ perp_status shapes_add(perp_ctx *ctx, dart_world &s)
                     "engine dart with detector=dart: spheres, boxes and half-spaces only");
     const int b = w.shape[i].def->body;
     if (b < 0 && ground == nullptr) {
-      auto skeleton = dynamics::Skeleton::create("ground");
+      auto skeleton = s.skeleton.emplace_back(dynamics::Skeleton::create("ground"));
       ground = skeleton->createJointAndBodyNodePair<dynamics::WeldJoint>().second;
       skeleton->setMobile(false);
-      s.world->addSkeleton(skeleton);
     }
     shape_add(s, i, b < 0 ? ground : s.body[b], mu, e);
   }
+  /* with their shapes: what comes later is found in an order of addresses, another one each time */
+  for (const dynamics::SkeletonPtr &skeleton : s.skeleton) s.world->addSkeleton(skeleton);
   return PERP_OK;
 }
 
@@ -281,7 +283,8 @@ perp_status bodies_add(perp_ctx *ctx, dart_world &s)
     const int parent = s.tree.parent[b];
     char name[32];
     std::snprintf(name, sizeof name, "body %d", b); /* or DART says that it makes others */
-    auto skeleton = parent < 0 ? dynamics::Skeleton::create(name) : s.body[parent]->getSkeleton();
+    if (parent < 0) s.skeleton.push_back(dynamics::Skeleton::create(name));
+    auto skeleton = parent < 0 ? s.skeleton.back() : s.body[parent]->getSkeleton();
     s.body[b] = s.tree.joint[b] >= 0
                     ? joint_of(s, skeleton, b)
                     : skeleton->createJointAndBodyNodePair<dynamics::FreeJoint>().second;
@@ -291,7 +294,6 @@ perp_status bodies_add(perp_ctx *ctx, dart_world &s)
         d.mass, Vector3d::Zero(),
         (Matrix3d() << I[0], I[3], I[6], I[1], I[4], I[7], I[2], I[5], I[8]).finished()));
     s.body[b]->setExtForce(vector(d.force)); /* stays, as steps do not reset */
-    if (parent < 0) s.world->addSkeleton(skeleton);
   }
   for (const int b : s.tree.order)
     if (s.tree.joint[b] >= 0) PERP_TRY(drives_add(ctx, s, b));
