@@ -118,15 +118,16 @@ typedef struct perp_engine_calls {
   const perp_engine_calls *const perp_engine_adapter = &calls
 
 enum { /* perp_engine_desc.features */
-  PERP_ENGINE_LIMITS = 1 << 0,
-  PERP_ENGINE_MOTORS = 1 << 1,
-  PERP_ENGINE_SERVOS = 1 << 2, /* springs and dampers of drives */
-  PERP_ENGINE_RESTITUTION = 1 << 3,
-  PERP_ENGINE_PARTICLES = 1 << 4, /* bodies that never turn */
-  PERP_ENGINE_COMPOUNDS = 1 << 5, /* several shapes of a body, or one off its centre of mass */
-  /* friction and restitution of each pair of shapes as perp has them */
-  PERP_ENGINE_PAIRS = 1 << 6,
-  PERP_ENGINE_FORCES = 1 << 7 /* constant ones at centres of mass, the field `force` of a body */
+       PERP_ENGINE_LIMITS = 1 << 0,
+       PERP_ENGINE_MOTORS = 1 << 1,
+       PERP_ENGINE_SERVOS = 1 << 2, /* springs and dampers of drives */
+       PERP_ENGINE_RESTITUTION = 1 << 3,
+       PERP_ENGINE_PARTICLES = 1 << 4, /* bodies that never turn */
+       PERP_ENGINE_COMPOUNDS = 1 << 5, /* several shapes of a body, or one off its centre of mass */
+       /* friction and restitution of each pair of shapes as perp has them */
+       PERP_ENGINE_PAIRS = 1 << 6,
+       PERP_ENGINE_FORCES =
+           1 << 7 /* constant ones at centres of mass, the field `force` of a body */
 };
 
 typedef struct perp_engine_desc {
