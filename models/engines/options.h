@@ -21,6 +21,13 @@ typedef struct perp_engine_bullet_opts {
   double rebound_speed;
 } perp_engine_bullet_opts;
 
+typedef struct perp_engine_dart_opts {
+  int solver;   /* 0 dantzig, 1 pgs */
+  int detector; /* 0 fcl, 1 primitive, 2 dart */
+  int iterations;
+  double erp, cfm;
+} perp_engine_dart_opts;
+
 typedef struct perp_engine_mujoco_opts {
   int solver;     /* 0 newton, 1 cg, 2 pgs */
   int cone;       /* 0 pyramidal, 1 elliptic */

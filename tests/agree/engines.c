@@ -28,6 +28,8 @@ static const struct subject {
   { "bullet", "bullet:solver=nncg", 1, 1e-12, 1e-6, 0.2 },
   { "bullet", "bullet:solver=dantzig", 1, 1e-12, 1e-6, 0.05 },
   { "bullet", "bullet:bodies=featherstone", 1, 1e-12, 1e-6, 0.05 },
+  { "dart", "dart:detector=dart", 1, 1e-12, 1e-6, 0 },
+  { "dart", "dart:solver=pgs,detector=primitive", 1, 1e-12, 1e-6, 0 },
 };
 
 static perp_sim *simulation(const struct subject *s, perp_model *model, double h)
@@ -243,6 +245,26 @@ static void limit(const struct subject *s, int dim, bool slides)
   perp_model_destroy(m);
 }
 
+/* A constant force at the centre of a body that is free, or that a slider holds. */
+static void pushed(const struct subject *s, int dim, bool slides)
+{
+  perp_model *m = new_model(dim, 0);
+  perp_body_def b = { .mass = perp_mass_box(2, 0.2, 0.2, 0.2) };
+  perp_joint_def joint = { .kind = PERP_JOINT_SLIDER, .a = PERP_WORLD, .b = 0, .axis_a = { 1 } };
+  perp_force_def force = { .kind = PERP_FORCE_POINT, .a = 0, .b = PERP_WORLD, .value = { 3 } };
+  joint.axis_b[0] = 1;
+  add_body(m, &b);
+  if (perp_model_add_force(&ctx, m, &force) != PERP_OK ||
+      (slides && perp_model_add_joint(&ctx, m, &joint, NULL) != PERP_OK))
+    bail("%s", ctx.msg);
+  finish(m);
+  double q[7], v[6];
+  march(s, m, 1e-3, 1, q, v, NULL);
+  near(v[0], 1.5, 0, 1e4 * s->digits, "%s: a constant force on a body%s", s->name,
+       slides ? " of a slider" : "");
+  perp_model_destroy(m);
+}
+
 /* ---- contact ----------------------------------------------------------------------------------- */
 
 static void add_shape(perp_model *m, perp_shape_def shape, double mu, double e)
@@ -333,6 +355,8 @@ static void run(const struct subject *s)
     motor(s, dim, first, false);
     if (d->joints & 1u << PERP_JOINT_SLIDER) motor(s, dim, first, true);
   }
+  if (d->features & PERP_ENGINE_FORCES) pushed(s, dim, false);
+  if (d->features & PERP_ENGINE_FORCES && d->joints & 1u << PERP_JOINT_SLIDER) pushed(s, dim, true);
   collide(s, dim, d->features & PERP_ENGINE_RESTITUTION);
   slides(s, dim);
 }

@@ -253,6 +253,16 @@ perp_status bullet_step(perp_ctx *, void *at, double h)
 {
   auto &s = *static_cast<bullet_world *>(at);
   s.h = h;
+  for (int b = 0; b < s.w->n_bodies; b++) { /* Bullet forgets them after a step */
+    const btVector3 force = bullet_vector(s.w->body[b].force);
+    const bullet_link &l = s.link[b];
+    if (s.body[b])
+      s.body[b]->applyCentralForce(force);
+    else if (l.link < 0)
+      l.tree->addBaseForce(force);
+    else
+      l.tree->addLinkForce(l.link, force);
+  }
   s.world->stepSimulation(h, 0);
   return PERP_OK;
 }

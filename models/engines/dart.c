@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* DART: articulated bodies in coordinates of their joints; contacts, limits and motors from a boxed linear complementarity
+ * problem of a step, with a friction pyramid; semi-implicit Euler.  adapters/dart.cpp */
+#include "models/engines/engine.h"
+#include "models/engines/options.h"
+
+static const char *const dart_solvers[] = { "dantzig", "pgs", NULL };
+static const char *const dart_detectors[] = { "fcl", "primitive", "dart", NULL };
+static const perp_opt dart_options[] = {
+  PERP_ENUM(perp_engine_dart_opts, solver, 0, dart_solvers,
+            "dantzig: pivoting, and pgs where that fails (counted as a failure); pgs: projected "
+            "Gauss-Seidel"),
+  PERP_INT(perp_engine_dart_opts, iterations, 30, 1, 1000000, "sweeps of pgs at most"),
+  PERP_ENUM(perp_engine_dart_opts, detector, 0, dart_detectors,
+            "of collisions: fcl, with all shapes as triangles; primitive: fcl, with shapes of its "
+            "own; dart: spheres, boxes and half-spaces"),
+  PERP_REAL(perp_engine_dart_opts, erp, 0.01, 0, 1, 0, "",
+            "part of a penetration that a step takes out"),
+  PERP_REAL(perp_engine_dart_opts, cfm, 1e-5, 1e-9, 1, 0, "",
+            "softness of contacts, relative to the diagonal of the problem"),
+  PERP_OPTIONS_END
+};
+
+const perp_engine_desc perp_engine_dart = {
+  .d = { .name = "dart",
+         .summary = "DART: joint coordinates, boxed LCP of a step by pivoting or sweeps",
+         .reference =
+             "J. Lee et al., DART: Dynamic Animation and Robotics Toolkit, Journal of Open "
+             "Source Software 3 (2018), 500; version 6.12",
+         .equation = "M (v+ - v) = h f + J' lambda,  J v+ + cfm lambda = -erp C / h - e J v,  "
+                     "lo <= lambda <= hi",
+         PERP_OPTIONS(dart_options, perp_engine_dart_opts) },
+  .package = "libdart-dev",
+  .dims = 1u << 3,
+  .joints = 1u << PERP_JOINT_BALL | 1u << PERP_JOINT_HINGE | 1u << PERP_JOINT_UNIVERSAL |
+            1u << PERP_JOINT_SLIDER | 1u << PERP_JOINT_FIXED,
+  .shapes = 1u << PERP_SHAPE_SPHERE | 1u << PERP_SHAPE_CAPSULE | 1u << PERP_SHAPE_BOX |
+            1u << PERP_SHAPE_PLANE | 1u << PERP_SHAPE_CYLINDER | 1u << PERP_SHAPE_ELLIPSOID,
+  .features = PERP_ENGINE_LIMITS | PERP_ENGINE_MOTORS | PERP_ENGINE_RESTITUTION |
+              PERP_ENGINE_COMPOUNDS | PERP_ENGINE_FORCES,
+};
