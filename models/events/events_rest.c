@@ -411,7 +411,7 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h,
   const size_t size = (size_t)s->model->nv * sizeof *k->a;
   rest_problem p = { .v = v, .h = h, .intermediate = intermediate };
   const bool frozen = s->frozen && !s->consults;
-  s->held_now = s->holds_forces && intermediate;
+  s->held_now = s->holds_forces; /* at its start too, from which trial steps begin again */
   s->skips = false;
   if (s->held_now) {
     s->loaded = false;
