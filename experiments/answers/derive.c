@@ -46,6 +46,7 @@ struct tables {
   const int *order;       /* cells by id */
   perp_names parts;       /* names and options of plug-ins */
   int n_metrics, *metric; /* those of cells.csv */
+  bool engines;           /* a cell is of a whole engine */
 };
 
 static int *sorted_cells(perp_results *r)
@@ -86,6 +87,7 @@ static void derive_write_cells(const struct tables *t, FILE *f)
   for (int p = 0; p < s->n_params; p++) fprintf(f, ",%s", s->kind->params[p].key);
   for (int o = 0; o < t->parts.n; o++) fprintf(f, ",%s", t->parts.text[o]);
   for (int k = 0; k < t->n_metrics; k++) fprintf(f, ",%s", s->metric[t->metric[k]].name);
+  if (t->engines) fputs(",resolved", f);
   putc('\n', f);
   for (int row = 0; row < r->plan.n; row++) {
     int i = t->order[row];
@@ -106,6 +108,7 @@ static void derive_write_cells(const struct tables *t, FILE *f)
       csv_text(f, buf);
     }
     for (int k = 0; k < t->n_metrics; k++) csv_real(f, rec->value[t->metric[k]]);
+    if (t->engines) csv_text(f, rec->resolved);
     putc('\n', f);
   }
 }
@@ -156,6 +159,9 @@ static void write_cells_schema(const struct tables *t, FILE *f)
     const perp_metric *m = &s->metric[t->metric[k]];
     derive_schema(&j, m->name, "number", m->unit, m->meaning, m->better);
   }
+  if (t->engines)
+    derive_schema(&j, "resolved", "text", "",
+                  "of a whole engine: its version, and its options as it used them", 0);
   perp_json_close(&j, ']');
 }
 
@@ -228,6 +234,7 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
   struct tables t = { .ctx = ctx, .r = r, .order = sorted_cells(r) };
   t.parts = perp_results_part_columns(r);
   t.metric = chosen_metrics(r, &t.n_metrics);
+  for (int i = 0; i < r->plan.n; i++) t.engines |= r->record[i].resolved[0] != '\0';
   for (size_t i = 0; i < sizeof files / sizeof *files && status == PERP_OK; i++) {
     perp_out o;
     status = perp_out_open(ctx, perp_pool_printf(&r->pool, "%s/derived/%s", r->dir, files[i].name),

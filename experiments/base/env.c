@@ -71,6 +71,7 @@ char *perp_env_json(bool indent)
   perp_json_members(&j, "libraries: { openblas %s, openblas_core %s, openblas_threads %d, gsl %s",
                     openblas_get_config(), openblas_get_corename(), openblas_get_num_threads(),
                     gsl_version);
+  perp_json_text(&j, "engines", PERP_ENGINES);
   perp_json_members(&j, "cholmod %s, jansson %s, libfyaml %s }", cholmod, JANSSON_VERSION, yaml);
   perp_json_members(&j, "host %s, kernel %s, machine %s, system %s, cpu %s, cores %d, memory %s }",
                     u.nodename, u.release, u.machine, system, cpu, perp_cores(), memory);

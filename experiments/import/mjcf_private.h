@@ -23,10 +23,13 @@ typedef struct perp_mj {
   int *root;         /* [nbody] the body that it moves with; 0: the world */
   const char **body; /* [nbody] name in the scene, of roots */
   double *com; /* [3 nbody] centre of mass of a root and all that is welded to it, in its frame */
-  perp_names bodies, joints; /* names that are taken */
-  perp_mj_axis *axis;        /* [njnt] */
-  const double *ctrl;        /* [nu] of the initial state */
-  const char **control;      /* [nu] parameter that is its control; NULL: a constant */
+  perp_names bodies, joints;       /* names that are taken */
+  perp_mj_axis *axis;              /* [njnt] */
+  const double *ctrl;              /* [nu] of the initial state */
+  const char **control;            /* [nu] parameter that is its control; NULL: a constant */
+  struct perp_mj_surface *surface; /* [n_surfaces] kinds of friction of geoms */
+  int n_surfaces, *surface_of;     /* [ngeom] */
+  bool materials;                  /* they are materials of the scene */
   bool driven, dissipative;
 } perp_mj;
 
@@ -57,6 +60,9 @@ void perp_mj_loops(perp_mj *x);  /* equality constraints, further joints */
 void perp_mj_drives(perp_mj *x);
 void perp_mj_forces(perp_mj *x);
 void perp_mj_shapes(perp_mj *x);
+/* Materials and pairs of them for n geoms, where the scene needs any; what a shape says of its own surface. */
+void perp_mj_surfaces(perp_mj *x, const int *which, int n);
+void perp_mj_surface(perp_mj *x, int g);
 void perp_mj_rest(perp_mj *x); /* what nothing else has spoken of */
 
 #endif

@@ -121,6 +121,29 @@ static void shapes_mesh(perp_mj *x, int g)
   shapes_points(x, n, p);
 }
 
+/* Rows along x from the corner -size; heights are parts of size[2], and the ground ends size[3] below 0. */
+static void shapes_field(perp_mj *x, int g)
+{
+  const mjModel *m = x->m;
+  const int field = m->geom_dataid[g], nx = m->hfield_ncol[field], ny = m->hfield_nrow[field];
+  const double *size = m->hfield_size + 4 * field;
+  const double spacing[2] = { 2 * size[0] / (nx - 1), 2 * size[1] / (ny - 1) };
+  const float *h = m->hfield_data + m->hfield_adr[field];
+  fputs(", kind: height-field", x->out);
+  perp_mj_vector(x, "spacing", 2, spacing);
+  perp_mj_number(x, "depth", size[2] + size[3]);
+  fputs(", heights: [", x->out);
+  for (int j = 0; j < ny; j++) {
+    fputs(j > 0 ? ",\n      [" : "\n      [", x->out);
+    for (int i = 0; i < nx; i++) {
+      if (i > 0) fputs(", ", x->out);
+      perp_mj_digits(x, size[2] * (double)h[i + nx * j]);
+    }
+    fputs("]", x->out);
+  }
+  fputs("]", x->out);
+}
+
 static void shapes_place(perp_mj *x, int g)
 {
   const mjModel *m = x->m;
@@ -142,6 +165,13 @@ static void shapes_place(perp_mj *x, int g)
     mju_mulQuat(turned, q, turn);
     memcpy(q, turned, sizeof q);
   }
+  if (m->geom_type[g] == mjGEOM_HFIELD) { /* from its middle there, from a corner here */
+    const double *size = m->hfield_size + 4 * m->geom_dataid[g];
+    const double corner[3] = { -size[0], -size[1], 0 };
+    double turned[3];
+    mju_rotVecQuat(turned, corner, q);
+    for (int i = 0; i < 3; i++) s[i] += turned[i];
+  }
   perp_mj_vector(x, "x", 3, s);
   perp_mj_vector(x, "quat", 4, q);
 }
@@ -159,13 +189,15 @@ static void shapes_one(perp_mj *x, int g, int group)
   const bool round = type == mjGEOM_CAPSULE || type == mjGEOM_CYLINDER;
   if (type == mjGEOM_MESH)
     shapes_mesh(x, g);
+  else if (type == mjGEOM_HFIELD)
+    shapes_field(x, g);
   else
     fprintf(x->out, ", kind: %s", kinds[type]);
   if (type == mjGEOM_SPHERE || round) perp_mj_number(x, "radius", size[0]);
   if (round) perp_mj_number(x, "length", 2 * size[1]);
   if (type == mjGEOM_BOX || type == mjGEOM_ELLIPSOID) perp_mj_vector(x, "half", 3, size);
   shapes_place(x, g);
-  perp_mj_number(x, "mu", m->geom_condim[g] == 1 ? 0 : m->geom_friction[3 * g]);
+  perp_mj_surface(x, g);
   if (group != 0) fprintf(x->out, ", group: %d", group);
   fputs(" }\n", x->out);
 }
@@ -175,60 +207,42 @@ static void shapes_one(perp_mj *x, int g, int group)
 static void shapes_beyond(perp_mj *x, const int *which, int n)
 {
   const mjModel *m = x->m;
-  int soft = 0;
-  bool mixed = false;
-  for (int i = 0; i < n; i++) {
-    const int g = which[i];
-    const char *name = shapes_name(x, g);
-    soft++;
-    mixed = mixed || (m->geom_condim[g] == 1) != (m->geom_condim[which[0]] == 1);
-    if (m->geom_condim[g] > 3)
-      perp_mj_lost(x, "friction against %s of geom %s: %g%s",
-                   m->geom_condim[g] > 4 ? "spinning and rolling" : "spinning", name,
-                   m->geom_friction[3 * g + 1],
-                   m->geom_condim[g] > 4
-                       ? perp_pool_printf(&x->pool, " and %g m", m->geom_friction[3 * g + 2])
-                       : " m");
-    if (m->geom_margin[g] != 0)
+  for (int i = 0; i < n; i++)
+    if (m->geom_margin[which[i]] != 0)
       perp_mj_lost(x, "margin %.4g m of geom %s: contacts would act before it touches",
-                   m->geom_margin[g], name);
-  }
-  if (mixed)
-    perp_mj_note(x, "geoms without friction (condim 1) have mu = 0: in MuJoCo their own "
-                    "coefficient may count against "
-                    "a geom with friction");
-  if (soft > 0)
+                   m->geom_margin[which[i]], shapes_name(x, which[i]));
+  if (n > 0)
     perp_mj_note(x,
                  "contacts (%d geoms) give way in MuJoCo (solref, solimp): here they are rigid, "
                  "without rebound",
-                 soft);
+                 n);
 }
 
 void perp_mj_shapes(perp_mj *x)
 {
   const mjModel *m = x->m;
   int *which = perp_pool_alloc(&x->pool, (size_t)m->ngeom + 1, sizeof *which), n = 0, drawn = 0;
-  fputs("shapes:\n", x->out);
   if (perp_mj_disabled(x, mjDSBL_CONTACT | mjDSBL_CONSTRAINT)) {
+    fputs("shapes:\n", x->out);
     perp_mj_note(x, "contacts are switched off: no shapes");
     return;
   }
   for (int p = 0; p < m->npair; p++)
     perp_mj_lost(x, "pair %s, %s: a contact of its own kind", shapes_name(x, m->pair_geom1[p]),
                  shapes_name(x, m->pair_geom2[p]));
-  const int *group = shapes_groups(x);
   for (int g = 0; g < m->ngeom; g++) {
-    if (!shapes_touching(m, g)) {
+    if (!shapes_touching(m, g))
       drawn++;
-      continue;
-    }
-    if (m->geom_type[g] == mjGEOM_HFIELD) {
-      perp_mj_lost(x, "height field %s: bodies would lie on it", shapes_name(x, g));
-      continue;
-    }
-    shapes_one(x, g, group[g]);
-    which[n++] = g;
+    else if (m->geom_type[g] == mjGEOM_HFIELD && x->root[m->geom_bodyid[g]] != 0)
+      perp_mj_lost(x, "height field %s of a body that moves: others would lie on it",
+                   shapes_name(x, g));
+    else
+      which[n++] = g;
   }
+  const int *group = shapes_groups(x);
+  perp_mj_surfaces(x, which, n);
+  fputs("shapes:\n", x->out);
+  for (int i = 0; i < n; i++) shapes_one(x, which[i], group[which[i]]);
   shapes_beyond(x, which, n);
   if (n > 0) x->dissipative = true;
   if (drawn > 0) perp_mj_note(x, "%d geoms touch nothing and are not in the scene", drawn);

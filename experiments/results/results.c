@@ -63,6 +63,7 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int
   rec->status = status;
   rec->reason = perp_json_kept(&r->pool, line, "reason", "");
   rec->cause = perp_json_kept(&r->pool, line, "cause", "");
+  rec->resolved = perp_json_kept(&r->pool, line, "resolved", "");
   rec->stderr_tail = perp_json_kept(&r->pool, line, "stderr", "");
   rec->code = perp_json_kept(&r->pool, line, "code", "");
   /* journals of before the status had the reason alone */
@@ -227,6 +228,7 @@ static perp_status load_records(perp_ctx *ctx, perp_results *r)
     r->record[i] = (perp_record){ .dir = r->dir,
                                   .reason = "",
                                   .cause = "",
+                                  .resolved = "",
                                   .stderr_tail = "",
                                   .code = "",
                                   .schema = PERP_RESULTS_SCHEMA,

@@ -280,6 +280,7 @@ static void fill_outcome(const perp_result *result, perp_outcome *out)
   out->status = perp_result_status(result);
   snprintf(out->reason, sizeof out->reason, "%s", perp_result_reason(result));
   perp_result_cause(result, out->cause, sizeof out->cause);
+  snprintf(out->resolved, sizeof out->resolved, "%s", result->resolved);
   out->problems = (double)perp_result_problems(result);
   out->unsolved = (double)result->contact_count.failures;
   out->swept = (double)result->contact_count.swept;

@@ -143,6 +143,7 @@ perp_status perp_parts_read(perp_ctx *ctx, const perp_request *request, const pe
     if (text != NULL && text[0] != '\0')
       PERP_TRY(perp_spec_parse(ctx, table[i].kind, text, perp_part(parts, i)));
   }
+  if (!perp_engine_named(&parts->engine)) perp_spec_free(&parts->engine);
   perp_scene_look(scene, &facts);
   if (facts.bodies) PERP_TRY(perp_parts_formulation(ctx, parts, &formulation));
   for (int i = 0; i < PERP_PARTS && status == PERP_OK; i++)

@@ -59,8 +59,6 @@ void perp_hull_pair_set(perp_hull_pair *p, const perp_shape *a, const perp_pose 
 void perp_hull_separate(const perp_hull_pair *p, double enough, perp_features *f);
 /* BY_EDGES: pa, pb on the edges, clamped to them; returns their distance. */
 double perp_hull_edge_witness(const perp_hull_pair *p, perp_features *f);
-/* BY_FACE_A, BY_FACE_B: pa, pb from the support vertex over (or under) the face. */
-void perp_hull_face_witness(const perp_hull_pair *p, perp_features *f);
 /* BY_CLOSEST: pa, pb, n and sep of disjoint hulls, by all pairs of features; f->n on entry: normal of a plane
  * between them. */
 void perp_hull_closest(const perp_hull_pair *p, perp_features *f);
@@ -71,5 +69,7 @@ void perp_hull_closest(const perp_hull_pair *p, perp_features *f);
  * normal.  tol: beyond side planes.  Returns their number, at most PERP_MANIFOLD_CONVEX. */
 int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, double margin,
                           double size, double tol, perp_touch *out);
+/* BY_FACE_A, BY_FACE_B: pa, pb from the point of the other hull's edges that is deepest under (or nearest over) the face. */
+void perp_hull_face_witness(const perp_hull_pair *p, perp_features *f);
 
 #endif

@@ -160,3 +160,40 @@ int perp_hull_face_points(const perp_hull *ref, int face, const perp_seen *inc, 
   memcpy(out, t, (size_t)count * sizeof *t);
   return count;
 }
+
+/* The lowest point y along the normal of a face of ref that the edges of inc have over it, vertices included; false: none. */
+static bool polytope_clip_edges(const perp_hull *ref, int face, const perp_seen *inc, double tol,
+                                double y[3])
+{
+  const double *n = ref->n + 3 * face;
+  double low = HUGE_VAL;
+  for (int e = 0; e < inc->h->n_edges; e++) {
+    double p[2][3];
+    uint32_t id[2];
+    for (int i = 0; i < 2; i++) perp_seen_vertex(inc, inc->h->edge[4 * e + i], p[i]);
+    if (!(fmin(perp_dot(3, n, p[0]), perp_dot(3, n, p[1])) < low) ||
+        perp_cut_segment(ref, face, p, id, tol) == 0)
+      continue;
+    for (int i = 0; i < 2; i++) {
+      const double x = perp_dot(3, n, p[i]);
+      if (x < low) low = x, memcpy(y, p[i], sizeof p[i]);
+    }
+  }
+  return low < HUGE_VAL;
+}
+
+void perp_hull_face_witness(const perp_hull_pair *p, perp_features *f)
+{
+  const bool of_a = f->kind == PERP_BY_FACE_A;
+  const perp_hull *ref = of_a ? p->a : p->b;
+  const perp_seen *inc = of_a ? &p->bs : &p->as;
+  double v[3], apart;
+  const int low = perp_seen_lowest(inc, ref->n + 3 * f->face, &apart);
+  /* an edge that lies along the face: its vertices may both be beside it */
+  if (ref->dim == 2 || !polytope_clip_edges(ref, f->face, inc, PERP_HULL_EXACT * p->size, v))
+    perp_seen_vertex(inc, low, v);
+  memcpy(of_a ? f->pb : f->pa, v, sizeof v);
+  if (!of_a) perp_place(&p->ab, v, f->pa);
+  perp_along(of_a ? f->pb : f->pa, of_a ? -f->sep : f->sep, f->n, of_a ? f->pa : f->pb);
+  f->id = perp_feature(of_a ? PERP_VERTEX_B : PERP_VERTEX_A, 0, low);
+}

@@ -331,21 +331,3 @@ double perp_hull_edge_witness(const perp_hull_pair *p, perp_features *f)
   f->id = perp_feature(PERP_EDGES, f->ea, f->eb);
   return d;
 }
-
-void perp_hull_face_witness(const perp_hull_pair *p, perp_features *f)
-{
-  const bool of_a = f->kind == PERP_BY_FACE_A;
-  double v[3], apart;
-  int low = 0;
-  if (of_a) {
-    low = perp_seen_lowest(&p->bs, f->n, &apart);
-    perp_seen_vertex(&p->bs, low, v);
-  } else {
-    for (int i = 1; i < p->a->n_vertices; i++)
-      if (perp_dot(3, f->n, p->a->v + 3 * i) - perp_dot(3, f->n, p->a->v + 3 * low) > 0) low = i;
-    memcpy(v, p->a->v + 3 * low, sizeof v);
-  }
-  memcpy(of_a ? f->pb : f->pa, v, sizeof v);
-  perp_along(v, of_a ? -f->sep : f->sep, f->n, of_a ? f->pa : f->pb);
-  f->id = perp_feature(of_a ? PERP_VERTEX_B : PERP_VERTEX_A, 0, low);
-}

@@ -244,6 +244,7 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   for (int i = 0; i < model->n_shapes; i++)
     c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
   for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->residual * c->reach[b]);
+  c->near = fmax(c->slop, opts->near * model->size);
   perp_status status = open_parts(ctx, c, parts);
   if (status != PERP_OK) {
     perp_contacts_destroy(c);
@@ -259,7 +260,7 @@ void perp_contacts_restart(perp_contacts *c)
   c->h = 0;
   c->part = (perp_contact_part){ .first = true, .last = true }; /* the start is corrected, too */
   c->swept = c->keeps = false;
-  c->margin = 0;
+  c->margin = c->corrected = 0;
   c->collision_s = c->lcp_s = 0;
   if (c->sleep != NULL) perp_sleep_restart(c->sleep);
   *perp_islands_count(c->velocity) = (perp_contact_count){ 0 };
@@ -279,7 +280,7 @@ static double contacts_softness(const perp_contact_opts *o, double h)
 static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
                             const double *before, const double *free)
 {
-  const double gap = fabs(x->gap) > c->slop ? x->gap : 0;
+  const double gap = x->gap < -c->slop || x->gap > c->near ? x->gap : 0;
   return !contacts_springs(&c->o) && !c->second && x->e > 0 && before[0] < -c->o.threshold &&
          gap + h * free[0] <= 0;
 }
@@ -305,7 +306,8 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
                             const double *free)
 {
   const perp_contacts *c = user;
-  double gap = fabs(x->gap) > c->slop || c->o.compliance.on ? x->gap : 0, bias = 0;
+  const bool off = x->gap < -c->slop || x->gap > c->near;
+  double gap = off || c->o.compliance.on ? x->gap : 0, bias = 0;
   if (gap > 0)
     bias = c->o.gap ? gap / h : 0;
   else if (c->o.compliance.on)
@@ -593,6 +595,8 @@ static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, d
                                     count))
       return PERP_ODE_FAILED;
     if (!moved) break;
+    for (int i = 0; i < c->n_ahead; i++)
+      c->corrected = fmax(c->corrected, -c->contact_ahead[i].gap);
     changed = true;
   }
   if (!stops) return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
@@ -605,6 +609,7 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
                                       double *v)
 {
   c->ahead_holds = false;
+  if (c->part.last) c->corrected = 0;
   if (c->post == NULL || !c->part.last) return PERP_ODE_OK;
   const double start = perp_constrained_own_clock(k) - c->collision_s;
   perp_contact_count count = { 0 };

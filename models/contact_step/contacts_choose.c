@@ -9,10 +9,15 @@ static const double LATE = 1e-12;
 
 /* ---- found ----------------------------------------------------------------------------------- */
 
+/* Without gap closed contacts are all there are, and a correction of the depth d at the end of the step before has left
+ * some of them open by O(d^2 / size), as bodies have turned: without these their bodies fall on, are put back in each
+ * step, and their speed grows. */
 double perp_contacts_base(const perp_contacts *c, double h)
 {
   const perp_model *model = c->model;
-  return (c->o.gap ? 2 * h * h * fabs(perp_model_gravity_at(model, c->t)) : 0) + 1e-6 * model->size;
+  const double rounding = 1e-6 * model->size, d = c->corrected;
+  if (!c->o.gap) return rounding + d * d / model->size;
+  return 2 * h * h * fabs(perp_model_gravity_at(model, c->t)) + rounding;
 }
 
 double perp_contacts_margin(const perp_contacts *c, double h, double drive_speed, const double *v)

@@ -207,9 +207,7 @@ void perp_convex_ask(const perp_convex *a, const perp_convex *b, const double d[
 {
   const double h = perp_convex_gap(a, b, d);
   if (!(h < best->h + slack)) return;
-  memcpy(best->d, d, sizeof best->d);
-  best->h = h;
-  best->exact = false;
+  *best = perp_convex_candidate(d, h);
 }
 
 static void convex_ask_ends(const perp_convex *a, const perp_convex *b, const perp_convex *of,

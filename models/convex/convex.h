@@ -8,9 +8,12 @@
  * attained by the normal from a to b: for disjoint bodies this is a concave problem, for bodies that overlap -sigma
  * is the least of many local minima of h on the sphere.  Every unit d bounds sigma from below.
  *
+ *      convex_point.c   a point and a cylinder or a cone, in closed form
  *      convex_gjk.c     a start for disjoint bodies (Gilbert, Johnson, Keerthi 1988)
  *      convex_expand.c  all basins of bodies that overlap, by inner polytopes of A - B (van den Bergen 2001)
+ *      convex_descend.c the lowest point of one basin, from any direction in it
  *      convex_polish.c  Newton's method on the smooth pieces that meet at the optimum
+ *      convex_witness.c points of both on one line, where several pieces of each meet
  *      convex_patch.c   what of the two bodies lies against each other: a point, a segment or a flat piece
  *
  * Everything is in one frame with the axes of the world and the origin at the centre of a.  Nothing allocates. */
@@ -63,8 +66,15 @@ typedef struct perp_convex_best {
   double d[3];       /* unit */
   double h;          /* h(d) of the cores: -h bounds their signed distance from below */
   double a[3], b[3]; /* points of the cores */
-  bool exact;        /* a - b = h d: the direction is stationary and a, b are its witnesses */
+  double
+      off; /* |a - b - h d|: 0 where the direction is stationary and a, b are its witnesses; infinite: no a, b */
+  bool exact; /* off is rounding */
 } perp_convex_best;
+
+PERP_INLINE perp_convex_best perp_convex_candidate(const double d[3], double h)
+{
+  return (perp_convex_best){ .d = { d[0], d[1], d[2] }, .h = h, .off = HUGE_VAL };
+}
 
 /* ---- convex.c -------------------------------------------------------------------------------- */
 
@@ -95,11 +105,21 @@ void perp_convex_ends(const perp_convex *a, const perp_convex *b, double slack,
 /* ---- the search ------------------------------------------------------------------------------ */
 
 enum { PERP_CONVEX_PIECES = 4 }; /* of one body that may meet at an optimum */
+enum { PERP_CONVEX_BUNDLE = 6 }; /* pairs of pieces that a descent knows at a time */
 
 /* Newton's method from best->d on the pieces of the vertices v [n], of each body the first four: every choice of them, until
  * one is stationary.  *best is replaced where h falls, or where its direction is proved. */
 void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
                         const perp_convex_vertex *v, double size, perp_convex_best *best);
+/* Points of the pieces ia [na] of a and ib [nb] of b (at most PERP_CONVEX_PIECES each) that are as near to one line along best->d
+ * as can be, of those within `slack` of the largest: best->a, b and off, if off gets smaller. */
+void perp_convex_witness(const perp_convex *a, const perp_convex *b, int na, const int *ia, int nb,
+                         const int *ib, double slack, perp_convex_best *best);
+/* From best->d down to the lowest point of h in its basin, with the pieces of v [n] for a start: best->d and h.  active
+ * [PERP_CONVEX_BUNDLE]: ia, ib of the pieces that meet there; returns their number. */
+int perp_convex_descend(const perp_convex *a, const perp_convex *b, int n,
+                        const perp_convex_vertex *v, perp_convex_best *best,
+                        perp_convex_vertex *active);
 /* Nearest points of the cores: true with *best where they are disjoint (best->exact: proved to rounding); false
  * where they overlap or touch, *best then a direction in which they overlap little.  Ends with any bound above
  * `enough`. */
@@ -108,6 +128,11 @@ bool perp_convex_gjk(const perp_convex *a, const perp_convex *b, double size, do
 /* The least h of cores that overlap; *best is a start and the result. */
 void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
                         perp_convex_best *best);
+
+/* ---- convex_point.c -------------------------------------------------------------------------- */
+
+/* Signed distance of the point x from a cylinder or a cone; n: outward normal at y, the nearest point of its surface. */
+double perp_convex_point(const perp_convex *c, const double x[3], double n[3], double y[3]);
 
 /* ---- distance.c ------------------------------------------------------------------------------ */
 

@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 48 };
+enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS = 4 };
 static const double TOLERANCE = 1e-3;
-static const double FLAT = 1e-13;    /* of the size: rounding of a face */
-static const double SAME = 1 - 1e-5; /* cosine of directions of one basin */
+static const double FLAT = 1e-13; /* of the size: rounding of a face */
+static const double WAY = 0.9;    /* cosine: a lowest point farther away is another basin's */
 
 typedef struct expand_face {
   int v[3];
@@ -28,7 +28,7 @@ typedef struct expansion {
   bool many;
   perp_convex_vertex v[VERTICES];
   expand_face face[FACES + 8];
-  double basin[BASINS][3];
+  perp_convex_best basin[BASINS]; /* lowest points that have been found */
   perp_convex_best *best;
 } expansion;
 
@@ -150,20 +150,79 @@ static bool expand_many(const perp_convex *c)
   return c->kind == PERP_CONVEX_HULL && c->hull->n_vertices > PERP_HULL_SMALL;
 }
 
-/* the lowest point of the basin of a direction, unless it has been seen */
-static void expand_polish(expansion *x, const expand_face *f, const perp_convex_vertex *next,
-                          double h)
+/* Does the way from d, where h is h, lead down to a lowest point that has been found? */
+static bool expand_seen(const expansion *x, const double d[3], double h)
 {
-  for (int i = 0; i < x->n_basins && !x->many; i++)
-    if (perp_dot(3, x->basin[i], f->n) > SAME) return;
-  if (x->n_basins == BASINS && !x->many) return;
-  perp_convex_vertex v[4] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]], *next };
-  perp_convex_best p = { .d = { f->n[0], f->n[1], f->n[2] }, .h = h };
-  perp_convex_polish(x->a, x->b, 4, v, x->size, &p);
-  if (!x->many) memcpy(x->basin[x->n_basins++], p.d, sizeof p.d);
-  if (p.h < x->best->h - FLAT * x->size ||
-      (p.exact && !x->best->exact && p.h <= x->best->h + 1e-15 * x->size))
-    *x->best = p;
+  const perp_convex_best *m = NULL;
+  double nearest = WAY;
+  for (int i = 0; i < x->n_basins; i++) {
+    const double c = perp_dot(3, x->basin[i].d, d);
+    if (c > nearest) nearest = c, m = &x->basin[i];
+  }
+  if (m == NULL) return false;
+  for (int k = 1; k <= PARTS; k++) {
+    const double part = (double)k / PARTS;
+    double e[3];
+    for (int i = 0; i < 3; i++) e[i] = d[i] + part * (m->d[i] - d[i]);
+    const double len = perp_norm(e);
+    for (int i = 0; i < 3; i++) e[i] /= len;
+    const double next = k == PARTS ? m->h : perp_convex_gap(x->a, x->b, e);
+    if (next > h) return false;
+    h = next;
+  }
+  return true;
+}
+
+/* the lowest point of the basin of a direction, with n vertices around it */
+static void expand_descend(expansion *x, const double d[3], int n, const perp_convex_vertex *v)
+{
+  perp_convex_vertex active[PERP_CONVEX_BUNDLE];
+  perp_convex_best p = perp_convex_candidate(d, HUGE_VAL);
+  if (x->n_basins == BASINS) return;
+  const int met = perp_convex_descend(x->a, x->b, n, v, &p, active);
+  x->basin[x->n_basins++] = p;
+  if (!(p.h < x->best->h)) return;
+  *x->best = p;
+  perp_convex_polish(x->a, x->b, met, active, x->size, x->best);
+}
+
+/* a face below the least h so far, with the support point along its normal */
+static void expand_look(expansion *x, const expand_face *f, const perp_convex_vertex *next,
+                        double h)
+{
+  if (x->many) { /* its facets are no basins */
+    perp_convex_vertex v[4] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]], *next };
+    perp_convex_best p = perp_convex_candidate(f->n, h);
+    perp_convex_polish(x->a, x->b, 4, v, x->size, &p);
+    if (p.h < x->best->h - FLAT * x->size ||
+        (p.exact && !x->best->exact && p.h <= x->best->h + 1e-15 * x->size))
+      *x->best = p;
+    return;
+  }
+  if (expand_seen(x, f->n, h)) return;
+  perp_convex_vertex v[3] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]] };
+  expand_descend(x, f->n, 3, v);
+}
+
+/* The faces that are still below the least h: those first along whose normals h is least. */
+static void expand_rest(expansion *x)
+{
+  double h[FACES + 8];
+  for (int f = 0; f < x->n_faces; f++)
+    h[f] = x->face[f].off < x->best->h ? perp_convex_gap(x->a, x->b, x->face[f].n) : HUGE_VAL;
+  for (int k = 0; k < x->n_faces; k++) {
+    int low = 0;
+    for (int f = 1; f < x->n_faces; f++)
+      if (h[f] < h[low]) low = f;
+    if (!(h[low] < HUGE_VAL)) return;
+    perp_convex_vertex next;
+    const expand_face *face = &x->face[low];
+    if (face->off < x->best->h) {
+      perp_convex_vertex_at(x->a, x->b, face->n, &next);
+      expand_look(x, face, &next, h[low]);
+    }
+    h[low] = HUGE_VAL;
+  }
 }
 
 void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
@@ -173,12 +232,12 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
   x.a = a, x.b = b, x.size = size, x.best = best;
   x.n_vertices = x.n_faces = x.n_basins = 0;
   x.many = expand_many(a) || expand_many(b);
-  perp_convex_vertex start;
-  perp_convex_vertex_at(a, b, best->d, &start);
-  perp_convex_polish(a, b, 1, &start, size, best);
+  expand_descend(&x, best->d, 0, NULL);
+  const double start = best->h;
   expand_flats(&x, a, 1);
   expand_flats(&x, b, -1);
   perp_convex_ends(a, b, 0, best);
+  if (best->h < start) expand_descend(&x, best->d, 0, NULL);
   if (!expand_start(&x)) return;
   while (x.n_vertices < (x.many ? VERTICES : SMOOTH)) {
     int low = -1;
@@ -189,18 +248,11 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
     const double d[3] = { face->n[0], face->n[1], face->n[2] };
     const int at = expand_extreme(&x, d);
     const double h = perp_dot(3, d, x.v[at].w);
-    if (h < best->h || (!x.many && h - face->off < 0.05 * size))
-      expand_polish(&x, face, &x.v[at], h);
+    if (h < best->h || (!x.many && h - face->off < 0.05 * size)) expand_look(&x, face, &x.v[at], h);
     if (!(h > face->off + 10 * FLAT * size) || !expand_add(&x, at)) {
       face->done = true;
       x.n_vertices--;
     }
   }
-  for (int f = 0; f < x.n_faces; f++) {
-    const expand_face *face = &x.face[f];
-    perp_convex_vertex next;
-    if (!(face->off < best->h)) continue;
-    perp_convex_vertex_at(a, b, face->n, &next);
-    expand_polish(&x, face, &next, perp_dot(3, face->n, next.w));
-  }
+  expand_rest(&x);
 }

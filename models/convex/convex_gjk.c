@@ -118,11 +118,7 @@ bool perp_convex_gjk(const perp_convex *a, const perp_convex *b, double size, do
     const double d[3] = { -v[0] / len, -v[1] / len, -v[2] / len };
     perp_convex_vertex_at(a, b, d, &next);
     const double h = perp_dot(3, d, next.w);
-    if (h < best->h) {
-      memcpy(best->d, d, sizeof d);
-      best->h = h;
-      best->exact = false;
-    }
+    if (h < best->h) { *best = perp_convex_candidate(d, h); }
     if (-best->h > enough) return true;
     /* -h <= distance <= len */
     const double open = len + h;
@@ -135,10 +131,10 @@ bool perp_convex_gjk(const perp_convex *a, const perp_convex *b, double size, do
                      : tries == 1 ? 1e-3
                                   : 1e-6) ||
         k % AGAIN == AGAIN - 1) {
-      perp_convex_best p = { .d = { d[0], d[1], d[2] }, .h = h };
+      perp_convex_best p = perp_convex_candidate(d, h);
       gjk_polish(a, b, &s, &next, size, &p);
       tries++;
-      if (p.h < best->h || (p.exact && p.h <= best->h + 1e-15 * size)) *best = p;
+      if (p.h < best->h || (p.off < best->off && p.h <= best->h + 1e-15 * size)) *best = p;
       if (best->exact && best->h < 0) return true;
     }
     if (ends) break;

@@ -180,20 +180,28 @@ static void polish_point(const polish_side *s, double size, double y[3], bool *g
   }
 }
 
+/* the largest numbers there are */
+static double polish_scale(const perp_convex *a, const perp_convex *b, double size, double h)
+{
+  return size + fabs(h) + perp_norm(b->c) + a->size + b->size;
+}
+
 static void polish_judge(const perp_convex *a, const perp_convex *b, const polish_side *sa,
                          const polish_side *sb, const double d[3], double size,
                          perp_convex_best *best)
 {
-  perp_convex_best x = { .d = { d[0], d[1], d[2] }, .h = perp_convex_gap(a, b, d), .exact = true };
+  perp_convex_best x = perp_convex_candidate(d, perp_convex_gap(a, b, d));
+  bool within = true;
   double r[3];
-  polish_point(sa, size, x.a, &x.exact);
-  polish_point(sb, size, x.b, &x.exact);
+  polish_point(sa, size, x.a, &within);
+  polish_point(sb, size, x.b, &within);
   perp_sub(x.a, x.b, r);
   perp_along(r, -x.h, d, r);
-  const double scale = size + fabs(x.h) + perp_norm(b->c) + a->size + b->size;
-  x.exact = x.exact && perp_norm(r) <= PROVED * scale;
+  const double scale = polish_scale(a, b, size, x.h);
+  if (within) x.off = perp_norm(r);
+  x.exact = x.off <= PROVED * scale;
   const double slack = 1e-15 * scale;
-  if (x.h < best->h - slack || (x.exact && !best->exact && x.h <= best->h + slack)) *best = x;
+  if (x.h < best->h - slack || (x.off < best->off && x.h <= best->h + slack)) *best = x;
 }
 
 /* from best->d on one choice of pieces; true: a stationary direction has been found */
@@ -252,4 +260,7 @@ void perp_convex_polish(const perp_convex *a, const perp_convex *b, int n,
         polish_choose(&sb, nb, ib, mb);
         if (polish_newton(a, b, &sa, &sb, start, size, best)) return;
       }
+  const double scale = polish_scale(a, b, size, best->h);
+  perp_convex_witness(a, b, na, ia, nb, ib, 4 * PROVED * scale, best);
+  best->exact = best->off <= PROVED * scale;
 }

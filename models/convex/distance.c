@@ -98,7 +98,6 @@ static void distance_choose(const perp_convex *a, const perp_convex *b, double p
 static bool distance_proved(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
 {
   double r[3];
-  double least = HUGE_VAL;
   if (best->exact) return true;
   /* the most parallel features that do it, or those that come nearest to it */
   for (double parallel = PARALLEL; parallel <= ALMOST && !best->exact; parallel *= 10) {
@@ -106,10 +105,9 @@ static bool distance_proved(const perp_convex *a, const perp_convex *b, perp_con
     distance_choose(a, b, parallel, &other);
     perp_sub(other.a, other.b, r);
     perp_along(r, -other.h, other.d, r);
-    if (!(perp_norm(r) < least)) continue;
-    least = perp_norm(r);
-    *best = other;
-    best->exact = least <= PROVED * (a->size + b->size + fabs(best->h));
+    other.off = perp_norm(r);
+    other.exact = other.off <= PROVED * (a->size + b->size + fabs(other.h));
+    if (other.off < best->off) *best = other;
   }
   return best->exact;
 }
@@ -136,19 +134,41 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
       perp_convex_vertex_at(a, b, e[k], &v[k]);
     }
     for (int k = AROUND; k >= 0 && !best->exact; k--) {
-      perp_convex_best p = { .d = { e[k][0], e[k][1], e[k][2] }, .h = perp_dot(3, e[k], v[k].w) };
+      perp_convex_best p = perp_convex_candidate(e[k], perp_dot(3, e[k], v[k].w));
       perp_convex_polish(a, b, AROUND + 1, v, size, &p);
-      if (p.h < best->h || (p.exact && p.h <= best->h + 1e-15 * size)) *best = p;
+      if (p.h < best->h || (p.off < best->off && p.h <= best->h + 1e-15 * size)) *best = p;
     }
     if (distance_proved(a, b, best)) return;
   }
+}
+
+static bool distance_turned(const perp_convex *c)
+{
+  return c->kind == PERP_CONVEX_CYLINDER || c->kind == PERP_CONVEX_CONE;
+}
+
+/* a ball, the first or the second, and a cylinder or a cone */
+static double distance_ball(const perp_convex *a, const perp_convex *b, double n[3], double pa[3],
+                            double pb[3])
+{
+  const bool first = a->kind == PERP_CONVEX_POINT;
+  const perp_convex *ball = first ? a : b, *c = first ? b : a;
+  double m[3], y[3];
+  const double sigma = perp_convex_point(c, ball->c, m, y) - ball->radius;
+  perp_along(ball->c, -ball->radius, m, first ? pa : pb);
+  memcpy(first ? pb : pa, y, sizeof y);
+  for (int i = 0; i < 3; i++) n[i] = first ? -m[i] : m[i];
+  return sigma;
 }
 
 double perp_convex_distance(const perp_convex *a, const perp_convex *b, double enough, double n[3],
                             double pa[3], double pb[3])
 {
   const double size = fmin(a->size, b->size), round = a->radius + b->radius;
-  perp_convex_best best = { .d = { 0, 1, 0 }, .h = HUGE_VAL };
+  if ((a->kind == PERP_CONVEX_POINT && distance_turned(b)) ||
+      (b->kind == PERP_CONVEX_POINT && distance_turned(a)))
+    return distance_ball(a, b, n, pa, pb);
+  perp_convex_best best = perp_convex_candidate((const double[3]){ 0, 1, 0 }, HUGE_VAL);
   double r[3];
   perp_sub(b->c, a->c, r);
   const double len = perp_norm(r);

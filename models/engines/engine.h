@@ -31,6 +31,7 @@ typedef struct perp_engine_body {
   double moment[3],
       principal
           [4]; /* the same in principal axes, and their quaternion in the body frame; space only */
+  double force[3]; /* N, constant, at the centre of mass in the world */
   perp_engine_state start;
 } perp_engine_body;
 
@@ -123,8 +124,10 @@ enum { /* perp_engine_desc.features */
        PERP_ENGINE_RESTITUTION = 1 << 3,
        PERP_ENGINE_PARTICLES = 1 << 4, /* bodies that never turn */
        PERP_ENGINE_COMPOUNDS = 1 << 5, /* several shapes of a body, or one off its centre of mass */
-       PERP_ENGINE_PAIRS =
-           1 << 6 /* friction and restitution for each pair of shapes as perp has them */
+       /* friction and restitution of each pair of shapes as perp has them */
+       PERP_ENGINE_PAIRS = 1 << 6,
+       PERP_ENGINE_FORCES =
+           1 << 7 /* constant ones at centres of mass, the field `force` of a body */
 };
 
 typedef struct perp_engine_desc {

@@ -233,6 +233,18 @@ double perp_engine_energy(const void *ws)
   return s->calls->energy != NULL ? s->calls->energy(s->at) : (double)NAN;
 }
 
+const perp_engine_desc perp_engine_perp = {
+  .d = { .name = "perp",
+         .summary = "none: formulation, integrator and solvers of perp, as if no engine were named",
+         .reference = "the other parts" },
+  .package = "",
+};
+
+bool perp_engine_named(const perp_spec *engine)
+{
+  return engine->d != NULL && engine->d != &perp_engine_perp.d;
+}
+
 const perp_formulation_desc perp_engine_formulation = {
   .d = { .name = "engine", .summary = "steps of a whole engine", .reference = "engine.h" },
   .create = engine_create,

@@ -13,10 +13,12 @@ typedef struct perp_engine_ode_opts {
 
 typedef struct perp_engine_bullet_opts {
   int bodies; /* 0 maximal, 1 featherstone */
-  int solver; /* 0 sequential, 1 nncg, 2 dantzig, 3 lemke */
+  int solver; /* 0 sequential, 1 nncg, 2 dantzig */
   int iterations;
   double erp, erp_contact, cfm, margin;
   bool split, warm, gyroscopic;
+  int directions;
+  double rebound_speed;
 } perp_engine_bullet_opts;
 
 typedef struct perp_engine_mujoco_opts {

@@ -53,6 +53,20 @@ static bool serves_compound(const perp_model *m)
   return false;
 }
 
+/* Forces beside those that are constant and act at a centre of mass? */
+static bool serves_other_forces(const perp_model *m)
+{
+  bool other = false;
+  for (int i = 0; i < m->n_forces; i++) {
+    const perp_force_def *f = &m->force_def[i];
+    bool constant = f->kind == PERP_FORCE_POINT && f->a >= 0 &&
+                    perp_dot(3, f->anchor_a, f->anchor_a) == 0;
+    for (int k = 0; k < 3; k++) constant &= f->value_signal[k] == 0;
+    other |= !constant;
+  }
+  return other;
+}
+
 static bool serves_particles(const perp_model *m)
 {
   bool any = false;
@@ -100,7 +114,8 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, co
     { serves_two_frictions(m), false, "two coefficients of friction (mu and mu_dynamic)" },
     { m->couples, false, "torsion and rolling of surfaces as perp has them" },
     { m->springs || m->soft, false, "soft joints as perp has them" },
-    { m->n_forces > 0, false, "forces beside gravity" },
+    { serves_other_forces(m), false, "forces beside constant ones at centres of mass" },
+    { m->n_forces > 0, has & PERP_ENGINE_FORCES, "forces beside gravity" },
     { perp_model_prescribes(m), false, "prescribed motions" },
     { perp_model_depends_on_time(m), false, "gravity, drives or surfaces that depend on time" },
   };

@@ -170,6 +170,9 @@ static void world_fill(world *w)
     memcpy(w->body[b].inertia, d->mass.inertia, sizeof d->mass.inertia);
     if (model->dim == 3) world_principal(d->mass.inertia, w->body[b].moment, w->body[b].principal);
   }
+  for (int i = 0; i < model->n_forces; i++) /* others have been refused (serves.c) */
+    for (int k = 0; k < 3; k++)
+      w->body[model->force_def[i].a].force[k] += model->force_def[i].value[k];
   for (int i = 0; i < model->n_shapes; i++) {
     const perp_shape_def *d = &model->shape_def[i];
     perp_engine_shape *s = &w->shape[i];

@@ -95,7 +95,7 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
 perp_status perp_parts_formulation(perp_ctx *ctx, const perp_parts *parts, perp_spec *formulation)
 {
   const perp_parts outer = { .ode = parts->ode };
-  if (parts->engine.d != NULL) {
+  if (perp_engine_named(&parts->engine)) {
     *formulation = (perp_spec){ &perp_engine_formulation.d, NULL };
     return PERP_OK;
   }
@@ -152,7 +152,7 @@ static perp_status complete_kkt(perp_ctx *ctx, const perp_model *model, perp_par
 perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_parts *parts)
 {
   perp_kind kind;
-  if (parts->engine.d != NULL) return PERP_OK;
+  if (perp_engine_named(&parts->engine)) return PERP_OK;
   if (parts->formulation.d != NULL && (parts->formulation.d->caps & PERP_FORM_WRAPS))
     return complete_inner(ctx, model, parts);
   const bool shapes = perp_model_shapes(model) > 0, drives = perp_model_drives(model) > 0;
@@ -237,7 +237,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", h);
   if (perp_model_q0(model) == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished");
-  if (parts->engine.d != NULL) return sim_create_engine(ctx, model, parts, h, out);
+  if (perp_engine_named(&parts->engine)) return sim_create_engine(ctx, model, parts, h, out);
   perp_parts p = *parts;
   bool given[PARTS];
   perp_kind kind;

@@ -28,7 +28,8 @@
  * the step that reaches it: impacts are late or early by up to h, an error of first order.  Energy does
  * not grow with e = 0; with e > 0 the rebound takes place before the surfaces meet, at a height off by
  * up to h |u|.  Newton's law makes energy where friction turns the sliding round in the impact (scene
- * rod-impact); Poisson's does not.  Contact points may be springs and dampers, implicit in the step (contacts.c), and
+ * rod-impact), and has no solution where bodies without room between walls approach each other (scene jam with e > 0):
+ * such a step is unsolved, and its impulses may throw bodies.  Poisson's has neither fault.  Contact points may be springs and dampers, implicit in the step (contacts.c), and
  * islands at rest may sleep (sleep.h).
  *
  * Models with drives (limits, motors): rows with bounds on the coordinates that the joints leave free, see
@@ -96,6 +97,7 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
   velocity like = { 0 };
   perp_contact_opts contact = o->contact;
   if (o->tol > 0) contact.slip = fmin(contact.slip, perp_velocity_slip(o->tol));
+  if (o->tol > 0) contact.near = perp_velocity_near(o->tol);
   if (o->tol > 0) PERP_TRY(perp_velocity_controls(ctx, parts, &o->contact));
   PERP_TRY(perp_stepping_create(ctx, model, parts, &contact, o->tol > 0 ? PERP_VELOCITY_LONGEST : h,
                                 &like.s, sizeof like, perp_stepping_layout, ws));

@@ -30,7 +30,8 @@
  * to turn on the spot is noticed a step late.
  *
  * Depths go back in a step, at most with `push`; the feedback of joints is that of a whole step, not of its part.  What
- * is deep on two sides and cannot part makes a problem without a solution, which counts as unsolved (scene crush).
+ * is deep on two sides and cannot part makes a problem without a solution, which counts as unsolved (scene crush), and so
+ * does Newton's law among bodies without room (scene jam with e > 0; Poisson's is at hand in velocity and acceleration).
  *
  * Cost: two problems and two detections a step, about four times as much for each event in it.  No allocation but for
  * more contacts than ever.  Fails as velocity does.  Joints with stiffness, drives and blades are refused. */

@@ -14,8 +14,8 @@ void perp_scheme_layout(perp_scheme *s, perp_arena *a)
   perp_eval_layout(&s->e, model, a);
   PERP_DOUBLES(a, model->nq, &s->q, &s->q1, &s->moved);
   PERP_DOUBLES(a, model->nv, &s->v, &s->v1, &s->f);
-  PERP_DOUBLES(a, model->m, &s->Ct, &s->lambda, &s->joint_p);
-  PERP_DOUBLES(a, 3 * (size_t)model->n_drives, &s->drive_p);
+  PERP_DOUBLES(a, model->m, &s->Ct, &s->lambda, &s->joint_p, &s->joint_k);
+  PERP_DOUBLES(a, 3 * (size_t)model->n_drives, &s->drive_p, &s->drive_k);
   PERP_DOUBLES(a, model->n_drives, &s->force);
   PERP_DOUBLES(a, model->n_bodies, &s->reach);
 }
@@ -75,6 +75,8 @@ perp_status perp_scheme_restart(perp_ctx *ctx, void *ws, double t, const double 
   memset(s->force, 0, (size_t)model->n_drives * sizeof *s->force);
   memset(s->joint_p, 0, (size_t)model->m * sizeof *s->joint_p);
   memset(s->drive_p, 0, 3 * (size_t)model->n_drives * sizeof *s->drive_p);
+  memset(s->joint_k, 0, (size_t)model->m * sizeof *s->joint_k);
+  memset(s->drive_k, 0, 3 * (size_t)model->n_drives * sizeof *s->drive_k);
   s->h_before = s->drift = 0;
   s->n_memory = s->n_contacts = s->n = 0;
   s->known = false;

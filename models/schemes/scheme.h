@@ -48,6 +48,7 @@ typedef struct perp_scheme_row {
   double total;    /* p of all substeps of the step */
   double approach; /* of limits and normals: C' at the start of the step */
   double e;        /* restitution */
+  double k;        /* kg, h^2 times a penalty that is kept from step to step (avbd); others: 0 */
 } perp_scheme_row;
 
 /* Rows of a contact: normal, and dim - 1 tangents behind it. */
@@ -62,6 +63,7 @@ typedef struct perp_scheme_contact {
 typedef struct perp_scheme_memory {
   uint64_t id;
   double impulse[3]; /* on b, in the world, N s */
+  double k[3];
   bool slides;
 } perp_scheme_memory;
 
@@ -105,6 +107,7 @@ typedef struct perp_scheme {
   double *force;   /* [drives] */
   /* impulses of the step before, and its length, 0: none */
   double *joint_p, *drive_p; /* [m], [3 drives] */
+  double *joint_k, *drive_k;
   double h_before;
   perp_collision *collision; /* NULL: no shapes */
   const perp_contact *found; /* [n_contacts] */

@@ -246,7 +246,10 @@ static void scheme_contact(perp_scheme *s, int i, double t_end, double scale,
                               .lo = 0,
                               .hi = HUGE_VAL };
     scheme_direction(s, c, c->d[k], row);
-    if (before != NULL) row->p = scale * perp_dot(3, before->impulse, c->d[k]);
+    if (before != NULL) {
+      row->p = scale * perp_dot(3, before->impulse, c->d[k]);
+      row->k = before->k[k];
+    }
     if (k == 0) {
       row->C = row->start = x->gap;
       row->approach = normal;
@@ -321,13 +324,14 @@ bool perp_scheme_begin(perp_scheme *s, double t, double h, double part)
       row.start = row.C;
       row.approach = perp_scheme_speed(s, &row, s->v);
       row.p = scheme_clamp(&row, scale * s->drive_p[SLOTS * i + slot]);
+      row.k = s->drive_k[SLOTS * i + slot];
       s->slot[s->n] = SLOTS * i + slot;
       s->row[s->n++] = row;
     }
   s->joints = s->n;
   for (int i = 0; i < model->n_joints; i++)
     for (int m = s->e.blocks.cptr[i]; m < s->e.blocks.cptr[i + 1]; m++) {
-      perp_scheme_row row = { .p = scale * s->joint_p[m] };
+      perp_scheme_row row = { .p = scale * s->joint_p[m], .k = s->joint_k[m] };
       scheme_joint(s, i, m - s->e.blocks.cptr[i], part, &row);
       row.start = row.C;
       s->slot[s->n] = m;
@@ -366,10 +370,12 @@ void perp_scheme_remember(perp_scheme *s, double h, double part)
   for (int i = 0; i < s->joints; i++) {
     const int slot = s->slot[i];
     s->drive_p[slot] = s->row[i].p;
+    s->drive_k[slot] = s->row[i].k;
     s->force[slot / SLOTS] += (slot % SLOTS == UPPER ? -1 : 1) * s->row[i].total / h;
   }
   for (int i = s->joints; i < s->contacts; i++) {
     s->joint_p[s->slot[i]] = s->row[i].p;
+    s->joint_k[s->slot[i]] = s->row[i].k;
     s->lambda[s->slot[i]] = s->row[i].total / h;
   }
   for (int i = 0; i < s->n_contacts; i++) {
@@ -377,6 +383,7 @@ void perp_scheme_remember(perp_scheme *s, double h, double part)
     perp_scheme_memory *m = &s->next[i];
     *m = (perp_scheme_memory){ .id = s->found[i].id, .slides = c->slides };
     for (int l = 0; l < 3; l++) s->impulse[3 * i + l] = 0;
+    for (int k = 0; k < model->dim; k++) m->k[k] = s->row[c->row + k].k;
     for (int k = 0; k < model->dim; k++)
       for (int l = 0; l < 3; l++) {
         m->impulse[l] += s->row[c->row + k].p * c->d[k][l];

@@ -10,7 +10,6 @@ typedef struct outcome {
   perp_reason reason;
   int64_t swept;
   double value; /* of the gauge */
-  double tip;   /* largest distance of a body from the truth, m; NaN: no truth */
   double drift;
 } outcome;
 
@@ -20,7 +19,7 @@ static outcome run_scene(const char *text, const char *formulation, double h, do
 {
   perp_scene s;
   perp_spec spec;
-  outcome o = { .reason = PERP_EXACT, .value = (double)NAN, .tip = (double)NAN };
+  outcome o = { .reason = PERP_EXACT, .value = (double)NAN };
   if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK) bail("%s", ctx.msg);
   if (perp_scene_create(&ctx, &spec, &s) != PERP_OK) bail("%s: %s", text, ctx.msg);
   perp_spec_free(&spec);
@@ -56,18 +55,18 @@ static outcome run_scene(const char *text, const char *formulation, double h, do
 /* bound: three times what was seen with gcc and clang */
 static const struct closed {
   const char *scene, *gauge;
-  double bound[5]; /* of the schemes below */
+  double bound[6]; /* of the schemes below */
 } closed[] = {
-  { "incline:theta=30deg,mu=0.3", "accel.rel.err", { 1e-5, 1e-5, 1e-5, 0.02, 1e-3 } },
-  { "rolling-sphere", "speed.rel.err", { 1e-9, 1e-9, 1e-9, 6e-4, 1e-9 } },
-  { "see-saw", "force.rel.err", { 3e-3, 3e-3, 3e-3, 0.15, 1.5e-3 } },
-  { "tipping-box", "verdict.err", { 0, 0, 0, 0, 0 } },
-  { "stop", "force.rel.err", { 1e-9, 1e-9, 1e-9, 4e-3, 5e-4 } },
-  { "motor", "accel.rel.err", { 1e-9, 1e-9, 1e-9, 1e-9, 2e-3 } },
-  { "pusher", "accel.rel.err", { 1e-4, 1e-4, 1e-4, 0.06, 6e-3 } },
+  { "incline:theta=30deg,mu=0.3", "accel.rel.err", { 1e-5, 1e-5, 1e-5, 0.02, 1e-3, 0.1 } },
+  { "rolling-sphere", "speed.rel.err", { 1e-9, 1e-9, 1e-9, 6e-4, 1e-9, 1e-9 } },
+  { "see-saw", "force.rel.err", { 3e-3, 3e-3, 3e-3, 0.15, 1.5e-3, 1e-3 } },
+  { "tipping-box", "verdict.err", { 0, 0, 0, 0, 0, 0 } },
+  { "stop", "force.rel.err", { 1e-9, 1e-9, 1e-9, 4e-3, 5e-4, 4e-4 } },
+  { "motor", "accel.rel.err", { 1e-9, 1e-9, 1e-9, 1e-9, 2e-3, 2e-3 } },
+  { "pusher", "accel.rel.err", { 1e-4, 1e-4, 1e-4, 0.06, 6e-3, 0.1 } },
 };
-static const char *const schemes[] = { "si-baumgarte", "si-split", "si-ngs", "soft-step",
-                                       "small-steps" };
+static const char *const schemes[] = { "si-baumgarte", "si-split",    "si-ngs",
+                                       "soft-step",    "small-steps", "xpbd" };
 enum { SCHEMES = sizeof schemes / sizeof *schemes };
 
 static void closed_forms(int k)
@@ -192,6 +191,130 @@ static void published(void)
      b.drift);
 }
 
+/* Macklin et al. 2016: what a compliant joint gives under a load does not depend on the step, nor on how often it is swept. */
+static void compliance(void)
+{
+  static const char *const forms[] = { "xpbd:substeps=1,iterations=1",
+                                       "xpbd:substeps=20,iterations=1",
+                                       "xpbd:substeps=5,iterations=8" };
+  for (int i = 0; i < 3; i++) {
+    double q[7], v[6];
+    perp_model *model = run_model(&ctx, 3);
+    run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(2, 0.1, 0.1, 0.1) });
+    run_joint(
+        &ctx, model,
+        (perp_joint_def){
+            .kind = PERP_JOINT_BALL, .a = PERP_WORLD, .b = 0, .stiffness = 500, .damping = 60 });
+    run_finish(&ctx, model);
+    run_fresh(&ctx, model, (run_parts){ forms[i], "", "", "" }, 5e-3, 4, q, v);
+    near(q[2], -2 * 9.81 / 500, 1e-9, 0, "%s: gives way by m g / k", forms[i]);
+    perp_model_destroy(model);
+  }
+}
+
+/* Todorov 2014: a ball at rest on a plane, whose reference pulls it back as gravity pulls it in: A = 1 / m and f = m g, so that
+ * k(r) |r| = R f = g (1 - d) / d.  Solved by bisection here. */
+static double resting_depth(double timeconst, double dmin, double dmax, double width)
+{
+  double lo = 0, hi = 1;
+  for (int i = 0; i < 200; i++) {
+    const double r = 0.5 * (lo + hi), x = fmin(r / width, 1);
+    const double y = x <= 0.5 ? 2 * x * x : 1 - 2 * (1 - x) * (1 - x);
+    const double d = dmin + y * (dmax - dmin), k = d / (dmax * dmax * timeconst * timeconst);
+    if (k * r < 9.81 * (1 - d) / d)
+      lo = r;
+    else
+      hi = r;
+  }
+  return lo;
+}
+
+static void impedance(void)
+{
+  static const struct {
+    double timeconst, dmin, dmax, width, mass, h;
+  } cases[] = { { 0.02, 0.9, 0.95, 0.001, 1, 4e-3 },
+                { 0.02, 0.9, 0.95, 0.001, 50, 1e-3 },
+                { 0.05, 0.5, 0.99, 0.02, 3, 4e-3 } };
+  for (int i = 0; i < 3; i++) {
+    char name[128];
+    double q[7], v[6];
+    perp_model *model = run_model(&ctx, 3);
+    perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD },
+                   ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1 };
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = perp_mass_sphere(cases[i].mass, 0.1), .x[2] = 0.1 });
+    if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK ||
+        perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK)
+      bail("%s", ctx.msg);
+    run_finish(&ctx, model);
+    snprintf(name, sizeof name, "soft-constraints:timeconst=%g,dmin=%g,dmax=%g,width=%g",
+             cases[i].timeconst, cases[i].dmin, cases[i].dmax, cases[i].width);
+    run_fresh(&ctx, model, (run_parts){ name, "", "", "" }, cases[i].h, 3, q, v);
+    near(0.1 - q[2],
+         resting_depth(cases[i].timeconst, cases[i].dmin, cases[i].dmax, cases[i].width), 1e-9,
+         1e-6, "%s: %g kg rest as deep as their impedance says", name, cases[i].mass);
+    perp_model_destroy(model);
+  }
+}
+
+/* One step of a ball that slides on a plane, forces from the cone problem itself: f in the cone, w + R f in its dual, and
+ * complementary (what the problem is the dual of), for the w and R of its definition. */
+static void cone(void)
+{
+  const double mu = 0.4, h = 1e-3, depth = 2e-3, d = 0.95, tc = 0.02;
+  for (int i = 0; i < 24; i++) {
+    const double speed = 0.02 * i * i, u[3] = { 0.6 * speed, 0.8 * speed, 0.3 - 0.06 * i };
+    perp_model *model = run_model(&ctx, 3);
+    const perp_surface surface = { .mu = mu, .mu_dynamic = mu };
+    perp_shape_def ground = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD, .surface = surface },
+                   ball = { .kind = PERP_SHAPE_SPHERE, .radius = 0.1, .surface = surface };
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = perp_mass_sphere(2, 0.1),
+                              .x[2] = 0.1 - depth,
+                              .v = { u[0], u[1], u[2] } });
+    if (perp_model_add_shape(&ctx, model, &ground, NULL) != PERP_OK ||
+        perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK)
+      bail("%s", ctx.msg);
+    run_finish(&ctx, model);
+    perp_sim *sim = run_start(&ctx, model, (run_parts){ "soft-constraints" }, h);
+    perp_step_info info;
+    if (perp_sim_step(&ctx, sim, h, &info) != PERP_OK || info.n_contacts != 1) bail("%s", ctx.msg);
+    double t, w[3], f[3], arm = 0.1 - depth / 2;
+    const double *q, *v;
+    perp_sim_state(sim, &t, &q, &v);
+    /* velocity of the point of contact; the ball does not turn at the start */
+    const double end[3] = { v[0] - arm * v[4], v[1] + arm * v[3], v[2] };
+    const double b = 2 / (d * tc), k = d / (d * d * tc * tc), A = 1.0 / 2, R = (1 - d) / d * A;
+    for (int c = 0; c < 3; c++) {
+      f[c] = info.impulse[c] / h;
+      w[c] = (end[c] - u[c]) / h + b * u[c] + R * f[c] - (c == 2 ? k * depth : 0);
+    }
+    const double ft = hypot(f[0], f[1]), wt = hypot(w[0], w[1]), size = 1 + b * speed + k * depth;
+    ok(ft <= mu * f[2] + 1e-9 * size && w[2] >= mu * wt - 1e-7 * size &&
+           fabs(w[0] * f[0] + w[1] * f[1] + w[2] * f[2]) < 1e-7 * size * size,
+       "soft-constraints: cone at %g, %g m/s: f = %.3g, %.3g N", speed, u[2], ft, f[2]);
+    perp_sim_destroy(sim);
+    perp_model_destroy(model);
+  }
+}
+
+/* What libmujoco was measured to do with the same parameters: a block creeps at 1 mm/s on 20 degrees with mu = 0.5, at a tenth
+ * of it with impratio = 10. */
+static double creep(const char *formulation)
+{
+  const outcome a = run_scene("incline:theta=20deg,mu=0.5", formulation, 2e-3, 1, "pose.drift.max"),
+                b = run_scene("incline:theta=20deg,mu=0.5", formulation, 2e-3, 2, "pose.drift.max");
+  return b.value - a.value;
+}
+
+static void peers(void)
+{
+  near(creep("soft-constraints"), 1e-3, 0.5e-3, 0, "soft-constraints: creeps as libmujoco does");
+  near(creep("soft-constraints:impratio=10"), 1e-4, 0.5e-4, 0,
+       "soft-constraints: and a tenth of it with impratio = 10");
+}
+
 /* What has no rows of two bodies is refused, by name. */
 static void refusals(int k)
 {
@@ -201,6 +324,50 @@ static void refusals(int k)
   if (perp_model_add_rate(&ctx, model, &blade, NULL) != PERP_OK) bail("%s", ctx.msg);
   run_finish(&ctx, model);
   run_refused(&ctx, model, (run_parts){ schemes[k], "", "", "" }, schemes[k]);
+  perp_model_destroy(model);
+}
+
+/* Giles, Diaz and Yuksel 2025: closed forms to what its penalties leave (three times what was seen), order one, and what it is
+ * for: a thousand to one is borne, which the same number of sweeps over impulses loses. */
+static void descent(void)
+{
+  static const struct {
+    const char *scene, *gauge;
+    double bound;
+  } cases[] = { { "incline:theta=30deg,mu=0.3", "accel.rel.err", 0.02 },
+                { "incline:theta=20deg,mu=0.5", "accel.rel.err", 5e-4 },
+                { "rolling-sphere", "speed.rel.err", 5e-3 },
+                { "tipping-box", "verdict.err", 0 },
+                { "stop", "force.rel.err", 0.06 },
+                { "motor", "accel.rel.err", 0.035 } };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const outcome o = run_scene(cases[i].scene, "avbd", 4e-3, 0, cases[i].gauge);
+    ok(o.reason > 0 && o.swept > 0 && o.value <= cases[i].bound, "avbd: %s: %s = %.3g",
+       cases[i].scene, cases[i].gauge, o.value);
+  }
+  double off[3];
+  for (int i = 0; i < 3; i++) off[i] = chain_error("avbd:k_start=1e6", 2e-3 / (1 << i));
+  ok(off[1] < 0.75 * off[0] && off[2] < 0.75 * off[1],
+     "avbd: chain, stiff from the start: %.2g, %.2g, %.2g m", off[0], off[1], off[2]);
+  const outcome a = run_scene("mass-ratio:ratio=1000", "avbd", 4e-3, 1, "pose.drift.max"),
+                b = run_scene("mass-ratio:ratio=1000", "si-baumgarte", 4e-3, 1, "pose.drift.max");
+  ok(a.value < 0.1 && a.value < b.value / 4,
+     "avbd: 1000 on 1 moves by %.2g, under impulses by %.2g m", a.value, b.value);
+}
+
+/* Two formulations refuse what they do not have. */
+static void no_restitution(void)
+{
+  perp_model *model = run_model(&ctx, 3);
+  perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE,
+                          .body = run_body(&ctx, model,
+                                           (perp_body_def){ .mass = perp_mass_sphere(1, 0.1) }),
+                          .radius = 0.1,
+                          .surface = { .restitution = 0.5 } };
+  if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+  run_finish(&ctx, model);
+  run_refused(&ctx, model, (run_parts){ "soft-constraints", "", "", "" }, "restitution");
+  run_refused(&ctx, model, (run_parts){ "avbd", "", "", "" }, "restitution");
   perp_model_destroy(model);
 }
 
@@ -216,5 +383,11 @@ int main(void)
     refusals(k);
   }
   published();
+  compliance();
+  impedance();
+  cone();
+  no_restitution();
+  descent();
+  peers();
   return tap_done();
 }

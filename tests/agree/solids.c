@@ -17,13 +17,19 @@
  * be ruled out: after BUDGET of them the pair is proved to a coarser bound, how many that are is told, and walks down
  * from WALKS random directions must not get below either.
  *
- * The size of a pair is that of its smaller shape.  Arguments: number of pairs of each two kinds (default 500), the first
- * kind of shape (default all). */
+ * The size of a pair is that of its smaller shape.  It may be 1e-6 of the coordinates (a small ball beside a large cone): what
+ * doubles of that size cannot tell, four units of their last place, is no error of a point or of a distance.
+ *
+ * Arguments: number of pairs of each two kinds (default 500), the first and the second kind of shape (default all).  The
+ * acceptance, 10^5 pairs of each two kinds, takes one or two minutes a pair:
+ *
+ *      build/tests/agree/test_solids 100000 cone cone */
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
 #include "models/shapes/shapes_private.h"
 #include "tests/tap.h"
 
+#include <float.h>
 #include <string.h>
 
 typedef long double real;
@@ -325,7 +331,7 @@ static void random_rotation(const perp_pose *other, perp_pose *pose)
 }
 
 typedef struct figures {
-  int64_t pairs, overlapping, touching, contacts, coarse, astray;
+  int64_t pairs, overlapping, touching, contacts, coarse;
   double lower, upper, points, depth, missed, surface, gap, order;
 } figures;
 
@@ -334,19 +340,26 @@ static void raise_to(double *w, double x)
   if (!(x <= *w)) *w = x;
 }
 
+/* what the last places of numbers as large as the coordinates leave of an error */
+static double beyond_rounding(double error, const body *a, const body *b, double reach)
+{
+  const double extent = (double)(length(a->x) + length(b->x)) + reach;
+  return fmax(0, error - 4 * DBL_EPSILON * extent);
+}
+
 static void judge(const body *a, const body *b, const double n[3], double sigma, const double pa[3],
-                  const double pb[3], double size, figures *w)
+                  const double pb[3], double size, double reach, figures *w)
 {
   const real d[3] = { n[0], n[1], n[2] };
   real u[3], s[3], lower;
   const real len = length(d);
   for (int i = 0; i < 3; i++) u[i] = d[i] / len;
-  raise_to(&w->lower, (double)fabsl(gap_along(a, b, u, s) + sigma) / size);
+  const double below = (double)fabsl(gap_along(a, b, u, s) + sigma);
+  raise_to(&w->lower, beyond_rounding(below, a, b, reach) / size);
   raise_to(&w->lower, (double)fabsl(len - 1));
-  double off = (double)fmaxl(outside(a, pa), outside(b, pb)) / size;
-  for (int i = 0; i < 3; i++) off = fmax(off, fabs(pb[i] - pa[i] - sigma * n[i]) / size);
-  raise_to(sigma > 0 ? &w->upper : &w->points, off);
-  w->astray += sigma <= 0 && off > 1e-9;
+  double off = (double)fmaxl(outside(a, pa), outside(b, pb));
+  for (int i = 0; i < 3; i++) off = fmax(off, fabs(pb[i] - pa[i] - sigma * n[i]));
+  raise_to(sigma > 0 ? &w->upper : &w->points, beyond_rounding(off, a, b, reach) / size);
   if (sigma > 0) return;
   int answer = -1;
   for (double tolerance = 1e-9; answer < 0 && tolerance < 1; tolerance *= 1e3) {
@@ -365,7 +378,7 @@ static void compare(const perp_model *m, const body *a, const body *b, const per
   double n[3], p[2][3], low = HUGE_VAL;
   perp_contact c[PERP_MANIFOLD_MAX];
   const double sigma = perp_shape_distance(m, 0, &pose[0], 1, &pose[1], p[0], p[1], n);
-  judge(a, b, n, sigma, p[0], p[1], size, w);
+  judge(a, b, n, sigma, p[0], p[1], size, m->shape[0].bound + m->shape[1].bound, w);
   const double margin = perp_rng_int(rng, 2) == 0 ? 0 : size * pow(10, uniform(-4, 0));
   const int count = perp_collide(m, 0, &pose[0], 1, &pose[1], margin, c);
   w->pairs++;
@@ -441,10 +454,7 @@ static void say(const char *a, const char *b, const figures *w)
   below(w->missed, 0, "%s-%s: contacts exactly when nearer than the margin", a, b);
   below(w->lower, 1e-10, "%s-%s: the normal proves the distance from below", a, b);
   below(w->upper, 1e-9, "%s-%s: the points are in the shapes and that far from each other", a, b);
-  /* no part of the proof where they overlap: deep in large round shapes the depth hardly depends on the point */
-  ok(w->astray * 2000 <= w->pairs,
-     "%s-%s: so are the points of shapes that overlap, but for %d of %d pairs (by %.1e)", a, b,
-     (int)w->astray, (int)w->pairs, w->points);
+  below(w->points, 1e-9, "%s-%s: so are the points of shapes that overlap", a, b);
   below(w->depth, 1e-9, "%s-%s: no direction is less deep", a, b);
   below(w->surface, 3e-6, "%s-%s: contacts are in both shapes", a, b);
   below(w->gap, 1e-5, "%s-%s: the least gap is the distance", a, b);

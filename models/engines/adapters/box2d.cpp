@@ -226,6 +226,8 @@ perp_status box2d_step(perp_ctx *, void *at, double h)
   box2d_world *s = static_cast<box2d_world *>(at);
   s->points.clear();
   s->h = float(h);
+  for (size_t i = 0; i < s->body.size(); i++)
+    s->body[i]->ApplyForceToCenter(vec(s->w->body[i].force), true); /* for one step */
   s->world.Step(s->h, s->o.velocity, s->o.position);
   return PERP_OK;
 }

@@ -263,6 +263,8 @@ static perp_status chipmunk_step(perp_ctx *ctx, void *at, double h)
   chipmunk_world *s = at;
   s->points = 0;
   s->h = h;
+  for (int i = 0; i < s->w->n_bodies; i++)
+    cpBodySetForce(s->body[i], vec(s->w->body[i].force)); /* for one step */
   cpSpaceStep(s->space, h);
   return s->lost ? s->w->fail(ctx, PERP_ERR_NOMEM, "no memory for the contacts of Chipmunk")
                  : PERP_OK;

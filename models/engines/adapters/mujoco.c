@@ -400,6 +400,8 @@ static void mujoco_set(void *at, const perp_engine_state *state)
 {
   mujoco_world *s = at;
   mj_resetData(s->m, s->d);
+  for (int b = 0; b < s->w->n_bodies; b++)
+    memcpy(s->d->xfrc_applied + 6 * s->body[b], s->w->body[b].force, 3 * sizeof(double));
   for (int b = 0; b < s->w->n_bodies; b++) mujoco_coordinates(s, state, b);
 }
 

@@ -274,6 +274,10 @@ static perp_status ode_step(perp_ctx *ctx, void *at, double h)
   ode_world *s = at;
   s->points = 0;
   s->h = h;
+  for (int i = 0; i < s->w->n_bodies; i++) {
+    const double *f = s->w->body[i].force;
+    dBodyAddForce(s->body[i], f[0], f[1], f[2]); /* for one step */
+  }
   dSpaceCollide(s->space, s, ode_near);
   if (s->lost) return s->w->fail(ctx, PERP_ERR_NOMEM, "no memory for the contacts of ODE");
   for (int i = 0; i < s->points; i++) { /* the points stay where they are from here on */

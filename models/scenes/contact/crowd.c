@@ -79,7 +79,12 @@ const perp_scene_desc perp_scene_falling = {
   .build = build_fall,
 };
 
-/* ---- jam ------------------------------------------------------------------------------------- */
+/* ---- jam -------------------------------------------------------------------------------------
+ *
+ * With e > 0 Newton's law has no solution.  Along a row of balls from wall to wall the speeds at which contacts part
+ * add up to zero, as the walls stand still, and the law asks for u+ >= -e u > 0 at each that approaches and u+ >= 0 at
+ * the others.  Poisson's law always has one, as u+ = 0 satisfies what it asks of velocities (Anitescu and Potra 1997),
+ * and nothing moves. */
 
 struct jam_opts {
   int side, seed;
@@ -93,7 +98,9 @@ static const perp_opt jam_options[] = {
   PERP_OPT_POSITIVE(struct jam_opts, mass, 1, "kg", "of a ball"),
   PERP_OPT_NONNEGATIVE(struct jam_opts, speed, 1, "m/s", "largest initial velocity"),
   PERP_OPT_MU(struct jam_opts, mu, 0),
-  PERP_REAL(struct jam_opts, e, 0, 0, 1, 0, "", "restitution"),
+  PERP_REAL(struct jam_opts, e, 0, 0, 1, 0, "",
+            "restitution; Newton's law then has no solution (unsolved): take impact=poisson of the "
+            "formulation"),
   PERP_OPT_G(struct jam_opts),
   PERP_OPT_DIM(struct jam_opts, 3),
   PERP_OPTIONS_END

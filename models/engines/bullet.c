@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bullet: velocities of a step by sweeps of sequential impulses over joints and contacts, or from a mixed linear
+ * complementarity problem with a friction box; positions of deep contacts by impulses of their own (split).
+ * adapters/bullet.cpp */
+#include "models/engines/engine.h"
+#include "models/engines/options.h"
+
+static const char *const bullet_bodies[] = { "maximal", "featherstone", NULL };
+static const char *const bullet_solvers[] = { "sequential", "nncg", "dantzig", NULL };
+static const perp_opt bullet_options[] = {
+  PERP_ENUM(perp_engine_bullet_opts, bodies, 0, bullet_bodies,
+            "maximal: rigid bodies, joints are rows of the problem; featherstone: the bodies of "
+            "joints are multibodies in coordinates of their joints, trees only"),
+  PERP_ENUM(perp_engine_bullet_opts, solver, 0, bullet_solvers,
+            "sequential: impulses, warm-started Gauss-Seidel; nncg: with nonlinear conjugate "
+            "gradients, maximal bodies only; dantzig: pivoting, and sweeps where that fails "
+            "(counted as failures)"),
+  PERP_INT(perp_engine_bullet_opts, iterations, 10, 1, 1000000, "sweeps of sequential and nncg"),
+  PERP_REAL(perp_engine_bullet_opts, erp, 0.2, 0, 1, 0, "",
+            "part of the error of joints that a step takes out"),
+  PERP_REAL(perp_engine_bullet_opts, erp_contact, 0.2, 0, 1, 0, "", "of contacts (erp2)"),
+  PERP_REAL(perp_engine_bullet_opts, cfm, 0, 0, 1, 0, "", "softness of all rows (globalCfm)"),
+  PERP_REAL(perp_engine_bullet_opts, margin, 0.04, 0, 1, 0, "m",
+            "rounding within boxes and cylinders, at most a tenth of their least half width; 0 for "
+            "cones and polytopes, whose margin would lie outside"),
+  PERP_BOOL(perp_engine_bullet_opts, split, true,
+            "contacts deeper than 4 cm are put right by impulses of their own, which leave no "
+            "velocity"),
+  PERP_BOOL(perp_engine_bullet_opts, warm, true,
+            "sweeps start from the impulses before, times 0.85"),
+  PERP_INT(perp_engine_bullet_opts, directions, 1, 1, 2,
+           "of friction at a point: 1 that of sliding, 2 with the one across it"),
+  PERP_REAL(perp_engine_bullet_opts, rebound_speed, 0.2, 0, 1e6, 0, "m/s",
+            "no restitution of what is slower"),
+  PERP_BOOL(perp_engine_bullet_opts, gyroscopic, true,
+            "gyroscopic torques, of rigid bodies implicit"),
+  PERP_OPTIONS_END
+};
+
+const perp_engine_desc perp_engine_bullet = {
+  .d = { .name = "bullet",
+         .summary = "Bullet: sequential impulses, or pivoting; rigid bodies or Featherstone's",
+         .reference =
+             "E. Coumans, Bullet physics simulation, SIGGRAPH course (2015); version 3.24; "
+             "R. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 7",
+         .equation = "M (v+ - v) = h f + J' lambda,  J v+ + cfm lambda = -erp C / h - e J v,  "
+                     "lo <= lambda <= hi,  |lambda_t| <= mu lambda_n",
+         PERP_OPTIONS(bullet_options, perp_engine_bullet_opts) },
+  .package = "libbullet-dev",
+  .dims = 1u << 3,
+  .joints = 1u << PERP_JOINT_BALL | 1u << PERP_JOINT_HINGE | 1u << PERP_JOINT_UNIVERSAL |
+            1u << PERP_JOINT_SLIDER | 1u << PERP_JOINT_FIXED | 1u << PERP_JOINT_LINE |
+            1u << PERP_JOINT_PLANAR | 1u << PERP_JOINT_CYLINDRICAL,
+  .shapes = 1u << PERP_SHAPE_SPHERE | 1u << PERP_SHAPE_CAPSULE | 1u << PERP_SHAPE_BOX |
+            1u << PERP_SHAPE_POLYTOPE | 1u << PERP_SHAPE_PLANE | 1u << PERP_SHAPE_CYLINDER |
+            1u << PERP_SHAPE_CONE,
+  .features = PERP_ENGINE_LIMITS | PERP_ENGINE_MOTORS | PERP_ENGINE_RESTITUTION |
+              PERP_ENGINE_PARTICLES | PERP_ENGINE_COMPOUNDS | PERP_ENGINE_PAIRS,
+};
