@@ -69,6 +69,7 @@ static const struct {
   { "islands.max", "most islands at a time" },
   { "events.impacts", "impacts" },
   { "events.switches", "switches of contacts" },
+  { "events.piled", "steps in which events pile up" },
   { "events.critical", "states without contact forces" },
   { "events.stopped", "states in which bodies were stopped" },
   { "events.passed", "events passed with a shortest step" },

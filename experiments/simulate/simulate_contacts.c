@@ -52,7 +52,7 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
     const char *what;
   } others[] = { { c->reused, "by the answer of the step before" },
                  { c->swept, "left by the sweeps asked for" },
-                 { c->refuted, "given up, shown to have no solution" } };
+                 { c->refuted, "given up, their answers not used" } };
   for (int i = 0; i < 3; i++) {
     if (others[i].n == 0) continue;
     perp_text_add(&t, "%s%lld %s", comma, (long long)others[i].n, others[i].what);
@@ -83,6 +83,10 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
                   c->stopped == c->critical ? "their bodies were stopped"
                   : c->stopped > 0          ? "not all of their bodies were stopped"
                                             : "the run ends there");
+  if (c->piled > 0)
+    perp_text_add(
+        &t, "; events pile up in %lld step%s, which are of first order (forces of their start)",
+        (long long)c->piled, c->piled == 1 ? "" : "s");
   perp_wrap_after(out, "lcp      ", 9, t.s);
   fputc('\n', out);
   perp_text_free(&t);

@@ -116,11 +116,12 @@ void perp_result_json(const perp_result *r, FILE *out)
   if (contacts->events) {
     line_open(&j, "events");
     perp_json_members(&j,
-                      "impacts %lld, impacts.plastic %lld, switches %lld, bisections %lld, "
-                      "critical %lld, critical.stopped %lld",
+                      "impacts %lld, impacts.plastic %lld, switches %lld, piled %lld, "
+                      "bisections %lld, critical %lld, critical.stopped %lld",
                       (long long)contacts->impacts, (long long)contacts->plastic,
-                      (long long)contacts->switches, (long long)r->ode_count.bisections,
-                      (long long)contacts->critical, (long long)contacts->stopped);
+                      (long long)contacts->switches, (long long)contacts->piled,
+                      (long long)r->ode_count.bisections, (long long)contacts->critical,
+                      (long long)contacts->stopped);
     line_close(&j);
   }
   line_open(&j, "final");

@@ -76,11 +76,13 @@ typedef struct perp_contact_count {
   int64_t impacts;  /* states at which contacts met faster than they may and got an impulse */
   int64_t plastic;  /* of these, such without restitution: too slow for it, or e = 0 */
   int64_t switches; /* contacts at rest that were made or left, sliding that began or ended */
+  int64_t piled; /* steps in which events pile up, of first order (models/events/events_pile.c) */
   /* of an event-driven formulation (models/events/critical.c): */
   int64_t
       critical; /* states in which contacts at rest were shown to have no accelerations and forces */
   int64_t stopped; /* of these, such in which their bodies were stopped, and the motion went on */
-  int64_t refuted; /* problems of evaluations given up for that: their answers were not used */
+  int64_t
+      refuted; /* problems of evaluations given up for that, or where events pile up: answers not used */
 } perp_contact_count;
 /* One problem that was solved, or not, as perp_lcp_solve says in stats; named: the solver that was asked.  What a
  * model counts itself: reused, retries, thrown, rows. */

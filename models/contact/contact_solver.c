@@ -62,6 +62,7 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->impacts += one->impacts;
   into->plastic += one->plastic;
   into->switches += one->switches;
+  into->piled += one->piled;
   into->critical += one->critical;
   into->stopped += one->stopped;
   into->refuted += one->refuted;

@@ -31,7 +31,8 @@ static void events_layout(void *ws, perp_arena *a)
   s->reach = PERP_CARVE(a, double, s->model->n_bodies);
   PERP_DOUBLES(a, s->model->nq, &s->q_found, &s->q_start);
   PERP_DOUBLES(a, 6 * (size_t)s->model->n_bodies, &s->before, &s->free);
-  PERP_DOUBLES(a, s->model->nv, &s->rhs, &s->response, &s->f_free, &s->a_free, &s->a_frozen);
+  PERP_DOUBLES(a, s->model->nv, &s->rhs, &s->response, &s->f_free, &s->a_free, &s->a_frozen,
+               &s->held);
   s->load = PERP_CARVE(a, double, s->model->n_bodies);
   PERP_DOUBLES(a, s->model->m, &s->zero, &s->lambda);
 }
@@ -180,7 +181,8 @@ void perp_events_restart(perp_events *s)
   s->now.n = s->next.n = s->was.n = s->n_shown = s->n = 0;
   s->idle = s->chatter = 0;
   s->collision_s = s->lcp_s = 0;
-  s->critical = false;
+  s->critical = s->hasty = s->holds_forces = s->held_now = s->skips = false;
+  s->w_scale = 0;
   s->n_critical = 0;
   s->cause[0] = '\0';
   if (s->drives != NULL) perp_event_drives_restart(s->drives);
@@ -348,6 +350,7 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
     count.switches += events_changes(&s->now, &s->next);
     perp_contact_count_add(perp_islands_count(s->islands), &count);
   }
+  perp_events_pile(s, t);
   const perp_event_contacts swap = s->was;
   s->was = s->now;
   s->now = s->next;

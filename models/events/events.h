@@ -31,6 +31,8 @@
  * Where the contacts at rest are shown to have no forces (Vondrak's critical contacts, critical.c), the run ends, or
  * their bodies are stopped.
  *
+ * Where events pile up, in heaps, steps are of first order for a while, and counted (events_pile.c).
+ *
  * Impacts that pile up (Zeno) end where the approach falls below `threshold`: it is then plastic, and
  * the contact rests. */
 #ifndef PERP_EVENTS_H
@@ -139,6 +141,9 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
 bool perp_events_stops(const perp_events *s);
 /* The same, whatever is asked for. */
 bool perp_events_critical(const perp_events *s);
+/* Did the last perp_events_forces fail at a trial state, where forces were not found, nor shown not to exist?  The step is
+ * then too long: that which begins before it may be hasty (events_pile.c). */
+bool perp_events_skips(const perp_events *s);
 /* Count it, and with critical=stop stop the bodies at the state (t, q, v) of the last step: v [nv] becomes the velocity
  * after it.  False: there is nothing (more) to stop, or k->reason or k->status and perp_events_cause say why not. */
 bool perp_events_stop(perp_events *s, perp_constrained *k, double t, const double *q, double *v);

@@ -12,6 +12,8 @@
 typedef struct perp_event_contact {
   uint64_t id;
   bool rests, slides, taken;
+  bool
+      creeps; /* moves, so slowly that its direction turns within a step: no `slides` (events_rest.c) */
   bool critical; /* in a problem without a solution */
   bool held;     /* lies too deep, and was stopped: it is not pushed out */
   double dir[3]; /* of sliding, b relative to a: unit, world */
@@ -88,6 +90,17 @@ struct perp_events {
   int n_critical; /* contacts in it, of the step that ended in it or in a stop */
   int idle;       /* steps without progress */
   int chatter;    /* steps without any in a row, that is */
+  /* events_pile.c */
+  int pile;              /* events in the step since t_pile */
+  int span;              /* steps until modes are frozen again, at t_calm */
+  bool hasty;            /* they are not now, */
+  bool holds_forces;     /* and these forces hold in the step: */
+  bool held_now;         /* they were those of the last evaluation */
+  double *held;          /* [nv] */
+  double creep;          /* of the step: friction stops what creeps within this time */
+  bool tries;            /* and another one is tried where no forces are found */
+  bool skips;            /* no forces were found at a trial state, nor shown not to exist */
+  double t_pile, t_calm; /* s */
   double t, t_mark;
   double collision_s, lcp_s;
   char cause[384];
@@ -160,6 +173,16 @@ double perp_events_apart(const perp_events *s, const perp_constrained *k, int n,
 double perp_events_largest(const perp_events *s, const perp_constrained *k, int n, const double *a);
 /* Least normal acceleration of those that are open, with k->a. */
 double perp_events_opening(const perp_events *s, const perp_constrained *k, int n);
+
+/* ---- events_pile.c --------------------------------------------------------------------------- */
+
+/* The state accepted last, `next`, is where a step begins at time t: is it hasty? */
+void perp_events_pile(perp_events *s, double t);
+/* The step that begins, for which no forces were found, is to be hasty.  False: it is, or may not. */
+bool perp_events_hurry(perp_events *s);
+bool perp_events_may_hurry(const perp_events *s);
+/* The contact forces in k->f hold in the hasty step that begins. */
+void perp_events_hold(perp_events *s, const perp_constrained *k);
 
 /* ---- the others ------------------------------------------------------------------------------ */
 

@@ -9,6 +9,12 @@
  * stabilization (Vondrak 2005, eq. 6.34, for Baumgarte's; no other has any): without it the gap and the speed that a
  * contact has when it comes to rest stay with it, and what the integration adds.
  *
+ * In space friction turns the sliding towards the other forces, at a rate that goes with 1 / |u_t|: a slow contact is
+ * stiff, and explicit stages would throw it from side to side.  Where events pile up (events_pile.c) such contacts
+ * creep: their friction is that of the contact model on J_t a + Jdot_t v + u_t / h, the largest dissipation for the
+ * velocity that the step leads to, as on the velocity level, with mu_dynamic.  It has its full size against the motion
+ * until it can stop it within about a step.
+ *
  * Rows: Vondrak 2005, eq. 6.11 and 6.12; STAR 2012, eq. 28, 30, 31 and 34; Cline 2002, eq. 2.33.
  * Friction that sticks: Vondrak 2005, eq. 6.40; with the model cone STAR 2012, eq. 32. Contacts that
  * rest and slide, or stick: STAR 2012, eq. 11, 12. */
@@ -21,6 +27,7 @@
 static const double BAD = 0.01;     /* of the accelerations: more is no answer */
 static const double CLEARLY = 1e-6; /* of a force: within its bounds */
 static const double TURNED = 1e-9;  /* a unit vector that did not */
+enum { TRIES = 12 };                /* of times within which a creeping contact is to stop */
 enum { ROUNDS = 8, TURNS = 30 };    /* of modes that change at one instant; of a direction */
 enum { CHATTER = 20 }; /* steps that go nowhere: the next one is decided at each evaluation */
 
@@ -58,8 +65,10 @@ static void events_rest_feed(const perp_events *s, const perp_contact *x,
   const double normal = events_rest_feedback(s, error, rate);
   fed[0] = fed[1] = fed[2] = 0;
   for (int j = 0; j < dim; j++) fed[j] = normal * x->n[j];
-  for (int j = 0; j < dim && !t->slides; j++)
-    fed[j] += events_rest_feedback(s, 0, u[j] - rate * x->n[j]);
+  for (int j = 0; j < dim && !t->slides; j++) {
+    const double slide = u[j] - rate * x->n[j];
+    fed[j] += t->creeps ? -slide / (s->creep * s->h_feedback) : events_rest_feedback(s, 0, slide);
+  }
 }
 
 /* Everything of the problem but the solution; how many contacts rest. */
@@ -93,13 +102,15 @@ static int events_rest_prepare(perp_events *s, const perp_eval *e, const double 
   return kept;
 }
 
-/* static friction, or dynamic friction where the contact slides */
+/* static friction, or dynamic friction where the contact slides or creeps */
 static double events_rest_friction_of(void *user, const perp_contact *x, const double *before,
                                       int dim)
 {
   const perp_events *s = user;
   const double *dir = s->sliding + 3 * (x - s->contact);
+  const int at = s->of[x - s->contact];
   (void)before, (void)dim;
+  if (at >= 0 && s->now.x[at].creeps) return x->mu_dynamic;
   return dir[0] != 0 || dir[1] != 0 || dir[2] != 0 ? x->mu_dynamic : x->mu;
 }
 
@@ -240,12 +251,18 @@ static bool events_rest_consult(perp_events *s, perp_constrained *k, const rest_
   if (s->drives != NULL) s->w_scale = fmax(s->w_scale, perp_event_drives_largest(s->drives, k->a));
   if (!events_rest_solve(s, k, p, false)) return false;
   const perp_reason reason = perp_events_failed(&before, perp_islands_count(s->islands));
-  if (reason >= 0 || events_rest_violation(s, k, p->n, k->a) <= BAD * free) return true;
+  const bool hurries = p->n > 0 && (s->tries || perp_events_may_hurry(s));
+  if (reason >= 0 || (!hurries && events_rest_violation(s, k, p->n, k->a) <= BAD * free))
+    return true;
   events_rest_explain(s, k, p->n, p->v, reason);
   k->reason = reason;
   if (p->n > 0 &&
       perp_contact_count_none(perp_islands_count(s->islands)) > perp_contact_count_none(&before))
     perp_events_refuted(s, &before);
+  else if (hurries) {
+    perp_contact_count_refute(perp_islands_count(s->islands), &before);
+    s->skips = true;
+  }
   return false;
 }
 
@@ -394,6 +411,13 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h,
   const size_t size = (size_t)s->model->nv * sizeof *k->a;
   rest_problem p = { .v = v, .h = h, .intermediate = intermediate };
   const bool frozen = s->frozen && !s->consults;
+  s->held_now = s->holds_forces; /* at its start too, from which trial steps begin again */
+  s->skips = false;
+  if (s->held_now) {
+    s->loaded = false;
+    for (int i = 0; i < s->model->nv; i++) k->f[i] += s->held[i];
+    return perp_constrained_solve(k, PERP_LEVEL_ACCELERATION, h, v);
+  }
   if (!intermediate) s->n_shown = 0;
   s->cause[0] = '\0';
   s->loaded = s->critical = s->redundant = false;
@@ -424,16 +448,35 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h,
     }
     p.decides = begins;
     if (k->status != PERP_OK) return false;
-    if (!(begins ? events_rest_again(s, k, &p, q) : events_rest_consult(s, k, &p))) return false;
-    if (begins && s->chatter < CHATTER && s->rule != PERP_SLIDING_LAGGED) {
+    s->creep = 1;
+    s->tries = begins && s->hasty;
+    bool found = begins ? events_rest_again(s, k, &p, q) : events_rest_consult(s, k, &p);
+    if (found && begins && !s->hasty && s->chatter < CHATTER && s->rule != PERP_SLIDING_LAGGED) {
       if (s->drives != NULL && s->fixed) perp_event_drives_feed(s->drives);
-      if (!events_rest_decide(s, k, &p, q)) return false;
+      found = events_rest_decide(s, k, &p, q);
     }
+    for (int i = 1; begins && !found && s->skips && (s->hasty || perp_events_hurry(s)); i++) {
+      s->skips = false;
+      s->tries = i < TRIES;
+      s->creep = 1 + 0.5 * (i - 1);
+      k->reason = PERP_EXACT;
+      s->cause[0] = '\0';
+      found = events_rest_again(s, k, &p, q);
+    }
+    s->tries = false;
+    s->creep = 1;
+    if (!found) return false;
+    if (begins && s->hasty) perp_events_hold(s, k);
   }
   s->loaded = p.n > 0;
   if (!s->frozen || !intermediate) events_rest_remember(s, p.n, intermediate);
   if (s->drives != NULL) perp_event_drives_remember(s->drives, intermediate, !s->frozen);
   return true;
+}
+
+bool perp_events_skips(const perp_events *s)
+{
+  return s->skips;
 }
 
 bool perp_events_frozen(const perp_events *s)
@@ -462,6 +505,7 @@ double perp_events_agree(const perp_events *s, const perp_constrained *k)
 void perp_events_apply(const perp_events *s, const perp_constrained *k, double *f)
 {
   if (s->drives != NULL) perp_event_drives_apply(s->drives, f);
+  for (int i = 0; i < s->model->nv && s->held_now; i++) f[i] += s->held[i];
   if (!s->loaded) return;
   const perp_island_task task = { .contact = s->contact, .n = s->n, .impulse = s->force };
   perp_islands_apply(s->islands, k, &task, f);

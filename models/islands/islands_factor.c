@@ -45,6 +45,9 @@ perp_status perp_islands_factor_room(perp_ctx *ctx, perp_islands *s, int rows)
 
 void perp_islands_forget(perp_islands *s)
 {
+  /* the room too: what it loses when it grows is then the same each time */
+  perp_arena_free(&s->frozen_grown);
+  s->cap_frozen = 0;
   for (int i = 0; i < ISLAND_FACTORS; i++) s->factor[i].n = 0;
 }
 

@@ -309,6 +309,7 @@ static void counts(void)
                                       .islands = 41,
                                       .impacts = 43,
                                       .switches = 47,
+                                      .piled = 51,
                                       .critical = 53,
                                       .stopped = 59 };
   near(value(m, "rhs.bodies"), 140, 0, 0, "without groups each evaluation is of both bodies");
@@ -355,6 +356,7 @@ static void counts(void)
                 { "islands.max", 41 },
                 { "events.impacts", 43 },
                 { "events.switches", 47 },
+                { "events.piled", 51 },
                 { "events.critical", 53 },
                 { "events.stopped", 59 },
                 { "events.bisections", 5 },

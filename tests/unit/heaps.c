@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Heaps event by event: TestFallingObjects with round bodies, boxes and both.  Energies and the gaps of spheres are
+ * computed here, from the state alone. */
+#include "models/multibody/model_private.h"
+#include "models/scenes/scene.h"
+#include "tests/run_model.h"
+
+#include <string.h>
+
+static perp_ctx ctx;
+static const double G = 9.81, HALF = 1.5;
+
+static double energy(const perp_model *m, const double *q, const double *v)
+{
+  double sum = 0;
+  for (int b = 0; b < m->n_bodies; b++) {
+    const perp_inertia *in = &m->inertia[b];
+    const double *u = v + 6 * b;
+    sum += in->mass * G * q[7 * b + 2];
+    for (int i = 0; i < 3; i++) {
+      sum += 0.5 * in->mass * u[i] * u[i];
+      for (int j = 0; j < 3; j++) sum += 0.5 * u[3 + i] * in->I[3 * i + j] * u[3 + j];
+    }
+  }
+  return sum;
+}
+
+/* of balls of this radius, to each other, the floor and the walls */
+static double least_gap(int n, double radius, const double *q)
+{
+  double least = HUGE_VAL;
+  for (int b = 0; b < n; b++) {
+    const double *x = q + 7 * b;
+    least = fmin(least, x[2] - radius);
+    for (int i = 0; i < 2; i++) least = fmin(least, HALF - fabs(x[i]) - radius);
+    for (int c = 0; c < b; c++) {
+      const double *y = q + 7 * c;
+      least = fmin(least, hypot(hypot(x[0] - y[0], x[1] - y[1]), x[2] - y[2]) - 2 * radius);
+    }
+  }
+  return least;
+}
+
+static void heap(const char *shape, int n, const char *lcp, double t_end)
+{
+  char text[64];
+  perp_scene scene;
+  perp_spec spec = { 0 };
+  snprintf(text, sizeof text, "falling:objects=%d,side=3,shape=%s", n, shape);
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_spec_free(&spec);
+  perp_sim *sim = run_start(&ctx, scene.model,
+                            (run_parts){ .formulation = "acceleration", .ode = "rk4", .lcp = lcp },
+                            scene.h);
+  double t = 0, least = HUGE_VAL, gained = 0, gap = HUGE_VAL, first = NAN;
+  const double *q, *v;
+  perp_step_info info = { 0 };
+  int steps = 0;
+  while (t < t_end && steps++ < 5000) {
+    if (perp_sim_step(&ctx, sim, t_end, &info) != PERP_OK) bail("%s", ctx.msg);
+    if (info.reason < 0) break;
+    perp_sim_state(sim, &t, &q, &v);
+    const double E = energy(scene.model, q, v);
+    if (isnan(first)) first = E;
+    gained = fmax(gained, E - least);
+    least = fmin(least, E);
+    if (strcmp(shape, "spheres") == 0) gap = fmin(gap, least_gap(n, 0.5, q));
+  }
+  const perp_contact_count *c = perp_sim_contacts(sim);
+  ok(info.reason >= 0 && t == t_end && c->failures == 0,
+     "%d %s, %s: %d steps, %d of first order, to %g s, %d failures", n, shape, lcp, steps,
+     (int)c->piled, t, (int)c->failures);
+  below(gained, 2e-6 * first, "... no energy is made");
+  below(least, first, "... and some is lost");
+  if (gap < HUGE_VAL) below(-gap, 1e-8, "... no ball is in another one, or in a wall");
+  perp_sim_destroy(sim);
+  perp_scene_destroy(&scene);
+}
+
+int main(int argc, char **argv)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (argc > 1 && strcmp(argv[1], "slow") == 0) {
+    heap("spheres", 10, "lemke", 2.5);
+    heap("spheres", 20, "lemke", 2.5);
+    heap("cubes", 20, "auto", 2.5);
+  } else {
+    heap("spheres", 3, "dantzig", 2.5);
+    heap("spheres", 8, "auto", 2.5);
+    heap("spheres", 8, "lemke", 2.5);
+    heap("cubes", 8, "auto", 2.5);
+    heap("mixed", 3, "auto", 2.5);
+  }
+  return tap_done();
+}
