@@ -72,7 +72,7 @@ static void no_effect(void)
       if (perp_spec_parse(&ctx, PERP_KIND_formulation, d->name, &named.formulation) != PERP_OK ||
           perp_parts_formulation(&ctx, &named, &decides) != PERP_OK)
         bail("%s", ctx.msg);
-      for (int p = PERP_PART_ODE; p < PERP_PARTS; p++) {
+      for (int p = PERP_PART_ODE; p < PERP_PART_ENGINE; p++) {
         char why[PERP_WHY_MAX];
         int n = 0;
         double *a = state_with(&scene, d->name, p, choice[p][0], &n),
@@ -97,7 +97,7 @@ static void no_effect(void)
   }
   ok(unused > 60 && wrong == 0, "%d times a part has no say, and changes nothing: %d wrong", unused,
      wrong);
-  for (int p = PERP_PART_ODE; p < PERP_PARTS; p++)
+  for (int p = PERP_PART_ODE; p < PERP_PART_ENGINE; p++)
     ok(differ[p] > 0, "%s changes %d others", perp_part_name(p), differ[p]);
 }
 
@@ -141,7 +141,8 @@ static void agreement(void)
       if (perp_plan_make(&ctx, study, &plan) != PERP_OK) bail("%s", ctx.msg);
       perp_request request = perp_kind_simulate_request(&plan.cells[0]);
       const char *const all[PERP_PARTS] = { forms[f],  "symplectic-euler", "tree",
-                                            "dantzig", "baumgarte",        "box" };
+                                            "dantzig", "baumgarte",        "box",
+                                            "" };
       const char *used[PERP_PARTS];
       int dropped = 0;
       for (int p = 0; p < PERP_PARTS; p++) {
@@ -155,8 +156,8 @@ static void agreement(void)
       bool good = refused == (dropped > 0);
       if (set_up(used, scenes[s], &r) == PERP_OK) {
         fits++;
-        const char *const names[PERP_PARTS] = { r.formulation, r.ode,  r.kkt,
-                                                r.lcp,         r.stab, r.contact };
+        const char *const names[PERP_PARTS] = { r.formulation, r.ode,     r.kkt,   r.lcp,
+                                                r.stab,        r.contact, r.engine };
         for (int p = 0; p < PERP_PARTS; p++)
           good = good && (strcmp(names[p], used[p]) == 0 || (p == 0 && forms[f][0] == '\0'));
         good = good && r.q == NULL;
