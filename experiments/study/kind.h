@@ -65,8 +65,8 @@ enum { PERP_OUTCOME_VALUES = 160, PERP_OUTCOME_NAME = 48 };
 typedef struct perp_outcome {
   uint64_t magic;
   perp_cell_status status;
-  char reason[32]; /* name of the perp_reason */
-  char cause[512]; /* one line, empty when ok */
+  char reason[32];    /* name of the perp_reason */
+  char cause[512];    /* one line, empty when ok */
   char resolved[512]; /* of a whole engine: what it made of its options, and its version; else "" */
   /* of the problems that a run meets, how many there were and how many of them were left unsolved,
    * or above the tolerance by the number of sweeps that was asked for; 0 where a cell is no run */

@@ -36,7 +36,7 @@ typedef struct perp_step_info {
   const perp_contact *contacts;
   const double *impulse;
   bool untold; /* of an engine: what is NULL above has acted, and nobody knows how much */
-  int asleep; /* bodies that sleep after the step, see sleep.h */
+  int asleep;  /* bodies that sleep after the step, see sleep.h */
   /* Points that left their curves since the restart, in the order of time, and [joints] which joints are
    * released; NULL when no joint can be. */
   int n_releases;
