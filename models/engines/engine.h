@@ -88,7 +88,7 @@ typedef struct perp_engine_contact {
 
 typedef struct perp_engine_calls {
   int abi;                      /* PERP_ABI */
-  size_t world_size;            /* sizeof(perp_engine_world) */
+  size_t layout;                /* PERP_ENGINE_LAYOUT */
   const char *(*version)(void); /* of the library that is there */
   /* A world at the start of all bodies; opts as of the descriptor.  PERP_ERR_UNSUPPORTED: what it cannot build, by name;
    * PERP_ERR_EXTERNAL. */
@@ -110,6 +110,13 @@ typedef struct perp_engine_calls {
   void (*resolved)(void *at, char *text, size_t size);
   void (*destroy)(void *at);
 } perp_engine_calls;
+
+/* Of what an adapter reads: it tells one that was built with another header. */
+#define PERP_ENGINE_LAYOUT                                                                         \
+  (sizeof(perp_engine_world) + 3 * sizeof(perp_engine_body) + 5 * sizeof(perp_engine_joint) +      \
+   7 * sizeof(perp_engine_shape) + 11 * sizeof(perp_engine_drive) +                                \
+   13 * sizeof(perp_engine_state) + 17 * sizeof(perp_engine_contact) +                             \
+   19 * sizeof(perp_engine_calls))
 
 /* An adapter ends in this: PERP_ENGINE_ADAPTER(calls). */
 #define PERP_ENGINE_SYMBOL "perp_engine_adapter"

@@ -40,8 +40,7 @@ perp_status perp_engine_load(perp_ctx *ctx, const perp_engine_desc *engine,
                      why != NULL ? why : path);
   }
   const perp_engine_calls *const *adapter = dlsym(handle, PERP_ENGINE_SYMBOL);
-  if (adapter == NULL || (*adapter)->abi != PERP_ABI ||
-      (*adapter)->world_size != sizeof(perp_engine_world))
+  if (adapter == NULL || (*adapter)->abi != PERP_ABI || (*adapter)->layout != PERP_ENGINE_LAYOUT)
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s was built for another perp: build it again", path);
   *calls = *adapter;
   return PERP_OK;

@@ -290,7 +290,7 @@ const char *box2d_version()
   return text;
 }
 
-const perp_engine_calls calls = { PERP_ABI,       sizeof(perp_engine_world),
+const perp_engine_calls calls = { PERP_ABI,       PERP_ENGINE_LAYOUT,
                                   box2d_version,  box2d_create,
                                   box2d_set,      box2d_step,
                                   box2d_get,      box2d_ended,

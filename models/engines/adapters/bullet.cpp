@@ -361,7 +361,7 @@ void bullet_resolved(void *at, char *text, size_t size)
 
 const perp_engine_calls calls = {
   .abi = PERP_ABI,
-  .world_size = sizeof(perp_engine_world),
+  .layout = PERP_ENGINE_LAYOUT,
   .version = bullet_version,
   .create = bullet_create,
   .set = bullet_set,

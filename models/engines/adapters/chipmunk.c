@@ -305,7 +305,7 @@ static void chipmunk_resolved(void *at, char *text, size_t size)
 }
 
 static const perp_engine_calls calls = { .abi = PERP_ABI,
-                                         .world_size = sizeof(perp_engine_world),
+                                         .layout = PERP_ENGINE_LAYOUT,
                                          .version = chipmunk_version,
                                          .create = chipmunk_create,
                                          .set = chipmunk_set,

@@ -529,7 +529,7 @@ void dart_resolved(void *at, char *text, size_t size)
 
 const perp_engine_calls calls = {
   .abi = PERP_ABI,
-  .world_size = sizeof(perp_engine_world),
+  .layout = PERP_ENGINE_LAYOUT,
   .version = dart_version,
   .create = dart_create,
   .set = dart_set,

@@ -506,7 +506,7 @@ static void mujoco_resolved(void *at, char *text, size_t size)
 }
 
 static const perp_engine_calls calls = { .abi = PERP_ABI,
-                                         .world_size = sizeof(perp_engine_world),
+                                         .layout = PERP_ENGINE_LAYOUT,
                                          .version = mujoco_version,
                                          .create = mujoco_create,
                                          .set = mujoco_set,

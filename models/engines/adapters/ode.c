@@ -345,7 +345,7 @@ static void ode_resolved(void *at, char *text, size_t size)
 }
 
 static const perp_engine_calls calls = { .abi = PERP_ABI,
-                                         .world_size = sizeof(perp_engine_world),
+                                         .layout = PERP_ENGINE_LAYOUT,
                                          .version = ode_version,
                                          .create = ode_create,
                                          .set = ode_set,
