@@ -18,7 +18,7 @@ static inline double perp_velocity_slip(double accuracy)
  * be an event of each step, and shortest steps would follow each other as long as it takes to fall so far. */
 static inline double perp_velocity_near(double accuracy)
 {
-  return 0.1 * accuracy;
+  return 0.02 * accuracy;
 }
 /* Can steps with these parts and options be made again?  PERP_ERR_UNSUPPORTED: sleep, substeps; PERP_ERR_OPTION: the ode
  * has a tolerance of its own. */

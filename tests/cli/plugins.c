@@ -292,7 +292,7 @@ static void test_unfit(const char *folder)
 {
   static const char *const why[] = {
     "it does not end in PERP_OUTSIDE",
-    "was built for interface version 12, this perp has version 11; build it again",
+    "was built for interface version 13, this perp has version 12; build it again",
     "perp_ctx has",
     "there is another metric 'steps' already",
     "undefined symbol: perp_no_such_function",
@@ -421,6 +421,40 @@ static void test_liar(const char *folder)
   free(words);
 }
 
+/* engines that misbehave: a row each, with its cause; a good one beside them, and what it does not serve */
+static void test_engines(const char *folder)
+{
+  write_file("engines.yaml",
+             "schema: perp-study/1\n"
+             "t_end: 50 ms\n"
+             "h: 10 ms\n"
+             "limits: { timeout: 5 s }\n"
+             "grid:\n"
+             "  scene: [free-body, \"chain:links=2\"]\n"
+             "  engine: [perp, fall, fall-segv, fall-loop, fall-ends, fall-nan, fall-fails]\n");
+  char *words = perp_xprintf("run engines.yaml -o engines --no-report -q --plugin %s/engines.so",
+                             folder);
+  const int status = run(words);
+  free(words);
+  if (!ok(status == 5, "a study with five bad engines: status 5, got %d", status)) complain();
+  char *csv = perp_read_file("engines/derived/cells.csv", NULL);
+  ok(row(csv, "fall-segv", ",crash,", "signal 11 (Segmentation fault)"), "an engine that crashes");
+  ok(row(csv, "fall-loop", ",timeout,", "killed at the time limit of 5 s"), "one that hangs");
+  ok(row(csv, "fall-ends", ",crash,", ""), "one that ends the program");
+  ok(row(csv, "fall-nan", ",diverged,", "answers with no numbers for body 0"),
+     "one that answers NaN");
+  ok(row(csv, "fall-fails", ",diverged,", "its buffer is full"), "one that says that it failed");
+  ok(row(csv, ",fall,", ",ok,", "fall 1, nothing to choose"), "a good one, and what it resolved");
+  ok(rows(csv, ",unsuited,") == 6 && row(csv, "chain", ",unsuited,", "has no joint 'ball'"),
+     "what they do not serve is unsuited");
+  ok(rows(csv, ",ok,") == 3, "and perp goes on");
+  if (csv == NULL || rows(csv, ",ok,") != 3) printf("# %.2000s\n", csv);
+  free(csv);
+  words = perp_xprintf("simulate free-body --engine fall --lcp pgs --plugin %s/engines.so", folder);
+  refuses(2, words, "has no effect with an engine");
+  free(words);
+}
+
 /* models that contradict themselves: one line that names the culprit, and the status of wrong input */
 static void test_models(const char *folder)
 {
@@ -481,6 +515,7 @@ int main(void)
   test_models(folder);
   test_liar(folder);
   test_bad(folder);
+  test_engines(folder);
   test_study(folder);
   if (SANITIZED)
     skip("plug-ins of the template are built without the sanitizer", "templates");
