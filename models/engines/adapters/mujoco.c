@@ -256,7 +256,7 @@ static perp_status mujoco_write(perp_ctx *ctx, const mujoco_world *s, FILE *f)
       "boundinertia=\"0\"/>\n"
       "<size njmax=\"%d\" nconmax=\"%d\"/>\n<option solver=\"%s\" cone=\"%s\" integrator=\"%s\" "
       "iterations=\"%d\"",
-      400 + 200 * w->n_shapes + 10 * w->n_joints, 100 + 50 * w->n_shapes, solver[s->o.solver],
+      400 + 80 * w->n_shapes + 10 * w->n_joints, 100 + 16 * w->n_shapes, solver[s->o.solver],
       cone[s->o.cone], integrator[s->o.integrator], s->o.iterations);
   put(f, "timestep", 1, &w->h);
   put(f, "tolerance", 1, &s->o.tolerance);
