@@ -244,7 +244,6 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   for (int i = 0; i < model->n_shapes; i++)
     c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
   for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->residual * c->reach[b]);
-  c->near = fmax(c->slop, opts->near * model->size);
   perp_status status = open_parts(ctx, c, parts);
   if (status != PERP_OK) {
     perp_contacts_destroy(c);
@@ -280,7 +279,7 @@ static double contacts_softness(const perp_contact_opts *o, double h)
 static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
                             const double *before, const double *free)
 {
-  const double gap = x->gap < -c->slop || x->gap > c->near ? x->gap : 0;
+  const double gap = fabs(x->gap) > c->slop ? x->gap : 0;
   return !contacts_springs(&c->o) && !c->second && x->e > 0 && before[0] < -c->o.threshold &&
          gap + h * free[0] <= 0;
 }
@@ -306,8 +305,7 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
                             const double *free)
 {
   const perp_contacts *c = user;
-  const bool off = x->gap < -c->slop || x->gap > c->near;
-  double gap = off || c->o.compliance.on ? x->gap : 0, bias = 0;
+  double gap = fabs(x->gap) > c->slop || c->o.compliance.on ? x->gap : 0, bias = 0;
   if (gap > 0)
     bias = c->o.gap ? gap / h : 0;
   else if (c->o.compliance.on)

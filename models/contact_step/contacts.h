@@ -25,7 +25,6 @@ typedef struct perp_contact_opts {
   double sleep_time, sleep_velocity;
   int impact, align, joints, threads, gyro, substeps, relax;
   bool gap, reuse, warm, sleep;
-  double near; /* no option: gaps up to this part of the size of the model count as closed */
   perp_compliance
       compliance; /* no option: of a formulation whose contacts, limits and stops give way */
 } perp_contact_opts;

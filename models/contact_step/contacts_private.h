@@ -45,7 +45,7 @@ struct perp_contacts {
   double t;                    /* s, at the start of the step */
   double margin, margin_ahead; /* m: of the contacts of the step, and of those ahead */
   perp_sleep *sleep;           /* NULL: nobody sleeps */
-  double slop, near; /* m, see contacts_bias: depths, and gaps, up to these count as closed */
+  double slop;                 /* m, see bias_of */
   double
       relaxed; /* largest mu, where the law lets contacts part by mu times their sliding; else 0 */
   double *reach; /* [bodies] from the centre of mass to the end of its shapes */

@@ -14,12 +14,6 @@ static inline double perp_velocity_slip(double accuracy)
 {
   return fmax(accuracy * accuracy, 1e-12);
 }
-/* Of the size of the model: what extrapolation may leave open of a contact that holds.  Were it to close again, it would
- * be an event of each step, and shortest steps would follow each other as long as it takes to fall so far. */
-static inline double perp_velocity_near(double accuracy)
-{
-  return 0.02 * accuracy;
-}
 /* Can steps with these parts and options be made again?  PERP_ERR_UNSUPPORTED: sleep, substeps; PERP_ERR_OPTION: the ode
  * has a tolerance of its own. */
 perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts,

@@ -119,8 +119,6 @@ static run march(const test_case *c, const char *formulation, double h)
 
 static const test_case cases[] = {
   { "bouncing-ball", 0, false },
-  /* it rolls all the time: contacts that extrapolation leaves open by less than the accuracy are closed */
-  { "rattleback", 2.3, false },
   { "oblique-impact", 0, false },
   { "rolling-sphere", 0, false },
   { "incline:theta=0.7,speed=-2", 0, false },
