@@ -26,7 +26,6 @@ struct box2d_world : b2ContactFilter, b2ContactListener {
   b2World world;
   std::vector<b2Body *> body;
   std::vector<point> points;
-  float h = 0;
 
   box2d_world(const perp_engine_world *from, const perp_engine_box2d_opts &opts)
       : w(from), o(opts), world(b2Vec2(0, float(-from->gravity)))
@@ -155,7 +154,7 @@ perp_status add_joint(perp_ctx *ctx, box2d_world *s, b2Body *ground, int index)
     b2DistanceJointDef def;
     def.bodyA = a;
     def.bodyB = b;
-    def.localAnchorA = j.a < 0 ? vec(j.anchor_a) : vec(j.anchor_a);
+    def.localAnchorA = vec(j.anchor_a);
     def.localAnchorB = vec(j.anchor_b);
     def.length = def.minLength = def.maxLength = float(j.length);
     s->world.CreateJoint(&def);
@@ -188,12 +187,8 @@ perp_status box2d_create(perp_ctx *ctx, const perp_engine_world *w, const void *
     mass.mass = float(w->body[i].mass);
     mass.center.SetZero();
     mass.I = float(w->body[i].inertia[8]);
-    if (mass.I > 0) {
-      s->body[size_t(i)]->SetMassData(&mass);
-    } else { /* a particle: it never turns */
-      s->body[size_t(i)]->SetFixedRotation(true);
-      s->body[size_t(i)]->SetMassData(&mass);
-    }
+    if (!(mass.I > 0)) s->body[size_t(i)]->SetFixedRotation(true); /* a particle: it never turns */
+    s->body[size_t(i)]->SetMassData(&mass);
   }
   for (int i = 0; i < w->n_joints && status == PERP_OK; i++) status = add_joint(ctx, s, ground, i);
   *at = s;
@@ -225,10 +220,9 @@ perp_status box2d_step(perp_ctx *, void *at, double h)
 {
   box2d_world *s = static_cast<box2d_world *>(at);
   s->points.clear();
-  s->h = float(h);
   for (size_t i = 0; i < s->body.size(); i++)
     s->body[i]->ApplyForceToCenter(vec(s->w->body[i].force), true); /* for one step */
-  s->world.Step(s->h, s->o.velocity, s->o.position);
+  s->world.Step(float(h), s->o.velocity, s->o.position);
   return PERP_OK;
 }
 

@@ -21,7 +21,6 @@ typedef struct chipmunk_world {
   perp_engine_contact *point;
   int points, cap;
   bool lost; /* no memory for a point */
-  double h;
 } chipmunk_world;
 
 static const char *chipmunk_version(void)
@@ -262,7 +261,6 @@ static perp_status chipmunk_step(perp_ctx *ctx, void *at, double h)
 {
   chipmunk_world *s = at;
   s->points = 0;
-  s->h = h;
   for (int i = 0; i < s->w->n_bodies; i++)
     cpBodySetForce(s->body[i], vec(s->w->body[i].force)); /* for one step */
   cpSpaceStep(s->space, h);

@@ -361,7 +361,7 @@ static void mujoco_coordinates(const mujoco_world *s, const perp_engine_state *s
     return;
   }
   double x[3], now[4], x0[3], start[4], back[4], turn[4], way[3];
-  const mjtNum *axis = s->m->jnt_axis + 3 * joint, *anchor = s->m->jnt_pos + 3 * joint;
+  const mjtNum *axis = s->m->jnt_axis + 3 * joint;
   mujoco_relative(s, state, b, x, now);
   memcpy(x0, s->m->body_pos + 3 * s->body[b], sizeof x0);
   memcpy(start, s->m->body_quat + 4 * s->body[b], sizeof start);
@@ -393,7 +393,6 @@ static void mujoco_coordinates(const mujoco_world *s, const perp_engine_state *s
     break;
   }
   }
-  (void)anchor;
 }
 
 static void mujoco_set(void *at, const perp_engine_state *state)
