@@ -243,7 +243,7 @@ bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
   perp_twists(model, k->e, v, s->before);
   perp_twists(model, k->e, k->a, s->free);
   perp_midpoint_recall(s);
-  memset(s->impulse, 0, 3 * (size_t)s->n * sizeof *s->impulse);
+  if (s->n > 0) memset(s->impulse, 0, 3 * (size_t)s->n * sizeof *s->impulse);
   if (!midpoint_keep(s, h)) return true;
   for (int i = 0; i < s->n; i++) {
     s->slip[i] = 0;

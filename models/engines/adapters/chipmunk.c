@@ -291,7 +291,7 @@ static int chipmunk_contacts(void *at, perp_engine_contact *contact, int most)
 {
   const chipmunk_world *s = at;
   const int n = s->points < most ? s->points : most;
-  memcpy(contact, s->point, (size_t)n * sizeof *contact);
+  if (n > 0) memcpy(contact, s->point, (size_t)n * sizeof *contact);
   return n;
 }
 
