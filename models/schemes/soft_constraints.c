@@ -383,7 +383,7 @@ static void soft_constraints_layout(void *ws, perp_arena *a)
 {
   soft_constraints *w = ws;
   const size_t nv = (size_t)w->s.model->nv;
-  perp_scheme_layout(&w->s, a);
+  perp_scheme_layout(w, a);
   PERP_DOUBLES(a, nv, &w->a0, &w->a, &w->g, &w->d, &w->Md);
   w->H = PERP_CARVE(a, double, nv *nv);
 }
