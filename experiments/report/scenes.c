@@ -55,7 +55,7 @@ void perp_page_scenes(perp_page *page)
   for (int i = 0; i < SCENES_MOST * ROWS_MOST; i++) at[i] = -1;
   for (int c = 0; c < cells; c++) {
     int s = perp_names_index(&page->pool, &scene, perp_view_text(v, c, column), SCENES_MOST);
-    int r = perp_names_index(&page->pool, &row, perp_view_label(&page->pool, v, c, column, false),
+    int r = perp_names_index(&page->pool, &row, perp_view_label(&page->pool, v, c, column),
                              ROWS_MOST);
     if (s >= 0 && r >= 0) at[r * SCENES_MOST + s] = c;
   }

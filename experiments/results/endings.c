@@ -25,7 +25,7 @@ static int endings_part(const perp_study *s)
 /* Was it run, or refused before? */
 static bool endings_counts(const perp_record *a)
 {
-  return a->status != PERP_CELL_PLANNED && a->status != PERP_CELL_SKIPPED;
+  return a->status != PERP_CELL_PLANNED && (a->status != PERP_CELL_SKIPPED || a->attempt > 0);
 }
 
 bool perp_results_endings(perp_results *r, perp_endings *e)
@@ -61,10 +61,10 @@ bool perp_results_endings(perp_results *r, perp_endings *e)
 static char endings_letter(const perp_ending *a)
 {
   static const char letters[PERP_CELL_STATUSES] = {
-    [PERP_CELL_PLANNED] = ' ',  [PERP_CELL_OK] = '+',          [PERP_CELL_FIXED_WORK] = '+',
-    [PERP_CELL_UNSOLVED] = 'u', [PERP_CELL_UNSUITED] = '-',    [PERP_CELL_DIVERGED] = 'D',
-    [PERP_CELL_MAXITER] = 'M',  [PERP_CELL_TIMEOUT] = 'T',     [PERP_CELL_OOM] = 'O',
-    [PERP_CELL_CRASH] = 'C',    [PERP_CELL_SETUP_FAILED] = 'S'
+    [PERP_CELL_PLANNED] = ' ',  [PERP_CELL_OK] = '+',           [PERP_CELL_FIXED_WORK] = '+',
+    [PERP_CELL_UNSOLVED] = 'u', [PERP_CELL_UNSUITED] = '-',     [PERP_CELL_DIVERGED] = 'D',
+    [PERP_CELL_MAXITER] = 'M',  [PERP_CELL_TIMEOUT] = 'T',      [PERP_CELL_OOM] = 'O',
+    [PERP_CELL_CRASH] = 'C',    [PERP_CELL_SETUP_FAILED] = 'S', [PERP_CELL_SKIPPED] = 'R'
   };
   return letters[a->worst];
 }
@@ -72,7 +72,10 @@ static char endings_letter(const perp_ending *a)
 static void endings_causes(perp_results *r, const perp_endings *e, FILE *out)
 {
   enum { MOST = 4 };
-  fprintf(out, "\nwhy, and on how many scenes\n");
+  bool some = false;
+  for (int k = 0; k < e->rows.n * e->scenes.n; k++)
+    some = some || e->at[k].worst > PERP_CELL_FIXED_WORK;
+  if (some) fprintf(out, "\nwhy, and on how many scenes\n");
   for (int row = 0; row < e->rows.n; row++) {
     perp_tally causes = { 0 };
     for (int k = row * e->scenes.n; k < (row + 1) * e->scenes.n; k++) {
@@ -111,7 +114,8 @@ void perp_endings_print(perp_results *r, const perp_endings *e, FILE *out)
   const int most = PERP_TABLE_WIDTH - 4 - name;
   fprintf(out,
           "\nhow each %s ended on each scene, the worst of its cells\n"
-          "(+ ok, u unsolved, - unsuited, D diverged, M maxiter, T timeout, C crash)\n",
+          "(+ ok, u unsolved, - unsuited, D diverged, M maxiter, T timeout, O memory, C crash, R "
+          "refused)\n",
           e->part);
   for (int from = 0; from < e->scenes.n; from += most) {
     const int to = from + most < e->scenes.n ? from + most : e->scenes.n;
