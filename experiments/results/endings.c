@@ -112,11 +112,10 @@ void perp_endings_print(perp_results *r, const perp_endings *e, FILE *out)
     name = (int)fmax(name, (double)strlen(e->rows.text[row]));
   if (name > 32) name = 32;
   const int most = PERP_TABLE_WIDTH - 4 - name;
-  fprintf(out,
-          "\nhow each %s ended on each scene, the worst of its cells\n"
-          "(+ ok, u unsolved, - unsuited, D diverged, M maxiter, T timeout, O memory, C crash, R "
-          "refused)\n",
-          e->part);
+  fprintf(out, "\nhow each %s ended on each scene, the worst of its cells\n", e->part);
+  perp_wrap(out, 0,
+            "(+ ok, u unsolved, - unsuited, D diverged, M maxiter, T timeout, O memory, C crash, "
+            "R refused)");
   for (int from = 0; from < e->scenes.n; from += most) {
     const int to = from + most < e->scenes.n ? from + most : e->scenes.n;
     fprintf(out, "  %-*s  ", name, "");

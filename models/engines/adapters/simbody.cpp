@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <string>
 
 #include <Simbody.h>
 
@@ -27,6 +28,7 @@ struct simbody_world {
   Force::Gravity gravity;
   std::vector<MobilizedBody> body;
   std::unique_ptr<Integrator> integrator;
+  std::string failed; /* at the start, which no status can tell */
 
   simbody_world(const perp_engine_world *from, const perp_engine_simbody_opts *opts)
       : w(from), o(*opts), tree(*from), matter(system), forces(system), tracker(system),
@@ -44,6 +46,15 @@ const char *simbody_version()
   int major, minor, patch;
   SimTK_version_simbody(&major, &minor, &patch);
   std::snprintf(text, sizeof text, "%d.%d.%d", major, minor, patch);
+  return text;
+}
+
+/* What was thrown, in one line. */
+std::string words(const std::exception &e)
+{
+  std::string text = e.what();
+  for (char &c : text)
+    if (c == '\n') c = ' ';
   return text;
 }
 
@@ -272,9 +283,8 @@ perp_status loops_add(perp_ctx *ctx, simbody_world &s)
 
 /* ---- states ------------------------------------------------------------------------------------ */
 
-void simbody_set(void *at, const perp_engine_state *state)
+void state_set(simbody_world &s, const perp_engine_state *state)
 {
-  auto &s = *static_cast<simbody_world *>(at);
   State y = s.system.getDefaultState();
   for (const int b : s.tree.order) {
     const Transform in_parent = s.body[b].getDefaultInboardFrame(),
@@ -297,6 +307,16 @@ void simbody_set(void *at, const perp_engine_state *state)
   }
   s.system.realize(y, Stage::Velocity);
   s.integrator->initialize(y);
+}
+
+void simbody_set(void *at, const perp_engine_state *state)
+{
+  auto &s = *static_cast<simbody_world *>(at);
+  try {
+    state_set(s, state);
+  } catch (const std::exception &e) {
+    s.failed = words(e);
+  }
 }
 
 void simbody_get(void *at, perp_engine_state *state)
@@ -372,7 +392,7 @@ perp_status simbody_create(perp_ctx *ctx, const perp_engine_world *w, const void
   } catch (const std::bad_alloc &) {
     return w->fail(ctx, PERP_ERR_NOMEM, "no memory for a world of Simbody");
   } catch (const std::exception &e) {
-    return w->fail(ctx, PERP_ERR_EXTERNAL, e.what());
+    return w->fail(ctx, PERP_ERR_EXTERNAL, words(e).c_str());
   }
   return PERP_OK;
 }
@@ -380,6 +400,7 @@ perp_status simbody_create(perp_ctx *ctx, const perp_engine_world *w, const void
 perp_status simbody_step(perp_ctx *ctx, void *at, double h)
 {
   auto &s = *static_cast<simbody_world *>(at);
+  if (!s.failed.empty()) return s.w->fail(ctx, PERP_ERR_EXTERNAL, s.failed.c_str());
   try {
     const double end = s.integrator->getTime() + h;
     Integrator::SuccessfulStepStatus ended;
@@ -387,9 +408,12 @@ perp_status simbody_step(perp_ctx *ctx, void *at, double h)
     while (ended == Integrator::StartOfContinuousInterval || ended == Integrator::TimeHasAdvanced);
     if (ended != Integrator::ReachedReportTime)
       return s.w->fail(ctx, PERP_ERR_EXTERNAL,
-                       Integrator::getSuccessfulStepStatusString(ended).c_str());
+                       ("Simbody's integrator within one step: " +
+                        std::string(Integrator::getSuccessfulStepStatusString(ended)))
+                           .c_str());
+    s.system.realize(s.integrator->getState(), Stage::Dynamics); /* throws of bad numbers */
   } catch (const std::exception &e) {
-    return s.w->fail(ctx, PERP_ERR_EXTERNAL, e.what());
+    return s.w->fail(ctx, PERP_ERR_EXTERNAL, words(e).c_str());
   }
   return PERP_OK;
 }
