@@ -28,7 +28,7 @@ int main(void)
   if (folder == NULL) bail("PERP_BAD_PLUGINS names no folder");
   for (size_t i = 0; i < sizeof timed / sizeof *timed; i++) {
     if (SANITIZED && i == BEHIND) {
-      skip("the sanitizer stops it before the contract tests can", timed[i].what);
+      skip("the sanitizer stops it before the contract tests can", "%s", timed[i].what);
       continue;
     }
     char *plugin = perp_xprintf("%s/timed%zu.so", folder, i);
