@@ -431,7 +431,8 @@ static void test_engines(const char *folder)
              "limits: { timeout: 5 s }\n"
              "grid:\n"
              "  scene: [free-body, \"chain:links=2\"]\n"
-             "  engine: [perp, fall, fall-segv, fall-loop, fall-ends, fall-nan, fall-fails]\n");
+             "  engine: [perp, fall, fall-segv, fall-loop, fall-ends, fall-nan, fall-fails]\n"
+             "report: { plots: [\"failure-matrix(engine)\"] }\n");
   char *words = perp_xprintf("run engines.yaml -o engines --no-report -q --plugin %s/engines.so",
                              folder);
   const int status = run(words);
@@ -451,6 +452,22 @@ static void test_engines(const char *folder)
   ok(rows(csv, ",ok,") == 3, "and perp goes on");
   if (csv == NULL || rows(csv, ",ok,") != 3) printf("# %.2000s\n", csv);
   free(csv);
+  words = perp_xprintf("answer engines --plugin %s/engines.so", folder);
+  run(words);
+  free(words);
+  if (!ok(strstr(out, "\n              ab\n  perp        ++\n  fall        +-\n  fall-segv   C-\n"
+                      "  fall-loop   T-\n  fall-ends   C-\n  fall-nan    D-\n  fall-fails  D-\n"
+                      "  a=free-body b=chain:links=2\n") != NULL &&
+              strstr(out, "\n  fall-nan\n    1 unsuited: ") != NULL &&
+              strstr(out, "    1 diverged: stopped at t = 0 s: ") != NULL,
+          "how each ended on each scene, and why"))
+    printf("# %.3000s\n", out);
+  words = perp_xprintf("report engines --no-js --plugin %s/engines.so", folder);
+  ok(run(words) == 0 && file_has("engines/report.html", "id=\"endings\"") &&
+         file_has("engines/report.html",
+                  "<code>fall-segv</code></td><td class=\"bad\" title=\"sig"),
+     "and in the report");
+  free(words);
   words = perp_xprintf("simulate free-body --engine fall --lcp pgs --plugin %s/engines.so", folder);
   refuses(2, words, "has no effect with an engine");
   free(words);
