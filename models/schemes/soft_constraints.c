@@ -32,6 +32,7 @@
  * more contacts than ever.  Fails: Newton's method beyond 100 iterations (max-iter), states that are not finite. */
 #include "models/schemes/scheme.h"
 
+#include <float.h>
 #include <lapacke.h>
 #include <string.h>
 
@@ -365,11 +366,14 @@ static perp_reason soft_newton(soft_constraints *w, double h)
   perp_scheme *s = &w->s;
   const int nv = s->model->nv;
   double best = HUGE_VAL;
+  /* a_0 is a difference of velocities: where nothing pulls, terms are its rounding, and no scale */
+  perp_blocks_M(&s->e.blocks, s->v, w->Md);
+  const double least = 16 * DBL_EPSILON * perp_worst(nv, w->Md) / (h * w->o.tol);
   for (int k = 0; k < SOFT_NEWTON; k++) {
     for (int i = 0; i < s->n; i++)
       w->x[i].w = perp_scheme_speed(s, &s->row[i], w->a) - w->x[i].aref;
     soft_hessian(w, h);
-    const double largest = soft_gradient(w), g = perp_worst(nv, w->g);
+    const double largest = fmax(soft_gradient(w), least), g = perp_worst(nv, w->g);
     if (!isfinite(g)) return PERP_NOT_FINITE;
     s->count.residual = fmax(s->count.residual, 0);
     if (g <= w->o.tol * largest) {
