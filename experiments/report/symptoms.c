@@ -14,14 +14,17 @@ static void symptoms_entry(perp_page *page, const perp_symptom_entry *e)
     [PERP_SHOWN_UNSUITED] = " unsuited", [PERP_SHOWN_FAILED] = " mark",
     [PERP_SHOWN_NOT_RUN] = " unsuited"
   };
-  char number[32];
   perp_html(page->out, "<td class=\"n%s\">", colour[e->shown]);
-  if (!isnan(e->value) && (e->shown == PERP_SHOWN_YES || e->shown == PERP_SHOWN_NO))
-    perp_html(page->out, "%s", isinf(e->value) ? "never" : perp_number(e->value, number));
-  perp_html(page->out, "<br><small>%s", perp_shown_name(e->shown));
-  if (e->shown == PERP_SHOWN_FAILED) perp_html(page->out, ": %s", e->why);
-  if (e->unsolved) perp_html(page->out, ", <span class=\"mark\">unsolved</span>");
-  perp_html(page->out, "</small></td>");
+  if (e->shown == PERP_SHOWN_YES || e->shown == PERP_SHOWN_NO)
+    perp_html(page->out, "%s",
+              isinf(e->value) ? "never" : perp_pool_printf(&page->pool, "%.2g", e->value));
+  else
+    perp_html(page->out, "<small>%s%s%s</small>", perp_shown_name(e->shown),
+              e->shown == PERP_SHOWN_FAILED ? ": " : "",
+              e->shown == PERP_SHOWN_FAILED ? e->why : "");
+  if (e->shown == PERP_SHOWN_YES) perp_html(page->out, "<br><small>shows it</small>");
+  if (e->unsolved) perp_html(page->out, "<br><small class=\"mark\">unsolved</small>");
+  perp_html(page->out, "</td>");
 }
 
 /* OWNER/NAME#NUMBER is a thread. */
@@ -42,21 +45,23 @@ void perp_page_symptoms(perp_page *page)
   const perp_study *s = page->study;
   if (s->n_symptoms == 0) return;
   const perp_symptom_entry *e = perp_results_symptoms(page->ctx, page->results);
-  perp_html(page->out,
-            "<h2 id=\"symptoms\">Who shows what</h2>\n<p class=\"note\">A run <span class=\"bad\">"
-            "shows it</span> where its figure is above the bound of the row. <em>Unsuited</em>: it "
-            "lacks what the scene needs, and nothing is said.</p>\n<div "
-            "class=\"scroll\"><table><tr><th>what is reported</th><th>of</th><th>bound</th>");
+  perp_html(
+      page->out,
+      "<h3 id=\"symptoms\">Who shows what</h3>\n<p class=\"note\">A run <span class=\"bad\">"
+      "shows it</span> where its figure is above the bound of the row, and does not where it is "
+      "not. <em>Unsuited</em>: it lacks what the scene needs, and nothing is said. Nothing: not "
+      "asked.</p>\n<div class=\"scroll\"><table class=\"tight\"><tr><th class=\"head\">what is "
+      "reported, of "
+      "whom, and the bound</th>");
   for (int k = 0; k < s->n_symptom_columns; k++)
     perp_html(page->out, "<th class=\"n\">%s</th>", s->symptom_columns[k].name);
   perp_html(page->out, "</tr>\n");
   for (int i = 0; i < s->n_symptoms; i++) {
     const perp_symptom *p = &s->symptoms[i];
-    perp_html(page->out, "<tr><td class=\"text\">%s<br><small>", p->text);
+    perp_html(page->out, "<tr><td class=\"text\">%s<br>%s%s", p->text, p->of,
+              p->of[0] != '\0' ? ", " : "");
     symptoms_source(page, p->source);
-    perp_html(page->out,
-              "</small></td><td class=\"wrap\">%s</td><td class=\"wrap\"><code>%s</code></td>",
-              p->of, perp_symptom_bound(&page->pool, s, p));
+    perp_html(page->out, "<br><code>%s</code></td>", perp_symptom_bound(&page->pool, s, p));
     for (int k = 0; k < s->n_symptom_columns; k++) symptoms_entry(page, e++);
     perp_html(page->out, "</tr>\n");
   }
