@@ -70,8 +70,11 @@ void perp_symptoms_print(const perp_ctx *ctx, perp_results *r, FILE *out)
   const perp_study *s = r->study;
   if (s->n_symptoms == 0) return;
   const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
-  fprintf(out, "\nwho shows what: ! shows it, - unsuited, u with problems left unsolved, ? no such "
-               "figure\n\n");
+  putc('\n', out);
+  perp_wrap(out, 0,
+            "who shows what (!: shows it; -: unsuited; u: it left problems unsolved; ?: it has no "
+            "such figure)");
+  putc('\n', out);
   for (int k = 0, n; k < s->n_symptom_columns; k += n) {
     n = symptoms_fit(r, e, k, perp_width(out));
     symptoms_block(r, e, k, n, out);
