@@ -445,7 +445,8 @@ static struct outcome sick(const char *scene, const char *stab, double h)
   if (strcmp(scene, "b") == 0 && named(stab, "baumgarte"))
     o.status = "unsuited", o.reason = "unsuited";
   if (strcmp(scene, "b") == 0 && named(stab, "post"))
-    o = (struct outcome){ "diverged", "too-large", NAN, NAN, NAN, 5, NAN };
+    o = (struct outcome){ "diverged",  "too-large", (double)NAN, (double)NAN,
+                          (double)NAN, 5,           (double)NAN };
   if (strcmp(scene, "c") == 0) o.drift = named(stab, "post") ? HUGE_VAL : (double)NAN;
   return o;
 }
