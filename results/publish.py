@@ -12,6 +12,10 @@ results/published/NAME/:
   figure.svg        the main figure, drawn from cells.csv: curves (by gnuplot) or a map of who solves what
   environment.json  commit, compiler, processor, libraries, the command, and what times are worth
 
+    results/publish.py --complaints [--perp PROGRAM]
+
+runs study complaints and writes its table of symptoms between the marks of README.md and docs/complaints.md.
+
 tests/report/published.py runs a part of each again and compares."""
 import argparse
 import csv
@@ -259,12 +263,45 @@ def publish(name, folder, command, out):
     print(f'{os.path.relpath(out)}: {len(rows)} cells, {size // 1000} kB')
 
 
+# ---- the table of symptoms --------------------------------------------------------------------------------------------
+
+MARKS = ('<!-- symptoms -->', '<!-- /symptoms -->')
+
+
+def put_table(path, made):
+    """a table between the marks of a page; False: it has none"""
+    with open(path, encoding='utf-8') as f:
+        page = f.read()
+    if page.count(MARKS[0]) != 1 or page.count(MARKS[1]) != 1:
+        return False
+    before, rest = page.split(MARKS[0])
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write(f'{before}{MARKS[0]}\n{made}{MARKS[1]}{rest.split(MARKS[1])[1]}')
+    return True
+
+
+def complaints(perp):
+    folder = os.path.join(ROOT, 'results/complaints')
+    call = ['run', 'complaints', '-o', folder, '--no-report']
+    status = subprocess.call([perp, *call], stdout=subprocess.DEVNULL)
+    if status != 0:
+        sys.exit(f'publish.py: perp {" ".join(call)} ended with exit status {status}')
+    with open(f'{folder}/derived/symptoms.md', encoding='utf-8') as f:
+        made = f.read()
+    for name in ('README.md', 'docs/complaints.md'):
+        print(f'{name}: {"table written" if put_table(os.path.join(ROOT, name), made) else "has no marks, left alone"}')
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('names', nargs='*', metavar='NAME', help=', '.join(STUDIES))
     p.add_argument('--perp', default=os.path.join(ROOT, 'perp'), metavar='PROGRAM', help='default: the launcher ./perp')
     p.add_argument('--repeats', type=int, metavar='N', help='timing rounds, where not those of the study; 0: none')
+    p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/complaints.md, alone')
     a = p.parse_args()
+    if a.complaints:
+        complaints(a.perp)
+        return
     for name in a.names:
         if name not in STUDIES:
             p.error(f"'{name}' is not one of the published studies: {', '.join(STUDIES)}")

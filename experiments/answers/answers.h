@@ -64,6 +64,11 @@ void perp_answers_json(const perp_ctx *ctx, perp_results *r, perp_json *j);
 /* Tables for people; most: lines of one answer. */
 void perp_answer_print(perp_results *r, const perp_answer *a, int most, FILE *out);
 
+/* The table of symptoms (results/symptoms.h), of a study that has one: on a terminal, in blocks of columns that fit, then what
+ * its rows are; and as Markdown, which derived/symptoms.md is. */
+void perp_symptoms_print(const perp_ctx *ctx, perp_results *r, FILE *out);
+void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *r, FILE *out);
+
 /* ---- what a run leaves and prints ------------------------------------------------------------ */
 
 /* Write derived/: answers.json, cells.csv, timing.csv and their *.schema.json.  The same results give the same bytes. */

@@ -2,6 +2,8 @@
 /* Answers as JSON. */
 #include "experiments/answers/answers.h"
 
+#include "experiments/results/symptoms.h"
+
 #include <math.h>
 
 static void entry_json(perp_json *j, const perp_answer *a, const perp_answer_line *line, int k)
@@ -62,6 +64,31 @@ static void claims_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
   perp_json_close(j, ']');
 }
 
+/* Rows and columns of the table of symptoms, with what each entry is. */
+static void symptoms_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
+{
+  const perp_study *s = r->study;
+  const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
+  perp_json_open(j, "symptoms", '[');
+  for (int i = 0; i < s->n_symptoms; i++) {
+    const perp_symptom *p = &s->symptoms[i];
+    perp_json_members(j, "{ name %s, text %s, of %s, source %s, bound %s, entries: [", p->name,
+                      p->text, p->of, p->source, perp_symptom_bound(&r->pool, s, p));
+    for (int k = 0; k < s->n_symptom_columns; k++, e++) {
+      if (e->shown == PERP_SHOWN_NOT_ASKED) continue;
+      perp_json_members(j, "{ column %s, verdict %s, unsolved? %d", s->symptom_columns[k].name,
+                        perp_shown_name(e->shown), e->unsolved);
+      if (!isnan(e->value)) perp_json_real(j, "value", e->value);
+      if (e->why[0] != '\0') perp_json_text(j, "why", e->why);
+      if (e->cell >= 0) perp_json_text(j, "cell", r->plan.cells[e->cell].id);
+      perp_json_close(j, '}');
+    }
+    perp_json_close(j, ']');
+    perp_json_close(j, '}');
+  }
+  perp_json_close(j, ']');
+}
+
 void perp_answers_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
 {
   const perp_answer *answers;
@@ -77,5 +104,6 @@ void perp_answers_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
   }
   perp_json_close(j, ']');
   claims_json(ctx, r, j);
+  if (r->study->n_symptoms > 0) symptoms_json(ctx, r, j);
   perp_json_close(j, '}');
 }

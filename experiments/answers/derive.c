@@ -220,14 +220,20 @@ static void derive_write_answers(const struct tables *t, FILE *f)
   perp_answers_json(t->ctx, t->r, &j);
 }
 
+static void derive_write_symptoms(const struct tables *t, FILE *f)
+{
+  perp_symptoms_markdown(t->ctx, t->r, f);
+}
+
 perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
 {
-  static const struct {
+  const struct {
     const char *name;
-    void (*write)(const struct tables *t, FILE *f);
+    void (*write)(const struct tables *t, FILE *f); /* NULL: the study has no such table */
   } files[] = { { "cells.csv", derive_write_cells },
                 { "cells.schema.json", write_cells_schema },
                 { "answers.json", derive_write_answers },
+                { "symptoms.md", r->study->n_symptoms > 0 ? derive_write_symptoms : NULL },
                 { "timing.csv", write_timing },
                 { "timing.schema.json", write_timing_schema } };
   perp_status status = perp_make_part(ctx, r->dir, "derived");
@@ -237,6 +243,7 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
   for (int i = 0; i < r->plan.n; i++) t.engines |= r->record[i].resolved[0] != '\0';
   for (size_t i = 0; i < sizeof files / sizeof *files && status == PERP_OK; i++) {
     perp_out o;
+    if (files[i].write == NULL) continue;
     status = perp_out_open(ctx, perp_pool_printf(&r->pool, "%s/derived/%s", r->dir, files[i].name),
                            &o);
     if (status == PERP_OK) {

@@ -147,6 +147,7 @@ void perp_page_answers(perp_page *page)
   if (left_out[0] != '\0') perp_html(page->out, "<p class=\"note\">%s</p>\n", left_out);
   sections_counts(page);
   perp_html(page->out, "</div>\n");
+  perp_page_symptoms(page);
   sections_claims(page);
 }
 

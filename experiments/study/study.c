@@ -129,28 +129,10 @@ static void make_columns(const perp_ctx *ctx, perp_study *s)
                                                 .unit = s->metric[m].unit };
 }
 
-/* A list of maps; empty where there is none, or after an error. */
-static const perp_node *list_of(perp_study_reader *r, const perp_node *root, const char *key)
-{
-  static const perp_node none = { .type = PERP_NODE_LIST };
-  const perp_node *list = perp_tree_get(root, key);
-  if (perp_study_empty(list)) return &none;
-  if (list->type != PERP_NODE_LIST) {
-    PERP_WRONG(r->diag, list, "%s must be a list", key);
-    return &none;
-  }
-  for (int i = 0; i < list->n; i++)
-    if (list->item[i]->type != PERP_NODE_MAP) {
-      PERP_WRONG(r->diag, list->item[i], "%s: each item must be a map of key: value", key);
-      return &none;
-    }
-  return list;
-}
-
 static void read_exclude(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "where", "reason", NULL };
-  const perp_node *list = list_of(r, root, "exclude");
+  const perp_node *list = perp_study_list(r, root, "exclude");
   perp_study *s = r->s;
   s->exclude = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->exclude);
   for (int i = 0; i < list->n; i++) {
@@ -166,7 +148,7 @@ static void read_exclude(perp_study_reader *r, const perp_node *root)
 static void read_published(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "where", "metric", "value", "source", NULL };
-  const perp_node *list = list_of(r, root, "published");
+  const perp_node *list = perp_study_list(r, root, "published");
   perp_study *s = r->s;
   s->published = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->published);
   for (int i = 0; i < list->n; i++) {
@@ -181,12 +163,7 @@ static void read_published(perp_study_reader *r, const perp_node *root)
     else
       perp_study_check_metric(r, perp_tree_get(item, "metric"), p->metric);
     if (perp_tree_get(item, "value") == NULL) PERP_WRONG(r->diag, item, "'value' is missing here");
-    const perp_metric *m = perp_study_metric(s, p->metric);
-    char unit[32] = ""; /* of "m or rad" the first */
-    if (m != NULL) snprintf(unit, sizeof unit, "%s", m->unit);
-    char * or = strstr(unit, " or ");
-    if (or != NULL) * or = '\0';
-    p->value = perp_study_number(r, item, "value", unit, -HUGE_VAL, HUGE_VAL, 0);
+    p->value = perp_study_figure(r, item, "value", p->metric, -HUGE_VAL, HUGE_VAL);
     p->where = perp_study_expression(r, item, "where", s->n_params + 1, false);
     s->n_published += p->where != NULL;
   }
@@ -195,7 +172,7 @@ static void read_published(perp_study_reader *r, const perp_node *root)
 static void read_claims(perp_study_reader *r, const perp_node *root)
 {
   static const char *const keys[] = { "text", "expr", NULL };
-  const perp_node *list = list_of(r, root, "claims");
+  const perp_node *list = perp_study_list(r, root, "claims");
   perp_study *s = r->s;
   s->claims = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->claims);
   for (int i = 0; i < list->n; i++) {
@@ -384,10 +361,10 @@ static const perp_node *load_plugins(perp_study_reader *r, const perp_node *root
 
 /* ---- everything ------------------------------------------------------------------------------ */
 
-static const char *const top_keys[] = { "schema",  "kind",    "study",    "plugins",
-                                        "grid",    "exclude", "profiles", "reference",
-                                        "measure", "limits",  "metrics",  "published",
-                                        "claims",  "answer",  "report",   NULL };
+static const char *const top_keys[] = { "schema",  "kind",      "study",     "plugins",  "grid",
+                                        "exclude", "profiles",  "reference", "measure",  "limits",
+                                        "metrics", "published", "claims",    "symptoms", "answer",
+                                        "report",  NULL };
 
 static void check_top(perp_study_reader *r, const perp_node *root)
 {
@@ -445,6 +422,7 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   read_exclude(r, root);
   read_published(r, root);
   read_claims(r, root);
+  perp_study_read_symptoms(r, root);
   read_report(r, root);
   perp_study_read_answer(r, root);
   if (r->diag->errors == 0) return PERP_OK;

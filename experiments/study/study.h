@@ -26,6 +26,28 @@ typedef struct perp_claim {
   perp_expr *expr; /* over all columns */
 } perp_claim;
 
+/* What a run may show, and the columns in which it is looked for: `symptoms` of a study, a table of its report.
+ *
+ *   symptoms:
+ *     columns: [{ name: ode, text: ODE with its defaults, where: 'engine == ode' }, ...]
+ *     rows:
+ *       - { name: creep, text: a box on a slope creeps, of: engine of the report, source: its thread,
+ *           where: 'scene == incline', metric: pose.drift.max, above: 1 mm }
+ *
+ * A cell belongs to the row and the column whose conditions hold.  It shows the symptom where its figure is above the
+ * bound; spread: the figure is the distance of the largest from the least figure of several cells. */
+typedef struct perp_symptom {
+  const char *name, *text, *of, *source, *metric, *where_text;
+  perp_expr *where; /* over the parameters */
+  double above;     /* in the unit of the metric */
+  bool spread;
+} perp_symptom;
+
+typedef struct perp_symptom_column {
+  const char *name, *text, *where_text;
+  perp_expr *where; /* over the parameters */
+} perp_symptom_column;
+
 typedef struct perp_exclude {
   const char *where_text, *reason;
   perp_expr *where; /* over the parameters */
@@ -58,6 +80,9 @@ typedef struct perp_study {
   perp_exclude *exclude;
   perp_published *published;
   perp_claim *claims;
+  int n_symptoms, n_symptom_columns; /* both 0, or neither */
+  perp_symptom *symptoms;
+  perp_symptom_column *symptom_columns;
 
   int n_questions; /* what `answer` asks; 0: the study does not say */
   perp_question *questions;

@@ -132,6 +132,34 @@ double perp_study_number(perp_study_reader *r, const perp_node *map, const char 
   return v >= lo && v <= hi ? v : dflt;
 }
 
+double perp_study_figure(perp_study_reader *r, const perp_node *map, const char *key,
+                         const char *metric, double lo, double hi)
+{
+  const perp_metric *m = perp_study_metric(r->s, metric);
+  char unit[32] = "";
+  if (m != NULL) snprintf(unit, sizeof unit, "%s", m->unit);
+  char *alternative = strstr(unit, " or ");
+  if (alternative != NULL) *alternative = '\0';
+  return perp_study_number(r, map, key, unit, lo, hi, 0);
+}
+
+const perp_node *perp_study_list(perp_study_reader *r, const perp_node *map, const char *key)
+{
+  static const perp_node none = { .type = PERP_NODE_LIST };
+  const perp_node *list = perp_tree_get(map, key);
+  if (perp_study_empty(list)) return &none;
+  if (list->type != PERP_NODE_LIST) {
+    PERP_WRONG(r->diag, list, "%s must be a list", key);
+    return &none;
+  }
+  for (int i = 0; i < list->n; i++)
+    if (list->item[i]->type != PERP_NODE_MAP) {
+      PERP_WRONG(r->diag, list->item[i], "%s: each item must be a map of key: value", key);
+      return &none;
+    }
+  return list;
+}
+
 int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *key,
                       const char *const *choices)
 {

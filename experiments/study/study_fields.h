@@ -42,6 +42,15 @@ int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *ke
 perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
                                  int n_columns, bool aggregates);
 
+/* A number in the unit of a metric of the study, of "m or rad" the first. */
+double perp_study_figure(perp_study_reader *r, const perp_node *map, const char *key,
+                         const char *metric, double lo, double hi);
+/* A list of maps; empty where there is none, or after an error. */
+const perp_node *perp_study_list(perp_study_reader *r, const perp_node *map, const char *key);
+
+/* Read `symptoms` of the study; what is wrong goes to the diagnostics of the reader. */
+void perp_study_read_symptoms(perp_study_reader *r, const perp_node *root);
+
 /* An error at the node unless the kind has a metric of that name. */
 void perp_study_check_metric(perp_study_reader *r, const perp_node *at, const char *name);
 

@@ -3,6 +3,7 @@
  * is better, budgets, exponents, and what is never mixed.  Every expectation is worked out by hand from the figures that
  * the test writes into the journal. */
 #include "experiments/answers/answers.h"
+#include "experiments/results/symptoms.h"
 #include "tests/unit/toy_kind.h"
 
 #include "tests/tap.h"
@@ -64,7 +65,9 @@ static void write_to(const char *dir, const char *name, const char *text)
 
 static void add_value(perp_text *t, const char *name, double v)
 {
-  if (!isnan(v)) perp_text_add(t, "%s\"%s\":%.17g", t->s[t->n - 1] == '{' ? "" : ",", name, v);
+  const char *quote = isinf(v) ? "\"" : ""; /* "inf", as the journal has it */
+  if (!isnan(v))
+    perp_text_add(t, "%s\"%s\":%s%.17g%s", t->s[t->n - 1] == '{' ? "" : ",", name, quote, v, quote);
 }
 
 /* A results folder of that study, as if it had been run; rounds: of times, which scatter by `scatter`. */
@@ -430,6 +433,115 @@ static void checks(void)
   refused("answer: 3\n", "answer is a map", "made.yaml:4:9");
 }
 
+/* ---- who shows what ------------------------------------------------------------------------------------------- */
+
+/* drift is bounded by 1: below, above, of no value, and not at all */
+static struct outcome sick(const char *scene, const char *stab, double h)
+{
+  struct outcome o = fine(1);
+  o.drift = named(stab, "none") ? 0.5 : 2;
+  if (strcmp(scene, "b") == 0 && named(stab, "none"))
+    o.status = "unsolved", o.drift = h > 1 ? 0.25 : 0.75;
+  if (strcmp(scene, "b") == 0 && named(stab, "baumgarte"))
+    o.status = "unsuited", o.reason = "unsuited";
+  if (strcmp(scene, "b") == 0 && named(stab, "post"))
+    o = (struct outcome){ "diverged",  "too-large", (double)NAN, (double)NAN,
+                          (double)NAN, 5,           (double)NAN };
+  if (strcmp(scene, "c") == 0) o.drift = named(stab, "post") ? HUGE_VAL : (double)NAN;
+  return o;
+}
+
+#define SYMPTOMS                                                                                   \
+  "grid: { scene: [a, b, c], stab: [none, baumgarte, post], h: [1, 2] }\n"                         \
+  "metrics: { primary: err.q.max, record: [err.q.max, drift] }\n"                                  \
+  "symptoms:\n  columns:\n    - { name: none, where: 'stab == none' }\n"                           \
+  "    - { name: fed, where: 'stab == baumgarte' }\n    - { name: post, where: 'stab == post' }\n" \
+  "  rows:\n"
+
+static void symptoms(void)
+{
+  perp_results r;
+  made_up(SYMPTOMS
+          "    - { name: a, text: it drifts, of: X 1.2, source: who/what#7, where: 'scene == a', "
+          "metric: "
+          "drift, above: 1 m }\n"
+          "    - { name: b, where: 'scene == b', metric: drift, above: 1000 mm }\n"
+          "    - { name: c, where: 'scene == c', metric: drift, above: 1 m }\n"
+          "    - { name: apart, where: 'scene == b', metric: drift, above: 0.4 m, spread: true }\n"
+          "    - { name: elsewhere, where: 'scene == d', metric: drift, above: 1 m }\n",
+          sick, 0, 0, &r);
+  static const struct {
+    perp_shown shown;
+    double value;
+    const char *text;
+  } due[5][3] = {
+    { { PERP_SHOWN_NO, 0.5, "0.5" }, { PERP_SHOWN_YES, 2, "! 2" }, { PERP_SHOWN_YES, 2, "! 2" } },
+    /* the worst of two cells; a figure of what did not reach its end is none */
+    { { PERP_SHOWN_NO, 0.75, "0.75 u" },
+      { PERP_SHOWN_UNSUITED, NAN, "-" },
+      { PERP_SHOWN_FAILED, NAN, "too-large" } },
+    { { PERP_SHOWN_NOTHING, NAN, "?" },
+      { PERP_SHOWN_NOTHING, NAN, "?" },
+      { PERP_SHOWN_YES, HUGE_VAL, "! inf" } },
+    { { PERP_SHOWN_YES, 0.5, "! 0.5 u" },
+      { PERP_SHOWN_UNSUITED, NAN, "-" },
+      { PERP_SHOWN_FAILED, NAN, "too-large" } },
+    { { PERP_SHOWN_NOT_ASKED, NAN, "" },
+      { PERP_SHOWN_NOT_ASKED, NAN, "" },
+      { PERP_SHOWN_NOT_ASKED, NAN, "" } },
+  };
+  const perp_symptom_entry *e = perp_results_symptoms(&ctx, &r);
+  for (int i = 0; i < 5; i++)
+    for (int k = 0; k < 3; k++, e++) {
+      const bool same = e->value == due[i][k].value || (isnan(e->value) && isnan(due[i][k].value));
+      const char *text = perp_symptom_text(&r.pool, e);
+      ok(e->shown == due[i][k].shown && same && strcmp(text, due[i][k].text) == 0,
+         "symptom %s of column %d: %s, %g, '%s'", r.study->symptoms[i].name, k,
+         perp_shown_name(e->shown), e->value, text);
+    }
+  char *made = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&made, &size);
+  perp_symptoms_markdown(&ctx, &r, out);
+  fclose(out);
+  ok(has(made, "| it drifts | X 1.2 | [who/what#7](https://github.com/who/what/issues/7) | `drift "
+               "> 1 m` | "
+               "0.5 | **2** | **2** |\n"),
+     "a row of the Markdown table");
+  free(made);
+  perp_results_free(&r);
+}
+
+/* What is wrong with the section is said with its place. */
+static void symptoms_refused(void)
+{
+  static const struct {
+    const char *row, *word;
+  } bad[] = {
+    { "    - { name: a, where: 'scene == a', metric: drift }\n", "'above' is missing" },
+    { "    - { name: a, where: 'scene == a', metric: drift, above: 1 kg }\n", "unit" },
+    { "    - { name: a, where: 'scene == a', metric: drift, above: -1 m }\n", "above must be in" },
+    { "    - { name: a, where: 'scene == a', metric: drifts, above: 1 m }\n", "unknown metric" },
+    { "    - { name: a, where: 'drift > 1', metric: drift, above: 1 m }\n", "drift" },
+    { "    - { where: 'scene == a', metric: drift, above: 1 m }\n", "'name' is missing" },
+    { "    - { name: a, where: 'scene == a', metric: drift, above: 1 m, below: 2 }\n", "below" },
+    { "    []\n", "rows are missing" },
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char *text = perp_xprintf(
+        "schema: perp-study/1\nstudy: { name: made, question: Who? }\n" SYMPTOMS "%s", bad[i].row);
+    perp_diag diag = { 0 };
+    perp_study *study = NULL;
+    perp_study_request q = { .file = "made.yaml", .text = text, .kinds = made_kinds };
+    const perp_status status = perp_study_read(&ctx, &q, &diag, &study);
+    ok(status == PERP_ERR_FORMAT && has(diag.text.s, bad[i].word), "a bad row is refused: %s",
+       bad[i].word);
+    perp_study_free(study);
+    perp_diag_free(&diag);
+    free(text);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -441,6 +553,8 @@ int main(void)
   never_mixed();
   everywhere();
   checks();
+  symptoms();
+  symptoms_refused();
   char *command = perp_xprintf("rm -rf %s", root);
   if (system(command) != 0) printf("# could not remove %s\n", root);
   free(command);

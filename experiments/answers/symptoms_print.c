@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of symptoms on a terminal and as Markdown. */
+#include "experiments/answers/answers.h"
+#include "experiments/results/symptoms.h"
+
+#include <string.h>
+
+static int symptoms_width(perp_results *r, const perp_symptom_entry *e, int column)
+{
+  const perp_study *s = r->study;
+  size_t width = strlen(s->symptom_columns[column].name);
+  for (int i = 0; i < s->n_symptoms; i++) {
+    const size_t n = strlen(perp_symptom_text(&r->pool, &e[i * s->n_symptom_columns + column]));
+    width = n > width ? n : width;
+  }
+  return (int)width + 2; /* with the space between columns */
+}
+
+/* The columns from `first` that fit beside the names of the rows, at least one. */
+static int symptoms_fit(perp_results *r, const perp_symptom_entry *e, int first, int width)
+{
+  const perp_study *s = r->study;
+  size_t name = 0;
+  for (int i = 0; i < s->n_symptoms; i++)
+    name = strlen(s->symptoms[i].name) > name ? strlen(s->symptoms[i].name) : name;
+  int total = (int)name, n = 0;
+  while (first + n < s->n_symptom_columns && n < PERP_TABLE_COLUMNS - 1) {
+    total += symptoms_width(r, e, first + n);
+    if (n > 0 && total > width) break;
+    n++;
+  }
+  return n;
+}
+
+static void symptoms_block(perp_results *r, const perp_symptom_entry *e, int first, int n,
+                           FILE *out)
+{
+  const perp_study *s = r->study;
+  char align[PERP_TABLE_COLUMNS + 1] = "l";
+  for (int k = 0; k < n; k++) strcat(align, "r");
+  perp_table t;
+  perp_table_init(&t, align);
+  perp_table_put(&t, "%s", "");
+  for (int k = 0; k < n; k++) perp_table_put(&t, "%s", s->symptom_columns[first + k].name);
+  for (int i = 0; i < s->n_symptoms; i++) {
+    perp_table_put(&t, "%s", s->symptoms[i].name);
+    for (int k = 0; k < n; k++)
+      perp_table_put(&t, "%s",
+                     perp_symptom_text(&r->pool, &e[i * s->n_symptom_columns + first + k]));
+  }
+  perp_table_print(&t, out);
+  perp_table_free(&t);
+}
+
+/* Packages that are missing, each once: why columns are empty. */
+static void symptoms_not_run(perp_results *r, const perp_symptom_entry *e, FILE *out)
+{
+  const perp_study *s = r->study;
+  for (int k = 0; k < s->n_symptom_columns; k++)
+    for (int i = 0; i < s->n_symptoms; i++) {
+      const perp_symptom_entry *one = &e[i * s->n_symptom_columns + k];
+      if (one->shown != PERP_SHOWN_NOT_RUN) continue;
+      perp_wrapf(out, 2, "%s not run: %s", s->symptom_columns[k].name, one->why);
+      break;
+    }
+}
+
+void perp_symptoms_print(const perp_ctx *ctx, perp_results *r, FILE *out)
+{
+  const perp_study *s = r->study;
+  if (s->n_symptoms == 0) return;
+  const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
+  putc('\n', out);
+  perp_wrap(out, 0,
+            "who shows what (!: shows it; -: unsuited; u: it left problems unsolved; ?: it has no "
+            "such figure)");
+  putc('\n', out);
+  for (int k = 0, n; k < s->n_symptom_columns; k += n) {
+    n = symptoms_fit(r, e, k, perp_width(out));
+    symptoms_block(r, e, k, n, out);
+    putc('\n', out);
+  }
+  symptoms_not_run(r, e, out);
+  for (int i = 0; i < s->n_symptoms; i++) {
+    const perp_symptom *p = &s->symptoms[i];
+    perp_wrapf(out, 2, "%s: %s (%s%s%s): %s", p->name, p->text, p->of,
+               p->of[0] != '\0' && p->source[0] != '\0' ? ", " : "", p->source,
+               perp_symptom_bound(&r->pool, s, p));
+  }
+}
+
+/* A cell of a Markdown table: | is a border there. */
+static void put_markdown(FILE *out, const char *text)
+{
+  for (const char *c = text; *c != '\0'; c++) fputs(*c == '|' ? "\\|" : (char[]){ *c, '\0' }, out);
+}
+
+/* OWNER/NAME#NUMBER is a thread. */
+static void put_source(FILE *out, const char *source)
+{
+  const char *hash = strchr(source, '#');
+  if (hash == NULL || strchr(source, '/') == NULL || strchr(source, ' ') != NULL)
+    put_markdown(out, source);
+  else
+    fprintf(out, "[%s](https://github.com/%.*s/issues/%s)", source, (int)(hash - source), source,
+            hash + 1);
+}
+
+void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *r, FILE *out)
+{
+  const perp_study *s = r->study;
+  const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
+  fputs("| what is reported | of | thread | shows it |", out);
+  for (int k = 0; k < s->n_symptom_columns; k++) {
+    putc(' ', out);
+    put_markdown(out, s->symptom_columns[k].name);
+    fputs(" |", out);
+  }
+  fputs("\n|---|---|---|---|", out);
+  for (int k = 0; k < s->n_symptom_columns; k++) fputs("--:|", out);
+  putc('\n', out);
+  for (int i = 0; i < s->n_symptoms; i++) {
+    const perp_symptom *p = &s->symptoms[i];
+    fputs("| ", out);
+    put_markdown(out, p->text);
+    fputs(" | ", out);
+    put_markdown(out, p->of);
+    fputs(" | ", out);
+    put_source(out, p->source);
+    fprintf(out, " | `%s` |", perp_symptom_bound(&r->pool, s, p));
+    for (int k = 0; k < s->n_symptom_columns; k++, e++) {
+      const char *text = perp_symptom_text(&r->pool, e);
+      const char *bold = e->shown == PERP_SHOWN_YES ? "**" : "";
+      fprintf(out, " %s", bold);
+      put_markdown(out, e->shown == PERP_SHOWN_YES ? text + 2 : text);
+      fprintf(out, "%s |", bold);
+    }
+    putc('\n', out);
+  }
+}
