@@ -216,6 +216,7 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
                                           .slop = c->slop,
                                           .size = size,
                                           .threshold = c->o.threshold,
+                                          .rubs = true,
                                           .threads = c->o.threads,
                                           .rows = rows,
                                           .sleep = c->sleep };
@@ -243,7 +244,8 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   perp_contacts_reach(model, c->reach);
   for (int i = 0; i < model->n_shapes; i++)
     c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
-  for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->residual * c->reach[b]);
+  const double closed = opts->closed > 0 ? opts->closed : opts->residual;
+  for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, closed * c->reach[b]);
   perp_status status = open_parts(ctx, c, parts);
   if (status != PERP_OK) {
     perp_contacts_destroy(c);

@@ -27,6 +27,9 @@ typedef struct perp_contact_opts {
   bool gap, reuse, warm, sleep;
   perp_compliance
       compliance; /* no option: of a formulation whose contacts, limits and stops give way */
+  /* No option, of a formulation that looks at how a step depends on its length: gaps up to this part of the largest body are
+   * closed.  0: up to `residual` of it, what solutions may leave. */
+  double closed;
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };

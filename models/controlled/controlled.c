@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3 };
+enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3, LEAD = 2 };
 /* What is extrapolated, [nv] each: q1 [-] q and v at the end; kinks against the step before, in the first two parts, in the
  * last two, and behind the end; and H times the acceleration there. */
 enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
@@ -121,6 +121,7 @@ void perp_controlled_restart(perp_controlled *c)
   const double *q, *v;
   c->sys.state(c->sys.user, &c->t, &q, &v);
   c->h = c->h_first;
+  //fresh
   c->suspect = -HUGE_VAL;
   c->target = 2;
   c->passing = c->follows = false;
@@ -150,10 +151,10 @@ static void controlled_kinks(perp_controlled *c, const trial *p, int i, int n, c
   const int nv = c->nv;
   for (int k = 0; k < nv; k++) {
     const double change = v[k] - (i == 0 ? c->v[k] : c->v_part[k]);
-    const double kink = i == 0 ? 0 : n * (change - c->change[k]);
-    if (i == 0) row[JUMP * nv + k] = change;
-    if (i == 1) row[START * nv + k] = c->follows ? n * change - p->h * c->a[k] : 0;
-    if (i == 2) row[FIRST * nv + k] = kink;
+    const double kink = i <= LEAD ? 0 : n * (change - c->change[k]);
+    if (i + 1 == LEAD) row[JUMP * nv + k] = v[k] - c->v[k];
+    if (i == LEAD) row[START * nv + k] = c->follows ? n * change - p->h * c->a[k] : 0;
+    if (i == LEAD + 1) row[FIRST * nv + k] = kink;
     if (i + 1 == n) row[LAST * nv + k] = row[END * nv + k] = kink;
     if (i == n) row[END * nv + k] = kink;
     row[RATE * nv + k] = n * change;
@@ -185,6 +186,7 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
     }
     if (i < n) PERP_TRY(perp_step_sum_add(ctx, &c->sum, to - from, &info));
     sys->state(sys->user, &t, &q, &v);
+    if (getenv("DBG2")) { fprintf(stderr, "   part %d/%d to %.3e v %.9g %.9g %.9g", i, n, to - c->t, v[0], v[1], v[2]); for (int z = 0; z < info.n_contacts; z++) fprintf(stderr, " | %d gap %.3e imp/h %.4g %.4g", (int)(info.contacts[z].id & 0xff), info.contacts[z].gap, info.impulse[3*z]/(to-from), info.impulse[3*z+1]/(to-from)); fprintf(stderr, "\n"); }
     controlled_kinks(c, p, i, n, v, row);
     if (i + 1 != n) continue;
     perp_model_difference(sys->model, c->q, q, row);
@@ -215,6 +217,7 @@ static double controlled_ratio(const perp_controlled *c, trial *p)
                              fmax(kink[START], fmax(kink[FIRST], kink[LAST])));
   p->ahead = !(kink[END] <= 1) && inside <= 1;
   const double ratio = fmax(inside, kink[END]);
+  if (getenv("DBG")) fprintf(stderr, "t %.9f h %.3e row %d err %.3g %.3g jump %.3g start %.3g first %.3g last %.3g end %.3g\n", c->t, p->h, p->row, err[0]/ (SMOOTH * c->accuracy * p->h * c->rate), err[1]/c->rate/ (SMOOTH * c->accuracy * p->h * c->rate), kink[JUMP], kink[START], kink[FIRST], kink[LAST], kink[END]);
   return isnan(error + inside + ratio) ? HUGE_VAL : ratio;
 }
 
