@@ -35,6 +35,7 @@ static void contacts_layout_grown(void *ws, perp_arena *a)
   c->slip = PERP_CARVE(a, double, c->cap);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
   c->fresh = PERP_CARVE(a, unsigned char, c->cap);
+  c->pressed = PERP_CARVE(a, unsigned char, c->cap);
   c->friction = PERP_CARVE(a, unsigned char, c->cap);
   const int parted = c->o.substeps > 1 ? c->cap : 0, second = c->second ? c->cap : 0;
   c->carried = PERP_CARVE(a, perp_contact, parted);
@@ -309,7 +310,7 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
   const perp_contacts *c = user;
   double gap = fabs(x->gap) > c->slop || c->o.compliance.on ? x->gap : 0, bias = 0;
   if (gap > 0)
-    bias = c->o.gap ? gap / h : 0;
+    bias = c->o.gap ? gap / (c->pressed[x - c->contact] ? fmax(h, c->within) : h) : 0;
   else if (c->o.compliance.on)
     bias = perp_compliance_alpha(&c->o.compliance, h) * gap;
   else if (contacts_springs(&c->o))
@@ -617,6 +618,11 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
   perp_contact_count_add(perp_islands_count(c->velocity), &count);
   c->lcp_s += perp_constrained_own_clock(k) - c->collision_s - start;
   return answer;
+}
+
+void perp_contacts_within(perp_contacts *c, double length)
+{
+  c->within = length;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ static void contacts_memory_take(perp_contacts *c, int i, perp_contact_memory *m
 {
   c->friction[i] = m->friction;
   m->used = 1;
+  c->pressed[i] = perp_dot(3, m->impulse, m->impulse) > 0;
   if (!c->o.warm) return;
   for (int k = 0; k < 3; k++) c->impulse[3 * i + k] = scale * m->impulse[k];
   for (int k = 0; k < 3 && c->couple != NULL; k++) c->couple[3 * i + k] = scale * m->couple[k];
@@ -107,6 +108,7 @@ static void recall_share(void *user, int member, int members)
     memset(c->couple + (size_t)3 * (size_t)i, 0, (size_t)3 * (size_t)(end - i) * sizeof(double));
   memset(c->slip + i, 0, (size_t)(end - i) * sizeof *c->slip);
   memset(c->fresh + i, 0, (size_t)(end - i) * sizeof *c->fresh);
+  memset(c->pressed + i, 0, (size_t)(end - i) * sizeof *c->pressed);
   memset(c->friction + i, PERP_FRICTION_NEW, (size_t)(end - i) * sizeof *c->friction);
   for (int l = i; l < end; l++) c->origin[l] = PERP_NO_ORIGIN;
   if (all->scale == 0) return;

@@ -54,6 +54,7 @@ struct perp_contacts {
   perp_contact_part part;
   double *v_kept; /* [nv] with second: that velocity, when it is not the one that moves positions */
   bool keeps;     /* it is not */
+  double within;  /* s, see perp_contacts_within */
   double *moving; /* [nv] with second: the one that does */
   double *f;      /* [nv] right-hand side without contacts */
   double *before_step, *free; /* [6 bodies] twists, see islands.h */
@@ -69,6 +70,7 @@ struct perp_contacts {
   double *slip;            /* [n] */
   unsigned char *kept;     /* [n] */
   unsigned char *fresh;    /* [n] */
+  unsigned char *pressed;  /* [n] it had an impulse in the step before */
   unsigned char *friction; /* [n] PERP_FRICTION_ of the step before, then of this one */
   uint64_t *origin;        /* [n] see contact.h */
   /* with substeps: */

@@ -50,6 +50,8 @@ typedef struct perp_controlled_sys {
                   * create only; NULL: likewise. */
   /* Be at this state, as if a step had ended here: it may be brought onto constraints.  Counters go on. */
   perp_status (*start)(perp_ctx *ctx, void *user, double t, const double *q, const double *v);
+  /* The steps from here on are parts of one of this length. */
+  void (*within)(void *user, double length);
   /* One step that ends at t_end; *info as of perp_sim_step. */
   perp_status (*step)(perp_ctx *ctx, void *user, double t_end, perp_step_info *info);
   void (*state)(const void *user, double *t, const double **q, const double **v);

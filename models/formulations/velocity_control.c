@@ -9,6 +9,12 @@ static perp_status velocity_control_start(perp_ctx *ctx, void *user, double t, c
   return perp_stepping_at(ctx, user, t, q, v);
 }
 
+static void velocity_control_within(void *user, double length)
+{
+  perp_stepping *w = user;
+  if (w->contacts != NULL) perp_contacts_within(w->contacts, length);
+}
+
 static perp_status velocity_control_keep(perp_ctx *ctx, void *user)
 {
   perp_stepping *w = user;
@@ -53,6 +59,7 @@ perp_status perp_velocity_control(perp_ctx *ctx, perp_stepping *w, double accura
                                     .user = w,
                                     .reach = reach,
                                     .start = velocity_control_start,
+                                    .within = velocity_control_within,
                                     .step = perp_stepping_step,
                                     .state = perp_stepping_state,
                                     .keep = velocity_control_keep,
