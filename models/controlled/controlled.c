@@ -173,7 +173,7 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
   p->row = j;
   sys->put_back(sys->user);
   PERP_TRY(sys->start(ctx, sys->user, c->t, c->q, c->v));
-  sys->within(sys->user, p->h);
+  sys->within(sys->user, 1 / c->rate);
   perp_step_sum_start(&c->sum);
   for (int i = 0; i < n + !alone; i++) {
     perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
