@@ -73,7 +73,7 @@ void perp_contacts_destroy(perp_contacts *c)
   perp_sleep_destroy(c->sleep);
   if (c->stab != NULL) c->stab->destroy(c->stab_ws);
   perp_arena_free(&c->grown);
-  perp_arena_free(&c->aside.arena);
+  for (int k = 0; k < PERP_ENDS; k++) perp_arena_free(&c->aside[k].arena);
   free(c);
 }
 
@@ -245,8 +245,8 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   perp_contacts_reach(model, c->reach);
   for (int i = 0; i < model->n_shapes; i++)
     c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
-  const double closed = opts->closed > 0 ? opts->closed : opts->residual;
-  for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, closed * c->reach[b]);
+  for (int b = 0; b < model->n_bodies; b++)
+    c->slop = fmax(c->slop, perp_contacts_closed(opts) * c->reach[b]);
   perp_status status = open_parts(ctx, c, parts);
   if (status != PERP_OK) {
     perp_contacts_destroy(c);

@@ -156,10 +156,10 @@ bool perp_contacts_velocity(perp_contacts *c, double *v);
 perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
                                       double *v);
 
-/* The guesses for the next step are kept, and put back before it is made from the same state again.  Nothing else is
- * remembered without sleep.  Allocates when there are more than ever; PERP_ERR_NOMEM. */
-perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c);
-void perp_contacts_put_back(perp_contacts *c);
+/* What is remembered for the next step (guesses, who slides) is kept, and put back before it is made from the same state
+ * again.  Nothing else is remembered without sleep.  Allocates when there are more than ever; PERP_ERR_NOMEM. */
+perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c, perp_step_end which);
+void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
 
 /* Steps from here on are parts of one of this length: a contact that pressed in the part before and has come off by what its
  * body has turned is closed within that time, and not in a part.  The force of the parts is then smooth from the second one

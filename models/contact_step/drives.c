@@ -27,8 +27,8 @@ struct perp_drives {
   double *impulse; /* [slots] of the step before along x */
   double h_before; /* of that step; 0: there is none */
   perp_drives_end end;
-  double *kept; /* [slots] impulse and h_before as perp_drives_keep found them */
-  double h_kept;
+  double *kept[PERP_ENDS]; /* [slots] impulse and h_before as perp_drives_keep found them */
+  double h_kept[PERP_ENDS];
   double *Y;           /* [nv x rows] K J' */
   double *A, *b;       /* the LCP */
   double *lo, *hi;     /* [rows] */
@@ -49,7 +49,7 @@ static void drives_layout(void *ws, perp_arena *a)
   d->row = PERP_CARVE(a, perp_island_row, rows);
   d->slot = PERP_CARVE(a, int, rows);
   d->has_both = PERP_CARVE(a, bool, m->n_drives);
-  PERP_DOUBLES(a, rows, &d->sign, &d->impulse, &d->kept);
+  PERP_DOUBLES(a, rows, &d->sign, &d->impulse, &d->kept[PERP_AT_START], &d->kept[PERP_AT_END]);
   PERP_DOUBLES(a, m->n_drives, &d->force, &d->force_start);
   d->Y = PERP_CARVE(a, double, alone * m->nv);
   d->A = PERP_CARVE(a, double, alone *alone);
@@ -119,16 +119,16 @@ void perp_drives_restart(perp_drives *d)
   memset(d->force, 0, (size_t)d->model->n_drives * sizeof *d->force);
 }
 
-void perp_drives_keep(perp_drives *d)
+void perp_drives_keep(perp_drives *d, perp_step_end which)
 {
-  memcpy(d->kept, d->impulse, ROWS_EACH * (size_t)d->model->n_drives * sizeof *d->kept);
-  d->h_kept = d->h_before;
+  memcpy(d->kept[which], d->impulse, ROWS_EACH * (size_t)d->model->n_drives * sizeof **d->kept);
+  d->h_kept[which] = d->h_before;
 }
 
-void perp_drives_put_back(perp_drives *d)
+void perp_drives_put_back(perp_drives *d, perp_step_end which)
 {
-  memcpy(d->impulse, d->kept, ROWS_EACH * (size_t)d->model->n_drives * sizeof *d->kept);
-  d->h_before = d->h_kept;
+  memcpy(d->impulse, d->kept[which], ROWS_EACH * (size_t)d->model->n_drives * sizeof **d->kept);
+  d->h_before = d->h_kept[which];
 }
 
 const perp_contact_count *perp_drives_count(const perp_drives *d)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3, LEAD = 2 };
+static int BEHIND = 2;
 /* What is extrapolated, [nv] each: q1 [-] q and v at the end; kinks against the step before, in the first two parts, in the
  * last two, and behind the end; and H times the acceleration there. */
 enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
@@ -156,7 +157,7 @@ static void controlled_kinks(perp_controlled *c, const trial *p, int i, int n, c
     if (i == LEAD) row[START * nv + k] = c->follows ? n * change - p->h * c->a[k] : 0;
     if (i == LEAD + 1) row[FIRST * nv + k] = kink;
     if (i + 1 == n) row[LAST * nv + k] = row[END * nv + k] = kink;
-    if (i == n) row[END * nv + k] = kink;
+    if (i >= n) row[END * nv + k] = (i > n ? row[END * nv + k] : 0) + kink;
     row[RATE * nv + k] = n * change;
     c->change[k] = change;
     c->v_part[k] = v[k];
@@ -171,15 +172,15 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
   const double *q, *v;
   double t, *row = c->table.row[j];
   p->row = j;
-  sys->put_back(sys->user);
+  sys->put_back(sys->user, PERP_AT_START);
   PERP_TRY(sys->start(ctx, sys->user, c->t, c->q, c->v));
   sys->within(sys->user, 1 / c->rate);
   perp_step_sum_start(&c->sum);
-  for (int i = 0; i < n + !alone; i++) {
+  for (int i = 0; i < n + (alone ? 0 : BEHIND); i++) {
     perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
     const double from = i == 0 ? c->t : t, to = i + 1 == n ? p->t1 : c->t + p->h * (i + 1) / n;
     PERP_TRY(sys->step(ctx, sys->user, to, &info));
-    if (i == n && info.reason < 0) break; /* who comes there will see */
+    if (i >= n && info.reason < 0) break; /* who comes there will see */
     p->reason = info.reason;
     if (info.reason < 0) {
       c->sum.last = info;
@@ -187,11 +188,12 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
     }
     if (i < n) PERP_TRY(perp_step_sum_add(ctx, &c->sum, to - from, &info));
     sys->state(sys->user, &t, &q, &v);
-    if (getenv("DBG2")) { fprintf(stderr, "   part %d/%d to %.3e v %.9g %.9g %.9g", i, n, to - c->t, v[0], v[1], v[2]); for (int z = 0; z < info.n_contacts; z++) fprintf(stderr, " | %d gap %.3e imp/h %.4g %.4g", (int)(info.contacts[z].id & 0xff), info.contacts[z].gap, info.impulse[3*z]/(to-from), info.impulse[3*z+1]/(to-from)); fprintf(stderr, "\n"); }
+    if (getenv("DBG2")) { fprintf(stderr, "   part %d/%d to %.3e v %.9g %.9g %.9g", i, n, to - c->t, v[0], v[1], v[2]); for (int z = 0; z < info.n_contacts; z++) fprintf(stderr, " | %d gap %.3e imp/h %.9g %.4g %.9g", (int)(info.contacts[z].id & 0xff), info.contacts[z].gap, info.impulse[3*z]/(to-from), info.impulse[3*z+1]/(to-from), info.impulse[3*z+2]/(to-from)); fprintf(stderr, "\n"); }
     controlled_kinks(c, p, i, n, v, row);
     if (i + 1 != n) continue;
     perp_model_difference(sys->model, c->q, q, row);
     memcpy(row + SPEED * nv, v, (size_t)nv * sizeof *v);
+    PERP_TRY(sys->keep(ctx, sys->user, PERP_AT_END));
   }
   return PERP_OK;
 }
@@ -232,7 +234,7 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
     PERP_TRY(controlled_row(ctx, c, p, j, false));
     if (p->reason < 0) return PERP_OK;
     perp_extrapolation_add(&c->table, j);
-    parts += perp_extrapolation_parts(j) + 1;
+    parts += perp_extrapolation_parts(j) + BEHIND;
     if (j == 0) continue;
     p->ratio = controlled_ratio(c, p);
     const double factor = fmin(GROWTH, 0.9 * pow(0.5 / fmax(p->ratio, 1e-12), 1.0 / j));
@@ -289,6 +291,7 @@ static perp_status controlled_accept(perp_ctx *ctx, perp_controlled *c, const tr
   const double *q, *v;
   perp_model_retract(sys->model, c->q, c->table.row[0], c->q1);
   perp_model_project(sys->model, c->q1);
+  sys->put_back(sys->user, PERP_AT_END);
   if (p->row > 0)
     PERP_TRY(sys->start(ctx, sys->user, p->t1, c->q1, c->table.row[0] + SPEED * c->nv));
   sys->state(sys->user, &c->t, &q, &v);
@@ -326,7 +329,7 @@ static perp_status controlled_fail(perp_ctx *ctx, perp_controlled *c, perp_reaso
   const perp_controlled_sys *sys = &c->sys;
   *info = (perp_step_info){ .reason = reason, .drift_pos_pre = (double)NAN };
   info->cause = reason == c->sum.last.reason ? c->sum.last.cause : c->cause;
-  sys->put_back(sys->user);
+  sys->put_back(sys->user, PERP_AT_START);
   return sys->start(ctx, sys->user, c->t, c->q, c->v);
 }
 
@@ -338,7 +341,7 @@ static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
              .leaving = -1, .step = p->h, .residual = p->ratio, .n = c->nv, .x = c->v);
   if (!(h > 0.25 * p->h)) { /* not what a smooth error would ask for */
     c->doubts = c->suspect > c->t ? c->doubts + 1 : 1;
-    c->suspect = p->t1 + (p->ahead ? p->h / perp_extrapolation_parts(0) : 0);
+    c->suspect = p->t1 + (p->ahead ? BEHIND * p->h / perp_extrapolation_parts(0) : 0);
     c->cap = h = 0.5 * p->h;
   }
   c->h = fmin(h, 0.7 * p->h);
@@ -360,10 +363,11 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max
   const perp_controlled_sys *sys = &c->sys;
   const double *q, *v;
   sys->state(sys->user, &c->t, &q, &v);
+  if (getenv("BH")) BEHIND = atoi(getenv("BH"));
   if (!(t_max > c->t)) return PERP_OK;
   memcpy(c->q, q, (size_t)sys->model->nq * sizeof *q);
   memcpy(c->v, v, (size_t)c->nv * sizeof *v);
-  PERP_TRY(sys->keep(ctx, sys->user));
+  PERP_TRY(sys->keep(ctx, sys->user, PERP_AT_START));
   c->cause[0] = '\0';
   for (int tries = 0; tries < TRIALS; tries++) {
     trial p;

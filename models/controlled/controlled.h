@@ -56,8 +56,8 @@ typedef struct perp_controlled_sys {
   perp_status (*step)(perp_ctx *ctx, void *user, double t_end, perp_step_info *info);
   void (*state)(const void *user, double *t, const double **q, const double **v);
   /* What it remembers besides the state (guesses) is kept, and is what it was then. */
-  perp_status (*keep)(perp_ctx *ctx, void *user);
-  void (*put_back)(void *user);
+  perp_status (*keep)(perp_ctx *ctx, void *user, perp_step_end which);
+  void (*put_back)(void *user, perp_step_end which);
 } perp_controlled_sys;
 
 typedef struct perp_controlled perp_controlled;

@@ -98,7 +98,8 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
   velocity like = { 0 };
   perp_contact_opts contact = o->contact;
   if (o->tol > 0) contact.slip = fmin(contact.slip, perp_velocity_slip(o->tol));
-  if (o->tol > 0) contact.closed = getenv("CL")?atof(getenv("CL")):1e-14;
+  if (o->tol > 0) contact.closed = 1e-14;
+  if (o->tol > 0) contact.reuse = false;
   if (o->tol > 0) PERP_TRY(perp_velocity_controls(ctx, parts, &o->contact));
   PERP_TRY(perp_stepping_create(ctx, model, parts, &contact, o->tol > 0 ? PERP_VELOCITY_LONGEST : h,
                                 &like.s, sizeof like, perp_stepping_layout, ws));

@@ -15,18 +15,18 @@ static void velocity_control_within(void *user, double length)
   if (w->contacts != NULL) perp_contacts_within(w->contacts, length);
 }
 
-static perp_status velocity_control_keep(perp_ctx *ctx, void *user)
+static perp_status velocity_control_keep(perp_ctx *ctx, void *user, perp_step_end which)
 {
   perp_stepping *w = user;
-  if (w->drives != NULL) perp_drives_keep(w->drives);
-  return w->contacts != NULL ? perp_contacts_keep(ctx, w->contacts) : PERP_OK;
+  if (w->drives != NULL) perp_drives_keep(w->drives, which);
+  return w->contacts != NULL ? perp_contacts_keep(ctx, w->contacts, which) : PERP_OK;
 }
 
-static void velocity_control_put_back(void *user)
+static void velocity_control_put_back(void *user, perp_step_end which)
 {
   perp_stepping *w = user;
-  if (w->drives != NULL) perp_drives_put_back(w->drives);
-  if (w->contacts != NULL) perp_contacts_put_back(w->contacts);
+  if (w->drives != NULL) perp_drives_put_back(w->drives, which);
+  if (w->contacts != NULL) perp_contacts_put_back(w->contacts, which);
 }
 
 perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts,
