@@ -620,9 +620,9 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
   return answer;
 }
 
-void perp_contacts_within(perp_contacts *c, double length)
+void perp_contacts_within(perp_contacts *c, double time)
 {
-  c->within = length;
+  c->within = time;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */

@@ -161,11 +161,10 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
 perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c, perp_step_end which);
 void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
 
-/* Steps from here on are parts of one of this length: a contact that pressed in the part before and has come off by what its
- * body has turned is closed within that time, and not in a part.  The force of the parts is then smooth from the second one
- * on: with gap / h it is one and a half times what the turn takes in the second, and that is less than friction may need. 0: in
- * the step itself. */
-void perp_contacts_within(perp_contacts *c, double length);
+/* A contact that pressed in the step before and has come off by what its body has turned is closed within this time, and
+ * not in a step: the force of steps of one length is then the same from the second one on.  With gap / h the second one gives back
+ * one and a half times what the turn takes, and has less friction than sticking may need.  0: in the step itself. */
+void perp_contacts_within(perp_contacts *c, double time);
 
 /* Fill the contact part of info. */
 void perp_contacts_info(const perp_contacts *c, perp_step_info *info);

@@ -4,7 +4,6 @@
 #include "models/contact_step/contacts_private.h"
 
 #include <string.h>
-#include <stdlib.h>
 
 /* where a contact is, in the frame of a moving body */
 static void contacts_memory_place_of(const perp_contacts *c, const perp_eval *e,
@@ -148,7 +147,8 @@ static double contacts_memory_left(const perp_contacts *c, const perp_contact *x
   double inverse = 0;
   for (int side = 0; side < 2; side++)
     if (x->body[side] >= 0) inverse += 1 / c->model->inertia[x->body[side]].mass;
-  return fmax(10 * perp_contacts_closed(&c->o), getenv("LF")?atof(getenv("LF")):1e-12) * inverse * sqrt(perp_dot(3, P, P)) + 1e-13 * speed;
+  return fmax(10 * perp_contacts_closed(&c->o), 1e-12) * inverse * sqrt(perp_dot(3, P, P)) +
+         1e-13 * speed;
 }
 
 /* along the surface: velocity of b relative to a with the twists, and of the surfaces themselves; the largest term */

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3, LEAD = 2 };
-static int BEHIND = 2;
-/* What is extrapolated, [nv] each: q1 [-] q and v at the end; kinks against the step before, in the first two parts, in the
- * last two, and behind the end; and H times the acceleration there. */
+enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3 };
+enum { LEAD = 2 }; /* parts of a row that are not looked at: they depend on how the step begins */
+/* What is extrapolated, [nv] each: q1 [-] q and v at the end; what v has changed by after the lead; kinks of the first part
+ * behind it against the step before and against the next part, of the last two parts, and behind the end; and H times the
+ * acceleration there. */
 enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
 static const double SMOOTH = 0.1; /* of the accuracy: what a smooth step may err in 1 / rate */
 static const double EVENT = 0.1;  /* of the accuracy: what the shortest step moves */
@@ -122,7 +123,6 @@ void perp_controlled_restart(perp_controlled *c)
   const double *q, *v;
   c->sys.state(c->sys.user, &c->t, &q, &v);
   c->h = c->h_first;
-  //fresh
   c->suspect = -HUGE_VAL;
   c->target = 2;
   c->passing = c->follows = false;
@@ -176,7 +176,7 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
   PERP_TRY(sys->start(ctx, sys->user, c->t, c->q, c->v));
   sys->within(sys->user, 1 / c->rate);
   perp_step_sum_start(&c->sum);
-  for (int i = 0; i < n + (alone ? 0 : BEHIND); i++) {
+  for (int i = 0; i < n + (alone ? 0 : sys->behind); i++) {
     perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
     const double from = i == 0 ? c->t : t, to = i + 1 == n ? p->t1 : c->t + p->h * (i + 1) / n;
     PERP_TRY(sys->step(ctx, sys->user, to, &info));
@@ -188,7 +188,6 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
     }
     if (i < n) PERP_TRY(perp_step_sum_add(ctx, &c->sum, to - from, &info));
     sys->state(sys->user, &t, &q, &v);
-    if (getenv("DBG2")) { fprintf(stderr, "   part %d/%d to %.3e v %.9g %.9g %.9g", i, n, to - c->t, v[0], v[1], v[2]); for (int z = 0; z < info.n_contacts; z++) fprintf(stderr, " | %d gap %.3e imp/h %.9g %.4g %.9g", (int)(info.contacts[z].id & 0xff), info.contacts[z].gap, info.impulse[3*z]/(to-from), info.impulse[3*z+1]/(to-from), info.impulse[3*z+2]/(to-from)); fprintf(stderr, "\n"); }
     controlled_kinks(c, p, i, n, v, row);
     if (i + 1 != n) continue;
     perp_model_difference(sys->model, c->q, q, row);
@@ -220,7 +219,6 @@ static double controlled_ratio(const perp_controlled *c, trial *p)
                              fmax(kink[START], fmax(kink[FIRST], kink[LAST])));
   p->ahead = !(kink[END] <= 1) && inside <= 1;
   const double ratio = fmax(inside, kink[END]);
-  if (getenv("DBG")) fprintf(stderr, "t %.9f h %.3e row %d err %.3g %.3g jump %.3g start %.3g first %.3g last %.3g end %.3g\n", c->t, p->h, p->row, err[0]/ (SMOOTH * c->accuracy * p->h * c->rate), err[1]/c->rate/ (SMOOTH * c->accuracy * p->h * c->rate), kink[JUMP], kink[START], kink[FIRST], kink[LAST], kink[END]);
   return isnan(error + inside + ratio) ? HUGE_VAL : ratio;
 }
 
@@ -234,7 +232,7 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
     PERP_TRY(controlled_row(ctx, c, p, j, false));
     if (p->reason < 0) return PERP_OK;
     perp_extrapolation_add(&c->table, j);
-    parts += perp_extrapolation_parts(j) + BEHIND;
+    parts += perp_extrapolation_parts(j) + c->sys.behind;
     if (j == 0) continue;
     p->ratio = controlled_ratio(c, p);
     const double factor = fmin(GROWTH, 0.9 * pow(0.5 / fmax(p->ratio, 1e-12), 1.0 / j));
@@ -341,7 +339,7 @@ static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
              .leaving = -1, .step = p->h, .residual = p->ratio, .n = c->nv, .x = c->v);
   if (!(h > 0.25 * p->h)) { /* not what a smooth error would ask for */
     c->doubts = c->suspect > c->t ? c->doubts + 1 : 1;
-    c->suspect = p->t1 + (p->ahead ? BEHIND * p->h / perp_extrapolation_parts(0) : 0);
+    c->suspect = p->t1 + (p->ahead ? c->sys.behind * p->h / perp_extrapolation_parts(0) : 0);
     c->cap = h = 0.5 * p->h;
   }
   c->h = fmin(h, 0.7 * p->h);
@@ -363,7 +361,6 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max
   const perp_controlled_sys *sys = &c->sys;
   const double *q, *v;
   sys->state(sys->user, &c->t, &q, &v);
-  if (getenv("BH")) BEHIND = atoi(getenv("BH"));
   if (!(t_max > c->t)) return PERP_OK;
   memcpy(c->q, q, (size_t)sys->model->nq * sizeof *q);
   memcpy(c->v, v, (size_t)c->nv * sizeof *v);

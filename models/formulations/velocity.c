@@ -59,7 +59,6 @@
  * In numbers: velocities and impulses Vondrak 2005, eq. 4.3, 6.22-6.28 and 6.44; the step STAR 2012,
  * eq. 41, 43 and 44, Cline 2002, eq. 2.44, 2.45 and 4.16. */
 #include "models/formulations/velocity_control.h"
-#include <stdlib.h>
 
 typedef struct opts {
   perp_contact_opts contact;
@@ -70,7 +69,7 @@ static const perp_opt options[] = {
   PERP_REAL(opts, tol, 0, 0, 0.1, 0, "",
             "error of positions in proportion to the size of the model (the extent of its start, "
             "1 m for a single body) that steps are chosen for, h the first one tried; slip is "
-            "tol^2 m/s at most; 0: fixed steps"),
+            "tol^2 m/s at most, and reuse has no effect; 0: fixed steps"),
   PERP_OPTIONS_END
 };
 
@@ -88,7 +87,7 @@ static void velocity_destroy(void *ws)
 /* Feedback, and what leaves penetration alone up to a tolerance, make steps that no power of h describes. */
 static const char *velocity_stab(const void *options_of)
 {
-  return ((const opts *)options_of)->tol > 0 ? (getenv("ST")?getenv("ST"):"post:velocity=true") : NULL;
+  return ((const opts *)options_of)->tol > 0 ? "post:velocity=true" : NULL;
 }
 
 static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
@@ -97,10 +96,7 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
   const opts *o = parts->formulation.opts;
   velocity like = { 0 };
   perp_contact_opts contact = o->contact;
-  if (o->tol > 0) contact.slip = fmin(contact.slip, perp_velocity_slip(o->tol));
-  if (o->tol > 0) contact.closed = 1e-14;
-  if (o->tol > 0) contact.reuse = false;
-  if (o->tol > 0) PERP_TRY(perp_velocity_controls(ctx, parts, &o->contact));
+  if (o->tol > 0) PERP_TRY(perp_velocity_controls(ctx, parts, o->tol, &contact));
   PERP_TRY(perp_stepping_create(ctx, model, parts, &contact, o->tol > 0 ? PERP_VELOCITY_LONGEST : h,
                                 &like.s, sizeof like, perp_stepping_layout, ws));
   if (o->tol == 0) return PERP_OK;
