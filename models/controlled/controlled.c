@@ -33,7 +33,9 @@ struct perp_controlled {
   double *q1;     /* [nq] */
   double *dq;     /* [nv] */
   double *a;      /* [nv] acceleration at the start, where the step before was smooth: */
+  double *lag; /* [nv] 1/s times velocities: what those of the time stepping are off at the end of that step, over a part */
   bool follows;
+  double *v_start;         /* [nv] of a row */
   double *v_part, *change; /* [nv] velocity at the end of the part before, and its change in that */
   perp_extrapolation table; /* of COLUMNS vectors */
   perp_step_sum sum;
@@ -67,7 +69,7 @@ static void controlled_layout(void *ws, perp_arena *a)
   perp_controlled *c = ws;
   const perp_model *model = c->sys.model;
   PERP_DOUBLES(a, model->nq, &c->q, &c->q1);
-  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq, &c->a, &c->v_part, &c->change);
+  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq, &c->a, &c->lag, &c->v_start, &c->v_part, &c->change);
   perp_extrapolation_layout(&c->table, a);
   perp_step_sum_layout(&c->sum, a);
 }
@@ -173,7 +175,8 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
   double t, *row = c->table.row[j];
   p->row = j;
   sys->put_back(sys->user, PERP_AT_START);
-  PERP_TRY(sys->start(ctx, sys->user, c->t, c->q, c->v));
+  for (int i = 0; i < nv; i++) c->v_start[i] = c->v[i] + (c->follows ? p->h / n * c->lag[i] : 0);
+  PERP_TRY(sys->start(ctx, sys->user, c->t, c->q, c->v_start));
   sys->within(sys->user, 1 / c->rate);
   perp_step_sum_start(&c->sum);
   for (int i = 0; i < n + (alone ? 0 : sys->behind); i++) {
@@ -347,6 +350,10 @@ static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
 
 static void controlled_go_on(perp_controlled *c, const trial *p)
 {
+  const double *raw = c->table.row[p->row], *best = c->table.row[0];
+  const int speed = SPEED * c->nv;
+  for (int i = 0; i < c->nv; i++)
+    c->lag[i] = perp_extrapolation_parts(p->row) * (raw[speed + i] - best[speed + i]) / p->h;
   const double h = controlled_cheapest(c, p);
   c->h = p->h < c->h ? fmax(h, c->h) : h; /* a step that was cut says little about the next one */
   c->passing = false;
