@@ -126,14 +126,14 @@ static const test_case cases[] = {
   { "belt.yaml", 0, false },
   { "rocking.yaml", 0, true },
   { "dominoes:dominoes=8", 0, true },
-  { "tipping-box:theta=0.5", 0.6, true },
+  { "tipping-box:theta=0.5", 0, true }, /* falls on its side, slides, comes to rest */
   { "billiard:rows=1,offset=0.7", 0, true },
 };
 
 /* What is asked is kept, and paid for: a control that took no notice of the accuracy would fail one or the other. */
 static void test_accuracies(const test_case *c)
 {
-  static const double accuracy[] = { 1e-2, 1e-4, 1e-6 };
+  static const double accuracy[] = { 1e-2, 1e-3, 1e-4, 1e-5, 1e-6 };
   int64_t cost = 0;
   for (size_t i = 0; i < sizeof accuracy / sizeof *accuracy; i++) {
     char text[64];
