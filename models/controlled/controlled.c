@@ -33,7 +33,9 @@ struct perp_controlled {
   double *q1;     /* [nq] */
   double *dq;     /* [nv] */
   double *a;      /* [nv] acceleration at the start, where the step before was smooth: */
-  double *lag; /* [nv] 1/s times velocities: what those of the time stepping are off at the end of that step, over a part */
+  double *lag,
+      *lag_end; /* [nv] 1/s times velocities: what those of the time stepping are off at the end of that step and of
+                          * the one in the making, over a part */
   bool follows;
   double *v_start;         /* [nv] of a row */
   double *v_part, *change; /* [nv] velocity at the end of the part before, and its change in that */
@@ -59,6 +61,7 @@ typedef struct trial {
   double best[ROWS],
       cost[ROWS];     /* [row] the step that it would have been right for, and its cost a second */
   bool ahead;         /* an event comes behind the end, and none before */
+  bool probed;        /* an event has come before the end that no row has seen */
   perp_reason reason; /* < 0: why the method below made no step */
 } trial;
 
@@ -69,7 +72,8 @@ static void controlled_layout(void *ws, perp_arena *a)
   perp_controlled *c = ws;
   const perp_model *model = c->sys.model;
   PERP_DOUBLES(a, model->nq, &c->q, &c->q1);
-  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq, &c->a, &c->lag, &c->v_start, &c->v_part, &c->change);
+  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq, &c->a, &c->lag, &c->lag_end, &c->v_start,
+               &c->v_part, &c->change);
   perp_extrapolation_layout(&c->table, a);
   perp_step_sum_layout(&c->sum, a);
 }
@@ -225,6 +229,19 @@ static double controlled_ratio(const perp_controlled *c, trial *p)
   return isnan(error + inside + ratio) ? HUGE_VAL : ratio;
 }
 
+static double controlled_shortest(const perp_controlled *c)
+{
+  return EVENT * c->accuracy / c->rate;
+}
+
+/* What velocities of the last row are off at its end, over its part: those of the next step begin with it. */
+static void controlled_lag(perp_controlled *c, const trial *p)
+{
+  const double *raw = c->table.row[p->row] + SPEED * c->nv, *best = c->table.row[0] + SPEED * c->nv;
+  for (int i = 0; i < c->nv; i++)
+    c->lag_end[i] = perp_extrapolation_parts(p->row) * (raw[i] - best[i]) / p->h;
+}
+
 /* Rows until one does: p->ratio <= 1; or none will. */
 static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
 {
@@ -250,6 +267,38 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
   return PERP_OK;
 }
 
+/* Does what begins at the end go on as the step ended?  Rows are off by O(h), and so are the times of their events: one that
+ * comes shortly before the end may come behind all of them.  p->ratio > 1: it does not. */
+static perp_status controlled_probe(perp_ctx *ctx, perp_controlled *c, trial *p)
+{
+  const perp_controlled_sys *sys = &c->sys;
+  const double *q, *v, h = controlled_shortest(c);
+  const int nv = c->nv, n = LEAD + sys->behind;
+  double t;
+  controlled_lag(c, p);
+  perp_model_retract(sys->model, c->q, c->table.row[0], c->q1);
+  perp_model_project(sys->model, c->q1);
+  for (int i = 0; i < nv; i++) c->v_start[i] = c->table.row[0][SPEED * nv + i] + h * c->lag_end[i];
+  sys->put_back(sys->user, PERP_AT_END);
+  PERP_TRY(sys->start(ctx, sys->user, p->t1, c->q1, c->v_start));
+  for (int i = 0; i < n; i++) {
+    perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
+    sys->state(sys->user, &t, &q, &v);
+    memcpy(c->v_part, v, (size_t)nv * sizeof *v);
+    PERP_TRY(sys->step(ctx, sys->user, p->t1 + (i + 1) * h, &info));
+    if (info.reason < 0) return PERP_OK; /* who comes there will see */
+  }
+  const double from = t;
+  sys->state(sys->user, &t, &q, &v);
+  for (int i = 0; i < nv; i++)
+    c->dq[i] = p->h * (v[i] - c->v_part[i]) / (t - from) - c->table.row[0][RATE * nv + i];
+  const double kink = controlled_norm(c, c->dq) /
+                      (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate);
+  p->probed = !(kink <= 1);
+  if (p->probed) p->ratio = kink;
+  return PERP_OK;
+}
+
 /* The row and the step that cost the least; of rows from 1 to the last one made. */
 static double controlled_cheapest(perp_controlled *c, const trial *p)
 {
@@ -262,11 +311,6 @@ static double controlled_cheapest(perp_controlled *c, const trial *p)
   const double parts = p->cost[best] * p->best[best];
   c->target = best + 1;
   return p->best[best] * (parts + perp_extrapolation_parts(best + 1)) / parts;
-}
-
-static double controlled_shortest(const perp_controlled *c)
-{
-  return EVENT * c->accuracy / c->rate;
 }
 
 /* How far: as proposed, half way to where an event is thought to be, no further than t_max. */
@@ -336,7 +380,7 @@ static perp_status controlled_fail(perp_ctx *ctx, perp_controlled *c, perp_reaso
 
 static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
 {
-  double h = p->reason < 0 || p->row == 0 ? 0 : controlled_cheapest(c, p);
+  double h = p->reason < 0 || p->row == 0 || p->probed ? 0 : controlled_cheapest(c, p);
   c->count.rejected++;
   PERP_TRACE(ctx, .method = "accuracy", .what = "reject", .iteration = p->row, .entering = -1,
              .leaving = -1, .step = p->h, .residual = p->ratio, .n = c->nv, .x = c->v);
@@ -350,10 +394,7 @@ static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
 
 static void controlled_go_on(perp_controlled *c, const trial *p)
 {
-  const double *raw = c->table.row[p->row], *best = c->table.row[0];
-  const int speed = SPEED * c->nv;
-  for (int i = 0; i < c->nv; i++)
-    c->lag[i] = perp_extrapolation_parts(p->row) * (raw[speed + i] - best[speed + i]) / p->h;
+  memcpy(c->lag, c->lag_end, (size_t)c->nv * sizeof *c->lag);
   const double h = controlled_cheapest(c, p);
   c->h = p->h < c->h ? fmax(h, c->h) : h; /* a step that was cut says little about the next one */
   c->passing = false;
@@ -380,6 +421,7 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max
     const bool shortest = p.h <= 1.5 * controlled_shortest(c);
     PERP_TRY(shortest ? controlled_pass(ctx, c, &p) : controlled_try(ctx, c, &p));
     if (shortest && p.reason < 0) return controlled_fail(ctx, c, p.reason, info);
+    if (!shortest && p.reason >= 0 && p.ratio <= 1) PERP_TRY(controlled_probe(ctx, c, &p));
     if (!shortest && p.reason >= 0 && p.ratio <= 1) {
       PERP_TRY(controlled_accept(ctx, c, &p));
       controlled_go_on(c, &p);
