@@ -36,6 +36,13 @@
  * too, as is dv_1 + dv_2.  They are H^2 v'' / n of a smooth motion, whose limit is 0; that of an event is its jump of H v'
  * or more (an impact: without bound).  More than 0.1 accuracy rate n is one: it would change v by a n-th of that.
  *
+ * Two more things are first order in h and hide events.  Velocities of the time stepping are h l off (a body that turns about a
+ * contact moves off it), and a row that began without that would have in its first part a force without the turn: what has
+ * just begun to slide would be stopped by friction, in each row anew.  So each row begins with v + h l, l from the end of
+ * the step before; any l leaves an expansion in h.  And the times of events in the rows are O(h) off: one that comes
+ * shortly before the end may come behind all of them.  So the acceleration behind the end that was found is looked at in parts of
+ * the shortest length, and must be the one that the rows tell.
+ *
  * Two things the time stepping below must do for that (contact_step/contacts.h, perp_contacts_within).  A body that turns
  * about a contact comes off it by O(h^2) in a part; were that closed in the next one, its force would be 0, 3/2, 1, 1, ...
  * of what turns the velocity, and friction in the second part less than it may need.  So it is closed within 1 / rate.  And
@@ -84,7 +91,7 @@ void perp_controlled_restart(perp_controlled *c);
 /* One accepted step, not beyond t_max, at which the state of sys is the end of it.  info->reason < 0: why there is none,
  * and the state is the last good one: PERP_STEP_TOO_SMALL (a shortest step moves bodies further than the accuracy, or is
  * lost in t), PERP_STALLED (more trials than any bisection needs), or that of the shortest step.  At most 200 trials of
- * 76 parts. */
+ * 80 parts. */
 perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max,
                                  perp_step_info *info);
 /* Since create: steps, rejected trials, events, h_least and h_most.  The rest is not touched. */
