@@ -22,7 +22,8 @@ static const double EARLY =
 static const double GROWTH = 8; /* of a step after an accepted one, at most */
 static const double LONGEST =
     0.5; /* 1 / rate: no step is longer, lest rows agree in what none has seen */
-static const double TORN = 10; /* times the accuracy: too much for a shortest step */
+static const double PROBE = 1e-12; /* of the time: parts of a probe are not lost in it */
+static const double TORN = 10;     /* times the accuracy: too much for a shortest step */
 
 struct perp_controlled {
   perp_controlled_sys sys;
@@ -33,10 +34,10 @@ struct perp_controlled {
   double *q1;     /* [nq] */
   double *dq;     /* [nv] */
   double *a;      /* [nv] acceleration at the start, where the step before was smooth: */
-  double *lag,
-      *lag_end; /* [nv] 1/s times velocities: what those of the time stepping are off at the end of that step and of
-                          * the one in the making, over a part */
-  bool follows;
+  /* [nv] 1/s times velocities: what those of the time stepping are off at the end of that step, over a part; and of the one
+   * in the making */
+  double *lag, *lag_end;
+  bool follows;            /* it was */
   double *v_start;         /* [nv] of a row */
   double *v_part, *change; /* [nv] velocity at the end of the part before, and its change in that */
   perp_extrapolation table; /* of COLUMNS vectors */
@@ -272,7 +273,7 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
 static perp_status controlled_probe(perp_ctx *ctx, perp_controlled *c, trial *p)
 {
   const perp_controlled_sys *sys = &c->sys;
-  const double *q, *v, h = controlled_shortest(c);
+  const double *q, *v, h = fmax(controlled_shortest(c), PROBE * fabs(p->t1));
   const int nv = c->nv, n = LEAD + sys->behind;
   double t;
   controlled_lag(c, p);
