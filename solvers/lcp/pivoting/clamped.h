@@ -39,6 +39,7 @@ typedef struct perp_clamped {
   int limit;
   int dependent; /* rows that the last factorization found dependent */
   double *guess; /* [n] with reuse: lambda as it came */
+  double *from, *aim; /* [n] limits of friction rows where a Newton step begins and ends */
   bool kept;     /* K, rows, pos are those of the last solution */
   bool shifted;  /* K has a shift in it */
   bool general;  /* K holds the LU factors of A_FF, A being far from symmetric; no updates then */

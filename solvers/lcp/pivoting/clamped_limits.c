@@ -13,9 +13,11 @@
 
 const char *const perp_clamped_limits[] = { "refreshed", "fixed", NULL };
 
-enum { LIMIT_ROUNDS = 200, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
+enum { LIMIT_ROUNDS = 280, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
+enum { PARTS_FROM = 60, PARTS_TO = 140 }; /* rounds whose Newton steps are shortened */
 /* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
 static const double SHORT = 0.5, SHORTER = 50;
+static const double PART_LEAST = 1.0 / 16; /* of a Newton step */
 /* limits that agree with the normal multipliers, relative to the largest multiplier */
 static const double LIMIT_GAP = 1e-13;
 
@@ -77,6 +79,37 @@ static int joint_solution(perp_clamped *D, const perp_lcp *p)
   return 1;
 }
 
+/* The limits that a Newton step from those in P ends at, and those of a plain step, for when it does not help.  0: none. */
+static int newton_begin(perp_clamped *D, const perp_lcp *p, double plain)
+{
+  if (!joint_solution(D, p)) return 0;
+  for (int i = 0; i < p->n; i++) {
+    if (p->fric_of[i] < 0) continue;
+    D->guess[i] = clamped_limits_limit_of(D, p, D->lambda, i, plain);
+    D->from[i] = D->P.hi[i];
+    D->aim[i] = clamped_limits_limit_of(D, p, D->dw, i, 1);
+  }
+  return 1;
+}
+
+/* A part of its way. */
+static void newton_go(perp_clamped *D, const perp_lcp *p, double part)
+{
+  for (int i = 0; i < p->n; i++)
+    if (p->fric_of[i] >= 0)
+      set_limit(D, i, part == 1 ? D->aim[i] : D->from[i] + part * (D->aim[i] - D->from[i]));
+}
+
+/* Largest difference of the limits from what the normal multipliers say. */
+static double limits_gap(const perp_clamped *D, const perp_lcp *p)
+{
+  double gap = 0;
+  for (int i = 0; i < p->n; i++)
+    if (p->fric_of[i] >= 0)
+      gap = perp_larger(gap, fabs(clamped_limits_limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
+  return gap;
+}
+
 perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
 {
   perp_reason reason;
@@ -89,28 +122,32 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
   memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
   clamped_limits_refresh(D, p, D->lambda, 1);
   /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
-   * sets are right.  One that does not halve the gap is taken back, and some plain steps follow, from where
-   * it began: shortened, since an impulse that turns up at one contact often leaves another.  Where that
-   * does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
+   * sets are right.  One that does not halve the gap is shortened: the limits are piecewise linear in each other, and
+   * a short step goes down as long as no row changes its set.  Where even that does not help it is taken back, and some
+   * plain steps follow, from where it began: shortened, since an impulse that turns up at one contact often leaves
+   * another.  Where that does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
    * a Newton step, which goes back to where there is none, is worth it only near the end (Painleve's rod). */
-  double last = HUGE_VAL, step = 1;
-  int plain = 1, joint = 0;
+  double last = HUGE_VAL, step = 1, part = 0; /* part > 0: of the Newton step at hand */
+  int plain = 1;
   for (int round = 0; round < LIMIT_ROUNDS + BOLD_ROUNDS; round++) {
     const bool bold = round >= LIMIT_ROUNDS;
     reason = D->box(D, 1);
     if (reason != PERP_EXACT || D->limits == PERP_LIMITS_FIXED) return reason;
-    double gap = 0, zs = perp_clamped_scale_of(D);
-    for (int i = 0; i < p->n; i++)
-      if (p->fric_of[i] >= 0)
-        gap = perp_larger(gap, fabs(clamped_limits_limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
+    const double gap = limits_gap(D, p), zs = perp_clamped_scale_of(D);
     perp_clamped_trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
     if (perp_pivot_spent(&D->P, D->stats)) return PERP_MAX_ITER;
-    if ((joint || (bold && plain == 0)) && gap > last / 2) {
+    const bool parts = round >= PARTS_FROM && round < PARTS_TO;
+    if (part > 0 && parts && gap > (1 - part / 2) * last && part > PART_LEAST) {
+      part /= 2;
+      newton_go(D, p, part);
+      continue;
+    }
+    if ((part > 0 || (bold && plain == 0)) && gap > (1 - part / 2) * last) {
       plain = PLAIN_ROUNDS;
-      joint = 0;
       for (int i = 0; !bold && i < p->n; i++)
         if (p->fric_of[i] >= 0) set_limit(D, i, D->guess[i]);
+      part = 0;
       if (!bold) continue;
     }
     last = gap;
@@ -118,11 +155,12 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     step = round == 0
                ? 1
                : (perp_pivot_generic(round) - 0.5) * (bold ? 1 : SHORT / (1 + round / SHORTER));
-    joint = plain == 0 && joint_solution(D, p);
-    for (int i = 0; joint && i < p->n; i++)
-      if (p->fric_of[i] >= 0) D->guess[i] = clamped_limits_limit_of(D, p, D->lambda, i, step);
+    part = plain == 0 && newton_begin(D, p, step) ? 1 : 0;
+    if (part > 0)
+      newton_go(D, p, part);
+    else
+      clamped_limits_refresh(D, p, D->lambda, step);
     if (plain > 0) plain--;
-    clamped_limits_refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
   }
   return PERP_STALLED;
 }
