@@ -64,8 +64,8 @@ struct perp_events {
   const perp_contact *contact;
   int n;
   perp_event_contacts now, next,
-      was;                 /* of the step; of the state accepted last; of the step before */
-  perp_event_seen *seen;   /* [n_seen] in the order of their id */
+      was;               /* of the step; of the state accepted last; of the step before */
+  perp_event_seen *seen; /* [n_seen] in the order of their id */
   int n_seen, cap_seen;
   bool fixed;              /* steps have a length that is given, */
   bool holds;              /* and feedback of contacts is that of their starts */

@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-static const double JUMP = 2e-6; /* of the smaller body: what collision detection leaves open, twice */
+static const double JUMP =
+    2e-6; /* of the smaller body: what collision detection leaves open, twice */
 
 perp_status perp_events_seen_reserve(perp_ctx *ctx, perp_events *s)
 {
