@@ -2,6 +2,8 @@
 /* Joints whose rows depend on time (bad_plugins/timed.c): the honest one is taken, each lie is found by the check that is there for it. */
 #include "tests/cli/program.h"
 
+enum { BEHIND = 9 }; /* the lie that writes where it must not */
+
 int main(void)
 {
   program_open();
@@ -25,6 +27,10 @@ int main(void)
   const char *folder = getenv("PERP_BAD_PLUGINS");
   if (folder == NULL) bail("PERP_BAD_PLUGINS names no folder");
   for (size_t i = 0; i < sizeof timed / sizeof *timed; i++) {
+    if (SANITIZED && i == BEHIND) {
+      skip("the sanitizer stops it before the contract tests can", "%s", timed[i].what);
+      continue;
+    }
     char *plugin = perp_xprintf("%s/timed%zu.so", folder, i);
     judge(plugin, i == 0 ? 0 : 10, timed[i].says, "joint", timed[i].what);
     free(plugin);
