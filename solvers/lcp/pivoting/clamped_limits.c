@@ -3,7 +3,8 @@
  *
  * The others are solved first with lambda = 0 in the friction rows, then all rows with the limits mu lambda_n fixed.
  * With friction = refreshed this is repeated with new limits, from the last sets, until they agree with the normal
- * multipliers: Newton steps on the limits, shortened fixed-point steps where those do not help, PERP_STALLED when
+ * multipliers: Newton steps on the limits, shortened fixed-point steps where those do not help, exchanges of sets and
+ * limits at once (clamped_couple.c) where that takes many rounds, PERP_STALLED when
  * neither does. */
 #include "solvers/lcp/pivoting/clamped.h"
 
