@@ -90,7 +90,7 @@ static void xpbd_tangents(perp_scheme *s, const perp_scheme_contact *c, const do
   }
 }
 
-/* eq. 26, 27: friction that sticks, where it is within the cone */
+/* (26), (27): friction that sticks, where it is within the cone */
 static void xpbd_sticks(perp_scheme *s, perp_scheme_contact *c)
 {
   double u[2], p[2] = { 0 };
@@ -101,7 +101,7 @@ static void xpbd_sticks(perp_scheme *s, perp_scheme_contact *c)
   if (!c->slides) xpbd_tangents(s, c, p);
 }
 
-/* eq. 30: friction that slides */
+/* (30): friction that slides */
 static void xpbd_slides(perp_scheme *s, const perp_scheme_contact *c)
 {
   double u[2], p[2] = { 0 };
@@ -113,7 +113,7 @@ static void xpbd_slides(perp_scheme *s, const perp_scheme_contact *c)
   xpbd_tangents(s, c, p);
 }
 
-/* eq. 34: what has pressed leaves at e times its approach, or not at all */
+/* (34): what has pressed leaves at e times its approach, or not at all */
 static void xpbd_rebounds(xpbd *w, perp_scheme_row *row)
 {
   perp_scheme *s = &w->s;
@@ -191,8 +191,7 @@ const perp_formulation_desc perp_formulation_xpbd = {
   .d = { .name = "xpbd",
          .summary = "positions corrected by compliant Gauss-Seidel in substeps, velocities from "
                     "what has moved: order 1 in the substep",
-         .reference =
-             "Mueller et al. 2020 (rigid XPBD), algorithm 2, eq. 4-34; Macklin et al. 2016",
+         .reference = "Mueller et al. 2020 (rigid XPBD), algorithm 2; Macklin et al. 2016",
          .equation = "dlambda = (-C - alpha~ lambda) / (A + alpha~), dx = M^-1 J' dlambda, v = (q "
                      "[-] q_0) / h",
          PERP_OPTIONS(xpbd_options, struct xpbd_opts),
