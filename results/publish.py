@@ -280,6 +280,17 @@ def put_table(path, made):
     return True
 
 
+def verdicts(made):
+    """the table with signs for figures, and the thread behind what it reports"""
+    head, _, *rows = ([cell.strip() for cell in line.strip('|\n').split(' | ')] for line in made.splitlines())
+    lines = [['what is reported, and of whom', *head[4:]], ['---', *[':-:' for _ in head[4:]]]]
+    for what, of, thread, _, *cells in rows:
+        link = re.search(r'\(https:[^)]*\)', thread)
+        said = f'[{what}]{link.group()}' if link else what
+        lines.append([f'{said} ({of})', *['' if not c.strip() else '-' if c == '-' else 'x' if '*' in c else 'ok' for c in cells]])
+    return ''.join(f'| {" | ".join(line)} |\n' for line in lines)
+
+
 def complaints(perp):
     folder = os.path.join(ROOT, 'results/complaints')
     call = ['run', 'complaints', '-o', folder, '--no-report']
@@ -288,8 +299,8 @@ def complaints(perp):
         sys.exit(f'publish.py: perp {" ".join(call)} ended with exit status {status}')
     with open(f'{folder}/derived/symptoms.md', encoding='utf-8') as f:
         made = f.read()
-    for name in ('README.md', 'docs/complaints.md'):
-        print(f'{name}: {"table written" if put_table(os.path.join(ROOT, name), made) else "has no marks, left alone"}')
+    for name, table in ('README.md', verdicts(made)), ('docs/complaints.md', made):
+        print(f'{name}: {"table written" if put_table(os.path.join(ROOT, name), table) else "has no marks, left alone"}')
 
 
 def main():
