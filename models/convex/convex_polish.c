@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-enum { STEPS = 30, HALVINGS = 20, ROWS = 8, AT_ONCE = 4 };
+enum { STEPS = 30, HALVINGS = 20, FLOOR = 3, ROWS = 8, AT_ONCE = 4 };
 static const double STRIDE = 0.3;   /* longest step, rad */
 static const double RANK = 1e-11;   /* of the largest entry: pivots that count */
 static const double PROVED = 4e-15; /* of the size */
@@ -142,6 +142,21 @@ static double polish_top(const polish_side *s, double *spread)
   return high;
 }
 
+/* d down to the floor of a valley, where the two pieces of one side are equal: it winds, and a step along it leaves it. */
+static void polish_floor(polish_side *s, double size, double d[3])
+{
+  for (int k = 0; k < FLOOR; k++) {
+    double g[3];
+    perp_sub(s->p[1].grad, s->p[0].grad, g);
+    const double up = perp_dot(3, g, d), len = perp_norm(g);
+    perp_along(g, -up, d, g);
+    const double slope = perp_norm(g);
+    if (!(fabs(up) > 1e-16 * len) || !(fabs(up) < STRIDE * slope)) return;
+    polish_turn((const double[3]){ d[0], d[1], d[2] }, -up / (slope * slope), g, d);
+    polish_at(s, d, size);
+  }
+}
+
 /* The step x of d, and the pieces there.  Where these are as large as each other h itself says how far it may go: on a
  * thin ellipsoid, or near the axis of a circle, the whole step leads astray from outside of the range where h is
  * quadratic. */
@@ -159,6 +174,10 @@ static void polish_go(polish_side *a, polish_side *b, double size, double part, 
     polish_turn(start, part, x, d);
     polish_at(a, d, size);
     polish_at(b, d, size);
+    if (met && a->n + b->n == 3) {
+      polish_floor(a->n == 2 ? a : b, size, d);
+      polish_at(a->n == 2 ? b : a, d, size);
+    }
     if (!met || polish_top(a, &spread) + polish_top(b, &spread) <= h + slack) return;
   }
   if (a->n + b->n == 2) return;
