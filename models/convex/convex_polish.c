@@ -14,7 +14,11 @@
 
 #include <string.h>
 
-enum { STEPS = 30, HALVINGS = 20, FLOOR = 3, ROWS = 8, AT_ONCE = 4 };
+enum { STEPS = 30, HALVINGS = 20, ROWS = 8, AT_ONCE = 4 };
+enum {
+  FLOOR = 3,
+  ON_FLOOR = 8
+}; /* Newton steps to the floor of a valley, halvings of a step along it */
 static const double STRIDE = 0.3;   /* longest step, rad */
 static const double RANK = 1e-11;   /* of the largest entry: pivots that count */
 static const double PROVED = 4e-15; /* of the size */
@@ -170,7 +174,8 @@ static void polish_go(polish_side *a, polish_side *b, double size, double part, 
   for (int k = 0; k < a->n; k++) slope += fmax(a->m[k], 0) * perp_dot(3, x, a->p[k].grad);
   for (int k = 0; k < b->n; k++) slope += fmax(b->m[k], 0) * perp_dot(3, x, b->p[k].grad);
   if (met && a->n + b->n == 2 && slope > slack) part = -part;
-  for (int k = 0; k < HALVINGS; k++, part *= 0.5) {
+  const int halvings = a->n + b->n == 3 ? ON_FLOOR : HALVINGS;
+  for (int k = 0; k < halvings; k++, part *= 0.5) {
     polish_turn(start, part, x, d);
     polish_at(a, d, size);
     polish_at(b, d, size);

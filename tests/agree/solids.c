@@ -21,8 +21,8 @@
  * doubles of that size cannot tell, four units of their last place, is no error of a point or of a distance.
  *
  * Pairs that are known to be hard come first (tests/solid_pairs.h), then random ones.  Arguments: number of pairs of each
- * two kinds (default 500), the first and the second kind of shape (default all).  The
- * acceptance, 10^5 pairs of each two kinds, takes one or two minutes a pair:
+ * two kinds (default 500), the first and the second kind of shape (default all).  The acceptance, 10^5 pairs of each two
+ * kinds, takes one or two minutes a pair:
  *
  *      build/tests/agree/test_solids 100000 cone cone */
 #include "models/collision/collision.h"
