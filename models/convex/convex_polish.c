@@ -15,10 +15,8 @@
 #include <string.h>
 
 enum { STEPS = 30, HALVINGS = 20, ROWS = 8, AT_ONCE = 4 };
-enum {
-  FLOOR = 3,
-  ON_FLOOR = 8
-}; /* Newton steps to the floor of a valley, halvings of a step along it */
+/* Newton's steps to the floor of a valley, halvings of a step along it */
+enum { FLOOR = 3, ON_FLOOR = 8 };
 static const double STRIDE = 0.3;   /* longest step, rad */
 static const double RANK = 1e-11;   /* of the largest entry: pivots that count */
 static const double PROVED = 4e-15; /* of the size */
@@ -163,7 +161,8 @@ static void polish_floor(polish_side *s, double size, double d[3])
 
 /* The step x of d, and the pieces there.  Where these are as large as each other h itself says how far it may go: on a
  * thin ellipsoid, or near the axis of a circle, the whole step leads astray from outside of the range where h is
- * quadratic. */
+ * quadratic.  Where two pieces of one side meet, h is asked on the floor of their valley: beside it every step but a tiny
+ * one seems to lead up (Maratos 1978). */
 static void polish_go(polish_side *a, polish_side *b, double size, double part, double x[3],
                       double d[3])
 {
