@@ -18,7 +18,9 @@
  * from WALKS random directions must not get below either.
  *
  * The size of a pair is that of its smaller shape.  It may be 1e-6 of the coordinates (a small ball beside a large cone): what
- * doubles of that size cannot tell, four units of their last place, is no error of a point or of a distance.
+ * doubles of that size cannot tell, four units of their last place, is no error of a point or of a distance.  No room is
+ * left for the rounding of the normal, which moves the point of a flat ellipsoid by eps times its radius of curvature: up
+ * to 1e-10 of the size here.
  *
  * Pairs that are known to be hard come first (tests/solid_pairs.h), then random ones.  Arguments: number of pairs of each
  * two kinds (default 500), the first and the second kind of shape (default all).  The acceptance, 10^5 pairs of each two
