@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a run prints at its end: answers, chosen cells, claims, published figures. */
 #include "experiments/answers/answers.h"
+#include "experiments/results/endings.h"
 #include "experiments/results/tally.h"
 
 #include <math.h>
@@ -264,6 +265,8 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
   print_counts(r, out);
   print_answers(ctx, r, out);
   const bool matrix = perp_results_matrix(r, out);
+  perp_endings endings;
+  if (perp_results_endings(r, &endings)) perp_endings_print(r, &endings, out);
   print_chosen(ctx, r, out);
   print_failures(r, matrix, out);
   print_published(ctx, r, out);

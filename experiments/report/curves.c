@@ -222,7 +222,10 @@ static void facet_figure(perp_page *page, const chart *c, int facet, perp_curve 
   k = add_published(page, c, facet, shown, k);
   k = add_marks(page, c, facet, shown, k);
   curves_draw(page, c, perp_pool_printf(&page->pool, "-%d", facet + 1),
-              perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet.text[facet]), shown, k);
+              v->facet.text[facet][0] == '\0'
+                  ? c->title
+                  : perp_pool_printf(&page->pool, "%s: %s", c->title, v->facet.text[facet]),
+              shown, k);
 }
 
 static void chart_section(perp_page *page, const chart *c)

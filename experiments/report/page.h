@@ -76,6 +76,7 @@ void perp_page_published(perp_page *page); /* published figures beside ours */
 void perp_page_symptoms(perp_page *page);  /* which run shows what, where the study asks for it */
 void perp_page_problems(perp_page *page);  /* profiles and failure matrix of problems x solvers */
 void perp_page_scenes(perp_page *page);    /* table of parts x scenes */
+void perp_page_endings(perp_page *page);   /* how cells ended, of a part x scenes */
 void perp_page_curves(perp_page *page);    /* work-precision, convergence, time against size */
 void perp_page_series(perp_page *page);    /* drift and energy over time */
 void perp_page_replay(perp_page *page);    /* place of the replay, which the script draws */
@@ -83,6 +84,8 @@ void perp_page_failures(perp_page *page);  /* statuses, causes */
 void perp_page_cells(perp_page *page);     /* every cell with its rerun command */
 void perp_page_methods(perp_page *page);   /* cards from the descriptors */
 void perp_page_definitions(perp_page *page);
+/* "0.785398" in place of "0.7853981633974483": options need not be read back here; from its pool. */
+const char *perp_page_brief_scene(perp_page *page, const char *text);
 
 /* What distributions over problems are: one description for the pictures and for the script of the page. */
 enum { PERP_PROFILE_PERFORMANCE, PERP_PROFILE_DATA, PERP_PROFILE_ECDF, PERP_PROFILES };

@@ -106,21 +106,14 @@ static perp_status report_body(perp_page *page, const char *script)
   static const struct {
     const char *name; /* the script finds the sections by it */
     void (*write)(perp_page *);
-  } sections[] = { { "unlike", report_unlike },
-                   { "answers", perp_page_answers },
-                   { "summary", perp_page_summary },
-                   { "published", perp_page_published },
-                   { "problems", perp_page_problems },
-                   { "scenes", perp_page_scenes },
-                   { "curves", perp_page_curves },
-                   { "series", perp_page_series },
-                   { "replay", perp_page_replay },
-                   { "failures", perp_page_failures },
-                   { "cells", perp_page_cells },
-                   { "methods", perp_page_methods },
-                   { "definitions", perp_page_definitions },
-                   { "environment", report_environment },
-                   { "warnings", report_warnings },
+  } sections[] = { { "unlike", report_unlike },           { "answers", perp_page_answers },
+                   { "summary", perp_page_summary },      { "published", perp_page_published },
+                   { "problems", perp_page_problems },    { "scenes", perp_page_scenes },
+                   { "endings", perp_page_endings },      { "curves", perp_page_curves },
+                   { "series", perp_page_series },        { "replay", perp_page_replay },
+                   { "failures", perp_page_failures },    { "cells", perp_page_cells },
+                   { "methods", perp_page_methods },      { "definitions", perp_page_definitions },
+                   { "environment", report_environment }, { "warnings", report_warnings },
                    { "upgrade", report_upgrade } };
   FILE *out = page->out;
   char *body = NULL;

@@ -7,8 +7,7 @@
 
 enum { SCENES_LEAST = 3, SCENES_MOST = 60, ROWS_MOST = 200 };
 
-/* "0.785398" in place of "0.7853981633974483": options need not be read back here */
-static const char *brief_scene(perp_page *page, const char *text)
+const char *perp_page_brief_scene(perp_page *page, const char *text)
 {
   char *out = perp_pool_alloc(&page->pool, 2 * strlen(text) + 1, 1),
        *to = out; /* a space per comma */
@@ -56,7 +55,7 @@ void perp_page_scenes(perp_page *page)
   for (int i = 0; i < SCENES_MOST * ROWS_MOST; i++) at[i] = -1;
   for (int c = 0; c < cells; c++) {
     int s = perp_names_index(&page->pool, &scene, perp_view_text(v, c, column), SCENES_MOST);
-    int r = perp_names_index(&page->pool, &row, perp_view_label(&page->pool, v, c, column, false),
+    int r = perp_names_index(&page->pool, &row, perp_view_label(&page->pool, v, c, column),
                              ROWS_MOST);
     if (s >= 0 && r >= 0) at[r * SCENES_MOST + s] = c;
   }
@@ -68,7 +67,7 @@ void perp_page_scenes(perp_page *page)
             "class=\"scroll\"><table><tr><th></th>",
             metric);
   for (int s = 0; s < scene.n; s++)
-    perp_html(page->out, "<th class=\"head\">%s</th>", brief_scene(page, scene.text[s]));
+    perp_html(page->out, "<th class=\"head\">%s</th>", perp_page_brief_scene(page, scene.text[s]));
   perp_html(page->out, "</tr>\n");
   for (int r = 0; r < row.n; r++) {
     perp_html(page->out, "<tr><td><code>%s</code></td>", row.text[r]);

@@ -12,7 +12,7 @@
 static const char *label_without(perp_page *page, int row, int left_out)
 {
   const perp_view *v = &page->view;
-  const char *label = perp_view_label(&page->pool, v, row, left_out, false);
+  const char *label = perp_view_label(&page->pool, v, row, left_out);
   if (v->x_name == NULL) return label[0] == '\0' ? "the only cell" : label;
   if (strcmp(v->x_name, "tol") == 0) return label; /* it says so */
   int name = (int)strcspn(v->x_name, " ");

@@ -119,30 +119,56 @@ static void tolerance_abscissa(perp_view *v)
   if (most > least) v->x_name = "tol";
 }
 
-const char *perp_view_label(perp_pool *pool, const perp_view *v, int cell, int left_out, bool brief)
+const char *perp_view_label(perp_pool *pool, const perp_view *v, int cell, int left_out)
 {
   const char *label = "";
   for (int a = 0; a < v->n_axes; a++) {
     if (v->axis[a] == left_out) continue;
-    const char *text = brief ? perp_view_name(pool, v, cell, v->axis[a])
-                             : perp_view_text(v, cell, v->axis[a]);
+    const char *text = perp_view_text(v, cell, v->axis[a]);
     if (text[0] != '\0')
       label = label[0] == '\0' ? text : perp_pool_printf(pool, "%s, %s", label, text);
   }
   return label;
 }
 
+/* Where engines are compared: is axis a one that whole engines have no say for?  Such parts stand behind the name `perp`, so
+ * that its choices are curves beside those of engines. */
+static bool view_of_perp(const perp_view *v, int a)
+{
+  const perp_cell_kind *kind = v->results->study->kind;
+  if (v->subject < 0 || kind->params[v->axis[v->subject]].plugin != PERP_KIND_engine) return false;
+  for (int r = 0; r < v->results->plan.n; r++)
+    if (perp_view_text(v, r, v->axis[a])[0] == '\0') return true;
+  return false;
+}
+
+/* What a cell is on a figure, and which figure it is on. */
+static void view_labels(perp_pool *pool, const perp_view *v, const bool *of_perp, int cell,
+                        const char **curve, const char **facet)
+{
+  *curve = v->subject < 0 ? "all" : perp_view_name(pool, v, cell, v->axis[v->subject]);
+  *facet = "";
+  for (int a = 0; a < v->n_axes; a++) {
+    const char **to = of_perp[a] ? curve : facet,
+               *text = a == v->subject ? "" : perp_view_name(pool, v, cell, v->axis[a]);
+    if (text[0] != '\0')
+      *to = (*to)[0] == '\0' ? text : perp_pool_printf(pool, "%s, %s", *to, text);
+  }
+}
+
 /* The curves: cells with the same facet and subject, in the order of the abscissa. */
 static void view_group(perp_pool *pool, perp_view *v)
 {
-  const int n = v->results->plan.n, subject = v->subject < 0 ? -1 : v->axis[v->subject];
+  const int n = v->results->plan.n;
+  bool of_perp[PERP_VIEW_AXES] = { false };
+  for (int a = 0; a < v->n_axes; a++) of_perp[a] = a != v->subject && view_of_perp(v, a);
   perp_names subjects = { 0 }, both = { 0 };
   v->group = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group);
   v->group_of = perp_pool_alloc(pool, (size_t)n + 1, sizeof *v->group_of);
   for (int r = 0; r < n; r++) {
-    const char *others = perp_view_label(pool, v, r, subject, true);
+    const char *others, *label;
+    view_labels(pool, v, of_perp, r, &label, &others);
     const int facet = perp_names_index(pool, &v->facet, others, -1);
-    const char *label = subject < 0 ? "all" : perp_view_name(pool, v, r, subject);
     const int colour = perp_names_index(pool, &subjects, label, -1);
     const char *key = perp_pool_printf(pool, "%d %d", facet, colour);
     const int g = perp_names_index(pool, &both, key, -1);

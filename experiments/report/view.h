@@ -44,10 +44,9 @@ const char *perp_view_mark(perp_pool *pool, const perp_view *view, int cell);
 bool perp_view_adaptive(const perp_view *view, int cell);
 /* The text of a parameter, "(tol)" in place of the tolerance: cells of one curve have the same. */
 const char *perp_view_name(perp_pool *pool, const perp_view *view, int cell, int param);
-/* "rk4, post": what tells a cell from the others, without the parameter left_out (-1: with all);
- * brief: by perp_view_name.  From pool. */
-const char *perp_view_label(perp_pool *pool, const perp_view *view, int cell, int left_out,
-                            bool brief);
+/* "rk4, post": what tells a cell from the others, without the parameter left_out (-1: with all).
+ * From pool. */
+const char *perp_view_label(perp_pool *pool, const perp_view *view, int cell, int left_out);
 /* Canonical text of a parameter of a cell; "" when it has none (param -1 too). */
 const char *perp_view_text(const perp_view *view, int cell, int param);
 

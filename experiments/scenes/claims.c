@@ -462,16 +462,18 @@ enum truth_kind {
   TRUTH_STATES,
   TRUTH_MOTION,
   TRUTH_REFERENCE,
-  TRUTH_PLAYBACK
+  TRUTH_PLAYBACK,
+  TRUTH_EVENTS
 };
 static const char *const truth_kinds[] = { "rest",      "reduced",  "states", "motion",
-                                           "reference", "playback", NULL };
+                                           "reference", "playback", "events", NULL };
 static const char *const truth_wants[] = { "?what",
                                            "?t_end ?uncertainty",
                                            "file ?uncertainty",
                                            "motion ?what ?uncertainty",
                                            "reference columns uncertainty",
-                                           "file ?what ?scale ?origin ?uncertainty" };
+                                           "file ?what ?scale ?origin ?uncertainty",
+                                           "?t_end ?uncertainty" };
 struct truth {
   enum truth_kind kind;
   const char *what;
@@ -547,6 +549,10 @@ static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *use
   case TRUTH_REDUCED:
     status = perp_truth_reduced(r->ctx, r->scene, t.t_end,
                                 isnan(t.uncertainty) ? 1e-8 : t.uncertainty);
+    break;
+  case TRUTH_EVENTS:
+    status = perp_truth_events(r->ctx, r->scene, t.t_end,
+                               isnan(t.uncertainty) ? 1e-8 : t.uncertainty);
     break;
   case TRUTH_STATES:
     status = perp_truth_columns(r->ctx, r->scene, path, t.uncertainty);

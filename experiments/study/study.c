@@ -269,7 +269,8 @@ const perp_plot_name perp_plot_names[] = {
     "share of problems solved within a factor of the best (Dolan and More)" },
   { "data-profile", "share of problems solved within a number of units of work (More and Wild)" },
   { "ecdf-targets", "share of pairs of problem and target reached within a cost" },
-  { "failure-matrix", "how cells ended, with causes" },
+  { "failure-matrix",
+    "how cells ended, with causes; of motions: failure-matrix(engine), of a part and scenes" },
   { "residual-history", "residual against the iteration" },
   { "series", "any recorded field over time" },
   { NULL, NULL }

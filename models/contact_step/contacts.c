@@ -35,6 +35,7 @@ static void contacts_layout_grown(void *ws, perp_arena *a)
   c->slip = PERP_CARVE(a, double, c->cap);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
   c->fresh = PERP_CARVE(a, unsigned char, c->cap);
+  c->pressed = PERP_CARVE(a, unsigned char, c->cap);
   c->friction = PERP_CARVE(a, unsigned char, c->cap);
   const int parted = c->o.substeps > 1 ? c->cap : 0, second = c->second ? c->cap : 0;
   c->carried = PERP_CARVE(a, perp_contact, parted);
@@ -72,7 +73,7 @@ void perp_contacts_destroy(perp_contacts *c)
   perp_sleep_destroy(c->sleep);
   if (c->stab != NULL) c->stab->destroy(c->stab_ws);
   perp_arena_free(&c->grown);
-  perp_arena_free(&c->aside.arena);
+  for (int k = 0; k < PERP_ENDS; k++) perp_arena_free(&c->aside[k].arena);
   free(c);
 }
 
@@ -216,6 +217,7 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
                                           .slop = c->slop,
                                           .size = size,
                                           .threshold = c->o.threshold,
+                                          .rubs = true,
                                           .threads = c->o.threads,
                                           .rows = rows,
                                           .sleep = c->sleep };
@@ -243,7 +245,8 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   perp_contacts_reach(model, c->reach);
   for (int i = 0; i < model->n_shapes; i++)
     c->ball[i] = model->shape_def[i].kind == PERP_SHAPE_SPHERE;
-  for (int b = 0; b < model->n_bodies; b++) c->slop = fmax(c->slop, opts->residual * c->reach[b]);
+  for (int b = 0; b < model->n_bodies; b++)
+    c->slop = fmax(c->slop, perp_contacts_closed(opts) * c->reach[b]);
   perp_status status = open_parts(ctx, c, parts);
   if (status != PERP_OK) {
     perp_contacts_destroy(c);
@@ -307,7 +310,7 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
   const perp_contacts *c = user;
   double gap = fabs(x->gap) > c->slop || c->o.compliance.on ? x->gap : 0, bias = 0;
   if (gap > 0)
-    bias = c->o.gap ? gap / h : 0;
+    bias = c->o.gap ? gap / (c->pressed[x - c->contact] ? fmax(h, c->within) : h) : 0;
   else if (c->o.compliance.on)
     bias = perp_compliance_alpha(&c->o.compliance, h) * gap;
   else if (contacts_springs(&c->o))
@@ -615,6 +618,11 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
   perp_contact_count_add(perp_islands_count(c->velocity), &count);
   c->lcp_s += perp_constrained_own_clock(k) - c->collision_s - start;
   return answer;
+}
+
+void perp_contacts_within(perp_contacts *c, double time)
+{
+  c->within = time;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */

@@ -27,6 +27,9 @@ typedef struct perp_contact_opts {
   bool gap, reuse, warm, sleep;
   perp_compliance
       compliance; /* no option: of a formulation whose contacts, limits and stops give way */
+  /* No option, of a formulation that looks at how a step depends on its length: gaps up to this part of the largest body are
+   * closed.  0: up to `residual` of it, what solutions may leave. */
+  double closed;
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
@@ -153,10 +156,15 @@ bool perp_contacts_velocity(perp_contacts *c, double *v);
 perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
                                       double *v);
 
-/* The guesses for the next step are kept, and put back before it is made from the same state again.  Nothing else is
- * remembered without sleep.  Allocates when there are more than ever; PERP_ERR_NOMEM. */
-perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c);
-void perp_contacts_put_back(perp_contacts *c);
+/* What is remembered for the next step (guesses, who slides) is kept, and put back before it is made from the same state
+ * again.  Nothing else is remembered without sleep.  Allocates when there are more than ever; PERP_ERR_NOMEM. */
+perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c, perp_step_end which);
+void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
+
+/* A contact that pressed in the step before and has come off by what its body has turned is closed within this time, and
+ * not in a step: the force of steps of one length is then the same from the second one on.  With gap / h the second one gives back
+ * one and a half times what the turn takes, and has less friction than sticking may need.  0: in the step itself. */
+void perp_contacts_within(perp_contacts *c, double time);
 
 /* Fill the contact part of info. */
 void perp_contacts_info(const perp_contacts *c, perp_step_info *info);

@@ -22,6 +22,7 @@ static void contacts_memory_take(perp_contacts *c, int i, perp_contact_memory *m
 {
   c->friction[i] = m->friction;
   m->used = 1;
+  c->pressed[i] = perp_dot(3, m->impulse, m->impulse) > 0;
   if (!c->o.warm) return;
   for (int k = 0; k < 3; k++) c->impulse[3 * i + k] = scale * m->impulse[k];
   for (int k = 0; k < 3 && c->couple != NULL; k++) c->couple[3 * i + k] = scale * m->couple[k];
@@ -107,6 +108,7 @@ static void recall_share(void *user, int member, int members)
     memset(c->couple + (size_t)3 * (size_t)i, 0, (size_t)3 * (size_t)(end - i) * sizeof(double));
   memset(c->slip + i, 0, (size_t)(end - i) * sizeof *c->slip);
   memset(c->fresh + i, 0, (size_t)(end - i) * sizeof *c->fresh);
+  memset(c->pressed + i, 0, (size_t)(end - i) * sizeof *c->pressed);
   memset(c->friction + i, PERP_FRICTION_NEW, (size_t)(end - i) * sizeof *c->friction);
   for (int l = i; l < end; l++) c->origin[l] = PERP_NO_ORIGIN;
   if (all->scale == 0) return;
@@ -145,7 +147,8 @@ static double contacts_memory_left(const perp_contacts *c, const perp_contact *x
   double inverse = 0;
   for (int side = 0; side < 2; side++)
     if (x->body[side] >= 0) inverse += 1 / c->model->inertia[x->body[side]].mass;
-  return fmax(10 * c->o.residual, 1e-12) * inverse * sqrt(perp_dot(3, P, P)) + 1e-13 * speed;
+  return fmax(10 * perp_contacts_closed(&c->o), 1e-12) * inverse * sqrt(perp_dot(3, P, P)) +
+         1e-13 * speed;
 }
 
 /* along the surface: velocity of b relative to a with the twists, and of the surfaces themselves; the largest term */
@@ -255,31 +258,33 @@ void perp_contacts_remember(perp_contacts *c, const perp_eval *e, double h)
   c->h = h;
 }
 
-/* Steps that are made again: the guesses of their contacts. */
-static void contacts_keep_layout(void *contacts, perp_arena *a)
+/* Steps that are made again: what is remembered of their contacts. */
+static void contacts_keep_layout(void *aside, perp_arena *a)
 {
-  perp_contacts *c = contacts;
-  c->aside.memory = PERP_CARVE(a, perp_contact_memory, c->aside.cap);
+  perp_contacts_aside *kept = aside;
+  kept->memory = PERP_CARVE(a, perp_contact_memory, kept->cap);
 }
 
-perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c)
+perp_status perp_contacts_keep(perp_ctx *ctx, perp_contacts *c, perp_step_end which)
 {
-  if (c->n_before > c->aside.cap) {
-    perp_arena_free(&c->aside.arena);
-    c->aside.cap = c->cap;
-    const perp_status status = perp_arena_layout(ctx, &c->aside.arena, contacts_keep_layout, c);
-    if (status != PERP_OK) c->aside.cap = 0;
+  perp_contacts_aside *kept = &c->aside[which];
+  if (c->n_before > kept->cap) {
+    perp_arena_free(&kept->arena);
+    kept->cap = c->cap;
+    const perp_status status = perp_arena_layout(ctx, &kept->arena, contacts_keep_layout, kept);
+    if (status != PERP_OK) kept->cap = 0;
     PERP_TRY(status);
   }
-  c->aside.n = c->n_before;
-  c->aside.h = c->h;
-  if (c->n_before > 0) memcpy(c->aside.memory, c->before, (size_t)c->n_before * sizeof *c->before);
+  kept->n = c->n_before;
+  kept->h = c->h;
+  if (c->n_before > 0) memcpy(kept->memory, c->before, (size_t)c->n_before * sizeof *c->before);
   return PERP_OK;
 }
 
-void perp_contacts_put_back(perp_contacts *c)
+void perp_contacts_put_back(perp_contacts *c, perp_step_end which)
 {
-  c->n_before = c->aside.n; /* there is room: arrays only grow */
-  c->h = c->aside.h;
-  if (c->n_before > 0) memcpy(c->before, c->aside.memory, (size_t)c->n_before * sizeof *c->before);
+  const perp_contacts_aside *kept = &c->aside[which];
+  c->n_before = kept->n; /* there is room: arrays only grow */
+  c->h = kept->h;
+  if (c->n_before > 0) memcpy(c->before, kept->memory, (size_t)c->n_before * sizeof *c->before);
 }

@@ -207,7 +207,8 @@ perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constraine
   for (int i = 0; i < n; i++) {
     const perp_contact *x = &contact[i];
     const double speed = perp_contact_speed(model->dim, k->e, x, 0, p->free);
-    p->kept[i] = x->gap <= closed && !(x->e > 0 && speed < -p->o.threshold);
+    p->kept[i] = x->gap <= closed && !(x->e > 0 && speed < -p->o.threshold) &&
+                 !(p->o.rubs && x->mu > 0);
     approach |= p->kept[i] && speed < -slow;
   }
   if (!approach) return PERP_ODE_OK;

@@ -29,7 +29,8 @@ typedef struct perp_contact_post_setup {
   double slow;      /* m/s: approaches up to this likewise, */
   double threshold; /* m/s: and approaches with restitution that are faster, to bounce */
   int threads;
-  bool rows;         /* joints are rows, see islands.h */
+  bool rows; /* joints are rows, see islands.h */
+  bool rubs; /* velocities of contacts with friction are left to the step to come, which has it */
   perp_sleep *sleep; /* those asleep stay where they are; NULL: nobody sleeps */
 } perp_contact_post_setup;
 

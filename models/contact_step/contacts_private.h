@@ -27,6 +27,14 @@ typedef struct perp_contact_carry {
   bool round[2];     /* the side rolls on its point: this keeps its place below the centre */
 } perp_contact_carry;
 
+/* what perp_contacts_keep has kept */
+typedef struct perp_contacts_aside {
+  perp_contact_memory *memory; /* [n] of cap */
+  int n, cap;
+  double h;
+  perp_arena arena;
+} perp_contacts_aside;
+
 struct perp_contacts {
   const perp_model *model;
   perp_contact_opts o;
@@ -54,6 +62,7 @@ struct perp_contacts {
   perp_contact_part part;
   double *v_kept; /* [nv] with second: that velocity, when it is not the one that moves positions */
   bool keeps;     /* it is not */
+  double within;  /* s, see perp_contacts_within */
   double *moving; /* [nv] with second: the one that does */
   double *f;      /* [nv] right-hand side without contacts */
   double *before_step, *free; /* [6 bodies] twists, see islands.h */
@@ -69,6 +78,7 @@ struct perp_contacts {
   double *slip;            /* [n] */
   unsigned char *kept;     /* [n] */
   unsigned char *fresh;    /* [n] */
+  unsigned char *pressed;  /* [n] it had an impulse in the step before */
   unsigned char *friction; /* [n] PERP_FRICTION_ of the step before, then of this one */
   uint64_t *origin;        /* [n] see contact.h */
   /* with substeps: */
@@ -82,14 +92,15 @@ struct perp_contacts {
   perp_contact_memory *before, *after; /* [n_before], [n] */
   int n_before;
   perp_arena grown;
-  struct {                       /* what perp_contacts_keep has kept */
-    perp_contact_memory *memory; /* [n] of cap */
-    int n, cap;
-    double h;
-    perp_arena arena;
-  } aside;
+  perp_contacts_aside aside[PERP_ENDS];
   double collision_s, lcp_s;
 };
+
+/* Gaps that count as closed, in units of the largest body. */
+static inline double perp_contacts_closed(const perp_contact_opts *o)
+{
+  return o->closed > 0 ? o->closed : o->residual;
+}
 
 enum { PERP_TEAM_CONTACTS = 500 }; /* contacts that are worth a team */
 static inline int perp_contacts_team(const perp_contacts *c)

@@ -27,8 +27,9 @@ struct perp_drives {
   double *impulse; /* [slots] of the step before along x */
   double h_before; /* of that step; 0: there is none */
   perp_drives_end end;
-  double *kept; /* [slots] impulse and h_before as perp_drives_keep found them */
-  double h_kept;
+  double *kept[PERP_ENDS]; /* [slots] impulse and h_before as perp_drives_keep found them */
+  double h_kept[PERP_ENDS];
+  double within;       /* s, see perp_drives_within */
   double *Y;           /* [nv x rows] K J' */
   double *A, *b;       /* the LCP */
   double *lo, *hi;     /* [rows] */
@@ -49,7 +50,7 @@ static void drives_layout(void *ws, perp_arena *a)
   d->row = PERP_CARVE(a, perp_island_row, rows);
   d->slot = PERP_CARVE(a, int, rows);
   d->has_both = PERP_CARVE(a, bool, m->n_drives);
-  PERP_DOUBLES(a, rows, &d->sign, &d->impulse, &d->kept);
+  PERP_DOUBLES(a, rows, &d->sign, &d->impulse, &d->kept[PERP_AT_START], &d->kept[PERP_AT_END]);
   PERP_DOUBLES(a, m->n_drives, &d->force, &d->force_start);
   d->Y = PERP_CARVE(a, double, alone * m->nv);
   d->A = PERP_CARVE(a, double, alone *alone);
@@ -119,16 +120,21 @@ void perp_drives_restart(perp_drives *d)
   memset(d->force, 0, (size_t)d->model->n_drives * sizeof *d->force);
 }
 
-void perp_drives_keep(perp_drives *d)
+void perp_drives_keep(perp_drives *d, perp_step_end which)
 {
-  memcpy(d->kept, d->impulse, ROWS_EACH * (size_t)d->model->n_drives * sizeof *d->kept);
-  d->h_kept = d->h_before;
+  memcpy(d->kept[which], d->impulse, ROWS_EACH * (size_t)d->model->n_drives * sizeof **d->kept);
+  d->h_kept[which] = d->h_before;
 }
 
-void perp_drives_put_back(perp_drives *d)
+void perp_drives_within(perp_drives *d, double time)
 {
-  memcpy(d->impulse, d->kept, ROWS_EACH * (size_t)d->model->n_drives * sizeof *d->kept);
-  d->h_before = d->h_kept;
+  d->within = time;
+}
+
+void perp_drives_put_back(perp_drives *d, perp_step_end which)
+{
+  memcpy(d->impulse, d->kept[which], ROWS_EACH * (size_t)d->model->n_drives * sizeof **d->kept);
+  d->h_before = d->h_kept[which];
 }
 
 const perp_contact_count *perp_drives_count(const perp_drives *d)
@@ -203,10 +209,13 @@ void perp_drives_half(perp_drives *d, perp_drives_end end)
 }
 
 /* Bias and softness of a limit: the way to it, or what is given back of its overrun. */
-static void drives_give_back(const perp_drives *d, double gap, double h, perp_island_row *row)
+static void drives_give_back(const perp_drives *d, int slot, double gap, double h,
+                             perp_island_row *row)
 {
   if (d->limits.on) row->soft = perp_compliance_softness(&d->limits, h);
-  if (gap > 0)
+  if (d->within > 0 && (gap < 0 || d->impulse[slot] != 0))
+    row->bias = gap / fmax(h, d->within);
+  else if (gap > 0)
     row->bias = gap / h;
   else if (d->limits.on)
     row->bias = perp_compliance_alpha(&d->limits, h) * gap;
@@ -221,8 +230,9 @@ static void drives_add_side(perp_drives *d, int i, bool lower, double x, double 
   const perp_drive_def *def = &d->model->drive_def[i];
   const double below = x - def->lower, above = def->upper - x, sign = lower ? 1 : -1,
                gap = lower ? below : above, beyond = lower ? above : below, rate = sign * xdot;
+  const int slot = ROWS_EACH * i + (lower ? LOWER : UPPER);
   row.hi = HUGE_VAL;
-  drives_give_back(d, gap, h, &row);
+  drives_give_back(d, slot, gap, h, &row);
   const bool reached = gap + h * sign * ahead < 0;
   /* no rebound goes beyond the other limit, which may be a row, too */
   if (reached && rate < -PERP_DRIVE_REBOUND && def->restitution > 0) {
@@ -233,7 +243,7 @@ static void drives_add_side(perp_drives *d, int i, bool lower, double x, double 
     row.bias = 0;
     if (gap > REACHED) row.hi = 0;
   }
-  drives_add(d, ROWS_EACH * i + (lower ? LOWER : UPPER), sign, h, row);
+  drives_add(d, slot, sign, h, row);
 }
 
 static void add_limit(perp_drives *d, int i, double x, double xdot, double free_rate, double h,
@@ -244,7 +254,9 @@ static void add_limit(perp_drives *d, int i, double x, double xdot, double free_
   if (def->lower == def->upper) {
     row.hi = HUGE_VAL;
     row.lo = -HUGE_VAL;
-    row.bias = d->end == PERP_DRIVES_END ? 0 : GIVE_BACK * below / h;
+    row.bias = d->end == PERP_DRIVES_END ? 0
+               : d->within > 0           ? below / fmax(h, d->within)
+                                         : GIVE_BACK * below / h;
     if (d->limits.on) {
       row.bias = perp_compliance_alpha(&d->limits, h) * below;
       row.soft = perp_compliance_softness(&d->limits, h);

@@ -46,9 +46,11 @@ void perp_drives_restart(perp_drives *d);
  * v^.  On return k->a and k->lambda are those with drives.  False: k->reason or k->status says why; a problem that is
  * not solved is such a reason, unless the lcp made the number of sweeps that it was asked for. */
 bool perp_drives_step(perp_drives *d, perp_constrained *k, double h, const double *v);
-/* The guesses for the next step are kept, and put back before it is made from the same state again. */
-void perp_drives_keep(perp_drives *d);
-void perp_drives_put_back(perp_drives *d);
+/* What is remembered for the next step (guesses) is kept, and put back before it is made from the same state again. */
+void perp_drives_keep(perp_drives *d, perp_step_end which);
+void perp_drives_put_back(perp_drives *d, perp_step_end which);
+/* As perp_contacts_within, for limits that are reached or overrun. */
+void perp_drives_within(perp_drives *d, double time);
 const double *perp_drives_forces(const perp_drives *d); /* [drives] of the last step */
 /* Of the problems of perp_drives_step since the restart. */
 const perp_contact_count *perp_drives_count(const perp_drives *d);

@@ -8,8 +8,10 @@
 #include <string.h>
 
 enum { ROWS = PERP_EXTRAPOLATION_ROWS, TRIALS = 200, DOUBTS = 3 };
-/* What is extrapolated, [nv] each: q1 [-] q and v at the end; kinks against the step before, in the first two parts, in the
- * last two, and behind the end; and H times the acceleration there. */
+enum { LEAD = 2 }; /* parts of a row that are not looked at: they depend on how the step begins */
+/* What is extrapolated, [nv] each: q1 [-] q and v at the end; what v has changed by after the lead; kinks of the first part
+ * behind it against the step before and against the next part, of the last two parts, and behind the end; and H times the
+ * acceleration there. */
 enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
 static const double SMOOTH = 0.1; /* of the accuracy: what a smooth step may err in 1 / rate */
 static const double EVENT = 0.1;  /* of the accuracy: what the shortest step moves */
@@ -20,7 +22,8 @@ static const double EARLY =
 static const double GROWTH = 8; /* of a step after an accepted one, at most */
 static const double LONGEST =
     0.5; /* 1 / rate: no step is longer, lest rows agree in what none has seen */
-static const double TORN = 10; /* times the accuracy: too much for a shortest step */
+static const double PROBE = 1e-12; /* of the time: parts of a probe are not lost in it */
+static const double TORN = 10;     /* times the accuracy: too much for a shortest step */
 
 struct perp_controlled {
   perp_controlled_sys sys;
@@ -31,7 +34,11 @@ struct perp_controlled {
   double *q1;     /* [nq] */
   double *dq;     /* [nv] */
   double *a;      /* [nv] acceleration at the start, where the step before was smooth: */
-  bool follows;
+  /* [nv] 1/s times velocities: what those of the time stepping are off at the end of that step, over a part; and of the one
+   * in the making */
+  double *lag, *lag_end;
+  bool follows;            /* it was */
+  double *v_start;         /* [nv] of a row */
   double *v_part, *change; /* [nv] velocity at the end of the part before, and its change in that */
   perp_extrapolation table; /* of COLUMNS vectors */
   perp_step_sum sum;
@@ -55,6 +62,7 @@ typedef struct trial {
   double best[ROWS],
       cost[ROWS];     /* [row] the step that it would have been right for, and its cost a second */
   bool ahead;         /* an event comes behind the end, and none before */
+  bool probed;        /* an event has come before the end that no row has seen */
   perp_reason reason; /* < 0: why the method below made no step */
 } trial;
 
@@ -65,7 +73,8 @@ static void controlled_layout(void *ws, perp_arena *a)
   perp_controlled *c = ws;
   const perp_model *model = c->sys.model;
   PERP_DOUBLES(a, model->nq, &c->q, &c->q1);
-  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq, &c->a, &c->v_part, &c->change);
+  PERP_DOUBLES(a, model->nv, &c->v, &c->weight, &c->dq, &c->a, &c->lag, &c->lag_end, &c->v_start,
+               &c->v_part, &c->change);
   perp_extrapolation_layout(&c->table, a);
   perp_step_sum_layout(&c->sum, a);
 }
@@ -150,12 +159,12 @@ static void controlled_kinks(perp_controlled *c, const trial *p, int i, int n, c
   const int nv = c->nv;
   for (int k = 0; k < nv; k++) {
     const double change = v[k] - (i == 0 ? c->v[k] : c->v_part[k]);
-    const double kink = i == 0 ? 0 : n * (change - c->change[k]);
-    if (i == 0) row[JUMP * nv + k] = change;
-    if (i == 1) row[START * nv + k] = c->follows ? n * change - p->h * c->a[k] : 0;
-    if (i == 2) row[FIRST * nv + k] = kink;
+    const double kink = i <= LEAD ? 0 : n * (change - c->change[k]);
+    if (i + 1 == LEAD) row[JUMP * nv + k] = v[k] - c->v[k];
+    if (i == LEAD) row[START * nv + k] = c->follows ? n * change - p->h * c->a[k] : 0;
+    if (i == LEAD + 1) row[FIRST * nv + k] = kink;
     if (i + 1 == n) row[LAST * nv + k] = row[END * nv + k] = kink;
-    if (i == n) row[END * nv + k] = kink;
+    if (i >= n) row[END * nv + k] = (i > n ? row[END * nv + k] : 0) + kink;
     row[RATE * nv + k] = n * change;
     c->change[k] = change;
     c->v_part[k] = v[k];
@@ -170,14 +179,16 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
   const double *q, *v;
   double t, *row = c->table.row[j];
   p->row = j;
-  sys->put_back(sys->user);
-  PERP_TRY(sys->start(ctx, sys->user, c->t, c->q, c->v));
+  sys->put_back(sys->user, PERP_AT_START);
+  for (int i = 0; i < nv; i++) c->v_start[i] = c->v[i] + (c->follows ? p->h / n * c->lag[i] : 0);
+  PERP_TRY(sys->start(ctx, sys->user, c->t, c->q, c->v_start));
+  sys->within(sys->user, 1 / c->rate);
   perp_step_sum_start(&c->sum);
-  for (int i = 0; i < n + !alone; i++) {
+  for (int i = 0; i < n + (alone ? 0 : sys->behind); i++) {
     perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
     const double from = i == 0 ? c->t : t, to = i + 1 == n ? p->t1 : c->t + p->h * (i + 1) / n;
     PERP_TRY(sys->step(ctx, sys->user, to, &info));
-    if (i == n && info.reason < 0) break; /* who comes there will see */
+    if (i >= n && info.reason < 0) break; /* who comes there will see */
     p->reason = info.reason;
     if (info.reason < 0) {
       c->sum.last = info;
@@ -189,6 +200,7 @@ static perp_status controlled_row(perp_ctx *ctx, perp_controlled *c, trial *p, i
     if (i + 1 != n) continue;
     perp_model_difference(sys->model, c->q, q, row);
     memcpy(row + SPEED * nv, v, (size_t)nv * sizeof *v);
+    PERP_TRY(sys->keep(ctx, sys->user, PERP_AT_END));
   }
   return PERP_OK;
 }
@@ -218,6 +230,19 @@ static double controlled_ratio(const perp_controlled *c, trial *p)
   return isnan(error + inside + ratio) ? HUGE_VAL : ratio;
 }
 
+static double controlled_shortest(const perp_controlled *c)
+{
+  return EVENT * c->accuracy / c->rate;
+}
+
+/* What velocities of the last row are off at its end, over its part: those of the next step begin with it. */
+static void controlled_lag(perp_controlled *c, const trial *p)
+{
+  const double *raw = c->table.row[p->row] + SPEED * c->nv, *best = c->table.row[0] + SPEED * c->nv;
+  for (int i = 0; i < c->nv; i++)
+    c->lag_end[i] = perp_extrapolation_parts(p->row) * (raw[i] - best[i]) / p->h;
+}
+
 /* Rows until one does: p->ratio <= 1; or none will. */
 static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
 {
@@ -228,7 +253,7 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
     PERP_TRY(controlled_row(ctx, c, p, j, false));
     if (p->reason < 0) return PERP_OK;
     perp_extrapolation_add(&c->table, j);
-    parts += perp_extrapolation_parts(j) + 1;
+    parts += perp_extrapolation_parts(j) + c->sys.behind;
     if (j == 0) continue;
     p->ratio = controlled_ratio(c, p);
     const double factor = fmin(GROWTH, 0.9 * pow(0.5 / fmax(p->ratio, 1e-12), 1.0 / j));
@@ -240,6 +265,38 @@ static perp_status controlled_try(perp_ctx *ctx, perp_controlled *c, trial *p)
     if (j >= 2 && !(p->ratio * pow(fmin(fall, 1), c->target + 1 - j) <= 10)) return PERP_OK;
     before = p->ratio;
   }
+  return PERP_OK;
+}
+
+/* Does what begins at the end go on as the step ended?  Rows are off by O(h), and so are the times of their events: one that
+ * comes shortly before the end may come behind all of them.  p->ratio > 1: it does not. */
+static perp_status controlled_probe(perp_ctx *ctx, perp_controlled *c, trial *p)
+{
+  const perp_controlled_sys *sys = &c->sys;
+  const double *q, *v, h = fmax(controlled_shortest(c), PROBE * fabs(p->t1));
+  const int nv = c->nv, n = LEAD + sys->behind;
+  double t;
+  controlled_lag(c, p);
+  perp_model_retract(sys->model, c->q, c->table.row[0], c->q1);
+  perp_model_project(sys->model, c->q1);
+  for (int i = 0; i < nv; i++) c->v_start[i] = c->table.row[0][SPEED * nv + i] + h * c->lag_end[i];
+  sys->put_back(sys->user, PERP_AT_END);
+  PERP_TRY(sys->start(ctx, sys->user, p->t1, c->q1, c->v_start));
+  for (int i = 0; i < n; i++) {
+    perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
+    sys->state(sys->user, &t, &q, &v);
+    memcpy(c->v_part, v, (size_t)nv * sizeof *v);
+    PERP_TRY(sys->step(ctx, sys->user, p->t1 + (i + 1) * h, &info));
+    if (info.reason < 0) return PERP_OK; /* who comes there will see */
+  }
+  const double from = t;
+  sys->state(sys->user, &t, &q, &v);
+  for (int i = 0; i < nv; i++)
+    c->dq[i] = p->h * (v[i] - c->v_part[i]) / (t - from) - c->table.row[0][RATE * nv + i];
+  const double kink = controlled_norm(c, c->dq) /
+                      (perp_extrapolation_parts(p->row) * KINK * c->accuracy * c->rate);
+  p->probed = !(kink <= 1);
+  if (p->probed) p->ratio = kink;
   return PERP_OK;
 }
 
@@ -255,11 +312,6 @@ static double controlled_cheapest(perp_controlled *c, const trial *p)
   const double parts = p->cost[best] * p->best[best];
   c->target = best + 1;
   return p->best[best] * (parts + perp_extrapolation_parts(best + 1)) / parts;
-}
-
-static double controlled_shortest(const perp_controlled *c)
-{
-  return EVENT * c->accuracy / c->rate;
 }
 
 /* How far: as proposed, half way to where an event is thought to be, no further than t_max. */
@@ -285,6 +337,7 @@ static perp_status controlled_accept(perp_ctx *ctx, perp_controlled *c, const tr
   const double *q, *v;
   perp_model_retract(sys->model, c->q, c->table.row[0], c->q1);
   perp_model_project(sys->model, c->q1);
+  sys->put_back(sys->user, PERP_AT_END);
   if (p->row > 0)
     PERP_TRY(sys->start(ctx, sys->user, p->t1, c->q1, c->table.row[0] + SPEED * c->nv));
   sys->state(sys->user, &c->t, &q, &v);
@@ -322,19 +375,19 @@ static perp_status controlled_fail(perp_ctx *ctx, perp_controlled *c, perp_reaso
   const perp_controlled_sys *sys = &c->sys;
   *info = (perp_step_info){ .reason = reason, .drift_pos_pre = (double)NAN };
   info->cause = reason == c->sum.last.reason ? c->sum.last.cause : c->cause;
-  sys->put_back(sys->user);
+  sys->put_back(sys->user, PERP_AT_START);
   return sys->start(ctx, sys->user, c->t, c->q, c->v);
 }
 
 static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
 {
-  double h = p->reason < 0 || p->row == 0 ? 0 : controlled_cheapest(c, p);
+  double h = p->reason < 0 || p->row == 0 || p->probed ? 0 : controlled_cheapest(c, p);
   c->count.rejected++;
   PERP_TRACE(ctx, .method = "accuracy", .what = "reject", .iteration = p->row, .entering = -1,
              .leaving = -1, .step = p->h, .residual = p->ratio, .n = c->nv, .x = c->v);
   if (!(h > 0.25 * p->h)) { /* not what a smooth error would ask for */
     c->doubts = c->suspect > c->t ? c->doubts + 1 : 1;
-    c->suspect = p->t1 + (p->ahead ? p->h / perp_extrapolation_parts(0) : 0);
+    c->suspect = p->t1 + (p->ahead ? c->sys.behind * p->h / perp_extrapolation_parts(0) : 0);
     c->cap = h = 0.5 * p->h;
   }
   c->h = fmin(h, 0.7 * p->h);
@@ -342,6 +395,7 @@ static void controlled_refuse(perp_ctx *ctx, perp_controlled *c, const trial *p)
 
 static void controlled_go_on(perp_controlled *c, const trial *p)
 {
+  memcpy(c->lag, c->lag_end, (size_t)c->nv * sizeof *c->lag);
   const double h = controlled_cheapest(c, p);
   c->h = p->h < c->h ? fmax(h, c->h) : h; /* a step that was cut says little about the next one */
   c->passing = false;
@@ -359,7 +413,7 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max
   if (!(t_max > c->t)) return PERP_OK;
   memcpy(c->q, q, (size_t)sys->model->nq * sizeof *q);
   memcpy(c->v, v, (size_t)c->nv * sizeof *v);
-  PERP_TRY(sys->keep(ctx, sys->user));
+  PERP_TRY(sys->keep(ctx, sys->user, PERP_AT_START));
   c->cause[0] = '\0';
   for (int tries = 0; tries < TRIALS; tries++) {
     trial p;
@@ -368,6 +422,7 @@ perp_status perp_controlled_step(perp_ctx *ctx, perp_controlled *c, double t_max
     const bool shortest = p.h <= 1.5 * controlled_shortest(c);
     PERP_TRY(shortest ? controlled_pass(ctx, c, &p) : controlled_try(ctx, c, &p));
     if (shortest && p.reason < 0) return controlled_fail(ctx, c, p.reason, info);
+    if (!shortest && p.reason >= 0 && p.ratio <= 1) PERP_TRY(controlled_probe(ctx, c, &p));
     if (!shortest && p.reason >= 0 && p.ratio <= 1) {
       PERP_TRY(controlled_accept(ctx, c, &p));
       controlled_go_on(c, &p);

@@ -8,7 +8,7 @@ void perp_extrapolation_layout(perp_extrapolation *x, perp_arena *a)
 
 int perp_extrapolation_parts(int j)
 {
-  return j + 3;
+  return j + 4;
 }
 
 void perp_extrapolation_add(perp_extrapolation *x, int j)

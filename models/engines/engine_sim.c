@@ -13,7 +13,7 @@ typedef struct engine_sim {
   void *opts;
   perp_engine_world *world;
   void *at; /* the engine's own */
-  double t, h, *q, *v, last_step_s;
+  double t, h, *q, *v;
   perp_engine_state *state;
   perp_engine_contact *point;
   perp_contact *contact;

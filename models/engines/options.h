@@ -47,4 +47,14 @@ typedef struct perp_engine_chipmunk_opts {
   double slop, bias;
 } perp_engine_chipmunk_opts;
 
+typedef struct perp_engine_simbody_opts {
+  int integrator; /* 0 rk-merson, 1 rk3, 2 rk2, 3 verlet, 4 semi-explicit-euler2, 5 semi-explicit-euler */
+  double accuracy; /* 0: steps of h */
+  double constraint_tolerance;
+  int boxes, resolution; /* 0 brick, 1 mesh */
+  double stiffness, dissipation, thickness, transition;
+  double stop_stiffness, stop_dissipation;
+  int most; /* steps within one */
+} perp_engine_simbody_opts;
+
 #endif

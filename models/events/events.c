@@ -62,6 +62,7 @@ void perp_events_destroy(perp_events *s)
   free(s->now.x);
   free(s->next.x);
   free(s->was.x);
+  free(s->seen);
   perp_arena_free(&s->grown);
   free(s);
 }
@@ -178,7 +179,7 @@ void perp_events_restart(perp_events *s)
   s->found = false;
   s->fresh = true;
   s->frozen = s->was_frozen = s->between = s->consults = s->many = false;
-  s->now.n = s->next.n = s->was.n = s->n_shown = s->n = 0;
+  s->now.n = s->next.n = s->was.n = s->n_shown = s->n = s->n_seen = 0;
   s->idle = s->chatter = 0;
   s->collision_s = s->lcp_s = 0;
   s->critical = s->hasty = s->holds_forces = s->held_now = s->skips = false;
@@ -305,6 +306,7 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
   const perp_ode_answer parted = part_bodies(s, k, t, q);
   if (parted == PERP_ODE_FAILED) return parted;
   k->status = touches_reserve(k->ctx, &s->next, s->n);
+  if (k->status == PERP_OK) k->status = perp_events_seen_reserve(k->ctx, s);
   if (k->status != PERP_OK) return PERP_ODE_FAILED;
   bool impact = s->drives != NULL && perp_event_drives_touch(s->drives, k, v);
   const double closed = parted == PERP_ODE_CHANGED ? PARTED * s->size : s->tol;
@@ -350,6 +352,7 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
     count.switches += events_changes(&s->now, &s->next);
     perp_contact_count_add(perp_islands_count(s->islands), &count);
   }
+  perp_events_see(s);
   perp_events_pile(s, t);
   const perp_event_contacts swap = s->was;
   s->was = s->now;

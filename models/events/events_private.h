@@ -33,6 +33,12 @@ typedef struct perp_event_contacts {
   int n, cap;
 } perp_event_contacts;
 
+/* A contact within the margin at the start of a step (events_seen.c). */
+typedef struct perp_event_seen {
+  uint64_t id;
+  double gap;
+} perp_event_seen;
+
 struct perp_events {
   const perp_model *model;
   perp_event_opts o;
@@ -58,7 +64,9 @@ struct perp_events {
   const perp_contact *contact;
   int n;
   perp_event_contacts now, next,
-      was;                 /* of the step; of the state accepted last; of the step before */
+      was;               /* of the step; of the state accepted last; of the step before */
+  perp_event_seen *seen; /* [n_seen] in the order of their id */
+  int n_seen, cap_seen;
   bool fixed;              /* steps have a length that is given, */
   bool holds;              /* and feedback of contacts is that of their starts */
   bool frozen, was_frozen; /* modes hold within the step; did in the step before */
@@ -144,6 +152,16 @@ void perp_events_lows(const perp_events *s, const perp_constrained *k, const dou
                       double *speed);
 /* Has a body passed another one since the start of the step, so fast that neither end shows it? */
 bool perp_events_passed(perp_events *s, const double *q);
+
+/* ---- events_seen.c --------------------------------------------------------------------------- */
+
+/* Room for as many as were found last; keeps its contents. */
+perp_status perp_events_seen_reserve(perp_ctx *ctx, perp_events *s);
+/* The contacts found last, for which there is room, are those at the start of a step. */
+void perp_events_see(perp_events *s);
+/* How deep may this contact be, m, because it was not there at the start of the step, though its pair was as near?  0: it
+ * was, or the pair was not. */
+double perp_events_unseen(const perp_events *s, const perp_contact *x);
 
 /* ---- events_mode.c: what contacts do in a step ------------------------------------------------ */
 

@@ -130,7 +130,7 @@ static double events_state_allowed(const perp_events *s, int i)
     if (perp_contact_pair(s->now.x[t].id) == pair &&
         events_state_away(x, s->now.x[t].at) < NEAR * s->reach[perp_contact_holder(x)])
       return events_state_allowance(s, pair);
-  return 0;
+  return x->gap < 0 ? perp_events_unseen(s, x) : 0;
 }
 
 void perp_events_lows(const perp_events *s, const perp_constrained *k, const double *v, double *gap,

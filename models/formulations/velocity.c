@@ -69,7 +69,7 @@ static const perp_opt options[] = {
   PERP_REAL(opts, tol, 0, 0, 0.1, 0, "",
             "error of positions in proportion to the size of the model (the extent of its start, "
             "1 m for a single body) that steps are chosen for, h the first one tried; slip is "
-            "tol^2 m/s at most; 0: fixed steps"),
+            "tol^2 m/s at most, and reuse has no effect; 0: fixed steps"),
   PERP_OPTIONS_END
 };
 
@@ -96,8 +96,7 @@ static perp_status velocity_create(perp_ctx *ctx, perp_model *model, const perp_
   const opts *o = parts->formulation.opts;
   velocity like = { 0 };
   perp_contact_opts contact = o->contact;
-  if (o->tol > 0) contact.slip = fmin(contact.slip, perp_velocity_slip(o->tol));
-  if (o->tol > 0) PERP_TRY(perp_velocity_controls(ctx, parts, &o->contact));
+  if (o->tol > 0) PERP_TRY(perp_velocity_controls(ctx, parts, o->tol, &contact));
   PERP_TRY(perp_stepping_create(ctx, model, parts, &contact, o->tol > 0 ? PERP_VELOCITY_LONGEST : h,
                                 &like.s, sizeof like, perp_stepping_layout, ws));
   if (o->tol == 0) return PERP_OK;

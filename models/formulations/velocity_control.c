@@ -9,23 +9,36 @@ static perp_status velocity_control_start(perp_ctx *ctx, void *user, double t, c
   return perp_stepping_at(ctx, user, t, q, v);
 }
 
-static perp_status velocity_control_keep(perp_ctx *ctx, void *user)
+static void velocity_control_within(void *user, double time)
 {
   perp_stepping *w = user;
-  if (w->drives != NULL) perp_drives_keep(w->drives);
-  return w->contacts != NULL ? perp_contacts_keep(ctx, w->contacts) : PERP_OK;
+  if (w->contacts != NULL) perp_contacts_within(w->contacts, time);
+  if (w->drives != NULL) perp_drives_within(w->drives, time);
 }
 
-static void velocity_control_put_back(void *user)
+static perp_status velocity_control_keep(perp_ctx *ctx, void *user, perp_step_end which)
 {
   perp_stepping *w = user;
-  if (w->drives != NULL) perp_drives_put_back(w->drives);
-  if (w->contacts != NULL) perp_contacts_put_back(w->contacts);
+  if (w->drives != NULL) perp_drives_keep(w->drives, which);
+  return w->contacts != NULL ? perp_contacts_keep(ctx, w->contacts, which) : PERP_OK;
 }
 
-perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts,
-                                   const perp_contact_opts *contact)
+static void velocity_control_put_back(void *user, perp_step_end which)
 {
+  perp_stepping *w = user;
+  if (w->drives != NULL) perp_drives_put_back(w->drives, which);
+  if (w->contacts != NULL) perp_contacts_put_back(w->contacts, which);
+}
+
+/* Gaps up to this part of the largest body are closed: rounding. */
+static const double CLOSED = 1e-14;
+
+perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts, double accuracy,
+                                   perp_contact_opts *contact)
+{
+  contact->slip = fmin(contact->slip, perp_velocity_slip(accuracy));
+  contact->closed = CLOSED;
+  contact->reuse = false;
   if (contact->sleep)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "tol and sleep: who sleeps is not moved as accurately as asked; leave "
@@ -42,6 +55,17 @@ perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts,
   return PERP_OK;
 }
 
+/* What begins to slide in a part has its friction of sliding in the part after that. */
+static int velocity_control_behind(const perp_model *model)
+{
+  int behind = 1;
+  for (int i = 0; i < model->n_shapes; i++)
+    if (model->shape_def[i].surface.mu_dynamic < model->shape_def[i].surface.mu) behind = 2;
+  for (int i = 0; i < model->n_pairs; i++)
+    if (model->pair[i].surface.mu_dynamic < model->pair[i].surface.mu) behind = 2;
+  return behind;
+}
+
 perp_status perp_velocity_control(perp_ctx *ctx, perp_stepping *w, double accuracy, double h,
                                   perp_controlled **out)
 {
@@ -52,7 +76,9 @@ perp_status perp_velocity_control(perp_ctx *ctx, perp_stepping *w, double accura
   const perp_controlled_sys sys = { .model = model,
                                     .user = w,
                                     .reach = reach,
+                                    .behind = velocity_control_behind(model),
                                     .start = velocity_control_start,
+                                    .within = velocity_control_within,
                                     .step = perp_stepping_step,
                                     .state = perp_stepping_state,
                                     .keep = velocity_control_keep,

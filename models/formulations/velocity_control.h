@@ -14,10 +14,12 @@ static inline double perp_velocity_slip(double accuracy)
 {
   return fmax(accuracy * accuracy, 1e-12);
 }
-/* Can steps with these parts and options be made again?  PERP_ERR_UNSUPPORTED: sleep, substeps; PERP_ERR_OPTION: the ode
- * has a tolerance of its own. */
-perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts,
-                                   const perp_contact_opts *contact);
+/* Options of contacts as the control of an accuracy > 0 needs them: how steps depend on their length must be seen to rounding,
+ * so that gaps are closed to 1e-14 of the largest body and no solution is taken from the step before.
+ * PERP_ERR_UNSUPPORTED: steps that cannot be made again, sleep and substeps; PERP_ERR_OPTION: the ode has a tolerance of
+ * its own. */
+perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts, double accuracy,
+                                   perp_contact_opts *contact);
 /* The control over w, which must outlive it.  Allocates. */
 perp_status perp_velocity_control(perp_ctx *ctx, perp_stepping *w, double accuracy, double h,
                                   perp_controlled **out);

@@ -262,6 +262,13 @@ static void rest_sample(void *user, double t, const double *q, const double *v,
   }
 }
 
+/* of what does not stand (limit > 0) how far it goes is no error */
+static double rest_drift(const void *user)
+{
+  const struct rest *g = user;
+  return g->limit > 0 && !g->stands ? nan("") : gauges_worst(user);
+}
+
 static double rest_speed(const void *user)
 {
   const struct rest *g = user;
@@ -281,7 +288,7 @@ static perp_status add_rest(perp_ctx *ctx, perp_scene *scene, struct rest *like)
   like->drift.dim = dim;
   const void *gauge = gauges_create(ctx, scene, "pose.drift.max", like, sizeof *like,
                                     (size_t)(nqb * like->n) * sizeof *like->from, rest_sample,
-                                    gauges_worst);
+                                    rest_drift);
   return gauge != NULL ? PERP_OK : PERP_ERR_NOMEM;
 }
 

@@ -22,6 +22,10 @@ perp_status perp_truth_rest(perp_ctx *ctx, perp_scene *scene, const char *what);
  * made when first asked.  The model must be finished. */
 perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty);
 
+/* The scene event by event: formulation acceleration, dopri5 with tolerance 1e-11, made when first asked.  The model must be
+ * finished, and scene->h set.  Where motions are sensitive (many impacts) t_end is no later than two tolerances agree. */
+perp_status perp_truth_events(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty);
+
 /* Rows of a reference file of perp, as text with all its digits: see tests/data/reference/README.md, where
  * perp_scene_create says it is looked for.  names [n]: the columns that are wanted.  map turns their values at one time
  * into (q, v), with a copy of user [size bytes]; without it they are q and then v.  PERP_ERR_IO, PERP_ERR_FORMAT. */

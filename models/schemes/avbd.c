@@ -240,7 +240,7 @@ static perp_reason avbd_step(perp_scheme *s, double t, double h)
 static void avbd_layout(void *ws, perp_arena *a)
 {
   avbd *w = ws;
-  perp_scheme_layout(&w->s, a);
+  perp_scheme_layout(w, a);
   w->y = PERP_CARVE(a, double, w->s.model->nv);
   w->first = PERP_CARVE(a, int, w->s.model->n_bodies + 1);
 }

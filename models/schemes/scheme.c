@@ -8,8 +8,9 @@
 
 enum { TWO_BODIES = 2 };
 
-void perp_scheme_layout(perp_scheme *s, perp_arena *a)
+void perp_scheme_layout(void *ws, perp_arena *a)
 {
+  perp_scheme *s = ws;
   const perp_model *model = s->model;
   perp_eval_layout(&s->e, model, a);
   PERP_DOUBLES(a, model->nq, &s->q, &s->q1, &s->moved);

@@ -130,7 +130,8 @@ typedef struct perp_scheme {
 
 /* ---- a formulation ---------------------------------------------------------------------------- */
 
-void perp_scheme_layout(perp_scheme *s, perp_arena *a);
+/* The memory of ws, a perp_scheme or what begins with one: a perp_layout_fn, whole where a scheme has nothing of its own. */
+void perp_scheme_layout(void *ws, perp_arena *a);
 /* A workspace like *like (size bytes, which begin with a perp_scheme whose step is set), its options those of the
  * formulation.  layout calls perp_scheme_layout.  PERP_ERR_UNSUPPORTED: joints of more than two bodies.  Allocates; later
  * only where there are more contacts than ever.  *ws NULL on failure. */

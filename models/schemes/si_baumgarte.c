@@ -59,18 +59,13 @@ static perp_reason si_baumgarte_step(perp_scheme *s, double t, double h)
   return PERP_EXACT;
 }
 
-static void si_baumgarte_layout(void *ws, perp_arena *a)
-{
-  perp_scheme_layout(ws, a);
-}
-
 static perp_status si_baumgarte_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                        double h, void **ws)
 {
   si_baumgarte like = { .o = *(const struct si_baumgarte_opts *)parts->formulation.opts };
   like.s.o = like.o.scheme;
   like.s.step = si_baumgarte_step;
-  return perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, si_baumgarte_layout, ws);
+  return perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, perp_scheme_layout, ws);
 }
 
 const perp_formulation_desc perp_formulation_si_baumgarte = {

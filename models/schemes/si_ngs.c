@@ -82,7 +82,7 @@ static perp_reason si_ngs_step(perp_scheme *s, double t, double h)
 static void si_ngs_layout(void *ws, perp_arena *a)
 {
   si_ngs *w = ws;
-  perp_scheme_layout(&w->s, a);
+  perp_scheme_layout(w, a);
   w->dq = PERP_CARVE(a, double, w->s.model->nv);
 }
 

@@ -90,7 +90,7 @@ static perp_reason si_split_step(perp_scheme *s, double t, double h)
 static void si_split_layout(void *ws, perp_arena *a)
 {
   si_split *w = ws;
-  perp_scheme_layout(&w->s, a);
+  perp_scheme_layout(w, a);
   w->u = PERP_CARVE(a, double, w->s.model->nv);
 }
 

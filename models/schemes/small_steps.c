@@ -61,18 +61,13 @@ static perp_reason small_steps_step(perp_scheme *s, double t, double whole)
   return PERP_EXACT;
 }
 
-static void small_steps_layout(void *ws, perp_arena *a)
-{
-  perp_scheme_layout(ws, a);
-}
-
 static perp_status small_steps_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                       double h, void **ws)
 {
   small_steps like = { .o = *(const struct small_steps_opts *)parts->formulation.opts };
   like.s.o = like.o.scheme;
   like.s.step = small_steps_step;
-  return perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, small_steps_layout, ws);
+  return perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, perp_scheme_layout, ws);
 }
 
 const perp_formulation_desc perp_formulation_small_steps = {

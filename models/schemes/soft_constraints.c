@@ -15,18 +15,24 @@
  *
  *      s = 0 for N >= m T;      sum w^2 / 2R for m N + T <= 0;      (N - m T)^2 / (2 R_n m^2 (1 + m^2)) between:
  *
- * f is in the cone, w + R f in its dual, and they are complementary.  Newton's method on the primal, exact line search.
+ * f is in the cone, w + R f in its dual, and they are complementary.  A pyramid has an edge n +- mu t for each of the tangents of
+ * MuJoCo's choice (soft_frame), each a row of its own,
+ *
+ *      w_e = w_n +- mu w_t,     R_e = 2 mu^2 (1 + mu^2) R_n / impratio,     s = w_e^2 / 2 R_e where w_e < 0,
+ *
+ * so that friction between two tangents is up to 1 / sqrt(2) of mu.  Newton's method on the primal, exact line search.
  *
  * What it gives up.  Order: 1, to the give of its rows: the reference has no Jdot v, so that joints swing out by v^2 / (k l).  Drift and penetration:
  * at rest what makes a_0 = the pull of the reference, r with g (1 - d) = k d |r| of a body on one contact, whatever the mass; it
  * does not go with h.  Friction: sticks by damping alone, and creeps at a speed of (1 - d) / (d b) times the acceleration held.  Energy: damped; there is no
- * restitution, surfaces with one are refused.  Only what touches has rows.  timeconst is at least 2 h, and A_ii a number of the bodies instead of the state (soft_weight), both as in
+ * restitution, surfaces with one are refused.  Only what is below 0 has rows, not a gap that is 0.  timeconst is at least 2 h, and A_ii a number of the bodies instead of the state (soft_weight), both as in
  * MuJoCo.
  *
  * Cost: (nv^3 / 3 + rows nv) a Newton iteration, 1 to 5 of them; one evaluation, one collision detection.  No allocation in a step, but for
  * more contacts than ever.  Fails: Newton's method beyond 100 iterations (max-iter), states that are not finite. */
 #include "models/schemes/scheme.h"
 
+#include <float.h>
 #include <lapacke.h>
 #include <string.h>
 
@@ -34,9 +40,14 @@ enum { SOFT_NEWTON = 100, SOFT_SEARCH = 60 };
 
 struct soft_constraints_opts {
   perp_scheme_opts scheme; /* first */
+  int cone;                /* ELLIPTIC, PYRAMIDAL */
   double timeconst, dampratio, dmin, dmax, width, midpoint, power, impratio, tol;
 };
+enum { ELLIPTIC, PYRAMIDAL };
+static const char *const soft_cones[] = { "elliptic", "pyramidal", NULL };
 static const perp_opt soft_constraints_options[] = {
+  PERP_ENUM(struct soft_constraints_opts, cone, ELLIPTIC, soft_cones,
+            "of friction; pyramidal: edges along two tangents"),
   PERP_REAL(struct soft_constraints_opts, timeconst, 0.02, 0, HUGE_VAL,
             PERP_OPEN_MIN | PERP_OPEN_MAX, "s", "of the reference (solref); at least 2 h is taken"),
   PERP_REAL(struct soft_constraints_opts, dampratio, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
@@ -117,7 +128,7 @@ static void soft_reference(const soft_constraints *w, const perp_scheme_row *row
     x->aref = -(v + row->given) / h;
     return;
   }
-  if ((row->kind == PERP_SCHEME_NORMAL || row->kind == PERP_SCHEME_LIMIT) && row->C > 0) return;
+  if ((row->kind == PERP_SCHEME_NORMAL || row->kind == PERP_SCHEME_LIMIT) && row->C >= 0) return;
   const bool slides = row->kind == PERP_SCHEME_TANGENT || row->kind == PERP_SCHEME_OWN;
   const double r = slides ? 0 : row->C,
                d = soft_impedance(o, row->kind == PERP_SCHEME_TANGENT ? mu_n : r);
@@ -185,6 +196,50 @@ static void soft_cone(int dim, double mu, double impratio, const double R[3], co
     }
 }
 
+/* The first tangent of MuJoCo's frame of a contact, as parts [2] along those of the contact: across n, from the y axis of the
+ * world, or where n is along that from the z axis.  In the plane there is one tangent. */
+static void soft_frame(int dim, const perp_scheme_contact *c, double t[2])
+{
+  t[0] = 1, t[1] = 0;
+  if (dim == 2) return;
+  const int axis = fabs(c->d[0][1]) < 0.5 ? 1 : 2;
+  const double size = hypot(c->d[1][axis], c->d[2][axis]);
+  t[0] = c->d[1][axis] / size;
+  t[1] = c->d[2][axis] / size;
+}
+
+/* The same as soft_cone for a pyramid, R that of its edges. */
+static void soft_pyramid(int dim, const perp_scheme_contact *c, double R, const double w[3],
+                         double f[3], double D[9])
+{
+  double t[2];
+  soft_frame(dim, c, t);
+  memset(D, 0, 9 * sizeof *D);
+  for (int k = 0; k < dim; k++) f[k] = 0;
+  for (int edge = 0; edge < 2 * (dim - 1); edge++) {
+    const double mu = edge % 2 == 0 ? c->mu : -c->mu;
+    const double g[3] = { 1, mu * (edge < 2 ? t[0] : -t[1]), mu * (edge < 2 ? t[1] : t[0]) };
+    const double at = perp_dot(dim, g, w);
+    if (at >= 0) continue;
+    for (int k = 0; k < dim; k++) f[k] -= at / R * g[k];
+    for (int k = 0; k < dim; k++)
+      for (int l = 0; l < dim; l++) D[k + dim * l] += g[k] * g[l] / R;
+  }
+}
+
+/* Is the friction f of a contact at its bound? */
+static bool soft_slides(const soft_constraints *w, const perp_scheme_contact *c)
+{
+  const int dim = w->s.model->dim;
+  const double f1 = w->x[c->row + 1].f, f2 = dim == 3 ? w->x[c->row + 2].f : 0;
+  double t[2], tangent = hypot(f1, f2);
+  if (w->o.cone == PYRAMIDAL) {
+    soft_frame(dim, c, t);
+    tangent = fabs(t[0] * f1 + t[1] * f2) + fabs(t[0] * f2 - t[1] * f1);
+  }
+  return tangent > (1 - 1e-9) * c->mu * w->x[c->row].f && tangent > 0;
+}
+
 /* D of rows i, l into H: both triangles of the blocks of their bodies */
 static void soft_add(soft_constraints *w, const perp_scheme_row *x, const perp_scheme_row *y,
                      double D)
@@ -220,7 +275,12 @@ static double soft_forces(soft_constraints *w, double h, double t, bool hessian)
       R[k] = w->x[n + k].R;
       at[k] = w->x[n + k].w + t * w->x[n + k].dw;
     }
-    soft_cone(dim, s->contact[i].mu, w->o.impratio, R, at, f, D);
+    const double mu = s->contact[i].mu;
+    if (w->o.cone == PYRAMIDAL && mu > 0)
+      soft_pyramid(dim, &s->contact[i], 2 * mu * mu * (1 + mu * mu) * R[0] / w->o.impratio, at, f,
+                   D);
+    else
+      soft_cone(dim, mu, w->o.impratio, R, at, f, D);
     for (int k = 0; k < dim; k++) {
       w->x[n + k].f = f[k];
       slope -= f[k] * w->x[n + k].dw;
@@ -306,11 +366,14 @@ static perp_reason soft_newton(soft_constraints *w, double h)
   perp_scheme *s = &w->s;
   const int nv = s->model->nv;
   double best = HUGE_VAL;
+  /* a_0 is a difference of velocities: where nothing pulls, terms are its rounding, and no scale */
+  perp_blocks_M(&s->e.blocks, s->v, w->Md);
+  const double least = 16 * DBL_EPSILON * perp_worst(nv, w->Md) / (h * w->o.tol);
   for (int k = 0; k < SOFT_NEWTON; k++) {
     for (int i = 0; i < s->n; i++)
       w->x[i].w = perp_scheme_speed(s, &s->row[i], w->a) - w->x[i].aref;
     soft_hessian(w, h);
-    const double largest = soft_gradient(w), g = perp_worst(nv, w->g);
+    const double largest = fmax(soft_gradient(w), least), g = perp_worst(nv, w->g);
     if (!isfinite(g)) return PERP_NOT_FINITE;
     s->count.residual = fmax(s->count.residual, 0);
     if (g <= w->o.tol * largest) {
@@ -367,11 +430,7 @@ static perp_reason soft_constraints_step(perp_scheme *s, double t, double h)
   if (reason < 0) return reason;
   for (int i = 0; i < nv; i++) s->v1[i] = s->v[i] + h * w->a[i];
   for (int i = 0; i < s->n; i++) s->row[i].p = s->row[i].total = h * w->x[i].f;
-  for (int i = 0; i < s->n_contacts; i++) { /* in the middle zone of the cone it slides */
-    const perp_scheme_contact *c = &s->contact[i];
-    const double tangent = hypot(w->x[c->row + 1].f, s->model->dim == 3 ? w->x[c->row + 2].f : 0);
-    s->contact[i].slides = tangent > (1 - 1e-9) * c->mu * w->x[c->row].f && tangent > 0;
-  }
+  for (int i = 0; i < s->n_contacts; i++) s->contact[i].slides = soft_slides(w, &s->contact[i]);
   perp_scheme_move(s, h, s->v1);
   perp_scheme_remember(s, h, h);
   return PERP_EXACT;
@@ -383,7 +442,7 @@ static void soft_constraints_layout(void *ws, perp_arena *a)
 {
   soft_constraints *w = ws;
   const size_t nv = (size_t)w->s.model->nv;
-  perp_scheme_layout(&w->s, a);
+  perp_scheme_layout(w, a);
   PERP_DOUBLES(a, nv, &w->a0, &w->a, &w->g, &w->d, &w->Md);
   w->H = PERP_CARVE(a, double, nv *nv);
 }

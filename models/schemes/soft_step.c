@@ -107,18 +107,13 @@ static perp_reason soft_step_step(perp_scheme *s, double t, double whole)
   return PERP_EXACT;
 }
 
-static void soft_step_layout(void *ws, perp_arena *a)
-{
-  perp_scheme_layout(ws, a);
-}
-
 static perp_status soft_step_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                     double h, void **ws)
 {
   soft_step like = { .o = *(const struct soft_step_opts *)parts->formulation.opts };
   like.s.o = like.o.scheme;
   like.s.step = soft_step_step;
-  return perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, soft_step_layout, ws);
+  return perp_scheme_create(ctx, model, parts, h, &like.s, sizeof like, perp_scheme_layout, ws);
 }
 
 const perp_formulation_desc perp_formulation_soft_step = {

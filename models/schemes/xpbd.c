@@ -173,7 +173,7 @@ static perp_reason xpbd_step(perp_scheme *s, double t, double whole)
 static void xpbd_layout(void *ws, perp_arena *a)
 {
   xpbd *w = ws;
-  perp_scheme_layout(&w->s, a);
+  perp_scheme_layout(w, a);
   w->q = PERP_CARVE(a, double, w->s.model->nq);
   w->v = PERP_CARVE(a, double, w->s.model->nv);
 }

@@ -46,6 +46,9 @@ typedef struct perp_step_info {
   int n_critical;    /* contacts at rest that no accelerations and forces satisfy, see critical.c */
 } perp_step_info;
 
+/* What a time stepping remembers besides its state, of the start and of the end of a step that is made more than once. */
+typedef enum perp_step_end { PERP_AT_START, PERP_AT_END, PERP_ENDS } perp_step_end;
+
 /* A point passed the end of its curve: the step was cut there, the joint has no rows (J = 0) from then on. */
 typedef struct perp_release {
   int joint;

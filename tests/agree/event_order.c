@@ -2,6 +2,8 @@
 /* Events to the order of the method (acceleration level): a block on a belt that sticks and slips, against its closed form; a
  * block that rocks from corner to corner, its times of impact against quadratures of Housner's equations (30 digits); a
  * celtic stone that rolls without slip, against the reference of 26 digits.  Errors of rk4 fall with order 4. */
+#include "models/collision/collision.h"
+#include "models/multibody/model_private.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -176,6 +178,68 @@ static void test_stone(void)
   perp_model_destroy(m);
 }
 
+/* ---- dense output ---------------------------------------------------------------------------- */
+
+/* Inside of steps: the stone rolls on, its gap, its distance to the plane, is zero to the order; so is the velocity of the
+ * point that touches.  At the ends of steps the gap is projected. */
+static void test_dense_rolling(void)
+{
+  perp_model *m = stone(0.8);
+  double error[STEPS] = { 0 };
+  for (int i = 0; i < STEPS; i++) {
+    const double h = 8e-3 / (1 << i);
+    perp_sim *sim = run_start(&ctx, m, (run_parts){ "acceleration", "rk4" }, h);
+    perp_step_info info = { .reason = PERP_EXACT };
+    double t = 0, q[7], v[6];
+    const double *now, *rate;
+    while (t < 0.8 && info.reason >= 0) {
+      if (perp_sim_step(&ctx, sim, 0.8, &info) != PERP_OK) bail("%s", ctx.msg);
+      perp_sim_state(sim, &t, &now, &rate);
+      if (perp_sim_dense_at(&ctx, sim, t - 0.4 * h, q, v, NULL) != PERP_OK) bail("%s", ctx.msg);
+      const perp_pose world = { .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
+      perp_pose pose;
+      perp_pose_of(3, q, &pose);
+      error[i] = fmax(error[i],
+                      fabs(perp_shape_distance(m, 0, &pose, 1, &world, NULL, NULL, NULL)));
+    }
+    perp_sim_destroy(sim);
+  }
+  ok(order_of(error) > 3.5, "celtic stone inside of steps: order %.2f of its gap (%.2g, %.2g m)",
+     order_of(error), error[0], error[STEPS - 1]);
+  perp_model_destroy(m);
+}
+
+/* the block on the belt, which sticks and slides on it: its way inside of steps, its height and their rates */
+static void test_dense_sliding(void)
+{
+  perp_model *m = belt(3);
+  double error[STEPS] = { 0 }, off = 0;
+  int inside = 0;
+  for (int i = 0; i < STEPS; i++) {
+    const double h = 0.02 / (1 << i);
+    perp_sim *sim = run_start(&ctx, m, (run_parts){ "acceleration", "rk4" }, h);
+    perp_step_info info = { .reason = PERP_EXACT };
+    double t = 0, before, q[7], v[6];
+    const double *now, *rate;
+    while (t < 2.4 && info.reason >= 0) {
+      before = t;
+      if (perp_sim_step(&ctx, sim, 2.4, &info) != PERP_OK) bail("%s", ctx.msg);
+      perp_sim_state(sim, &t, &now, &rate);
+      const double at = 0.5 * (before + t);
+      if (at < 1 || perp_sim_dense_at(&ctx, sim, at, q, v, NULL) != PERP_OK) continue;
+      inside++;
+      error[i] = fmax(error[i], fabs(q[0] - belt_truth(at)));
+      off = fmax(off, fmax(fabs(q[2] - 0.1), fabs(v[2])));
+    }
+    perp_sim_destroy(sim);
+  }
+  ok(order_of(error) > 3.5 && inside > 300,
+     "belt inside of %d steps: order %.2f (%.2g m at 20 ms, %.2g m at 5 ms)", inside,
+     order_of(error), error[0], error[STEPS - 1]);
+  below(off, 1e-12, "... neither higher nor lower than it is, at rest");
+  perp_model_destroy(m);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -183,5 +247,7 @@ int main(void)
   test_belt();
   test_rocking();
   test_stone();
+  test_dense_rolling();
+  test_dense_sliding();
   return tap_done();
 }

@@ -431,12 +431,19 @@ static void test_engines(const char *folder)
              "limits: { timeout: 5 s }\n"
              "grid:\n"
              "  scene: [free-body, \"chain:links=2\"]\n"
-             "  engine: [perp, fall, fall-segv, fall-loop, fall-ends, fall-nan, fall-fails]\n");
+             "  engine: [perp, fall, fall-segv, fall-loop, fall-ends, fall-nan, fall-fails]\n"
+             "report: { plots: [\"failure-matrix(engine)\"] }\n");
   char *words = perp_xprintf("run engines.yaml -o engines --no-report -q --plugin %s/engines.so",
                              folder);
   const int status = run(words);
   free(words);
   if (!ok(status == 5, "a study with five bad engines: status 5, got %d", status)) complain();
+  if (!ok(strstr(out, "\n              ab\n  perp        ++\n  fall        +-\n  fall-segv   C-\n"
+                      "  fall-loop   T-\n  fall-ends   C-\n  fall-nan    D-\n  fall-fails  D-\n"
+                      "  a=free-body b=chain:links=2\n") != NULL &&
+              strstr(out, "\n  fall-nan\n    1 diverged: stopped at t = 0 s: not-finite: ") != NULL,
+          "how each ended on each scene, and why"))
+    printf("# %.3000s\n", out);
   char *csv = perp_read_file("engines/derived/cells.csv", NULL);
   ok(row(csv, "fall-segv", ",crash,", "signal 11 (Segmentation fault)"), "an engine that crashes");
   ok(row(csv, "fall-loop", ",timeout,", "killed at the time limit of 5 s"), "one that hangs");
@@ -451,6 +458,12 @@ static void test_engines(const char *folder)
   ok(rows(csv, ",ok,") == 3, "and perp goes on");
   if (csv == NULL || rows(csv, ",ok,") != 3) printf("# %.2000s\n", csv);
   free(csv);
+  words = perp_xprintf("report engines --no-js --plugin %s/engines.so", folder);
+  ok(run(words) == 0 && file_has("engines/report.html", "id=\"endings\"") &&
+         file_has("engines/report.html",
+                  "<code>fall-segv</code></td><td class=\"bad\" title=\"sig"),
+     "and in the report");
+  free(words);
   words = perp_xprintf("simulate free-body --engine fall --lcp pgs --plugin %s/engines.so", folder);
   refuses(2, words, "has no effect with an engine");
   free(words);

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 #include <memory>
 #include <unordered_map>
 
@@ -426,8 +427,11 @@ void solver_make(dart_world &s)
     solver->setCollisionDetector(collision::DARTCollisionDetector::create());
   } else {
     auto fcl = collision::FCLCollisionDetector::create();
+    /* DART warns of primitive shapes with each world; docs/engines.md tells it once */
+    std::streambuf *errors = std::cerr.rdbuf(nullptr);
     fcl->setPrimitiveShapeType(s.o.detector == FCL ? collision::FCLCollisionDetector::MESH
                                                    : collision::FCLCollisionDetector::PRIMITIVE);
+    std::cerr.rdbuf(errors);
     fcl->setContactPointComputationMethod(collision::FCLCollisionDetector::DART);
     solver->setCollisionDetector(fcl);
   }

@@ -286,6 +286,10 @@ static perp_status mujoco_load(perp_ctx *ctx, mujoco_world *s, const char *text,
   }
   mj_deleteVFS(vfs);
   free(vfs);
+  if (s->m == NULL && strstr(error, "parse error 18") != NULL) /* XML_ELEMENT_DEPTH_EXCEEDED */
+    return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
+                      "engine mujoco: bodies hang from each other deeper than its reader of models "
+                      "goes (about 100)");
   if (s->m == NULL) {
     snprintf(said, sizeof said, "MuJoCo refuses the world: %s", error);
     return s->w->fail(ctx, PERP_ERR_EXTERNAL, said);

@@ -5,6 +5,7 @@
  * times of impact are quadratures.  The table below is of that quadrature (30 digits;
  * C13_domino_train.csv) for the parameters of the benchmark; other parameters have no truth. */
 #include "models/scenes/scene_builder.h"
+#include "models/scenes/truths.h"
 
 #include <math.h>
 
@@ -12,6 +13,7 @@ struct domino_opts {
   int dominoes;
   double height, thickness, gap, rate, mass, gravity;
   int dim;
+  bool events;
 };
 static const perp_opt options[] = {
   PERP_INT(struct domino_opts, dominoes, 30, 2, 10000, "number of dominoes"),
@@ -22,6 +24,8 @@ static const perp_opt options[] = {
   PERP_OPT_POSITIVE(struct domino_opts, mass, 0.01, "kg", "of a domino"),
   PERP_OPT_G(struct domino_opts),
   PERP_OPT_DIM(struct domino_opts, 2),
+  PERP_BOOL(struct domino_opts, events, false,
+            "positions are judged by the scene event by event as well"),
   PERP_OPTIONS_END
 };
 
@@ -79,6 +83,7 @@ static perp_status dominoes_build(perp_ctx *ctx, const void *opts, perp_scene *s
   }
   PERP_TRY(perp_build_end(&y, h, 0.025 * (o->dominoes + 3)));
   scene->h = 1e-3;
+  if (o->events) PERP_TRY(perp_truth_events(ctx, scene, scene->t_end, 1e-8));
   const bool benchmark = h == 0.05 && d == 0.008 && o->gap == 0.02 && o->rate == 6 &&
                          o->gravity == 9.81;
   if (!benchmark) return PERP_OK;

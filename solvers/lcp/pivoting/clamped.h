@@ -37,11 +37,14 @@ typedef struct perp_clamped {
   perp_stats *stats;
   double *proof;
   int limit;
-  int dependent; /* rows that the last factorization found dependent */
-  double *guess; /* [n] with reuse: lambda as it came */
-  bool kept;     /* K, rows, pos are those of the last solution */
-  bool shifted;  /* K has a shift in it */
-  bool general;  /* K holds the LU factors of A_FF, A being far from symmetric; no updates then */
+  int dependent;      /* rows that the last factorization found dependent */
+  double *guess;      /* [n] with reuse: lambda as it came */
+  int *list;          /* [2 n] clamped_couple.c: F, slots */
+  signed char *held;  /* [n] sets before it */
+  double *from, *aim; /* [n] limits of friction rows where a Newton step begins and ends */
+  bool kept;          /* K, rows, pos are those of the last solution */
+  bool shifted;       /* K has a shift in it */
+  bool general; /* K holds the LU factors of A_FF, A being far from symmetric; no updates then */
 } perp_clamped;
 
 /* Work of `times` triangular solves with the factor, or updates of it. */
@@ -129,6 +132,12 @@ perp_status perp_clamped_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
                                double *certificate, perp_stats *stats);
 /* D->box, with the bounds of friction rows at mu lambda_n. */
 perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm);
+
+/* clamped_couple.c: the fixed point of the limits as long as no row changes its set: multipliers into dw, for the k rows F
+ * and the slots of all rows in it; overwrites L D L'.  0: singular. */
+int perp_clamped_joint(perp_clamped *D, const perp_lcp *p, int k, const int *rows, const int *slot);
+/* Sets and limits exchanged until they agree: lambda is the solution then.  0: they did not, and all is as it was. */
+int perp_clamped_couple(perp_clamped *D, const perp_lcp *p);
 
 /* ---- block principal pivots as the start of another method: bpp.c ------------------------------------------------- */
 

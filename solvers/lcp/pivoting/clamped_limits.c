@@ -3,19 +3,25 @@
  *
  * The others are solved first with lambda = 0 in the friction rows, then all rows with the limits mu lambda_n fixed.
  * With friction = refreshed this is repeated with new limits, from the last sets, until they agree with the normal
- * multipliers: Newton steps on the limits, shortened fixed-point steps where those do not help, PERP_STALLED when
+ * multipliers: Newton steps on the limits, shortened fixed-point steps where those do not help, exchanges of sets and
+ * limits at once (clamped_couple.c) where that takes many rounds, PERP_STALLED when
  * neither does. */
 #include "solvers/lcp/pivoting/clamped.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 const char *const perp_clamped_limits[] = { "refreshed", "fixed", NULL };
 
-enum { LIMIT_ROUNDS = 200, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
+enum { LIMIT_ROUNDS = 280, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
+enum {
+  COUPLE_FROM = 20,
+  COUPLE_EVERY = 8
+};                                        /* rounds before exchanges of sets and limits at once */
+enum { PARTS_FROM = 60, PARTS_TO = 140 }; /* whose Newton steps are shortened */
 /* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
 static const double SHORT = 0.5, SHORTER = 50;
+static const double PART_LEAST = 1.0 / 16; /* of a Newton step */
 /* limits that agree with the normal multipliers, relative to the largest multiplier */
 static const double LIMIT_GAP = 1e-13;
 
@@ -43,38 +49,35 @@ static void clamped_limits_refresh(perp_clamped *D, const perp_lcp *p, const dou
     if (p->fric_of[i] >= 0) set_limit(D, i, clamped_limits_limit_of(D, p, lambda, i, step));
 }
 
-/* The fixed point of the limits as long as no row changes its set: w_F = 0 with lambda_i = +-mu lambda_n in
- * the friction rows at a limit, a nonsymmetric system in lambda_F (it overwrites L D L').  The multipliers
- * go to dw; 0 when it is singular.  O(k^3 2/3). */
-static int joint_solution(perp_clamped *D, const perp_lcp *p)
+/* The limits that a Newton step from those in P ends at, and those of a plain step, for when it does not help.  0: none. */
+static int newton_begin(perp_clamped *D, const perp_lcp *p, double plain)
 {
-  int n = p->n, k = D->K.k, ld = (int)D->K.ld;
-  D->stats->work += perp_pivot_cost(&D->P, n) + (double)k * k * (1 + k / 3.0);
-  double *B = D->K.L, *x = D->res;
-  memcpy(D->dw, D->lambda, (size_t)n * sizeof *D->dw);
-  if (k == 0) return 1;
-  for (int u = 0; u < k; u++) {
-    const double *col = D->P.A + (size_t)D->rows[u] * D->P.lda;
-    for (int r = 0; r < k; r++) B[r + (size_t)u * D->K.ld] = col[D->rows[r]];
-    D->dw[D->rows[u]] = 0;
-  }
-  for (int i = 0; i < n; i++) {
-    int j = p->fric_of[i];
-    if (j < 0 || D->pos[i] >= 0 || D->pos[j] < 0 || D->set[i] == PARKED || D->P.hi[i] == 0)
-      continue;
-    const double *col = D->P.A + (size_t)i * D->P.lda;
-    double slope = D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
-    for (int r = 0; r < k; r++) B[r + (size_t)D->pos[j] * D->K.ld] += slope * col[D->rows[r]];
-    D->dw[i] = 0;
-  }
-  perp_pivot_slack(&D->P, D->dw, D->wp);
-  for (int r = 0; r < k; r++) x[r] = -D->wp[D->rows[r]];
-  if (LAPACKE_dgesv_work(LAPACK_COL_MAJOR, k, 1, B, ld, D->K.order, x, k) != 0) return 0;
-  for (int u = 0; u < k; u++) {
-    if (!isfinite(x[u])) return 0;
-    D->dw[D->rows[u]] = x[u];
+  if (!perp_clamped_joint(D, p, D->K.k, D->rows, D->pos)) return 0;
+  for (int i = 0; i < p->n; i++) {
+    if (p->fric_of[i] < 0) continue;
+    D->guess[i] = clamped_limits_limit_of(D, p, D->lambda, i, plain);
+    D->from[i] = D->P.hi[i];
+    D->aim[i] = clamped_limits_limit_of(D, p, D->dw, i, 1);
   }
   return 1;
+}
+
+/* A part of its way. */
+static void newton_go(perp_clamped *D, const perp_lcp *p, double part)
+{
+  for (int i = 0; i < p->n; i++)
+    if (p->fric_of[i] >= 0)
+      set_limit(D, i, part == 1 ? D->aim[i] : D->from[i] + part * (D->aim[i] - D->from[i]));
+}
+
+/* Largest difference of the limits from what the normal multipliers say. */
+static double limits_gap(const perp_clamped *D, const perp_lcp *p)
+{
+  double gap = 0;
+  for (int i = 0; i < p->n; i++)
+    if (p->fric_of[i] >= 0)
+      gap = perp_larger(gap, fabs(clamped_limits_limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
+  return gap;
 }
 
 perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
@@ -89,28 +92,36 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
   memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
   clamped_limits_refresh(D, p, D->lambda, 1);
   /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
-   * sets are right.  One that does not halve the gap is taken back, and some plain steps follow, from where
-   * it began: shortened, since an impulse that turns up at one contact often leaves another.  Where that
-   * does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
+   * sets are right.  One that does not halve the gap is shortened: the limits are piecewise linear in each other, and
+   * a short step goes down as long as no row changes its set.  Where even that does not help it is taken back, and some
+   * plain steps follow, from where it began: shortened, since an impulse that turns up at one contact often leaves
+   * another.  Where that does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
    * a Newton step, which goes back to where there is none, is worth it only near the end (Painleve's rod). */
-  double last = HUGE_VAL, step = 1;
-  int plain = 1, joint = 0;
+  double last = HUGE_VAL, step = 1, part = 0; /* part > 0: of the Newton step at hand */
+  int plain = 1, couple = COUPLE_FROM;
   for (int round = 0; round < LIMIT_ROUNDS + BOLD_ROUNDS; round++) {
     const bool bold = round >= LIMIT_ROUNDS;
     reason = D->box(D, 1);
     if (reason != PERP_EXACT || D->limits == PERP_LIMITS_FIXED) return reason;
-    double gap = 0, zs = perp_clamped_scale_of(D);
-    for (int i = 0; i < p->n; i++)
-      if (p->fric_of[i] >= 0)
-        gap = perp_larger(gap, fabs(clamped_limits_limit_of(D, p, D->lambda, i, 1) - D->P.hi[i]));
+    const double gap = limits_gap(D, p), zs = perp_clamped_scale_of(D);
     perp_clamped_trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
     if (perp_pivot_spent(&D->P, D->stats)) return PERP_MAX_ITER;
-    if ((joint || (bold && plain == 0)) && gap > last / 2) {
+    if (part == 0 && round >= couple && !bold) {
+      if (perp_clamped_couple(D, p)) return PERP_EXACT;
+      couple = round + COUPLE_EVERY;
+    }
+    const bool parts = round >= PARTS_FROM && round < PARTS_TO;
+    if (part > 0 && parts && gap > (1 - part / 2) * last && part > PART_LEAST) {
+      part /= 2;
+      newton_go(D, p, part);
+      continue;
+    }
+    if ((part > 0 || (bold && plain == 0)) && gap > (1 - part / 2) * last) {
       plain = PLAIN_ROUNDS;
-      joint = 0;
       for (int i = 0; !bold && i < p->n; i++)
         if (p->fric_of[i] >= 0) set_limit(D, i, D->guess[i]);
+      part = 0;
       if (!bold) continue;
     }
     last = gap;
@@ -118,11 +129,12 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     step = round == 0
                ? 1
                : (perp_pivot_generic(round) - 0.5) * (bold ? 1 : SHORT / (1 + round / SHORTER));
-    joint = plain == 0 && joint_solution(D, p);
-    for (int i = 0; joint && i < p->n; i++)
-      if (p->fric_of[i] >= 0) D->guess[i] = clamped_limits_limit_of(D, p, D->lambda, i, step);
+    part = plain == 0 && newton_begin(D, p, step) ? 1 : 0;
+    if (part > 0)
+      newton_go(D, p, part);
+    else
+      clamped_limits_refresh(D, p, D->lambda, step);
     if (plain > 0) plain--;
-    clamped_limits_refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
   }
   return PERP_STALLED;
 }

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "experiments/results/endings.h"
+
+#include "experiments/results/tally.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The parameter that the plot names, -1 without. */
+static int endings_part(const perp_study *s)
+{
+  static const char plot[] = "failure-matrix(";
+  for (int i = 0; i < s->report.n_plots; i++) {
+    const char *text = s->report.plots[i];
+    if (strncmp(text, plot, sizeof plot - 1) != 0) continue;
+    char key[64];
+    text += sizeof plot - 1;
+    snprintf(key, sizeof key, "%.*s", (int)strcspn(text, ")"), text);
+    return perp_kind_param(s->kind, key);
+  }
+  return -1;
+}
+
+/* Was it run, or refused before? */
+static bool endings_counts(const perp_record *a)
+{
+  return a->status != PERP_CELL_PLANNED && (a->status != PERP_CELL_SKIPPED || a->attempt > 0);
+}
+
+bool perp_results_endings(perp_results *r, perp_endings *e)
+{
+  const perp_study *s = r->study;
+  const int part = endings_part(s), scene = perp_kind_param(s->kind, "scene");
+  *e = (perp_endings){ 0 };
+  if (part < 0 || scene < 0) return false;
+  e->part = s->kind->params[part].key;
+  for (int i = 0; i < r->plan.n; i++) {
+    if (!endings_counts(&r->record[i])) continue;
+    perp_names_index(&r->pool, &e->rows, r->plan.cells[i].value[part], -1);
+    perp_names_index(&r->pool, &e->scenes, r->plan.cells[i].value[scene], -1);
+  }
+  e->at = perp_pool_alloc(&r->pool, (size_t)e->rows.n * (size_t)e->scenes.n + 1, sizeof *e->at);
+  for (int i = 0; i < r->plan.n; i++) {
+    const perp_record *a = &r->record[i];
+    if (!endings_counts(a)) continue;
+    const int row = perp_names_index(&r->pool, &e->rows, r->plan.cells[i].value[part], -1),
+              col = perp_names_index(&r->pool, &e->scenes, r->plan.cells[i].value[scene], -1);
+    perp_ending *to = &e->at[row * e->scenes.n + col];
+    to->of++;
+    if (a->status > to->worst) { /* the statuses are in this order */
+      to->worst = a->status;
+      to->n = 0;
+      to->cell = i;
+    }
+    to->n += a->status == to->worst;
+  }
+  return e->rows.n > 0;
+}
+
+static char endings_letter(const perp_ending *a)
+{
+  static const char letters[PERP_CELL_STATUSES] = {
+    [PERP_CELL_PLANNED] = ' ',  [PERP_CELL_OK] = '+',           [PERP_CELL_FIXED_WORK] = '+',
+    [PERP_CELL_UNSOLVED] = 'u', [PERP_CELL_UNSUITED] = '-',     [PERP_CELL_DIVERGED] = 'D',
+    [PERP_CELL_MAXITER] = 'M',  [PERP_CELL_TIMEOUT] = 'T',      [PERP_CELL_OOM] = 'O',
+    [PERP_CELL_CRASH] = 'C',    [PERP_CELL_SETUP_FAILED] = 'S', [PERP_CELL_SKIPPED] = 'R'
+  };
+  return letters[a->worst];
+}
+
+static void endings_causes(perp_results *r, const perp_endings *e, FILE *out)
+{
+  enum { MOST = 4 };
+  bool some = false;
+  for (int k = 0; k < e->rows.n * e->scenes.n; k++)
+    some = some || e->at[k].worst > PERP_CELL_FIXED_WORK;
+  if (some) fprintf(out, "\nwhy, and on how many scenes\n");
+  for (int row = 0; row < e->rows.n; row++) {
+    perp_tally causes = { 0 };
+    for (int k = row * e->scenes.n; k < (row + 1) * e->scenes.n; k++) {
+      const perp_ending *a = &e->at[k];
+      if (a->worst <= PERP_CELL_FIXED_WORK) continue;
+      const perp_record *rec = &r->record[a->cell];
+      const char *cause = rec->cause[0] != '\0' ? rec->cause : rec->reason;
+      perp_tally_add(&causes,
+                     perp_pool_printf(&r->pool, "%s: %s", perp_cell_status_names[a->worst],
+                                      a->worst == PERP_CELL_UNSOLVED && rec->reason[0] != '\0'
+                                          ? rec->reason
+                                          : cause),
+                     k);
+    }
+    perp_tally_sort(&causes);
+    if (causes.n > 0) perp_wrap(out, 2, e->rows.text[row]);
+    for (int c = 0; c < causes.n && c < MOST; c++)
+      perp_wrapf(out, 4, "%d %s", causes.count[c].n, causes.count[c].name);
+    if (causes.n > MOST) fprintf(out, "    and %d other causes\n", causes.n - MOST);
+    free(causes.count);
+  }
+}
+
+static char endings_head(int scene)
+{
+  static const char heads[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  return heads[scene % (int)(sizeof heads - 1)];
+}
+
+void perp_endings_print(perp_results *r, const perp_endings *e, FILE *out)
+{
+  int name = 8;
+  for (int row = 0; row < e->rows.n; row++)
+    name = (int)fmax(name, (double)strlen(e->rows.text[row]));
+  if (name > 32) name = 32;
+  const int most = PERP_TABLE_WIDTH - 4 - name;
+  fprintf(out, "\nhow each %s ended on each scene, the worst of its cells\n", e->part);
+  perp_wrap(out, 0,
+            "(+ ok, u unsolved, - unsuited, D diverged, M maxiter, T timeout, O memory, C crash, "
+            "R refused)");
+  for (int from = 0; from < e->scenes.n; from += most) {
+    const int to = from + most < e->scenes.n ? from + most : e->scenes.n;
+    fprintf(out, "  %-*s  ", name, "");
+    for (int c = from; c < to; c++) putc(endings_head(c), out);
+    for (int row = 0; row < e->rows.n; row++) {
+      fprintf(out, "\n  %-*.*s  ", name, name, e->rows.text[row]);
+      for (int c = from; c < to; c++) putc(endings_letter(&e->at[row * e->scenes.n + c]), out);
+    }
+    putc('\n', out);
+    perp_text line = { 0 };
+    for (int c = from; c < to; c++)
+      perp_text_add(&line, "%s%c=%s", c > from ? " " : "", endings_head(c), e->scenes.text[c]);
+    perp_wrap(out, 2, line.s);
+    perp_text_free(&line);
+  }
+  endings_causes(r, e, out);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The scene event by event as a truth: forces on the acceleration level, impacts and changes between sticking and sliding
+ * located (models/events/events.h), steps of order 5 to a tight tolerance.  For scenes with contacts that have no closed form:
+ * another level and another integrator than those of time stepping.
+ *
+ * Nothing is computed before the first question.  Rising times continue the run, an earlier time starts it again. */
+#include "models/scenes/truths.h"
+#include "models/stepping/formulation.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define METHOD "dopri5:tol=1e-11"
+
+struct events_truth {
+  perp_model *model;
+  perp_sim *sim;
+  double t_end, h;
+};
+
+static perp_status truth_events_start(perp_ctx *ctx, struct events_truth *e)
+{
+  if (e->sim == NULL) {
+    perp_parts parts = { 0 };
+    perp_status status = perp_spec_parse(ctx, PERP_KIND_formulation, "acceleration",
+                                         &parts.formulation);
+    if (status == PERP_OK) status = perp_spec_parse(ctx, PERP_KIND_ode, METHOD, &parts.ode);
+    if (status == PERP_OK) status = perp_sim_create(ctx, e->model, &parts, e->h, &e->sim);
+    perp_parts_free(&parts);
+    PERP_TRY(status);
+  }
+  return perp_sim_restart(ctx, e->sim, 0, perp_model_q0(e->model), perp_model_v0(e->model));
+}
+
+static perp_status truth_events_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
+{
+  struct events_truth *e = user;
+  const double *qt, *vt;
+  double now = HUGE_VAL;
+  if (e->sim != NULL) perp_sim_state(e->sim, &now, &qt, &vt);
+  if (t < now) {
+    PERP_TRY(truth_events_start(ctx, e));
+    perp_sim_state(e->sim, &now, &qt, &vt);
+  }
+  while (now < t) {
+    perp_step_info info = { 0 };
+    PERP_TRY(perp_sim_step(ctx, e->sim, t, &info));
+    if (info.reason < 0)
+      return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
+                       "the reference event by event stopped at t = %.17g: %s", now,
+                       perp_reason_name(info.reason));
+    perp_sim_state(e->sim, &now, &qt, &vt);
+  }
+  memcpy(q, qt, (size_t)perp_model_nq(e->model) * sizeof *q);
+  memcpy(v, vt, (size_t)perp_model_nv(e->model) * sizeof *v);
+  return PERP_OK;
+}
+
+static double truth_events_next_time(void *user, double t)
+{
+  return t <= ((struct events_truth *)user)->t_end ? t : HUGE_VAL;
+}
+
+static void truth_events_destroy(void *user)
+{
+  struct events_truth *e = user;
+  perp_sim_destroy(e->sim);
+  free(e);
+}
+
+perp_status perp_truth_events(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty)
+{
+  struct events_truth *e = calloc(1, sizeof *e);
+  perp_truth *truth = perp_truth_slot(ctx, scene, "event by event, " METHOD);
+  if (e == NULL || truth == NULL) {
+    free(e);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the reference event by event");
+  }
+  e->model = scene->model;
+  e->h = scene->h;
+  e->t_end = truth->t_end = t_end;
+  truth->uncertainty = uncertainty;
+  truth->user = e;
+  truth->state = truth_events_state;
+  truth->next_time = truth_events_next_time;
+  truth->destroy = truth_events_destroy;
+  return PERP_OK;
+}
