@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pairs of solids whose normal is hard to find to all digits: very flat ellipsoids beside short edges, the normal of which
- * is multiplied by curvature radii of 1e5, and a thin cylinder within a cone, whose axes are almost parallel. */
+ * is multiplied by curvature radii of 1e5, a thin cylinder within a cone, whose axes are almost parallel, and others that
+ * are almost parallel or concentric. */
 #ifndef PERP_SOLID_PAIRS_H
 #define PERP_SOLID_PAIRS_H
 
@@ -130,6 +131,20 @@ static const solid_pair solid_pairs[] = {
     { 0.121824, 0.809982, 0 },
     { 0, 0, 0 },
     { 1, 0, -2.72451e-08, 0 } },
+  /* the centre of a ball on the axis of a cylinder, up to rounding */
+  { PERP_SHAPE_SPHERE,
+    { 0.114551, 0, 0 },
+    PERP_SHAPE_CYLINDER,
+    { 0.234528, 1.00883, 0 },
+    { -0.06011301316320674, 0, 0.06011301316320674 },
+    { -0.38268343236508973, 0, 0.92387953251128674, 0 } },
+  /* two cylinders whose sides lie along each other but for 1e-7 rad */
+  { PERP_SHAPE_CYLINDER,
+    { 0.110919, 1.5783936832332983, 0 },
+    PERP_SHAPE_CYLINDER,
+    { 0.460173, 0.12827928359620272, 0 },
+    { 0, 0.34505906402090003, 0 },
+    { 1, -6.45303e-08, 1.15363e-07, 0 } },
 };
 
 #endif
