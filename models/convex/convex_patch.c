@@ -15,7 +15,9 @@ enum { ID_FAR = 32, ID_END = 64, ID_RIM = 66 };
 static void patch_outward(const perp_convex *c, const double d[3], double e[3])
 {
   const double len = perp_convex_across(c, d, e);
-  for (int i = 0; i < 3; i++) e[i] = len > 0 ? e[i] / len : c->across[0][i];
+  const bool off_axis = len >
+                        1e-15 * perp_norm(d); /* else what rounding leaves, not even square to it */
+  for (int i = 0; i < 3; i++) e[i] = off_axis ? e[i] / len : c->across[0][i];
 }
 
 static void patch_add(perp_patch *p, const double x[3], int id)

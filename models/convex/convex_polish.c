@@ -8,13 +8,15 @@
  *
  * the point t d of A - B is square to the sphere of radius |t| (grad a . d = a as support functions are homogeneous of
  * degree 1).  Linearized, these are at most 6 equations, symmetric; they are consistent but singular where features are
- * parallel, so that pivots below rounding are left out.  With lambda, kappa >= 0 and no other piece above, the
+ * parallel, so that pivots below rounding are left out (polish_units).  With lambda, kappa >= 0 and no other piece above, the
  * direction is stationary, and where t < 0 the nearest points of A and B are proved. */
 #include "models/convex/convex.h"
 
 #include <string.h>
 
 enum { STEPS = 30, HALVINGS = 20, ROWS = 8, AT_ONCE = 4 };
+/* Newton's steps to the floor of a valley, halvings of a step along it */
+enum { FLOOR = 3, ON_FLOOR = 8 };
 static const double STRIDE = 0.3;   /* longest step, rad */
 static const double RANK = 1e-11;   /* of the largest entry: pivots that count */
 static const double PROVED = 4e-15; /* of the size */
@@ -102,6 +104,26 @@ static void polish_multipliers(polish_side *s, const double *x)
   }
 }
 
+/* Units in which a pivot can be told from rounding: those of d in which its curvatures are 1 where they are large (flat
+ * ellipsoids), those of a multiplier in which the difference of gradients is (short edges).  Without them such an edge on
+ * such an ellipsoid has a pivot of g^2 / H, which is as small as that of parallel features.  Rows and columns of A are
+ * multiplied by unit, which keeps it symmetric. */
+static void polish_units(int n, double *A, double *b, double *unit)
+{
+  double bend = 1;
+  for (int j = 0; j < 3; j++)
+    for (int i = 0; i < 3; i++) bend = fmax(bend, fabs(A[i + ROWS * j]));
+  for (int i = 0; i < 3; i++) unit[i] = 1 / sqrt(bend);
+  for (int j = 3; j < n; j++) {
+    const double len = perp_norm(A + ROWS * j);
+    unit[j] = len > 0 ? sqrt(bend) / len : 1;
+  }
+  for (int j = 0; j < n; j++) {
+    for (int i = 0; i < n; i++) A[i + ROWS * j] *= unit[i] * unit[j];
+    b[j] *= unit[j];
+  }
+}
+
 /* d turned by the step x, no farther than STRIDE */
 static void polish_turn(const double start[3], double part, const double x[3], double d[3])
 {
@@ -122,9 +144,25 @@ static double polish_top(const polish_side *s, double *spread)
   return high;
 }
 
+/* d down to the floor of a valley, where the two pieces of one side are equal: it winds, and a step along it leaves it. */
+static void polish_floor(polish_side *s, double size, double d[3])
+{
+  for (int k = 0; k < FLOOR; k++) {
+    double g[3];
+    perp_sub(s->p[1].grad, s->p[0].grad, g);
+    const double up = perp_dot(3, g, d), len = perp_norm(g);
+    perp_along(g, -up, d, g);
+    const double slope = perp_norm(g);
+    if (!(fabs(up) > 1e-16 * len) || !(fabs(up) < STRIDE * slope)) return;
+    polish_turn((const double[3]){ d[0], d[1], d[2] }, -up / (slope * slope), g, d);
+    polish_at(s, d, size);
+  }
+}
+
 /* The step x of d, and the pieces there.  Where these are as large as each other h itself says how far it may go: on a
  * thin ellipsoid, or near the axis of a circle, the whole step leads astray from outside of the range where h is
- * quadratic. */
+ * quadratic.  Where two pieces of one side meet, h is asked on the floor of their valley: beside it every step but a tiny
+ * one seems to lead up (Maratos 1978). */
 static void polish_go(polish_side *a, polish_side *b, double size, double part, double x[3],
                       double d[3])
 {
@@ -135,10 +173,15 @@ static void polish_go(polish_side *a, polish_side *b, double size, double part, 
   for (int k = 0; k < a->n; k++) slope += fmax(a->m[k], 0) * perp_dot(3, x, a->p[k].grad);
   for (int k = 0; k < b->n; k++) slope += fmax(b->m[k], 0) * perp_dot(3, x, b->p[k].grad);
   if (met && a->n + b->n == 2 && slope > slack) part = -part;
-  for (int k = 0; k < HALVINGS; k++, part *= 0.5) {
+  const int halvings = a->n + b->n == 3 ? ON_FLOOR : HALVINGS;
+  for (int k = 0; k < halvings; k++, part *= 0.5) {
     polish_turn(start, part, x, d);
     polish_at(a, d, size);
     polish_at(b, d, size);
+    if (met && a->n + b->n == 3) {
+      polish_floor(a->n == 2 ? a : b, size, d);
+      polish_at(a->n == 2 ? b : a, d, size);
+    }
     if (!met || polish_top(a, &spread) + polish_top(b, &spread) <= h + slack) return;
   }
   if (a->n + b->n == 2) return;
@@ -150,7 +193,7 @@ static void polish_go(polish_side *a, polish_side *b, double size, double part, 
 /* One step of d; returns its length. */
 static double polish_step(polish_side *a, polish_side *b, double size, double *t, double d[3])
 {
-  double A[ROWS * ROWS] = { 0 }, rhs[ROWS], x[ROWS];
+  double A[ROWS * ROWS] = { 0 }, rhs[ROWS], x[ROWS], unit[ROWS];
   for (int i = 0; i < 9; i++) {
     double *entry = &A[i % 3 + ROWS * (i / 3)];
     for (int k = 0; k < a->n; k++) *entry += a->m[k] * a->p[k].H[i];
@@ -161,7 +204,9 @@ static double polish_step(polish_side *a, polish_side *b, double size, double *t
   const int middle = polish_border(a, d, 3, A, rhs), last = polish_border(b, d, middle, A, rhs);
   for (int i = 0; i < 3; i++) A[i + ROWS * last] = A[last + ROWS * i] = -d[i];
   rhs[last] = 0;
+  polish_units(last + 1, A, rhs, unit);
   polish_solve(last + 1, A, rhs, x);
+  for (int i = 0; i <= last; i++) x[i] *= unit[i];
   polish_multipliers(a, x + 3);
   polish_multipliers(b, x + middle);
   *t = x[last];

@@ -136,7 +136,9 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
     for (int k = AROUND; k >= 0 && !best->exact; k--) {
       perp_convex_best p = perp_convex_candidate(e[k], perp_dot(3, e[k], v[k].w));
       perp_convex_polish(a, b, AROUND + 1, v, size, &p);
-      if (p.h < best->h || (p.off < best->off && p.h <= best->h + 1e-15 * size)) *best = p;
+      /* a value is rounded where a gradient still tells: what is stationary wins among equal ones */
+      const double slack = p.exact ? 4e-15 * (a->size + b->size + fabs(p.h)) : 1e-15 * size;
+      if (p.h < best->h || (p.off < best->off && p.h <= best->h + slack)) *best = p;
     }
     if (distance_proved(a, b, best)) return;
   }
