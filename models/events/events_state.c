@@ -34,6 +34,7 @@ perp_status perp_events_reserve(perp_ctx *ctx, perp_events *s, int n)
 /* ---- contacts at a state --------------------------------------------------------------------- */
 
 static const double NEAR = 0.1; /* of the reach of a body: the same place */
+enum { STUCK = 10 };            /* steps in a row that go nowhere: an event that cannot be passed */
 
 static double events_state_away(const perp_contact *x, const double at[3])
 {
@@ -130,7 +131,7 @@ static double events_state_allowed(const perp_events *s, int i)
     if (perp_contact_pair(s->now.x[t].id) == pair &&
         events_state_away(x, s->now.x[t].at) < NEAR * s->reach[perp_contact_holder(x)])
       return events_state_allowance(s, pair);
-  return x->gap < 0 ? perp_events_unseen(s, x) : 0;
+  return x->gap < 0 && s->chatter > STUCK ? perp_events_unseen(s, x) : 0;
 }
 
 void perp_events_lows(const perp_events *s, const perp_constrained *k, const double *v, double *gap,

@@ -60,8 +60,8 @@ int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_solvers(&ctx) != PERP_OK) bail("%s", ctx.msg);
-  static const char *const names[] = { "heap-48", "heap-57", "heap-57-impact", "heap-60" };
-  for (int i = 0; i < 4; i++) {
+  static const char *const names[] = { "heap-48", "heap-57", "heap-57-impact" };
+  for (int i = 0; i < 3; i++) {
     solves("dantzig", names[i]);
     solves("bpp", names[i]);
   }

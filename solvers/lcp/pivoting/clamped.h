@@ -37,13 +37,13 @@ typedef struct perp_clamped {
   perp_stats *stats;
   double *proof;
   int limit;
-  int dependent;      /* rows that the last factorization found dependent */
-  double *guess;      /* [n] with reuse: lambda as it came */
-  int *list;          /* [2 n] clamped_couple.c: F, slots */
-  signed char *held;  /* [n] sets before it */
-  double *from, *aim; /* [n] limits of friction rows where a Newton step begins and ends */
-  bool kept;          /* K, rows, pos are those of the last solution */
-  bool shifted;       /* K has a shift in it */
+  int dependent;     /* rows that the last factorization found dependent */
+  double *guess;     /* [n] with reuse: lambda as it came */
+  int *list;         /* [2 n] clamped_couple.c: F, slots */
+  signed char *held; /* [n] sets before it */
+  double *from;      /* [n] limits of friction rows before it */
+  bool kept;         /* K, rows, pos are those of the last solution */
+  bool shifted;      /* K has a shift in it */
   bool general; /* K holds the LU factors of A_FF, A being far from symmetric; no updates then */
 } perp_clamped;
 

@@ -13,15 +13,12 @@
 
 const char *const perp_clamped_limits[] = { "refreshed", "fixed", NULL };
 
-enum { LIMIT_ROUNDS = 280, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
+enum { LIMIT_ROUNDS = 200, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
 enum {
-  COUPLE_FROM = 20,
   COUPLE_EVERY = 8
-};                                        /* rounds before exchanges of sets and limits at once */
-enum { PARTS_FROM = 60, PARTS_TO = 140 }; /* whose Newton steps are shortened */
+}; /* bold rounds from one exchange of sets and limits at once to the next */
 /* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
 static const double SHORT = 0.5, SHORTER = 50;
-static const double PART_LEAST = 1.0 / 16; /* of a Newton step */
 /* limits that agree with the normal multipliers, relative to the largest multiplier */
 static const double LIMIT_GAP = 1e-13;
 
@@ -49,27 +46,6 @@ static void clamped_limits_refresh(perp_clamped *D, const perp_lcp *p, const dou
     if (p->fric_of[i] >= 0) set_limit(D, i, clamped_limits_limit_of(D, p, lambda, i, step));
 }
 
-/* The limits that a Newton step from those in P ends at, and those of a plain step, for when it does not help.  0: none. */
-static int newton_begin(perp_clamped *D, const perp_lcp *p, double plain)
-{
-  if (!perp_clamped_joint(D, p, D->K.k, D->rows, D->pos)) return 0;
-  for (int i = 0; i < p->n; i++) {
-    if (p->fric_of[i] < 0) continue;
-    D->guess[i] = clamped_limits_limit_of(D, p, D->lambda, i, plain);
-    D->from[i] = D->P.hi[i];
-    D->aim[i] = clamped_limits_limit_of(D, p, D->dw, i, 1);
-  }
-  return 1;
-}
-
-/* A part of its way. */
-static void newton_go(perp_clamped *D, const perp_lcp *p, double part)
-{
-  for (int i = 0; i < p->n; i++)
-    if (p->fric_of[i] >= 0)
-      set_limit(D, i, part == 1 ? D->aim[i] : D->from[i] + part * (D->aim[i] - D->from[i]));
-}
-
 /* Largest difference of the limits from what the normal multipliers say. */
 static double limits_gap(const perp_clamped *D, const perp_lcp *p)
 {
@@ -92,13 +68,13 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
   memset(D->set, CLAMPED, (size_t)p->n); /* no row is at a limit yet */
   clamped_limits_refresh(D, p, D->lambda, 1);
   /* The plain fixed point contracts slowly, if at all; a Newton step on the limits ends it at once when the
-   * sets are right.  One that does not halve the gap is shortened: the limits are piecewise linear in each other, and
-   * a short step goes down as long as no row changes its set.  Where even that does not help it is taken back, and some
-   * plain steps follow, from where it began: shortened, since an impulse that turns up at one contact often leaves
-   * another.  Where that does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
-   * a Newton step, which goes back to where there is none, is worth it only near the end (Painleve's rod). */
-  double last = HUGE_VAL, step = 1, part = 0; /* part > 0: of the Newton step at hand */
-  int plain = 1, couple = COUPLE_FROM;
+   * sets are right.  One that does not halve the gap is taken back, and some plain steps follow, from where
+   * it began: shortened, since an impulse that turns up at one contact often leaves another.  Where that
+   * does not end, too, plain steps of full length: the solution may lie beyond a larger gap, and
+   * a Newton step, which goes back to where there is none, is worth it only near the end (Painleve's rod).  Among these, exchanges of
+   * sets and limits at once, which leave all as it was where they do not end. */
+  double last = HUGE_VAL, step = 1;
+  int plain = 1, joint = 0;
   for (int round = 0; round < LIMIT_ROUNDS + BOLD_ROUNDS; round++) {
     const bool bold = round >= LIMIT_ROUNDS;
     reason = D->box(D, 1);
@@ -107,21 +83,13 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     perp_clamped_trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
     if (perp_pivot_spent(&D->P, D->stats)) return PERP_MAX_ITER;
-    if (part == 0 && round >= couple && !bold) {
-      if (perp_clamped_couple(D, p)) return PERP_EXACT;
-      couple = round + COUPLE_EVERY;
-    }
-    const bool parts = round >= PARTS_FROM && round < PARTS_TO;
-    if (part > 0 && parts && gap > (1 - part / 2) * last && part > PART_LEAST) {
-      part /= 2;
-      newton_go(D, p, part);
-      continue;
-    }
-    if ((part > 0 || (bold && plain == 0)) && gap > (1 - part / 2) * last) {
+    if (bold && (round - LIMIT_ROUNDS) % COUPLE_EVERY == 0 && perp_clamped_couple(D, p))
+      return PERP_EXACT;
+    if ((joint || (bold && plain == 0)) && gap > last / 2) {
       plain = PLAIN_ROUNDS;
+      joint = 0;
       for (int i = 0; !bold && i < p->n; i++)
         if (p->fric_of[i] >= 0) set_limit(D, i, D->guess[i]);
-      part = 0;
       if (!bold) continue;
     }
     last = gap;
@@ -129,12 +97,11 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     step = round == 0
                ? 1
                : (perp_pivot_generic(round) - 0.5) * (bold ? 1 : SHORT / (1 + round / SHORTER));
-    part = plain == 0 && newton_begin(D, p, step) ? 1 : 0;
-    if (part > 0)
-      newton_go(D, p, part);
-    else
-      clamped_limits_refresh(D, p, D->lambda, step);
+    joint = plain == 0 && perp_clamped_joint(D, p, D->K.k, D->rows, D->pos);
+    for (int i = 0; joint && i < p->n; i++)
+      if (p->fric_of[i] >= 0) D->guess[i] = clamped_limits_limit_of(D, p, D->lambda, i, step);
     if (plain > 0) plain--;
+    clamped_limits_refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
   }
   return PERP_STALLED;
 }
