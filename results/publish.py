@@ -280,6 +280,15 @@ def put_table(path, made):
     return True
 
 
+def verdict(cell):
+    if '*' in cell:
+        return 'x'
+    try:
+        return 'ok' if float(cell) >= 0 else cell
+    except ValueError:
+        return cell.split(' ')[-1]  # nothing, '-', 'u', or how it failed
+
+
 def verdicts(made):
     """the table with signs for figures, and the thread behind what it reports"""
     head, _, *rows = ([cell.strip() for cell in line.strip('|\n').split(' | ')] for line in made.splitlines())
@@ -287,7 +296,7 @@ def verdicts(made):
     for what, of, thread, _, *cells in rows:
         link = re.search(r'\(https:[^)]*\)', thread)
         said = f'[{what}]{link.group()}' if link else what
-        lines.append([f'{said} ({of})', *['' if not c.strip() else '-' if c == '-' else 'x' if '*' in c else 'ok' for c in cells]])
+        lines.append([f'{said} ({of})', *map(verdict, cells)])
     return ''.join(f'| {" | ".join(line)} |\n' for line in lines)
 
 
