@@ -194,21 +194,10 @@ perp_status shapes_add(perp_ctx *ctx, dart_world &s)
 
 /* ---- bodies and joints ------------------------------------------------------------------------- */
 
-struct link { /* a body and the joint that holds it */
-  int parent, sign;
-  const perp_engine_joint *j;
-};
-
-link link_of(const dart_world &s, int b)
-{
-  const perp_engine_joint *j = &s.w->joint[s.tree.joint[b]];
-  return { s.tree.parent[b], j->b == b ? 1 : -1, j };
-}
-
 /* Frames of the joint that holds b, parallel to the world at the start. */
 void joint_frames(const dart_world &s, int b, Isometry3d &in_parent, Isometry3d &in_child)
 {
-  const link l = link_of(s, b);
+  const engine_link l = s.tree.link(*s.w, b);
   const perp_engine_state &c = s.w->body[b].start;
   const Isometry3d child = pose(c.x, c.quat);
   Isometry3d at = Isometry3d::Identity(), parent = at;
@@ -229,7 +218,7 @@ dynamics::BodyNode *joint_make(const dart_world &s, const dynamics::SkeletonPtr 
 
 dynamics::BodyNode *joint_of(const dart_world &s, const dynamics::SkeletonPtr &skeleton, int b)
 {
-  const link l = link_of(s, b);
+  const engine_link l = s.tree.link(*s.w, b);
   const Vector3d along = l.sign * vector(l.j->along), across = l.sign * vector(l.j->across);
   switch (l.j->kind) {
   case PERP_JOINT_BALL:
@@ -256,7 +245,7 @@ dynamics::BodyNode *joint_of(const dart_world &s, const dynamics::SkeletonPtr &s
 
 perp_status drives_add(perp_ctx *ctx, const dart_world &s, int b)
 {
-  const link l = link_of(s, b);
+  const engine_link l = s.tree.link(*s.w, b);
   dynamics::Joint *joint = s.body[b]->getParentJoint();
   for (int k = 0; k < l.j->n_drives; k++) {
     const perp_engine_drive &d = s.w->drive[l.j->first_drive + k];
@@ -336,7 +325,7 @@ double turn_about(const Vector3d &axis, const Matrix3d &R)
 void joint_set(const dart_world &s, const perp_engine_state *state, int b)
 {
   dynamics::Joint *joint = s.body[b]->getParentJoint();
-  const link l = link_of(s, b);
+  const engine_link l = s.tree.link(*s.w, b);
   const Isometry3d child = pose_of(b, state), parent = pose_of(l.parent, state);
   const Isometry3d from = parent * joint->getTransformFromParentBodyNode(),
                    to = child * joint->getTransformFromChildBodyNode();

@@ -159,19 +159,8 @@ perp_status shapes_add(perp_ctx *ctx, simbody_world &s)
 
 /* ---- bodies and joints ------------------------------------------------------------------------- */
 
-struct link { /* a body and the joint that holds it */
-  int parent, sign;
-  const perp_engine_joint *j;
-};
-
-link link_of(const simbody_world &s, int b)
-{
-  const perp_engine_joint *j = &s.w->joint[s.tree.joint[b]];
-  return { s.tree.parent[b], j->b == b ? 1 : -1, j };
-}
-
 /* Frame of a joint in the world at the start, with the axes of Simbody's mobilizer. */
-Transform frame_of(const link &l)
+Transform frame_of(const engine_link &l)
 {
   const UnitVec3 along(l.sign * vector(l.j->along)), across(l.sign * vector(l.j->across));
   const Vec3 at = vector(l.j->at);
@@ -194,7 +183,7 @@ Transform frame_of(const link &l)
 MobilizedBody joint_of(simbody_world &s, int b, const Body &made)
 {
   if (s.tree.joint[b] < 0) return MobilizedBody::Free(s.matter.updGround(), made);
-  const link l = link_of(s, b);
+  const engine_link l = s.tree.link(*s.w, b);
   const Transform at = frame_of(l), in_parent = ~start_of(s, l.parent) * at,
                   in_child = ~start_of(s, b) * at;
   MobilizedBody &parent = s.mobod(l.parent);
@@ -218,7 +207,7 @@ MobilizedBody joint_of(simbody_world &s, int b, const Body &made)
 
 perp_status drives_add(perp_ctx *ctx, simbody_world &s, int b)
 {
-  const link l = link_of(s, b);
+  const engine_link l = s.tree.link(*s.w, b);
   for (int k = 0; k < l.j->n_drives; k++) {
     const perp_engine_drive &d = s.w->drive[l.j->first_drive + k];
     const bool limited = std::isfinite(d.lower) || std::isfinite(d.upper);

@@ -8,6 +8,11 @@
 
 #include <vector>
 
+struct engine_link { /* a body and the joint that holds it */
+  int parent, sign;
+  const perp_engine_joint *j;
+};
+
 struct engine_tree {
   std::vector<int> parent; /* [bodies] body, or PERP_WORLD */
   std::vector<int> joint;  /* [bodies] that holds it to its parent; -1: it is free */
@@ -40,6 +45,13 @@ struct engine_tree {
     }
     for (int i = 0; i < w.n_joints; i++)
       if (!used[i]) loops.push_back(i);
+  }
+
+  /* of a body that a joint holds; sign: 1 where it is the second one of the joint */
+  engine_link link(const perp_engine_world &w, int b) const
+  {
+    const perp_engine_joint *j = &w.joint[joint[b]];
+    return { parent[b], j->b == b ? 1 : -1, j };
   }
 };
 
