@@ -71,6 +71,14 @@ double perp_convex_across(const perp_convex *c, const double d[3], double e[3])
   return perp_norm(e);
 }
 
+double perp_convex_outward(const perp_convex *c, const double d[3], double e[3])
+{
+  const double len = perp_convex_across(c, d, e);
+  const bool off_axis = len > 1e-15 * perp_norm(d);
+  for (int i = 0; i < 3; i++) e[i] = off_axis ? e[i] / len : c->across[0][i];
+  return len;
+}
+
 /* s = centre of a circle + its radius times the part of d that is square to the axis */
 static void convex_on_rim(const perp_convex *c, double along, const double d[3], double s[3])
 {

@@ -87,6 +87,8 @@ int perp_convex_support(const perp_convex *c, const double d[3], double s[3]);
 double perp_convex_value(const perp_convex *c, const double d[3]);
 /* e: the part of d that is square to the axis, to all digits where it is small; returns its length. */
 double perp_convex_across(const perp_convex *c, const double d[3], double e[3]);
+/* The same with e a unit vector; c->across[0] where d is along the axis up to rounding, whose part is not even square to it. */
+double perp_convex_outward(const perp_convex *c, const double d[3], double e[3]);
 /* One piece at the unit vector d. */
 void perp_convex_piece_at(const perp_convex *c, int piece, const double d[3], perp_convex_piece *p);
 /* h of the two cores, d a unit vector. */

@@ -11,15 +11,6 @@
  * FAR more */
 enum { ID_FAR = 32, ID_END = 64, ID_RIM = 66 };
 
-/* unit vector from the axis to the rim, in direction d; any where this is the axis */
-static void patch_outward(const perp_convex *c, const double d[3], double e[3])
-{
-  const double len = perp_convex_across(c, d, e);
-  const bool off_axis = len >
-                        1e-15 * perp_norm(d); /* else what rounding leaves, not even square to it */
-  for (int i = 0; i < 3; i++) e[i] = off_axis ? e[i] / len : c->across[0][i];
-}
-
 static void patch_add(perp_patch *p, const double x[3], int id)
 {
   memcpy(p->p[p->n], x, sizeof p->p[0]);
@@ -53,7 +44,7 @@ static void patch_disc(const perp_convex *c, double side, perp_patch *p)
 static void patch_side(const perp_convex *c, const double d[3], perp_patch *p)
 {
   double e[3], x[3];
-  patch_outward(c, d, e);
+  perp_convex_outward(c, d, e);
   if (c->kind == PERP_CONVEX_CYLINDER) {
     patch_rim(c, c->top, e, ID_END, p);
   } else {

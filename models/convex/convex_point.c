@@ -48,10 +48,7 @@ double perp_convex_point(const perp_convex *c, const double x[3], double n[3], d
 {
   double v[CORNERS][2], r[3], e[3], m[2] = { 1, 0 }, foot[2] = { 0 };
   perp_sub(x, c->c, r);
-  const double rho = perp_convex_across(c, r, e), p[2] = { perp_dot(3, r, c->u), rho };
-  /* on the axis up to rounding, e is what rounding leaves, and not even square to the axis */
-  const bool off_axis = rho > 1e-15 * perp_norm(r);
-  for (int i = 0; i < 3; i++) e[i] = off_axis ? e[i] / rho : c->across[0][i];
+  const double rho = perp_convex_outward(c, r, e), p[2] = { perp_dot(3, r, c->u), rho };
   const double distance = point_polygon(point_profile(c, v), v, p, m, foot);
   for (int i = 0; i < 3; i++) {
     n[i] = m[0] * c->u[i] + m[1] * e[i];
