@@ -95,15 +95,13 @@ static void put_markdown(FILE *out, const char *text)
   for (const char *c = text; *c != '\0'; c++) fputs(*c == '|' ? "\\|" : (char[]){ *c, '\0' }, out);
 }
 
-/* OWNER/NAME#NUMBER is a thread. */
-static void put_source(FILE *out, const char *source)
+static void put_source(perp_pool *pool, FILE *out, const char *source)
 {
-  const char *hash = strchr(source, '#');
-  if (hash == NULL || strchr(source, '/') == NULL || strchr(source, ' ') != NULL)
+  const char *link = perp_symptom_link(pool, source);
+  if (link == NULL)
     put_markdown(out, source);
   else
-    fprintf(out, "[%s](https://github.com/%.*s/issues/%s)", source, (int)(hash - source), source,
-            hash + 1);
+    fprintf(out, "[%s](%s)", source, link);
 }
 
 void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *r, FILE *out)
@@ -126,7 +124,7 @@ void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *r, FILE *out)
     fputs(" | ", out);
     put_markdown(out, p->of);
     fputs(" | ", out);
-    put_source(out, p->source);
+    put_source(&r->pool, out, p->source);
     fprintf(out, " | `%s` |", perp_symptom_bound(&r->pool, s, p));
     for (int k = 0; k < s->n_symptom_columns; k++, e++) {
       const char *text = perp_symptom_text(&r->pool, e);

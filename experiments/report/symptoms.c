@@ -4,7 +4,6 @@
 #include "experiments/report/page.h"
 
 #include <math.h>
-#include <string.h>
 
 static void symptoms_entry(perp_page *page, const perp_symptom_entry *e)
 {
@@ -27,17 +26,13 @@ static void symptoms_entry(perp_page *page, const perp_symptom_entry *e)
   perp_html(page->out, "</td>");
 }
 
-/* OWNER/NAME#NUMBER is a thread. */
 static void symptoms_source(perp_page *page, const char *source)
 {
-  const char *hash = strchr(source, '#');
-  if (hash == NULL || strchr(source, '/') == NULL || strchr(source, ' ') != NULL) {
+  const char *link = perp_symptom_link(&page->pool, source);
+  if (link == NULL)
     perp_html(page->out, "%s", source);
-    return;
-  }
-  const char *place = perp_pool_printf(&page->pool, "https://github.com/%.*s/issues/%s",
-                                       (int)(hash - source), source, hash + 1);
-  perp_html(page->out, "<a href=\"%s\">%s</a>", place, source);
+  else
+    perp_html(page->out, "<a href=\"%s\">%s</a>", link, source);
 }
 
 void perp_page_symptoms(perp_page *page)

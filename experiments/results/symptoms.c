@@ -111,3 +111,11 @@ const char *perp_symptom_bound(perp_pool *pool, const perp_study *s, const perp_
   return perp_pool_printf(pool, "%s%s > %g%s%s", p->metric, p->spread ? " apart" : "", p->above,
                           m != NULL && m->unit[0] != '\0' ? " " : "", m != NULL ? m->unit : "");
 }
+
+const char *perp_symptom_link(perp_pool *pool, const char *source)
+{
+  const char *hash = strchr(source, '#');
+  if (hash == NULL || strchr(source, '/') == NULL || strchr(source, ' ') != NULL) return NULL;
+  return perp_pool_printf(pool, "https://github.com/%.*s/issues/%s", (int)(hash - source), source,
+                          hash + 1);
+}
