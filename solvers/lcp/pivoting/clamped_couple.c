@@ -76,7 +76,8 @@ int perp_clamped_couple(perp_clamped *D, const perp_lcp *p)
   int changes = 1, seed = 1, least = n + 1, patience = PATIENCE;
   for (int round = 0; changes > 0 && round < ROUNDS_MOST; round++) {
     const bool some = patience <= 0;
-    for (int i = 0; i < n; i++) D->P.hi[i] = p->fric_of[i] >= 0 ? 1 : D->P.hi[i];
+    for (int i = 0; i < n; i++) /* rows at a limit of 0 move with it, too: perp_clamped_joint */
+      if (p->fric_of[i] >= 0) D->P.hi[i] = 1;
     const int k = couple_list(D, p, rows, slot);
     for (int i = 0; i < n; i++)
       if (p->fric_of[i] >= 0 && slot[i] < 0 && slot[p->fric_of[i]] < 0)

@@ -4,8 +4,7 @@
  * The others are solved first with lambda = 0 in the friction rows, then all rows with the limits mu lambda_n fixed.
  * With friction = refreshed this is repeated with new limits, from the last sets, until they agree with the normal
  * multipliers: Newton steps on the limits, shortened fixed-point steps where those do not help, exchanges of sets and
- * limits at once (clamped_couple.c) where that takes many rounds, PERP_STALLED when
- * neither does. */
+ * limits at once (clamped_couple.c) where that takes many rounds, PERP_STALLED when none of these does. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <math.h>
@@ -14,9 +13,8 @@
 const char *const perp_clamped_limits[] = { "refreshed", "fixed", NULL };
 
 enum { LIMIT_ROUNDS = 200, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
-enum {
-  COUPLE_EVERY = 8
-}; /* bold rounds from one exchange of sets and limits at once to the next */
+/* bold rounds from one exchange of sets and limits at once to the next */
+enum { COUPLE_EVERY = 8 };
 /* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
 static const double SHORT = 0.5, SHORTER = 50;
 /* limits that agree with the normal multipliers, relative to the largest multiplier */
