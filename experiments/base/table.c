@@ -413,6 +413,21 @@ void perp_wrap(FILE *out, int indent, const char *text)
   wrap_from(out, 0, indent, text);
 }
 
+char perp_names_letter(int k)
+{
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  return letters[k % (int)(sizeof letters - 1)];
+}
+
+void perp_names_legend(FILE *out, const perp_names *names, int from, int to)
+{
+  perp_text line = { 0 };
+  for (int k = from; k < to; k++)
+    perp_text_add(&line, "%s%c=%s", k > from ? " " : "", perp_names_letter(k), names->text[k]);
+  perp_wrap(out, 2, line.s);
+  perp_text_free(&line);
+}
+
 void perp_wrapf(FILE *out, int indent, const char *fmt, ...)
 {
   va_list ap;

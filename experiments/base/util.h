@@ -119,6 +119,9 @@ void perp_wrap(FILE *out, int indent, const char *text);
 void perp_wrapf(FILE *out, int indent, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* The same behind a label that is shorter than the indent. */
 void perp_wrap_after(FILE *out, const char *label, int indent, const char *text);
+/* Narrow columns with long names: the letter of name k at their head, and what the letters from .. to - 1 are, "a=arch b=...". */
+char perp_names_letter(int k);
+void perp_names_legend(FILE *out, const perp_names *names, int from, int to);
 
 /* Figure of a table, three digits: "0.0123", "12.3", "1.23e-05"; "-" when NaN.  One form everywhere. */
 const char *perp_number(double v, char buf[32]);

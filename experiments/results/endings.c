@@ -99,12 +99,6 @@ static void endings_causes(perp_results *r, const perp_endings *e, FILE *out)
   }
 }
 
-static char endings_head(int scene)
-{
-  static const char heads[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
-  return heads[scene % (int)(sizeof heads - 1)];
-}
-
 void perp_endings_print(perp_results *r, const perp_endings *e, FILE *out)
 {
   int name = 8;
@@ -119,17 +113,13 @@ void perp_endings_print(perp_results *r, const perp_endings *e, FILE *out)
   for (int from = 0; from < e->scenes.n; from += most) {
     const int to = from + most < e->scenes.n ? from + most : e->scenes.n;
     fprintf(out, "  %-*s  ", name, "");
-    for (int c = from; c < to; c++) putc(endings_head(c), out);
+    for (int c = from; c < to; c++) putc(perp_names_letter(c), out);
     for (int row = 0; row < e->rows.n; row++) {
       fprintf(out, "\n  %-*.*s  ", name, name, e->rows.text[row]);
       for (int c = from; c < to; c++) putc(endings_letter(&e->at[row * e->scenes.n + c]), out);
     }
     putc('\n', out);
-    perp_text line = { 0 };
-    for (int c = from; c < to; c++)
-      perp_text_add(&line, "%s%c=%s", c > from ? " " : "", endings_head(c), e->scenes.text[c]);
-    perp_wrap(out, 2, line.s);
-    perp_text_free(&line);
+    perp_names_legend(out, &e->scenes, from, to);
   }
   endings_causes(r, e, out);
 }

@@ -23,25 +23,11 @@ struct matrix {
   perp_tally *missed;            /* [solvers] causes, numbered in the order in which they came */
 };
 
-static char matrix_letter(int k)
-{
-  return (char)(k < 26 ? 'a' + k : 'A' + k - 26);
-}
-
-static void print_heads(const perp_names *s, int from, int to, FILE *out)
-{
-  perp_text line = { 0 };
-  for (int k = from; k < to; k++)
-    perp_text_add(&line, "%s%c=%s", k > from ? " " : "", matrix_letter(k), s->text[k]);
-  perp_wrap(out, 2, line.s);
-  perp_text_free(&line);
-}
-
 /* Columns from .. to - 1 of the families; the whole of each solver before them. */
 static void print_block(const struct matrix *m, int from, int to, int width, int name, FILE *out)
 {
   fprintf(out, "  %-*s%*s", name, "", ALL, "all");
-  for (int f = from; f < to; f++) fprintf(out, "%*c", width, matrix_letter(f));
+  for (int f = from; f < to; f++) fprintf(out, "%*c", width, perp_names_letter(f));
   fprintf(out, "\n  %-*s%*s", name, "of", ALL, "");
   for (int f = from; f < to; f++) {
     int most = 0;
@@ -107,7 +93,7 @@ static void print_matrix(const struct matrix *m, const char *head, FILE *out)
     int to = from + most < m->families.n ? from + most : m->families.n;
     if (from > 0) putc('\n', out);
     print_block(m, from, to, width, name, out);
-    print_heads(&m->families, from, to, out);
+    perp_names_legend(out, &m->families, from, to);
   }
   print_causes(m, name, out);
 }
