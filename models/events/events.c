@@ -163,6 +163,7 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   s->past = exact ? PAST : ROUGHLY * opts->residual;
   s->noise = NOISE * s->past;
   s->fixed = perp_ode_tol(&parts->ode) == 0;
+  s->repeats = model->dim == 3 && perp_ode_repeats(&parts->ode);
   if (status == PERP_OK) status = open_contacts(ctx, s, parts);
   s->holds = s->fixed && s->stab != NULL && (s->stab->d.caps & PERP_STAB_PROJECTS) != 0;
   if (status == PERP_OK) status = open_drives(ctx, s, parts->lcp.d);
@@ -180,7 +181,9 @@ void perp_events_restart(perp_events *s)
   s->fresh = true;
   s->frozen = s->was_frozen = s->between = s->consults = s->many = false;
   s->now.n = s->next.n = s->was.n = s->n_shown = s->n = s->n_seen = 0;
-  s->idle = s->chatter = 0;
+  s->idle = s->chatter = s->revisions = 0;
+  s->unturned = false;
+  s->longest = HUGE_VAL;
   s->collision_s = s->lcp_s = 0;
   s->critical = s->hasty = s->holds_forces = s->held_now = s->skips = false;
   s->w_scale = 0;
@@ -224,7 +227,8 @@ void perp_events_locate(const perp_events *s, perp_ode_sys *sys)
 /* ---- a regular state ------------------------------------------------------------------------- */
 
 /* what touches or rests from here on */
-static void take_stock(perp_events *s, const perp_constrained *k, const double *v, bool impact)
+static void take_stock(perp_events *s, const perp_constrained *k, double t_new, const double *v,
+                       bool impact)
 {
   const perp_model *model = s->model;
   for (int i = 0; i < s->n; i++) {
@@ -250,6 +254,8 @@ static void take_stock(perp_events *s, const perp_constrained *k, const double *
     t->speed = speed;
     t->held = rests && s->of[i] >= 0 && s->now.x[s->of[i]].held && x->gap < -s->tol;
     for (int j = 0; j < 3 && t->slides; j++) t->dir[j] = slide[j] / speed;
+    if (t->slides && now != NULL && now->slides && !impact && t_new > s->t)
+      perp_events_turning_stock(s, now, x, t_new, t);
     t->goes_on = s->frozen && rests && now != NULL && now->rests && t->slides == now->slides &&
                  !impact;
     if (now != NULL) t->mode = now->mode;
@@ -322,7 +328,7 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
   if (impact && !perp_events_impact(s, k, v)) return PERP_ODE_FAILED;
   const perp_ode_answer stopped = impact ? PERP_ODE_CHANGED : stop_bodies(s, k, t, v);
   if (stopped == PERP_ODE_FAILED) return stopped;
-  take_stock(s, k, v, impact);
+  take_stock(s, k, t, v, impact);
   if (s->drives != NULL) perp_event_drives_stock(s->drives, k, v, impact);
   return stopped == PERP_ODE_OK ? parted : stopped;
 }
@@ -350,6 +356,7 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
     s->idle = 0;
   } else {
     count.switches += events_changes(&s->now, &s->next);
+    count.piled = s->unturned;
     perp_contact_count_add(perp_islands_count(s->islands), &count);
   }
   perp_events_see(s);
@@ -359,7 +366,8 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
   s->now = s->next;
   s->next = swap;
   s->was_frozen = s->frozen;
-  s->frozen = false;
+  s->frozen = s->unturned = false;
+  s->revisions = 0;
   s->chatter = t - s->t > PROGRESS * s->h ? 0 : s->chatter + 1;
   s->fresh = false;
   memcpy(s->q_start, q, (size_t)s->model->nq * sizeof *q);

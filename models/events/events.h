@@ -119,6 +119,14 @@ double perp_events_agree(const perp_events *s, const perp_constrained *k);
 /* Does something slide so slowly that friction may turn it round within a step of create?  (In space; its direction in a
  * step is then that of its end.)  Steps under error control had better be no longer. */
 bool perp_events_slow(const perp_events *s);
+/* s: the next step may not be longer, where sliding that turns comes to a stop (events_turning.c). */
+double perp_events_longest(perp_events *s);
+/* Directions of slow sliding in the trial step that has led from t to (t + h, q, v) are made to agree with its end.  True:
+ * they were not, and the step is to be made again.  evaluate: accelerations at that end, in the modes of the step, into k;
+ * false where there are none. */
+typedef bool perp_events_evaluate(void *user);
+bool perp_events_revise(perp_events *s, const perp_constrained *k, double t, double h,
+                        const double *v, perp_events_evaluate *evaluate, void *user);
 /* Dense output begins, or ends: evaluations are those of the step that ended last.  False: its modes are not known. */
 bool perp_events_between(perp_events *s, bool begins);
 

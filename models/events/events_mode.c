@@ -16,7 +16,7 @@ static const double CLEAR = 1e-4; /* of accelerations: one that has a direction 
 static const double FLOOR =
     1e-6; /* of mass times acceleration, scale of a contact without a load */
 
-static void mode_acceleration(const perp_events *s, const perp_constrained *k, int i,
+void perp_events_acceleration(const perp_events *s, const perp_constrained *k, int i,
                               const double *a, double w[3])
 {
   const perp_contact *x = &s->contact[i];
@@ -29,7 +29,7 @@ double perp_events_largest(const perp_events *s, const perp_constrained *k, int 
   double most = 0, w[3];
   for (int i = 0; i < n; i++) {
     if (!s->kept[i]) continue;
-    mode_acceleration(s, k, i, a, w);
+    perp_events_acceleration(s, k, i, a, w);
     most = fmax(most, sqrt(perp_dot(s->model->dim, w, w)));
   }
   return most;
@@ -41,8 +41,8 @@ double perp_events_apart(const perp_events *s, const perp_constrained *k, int n,
   double most = 0, x[3], y[3];
   for (int i = 0; i < n; i++) {
     if (!s->kept[i]) continue;
-    mode_acceleration(s, k, i, a, x);
-    mode_acceleration(s, k, i, b, y);
+    perp_events_acceleration(s, k, i, a, x);
+    perp_events_acceleration(s, k, i, b, y);
     for (int j = 0; j < s->model->dim; j++) most = fmax(most, fabs(x[j] - y[j]));
   }
   return most;
@@ -53,7 +53,7 @@ double perp_events_opening(const perp_events *s, const perp_constrained *k, int 
   double least = 0, w[3];
   for (int i = 0; i < n; i++) {
     if (!s->kept[i] || s->mode[i] != PERP_FROZEN_OPEN) continue;
-    mode_acceleration(s, k, i, k->a, w);
+    perp_events_acceleration(s, k, i, k->a, w);
     least = fmin(least, perp_dot(s->model->dim, s->contact[i].n, w));
   }
   return least;
@@ -81,7 +81,7 @@ bool perp_events_modes(perp_events *s, const perp_constrained *k, int n)
     const perp_contact *x = &s->contact[i];
     perp_event_contact *t = &s->now.x[s->of[i]];
     double w[3];
-    mode_acceleration(s, k, i, k->a, w);
+    perp_events_acceleration(s, k, i, k->a, w);
     const double mass = s->model->inertia[perp_contact_holder(x)].mass;
     t->scale = fmax(s->load[mode_root(s, x)], FLOOR * mass * s->w_scale);
     const bool idle = perp_dot(dim, x->n, s->force + 3 * i) <= s->past * t->scale;
@@ -144,7 +144,7 @@ static bool mode_slide(perp_events *s, const perp_constrained *k, int i, const d
 static double mode_slip(const perp_events *s, const perp_constrained *k, int i, double along[3])
 {
   double w[3];
-  mode_acceleration(s, k, i, s->a_frozen, w);
+  perp_events_acceleration(s, k, i, s->a_frozen, w);
   perp_events_tangential(s->model->dim, s->contact[i].n, w, along);
   return sqrt(perp_dot(3, along, along));
 }
@@ -168,6 +168,7 @@ int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool u
       released += mode_slide(s, k, i, along);
     else
       released += mode_slide(s, k, i, against);
+    s->now.x[s->of[i]].begins = true;
   }
   return released;
 }
@@ -190,7 +191,7 @@ void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double 
     const perp_contact *x = &s->contact[i];
     perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
     double u[3], slide[3], held[3];
-    if (t == NULL || !t->steady) continue;
+    if (t == NULL || !t->steady || t->turns) continue;
     perp_events_velocity(s->model, k->e, x, s->v_start, u);
     perp_events_tangential(3, x->n, u, slide);
     if (!test) {
@@ -212,7 +213,7 @@ bool perp_events_reversed(perp_events *s, const perp_constrained *k, int n)
   for (int i = 0; i < n && s->model->dim == 3; i++) {
     const perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
     double u[3], slide[3];
-    if (t == NULL || !t->steady) continue;
+    if (t == NULL || !t->steady || t->turns) continue;
     perp_events_velocity(s->model, k->e, &s->contact[i], s->v_start, u);
     perp_events_tangential(3, s->contact[i].n, u, slide);
     if (sqrt(perp_dot(3, slide, slide)) > s->o.slip && perp_dot(3, slide, t->dir) < 0)
@@ -228,7 +229,7 @@ double perp_events_turn(perp_events *s, const perp_constrained *k, int n, double
     const perp_contact *x = &s->contact[i];
     const perp_event_contact *t = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
     double along[3], old[3], u[3], slide[3];
-    if (t == NULL || !t->steady) continue;
+    if (t == NULL || !t->steady || t->turns) continue;
     mode_slip(s, k, i, along);
     perp_events_velocity(s->model, k->e, x, s->v_start, u);
     perp_events_tangential(3, x->n, u, slide);

@@ -8,6 +8,15 @@
 #include "models/events/events_drives.h"
 #include "models/islands/islands.h"
 
+/* How the direction of slow sliding turns (events_turning.c). */
+typedef struct perp_event_turn {
+  double t, normal[3]; /* where the step begins: s; of the contact, world */
+  double c[2];   /* 1/s, 1/s^2: tangent of the angle from dir, as a polynomial of the time since */
+  double nudge;  /* of the tangent, for a derivative */
+  double stiff;  /* m/s^2: by how much an angle makes the acceleration across smaller, */
+  bool measured; /* which is known */
+} perp_event_turn;
+
 /* A contact that touches or rests at the start of a step. */
 typedef struct perp_event_contact {
   uint64_t id;
@@ -23,9 +32,14 @@ typedef struct perp_event_contact {
   unsigned char mode; /* PERP_FROZEN_*; of the step before until then, */
   bool goes_on;       /* if that may go on */
   double fed[3];      /* feedback on the relative acceleration, world */
-  bool steady;        /* slides along dir all the step: too slowly for its velocity to tell */
-  double back, speed; /* m/s: against dir, and of sliding, at the start */
-  double scale;       /* N, of forces of the bodies it connects */
+  bool steady;        /* slides along dir all the step: too slowly for its velocity to tell; */
+  bool turns;         /* or along a direction that turns to what its end says, */
+  perp_event_turn turn;
+  bool begins;            /* did not slide in the step before; of that one: */
+  double rate, turned;    /* rad/s: of dir at its end; rad: how far dir turned in it */
+  double slowing, slowed; /* m/s^2: how fast sliding fell in it; in the one before that */
+  double back, speed;     /* m/s: against dir, and of sliding, at the start */
+  double scale;           /* N, of forces of the bodies it connects */
 } perp_event_contact;
 
 typedef struct perp_event_contacts {
@@ -69,6 +83,11 @@ struct perp_events {
   int n_seen, cap_seen;
   bool fixed;              /* steps have a length that is given, */
   bool holds;              /* and feedback of contacts is that of their starts */
+  bool repeats;            /* a trial step can be made again (perp_ode_repeats); */
+  int revisions;           /* it was, so often, */
+  bool unturned;           /* and directions of sliding were not found */
+  double longest;          /* s: no step may be longer */
+  double t_now;            /* s: of the evaluation */
   bool frozen, was_frozen; /* modes hold within the step; did in the step before */
   bool between;            /* dense output: `now` and `was` have changed places */
   bool consults;           /* complementarity decides, though modes are frozen */
@@ -184,6 +203,9 @@ void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double 
 bool perp_events_reversed(perp_events *s, const perp_constrained *k, int n);
 /* In a step h: which sliding contacts have a velocity that friction may turn round? */
 void perp_events_steady(perp_events *s, const perp_constrained *k, int n, double h);
+/* Relative acceleration of contact i with a [nv], world w [3]. */
+void perp_events_acceleration(const perp_events *s, const perp_constrained *k, int i,
+                              const double *a, double w[3]);
 /* Largest difference of the relative accelerations that a and b [nv] give to contacts at rest. */
 double perp_events_apart(const perp_events *s, const perp_constrained *k, int n, const double *a,
                          const double *b);
@@ -191,6 +213,18 @@ double perp_events_apart(const perp_events *s, const perp_constrained *k, int n,
 double perp_events_largest(const perp_events *s, const perp_constrained *k, int n, const double *a);
 /* Least normal acceleration of those that are open, with k->a. */
 double perp_events_opening(const perp_events *s, const perp_constrained *k, int n);
+
+/* ---- events_turning.c: directions of slow sliding ---------------------------------------------- */
+
+/* In a step h that begins with the accelerations k->a: which slow contacts slide along a direction that turns? */
+void perp_events_turning_begin(perp_events *s, const perp_constrained *k, int n, double h);
+/* Direction d [3] of contact c, which turns and is x at time t; rad/s, how fast it turns then. */
+void perp_events_turning_direction(const perp_event_contact *c, const perp_contact *x, double t,
+                                   double d[3]);
+double perp_events_turning_rate(const perp_event_contact *c, double t);
+/* At t_new, the end of a step: `next` goes on with the sliding of `now`, at contact x. */
+void perp_events_turning_stock(const perp_events *s, const perp_event_contact *now,
+                               const perp_contact *x, double t_new, perp_event_contact *next);
 
 /* ---- events_pile.c --------------------------------------------------------------------------- */
 

@@ -37,6 +37,10 @@ static void events_rest_direction(const perp_events *s, const perp_contact *x,
                                   const perp_event_contact *t, const double u[3], double dir[3])
 {
   double slide[3];
+  if (t->turns) {
+    perp_events_turning_direction(t, x, s->t_now, dir);
+    return;
+  }
   perp_events_tangential(s->model->dim, x->n, u, slide);
   const double speed = sqrt(perp_dot(3, slide, slide));
   if (t->steady || !(speed > s->o.slip && perp_dot(3, slide, t->dir) > 0.5 * speed)) {
@@ -300,6 +304,7 @@ static bool events_rest_turn(perp_events *s, perp_constrained *k, rest_problem *
 {
   const size_t size = (size_t)s->model->nv * sizeof *k->a;
   double part = 1, last = HUGE_VAL;
+  perp_events_turning_begin(s, k, p->n, p->h);
   for (int pass = 0; pass < TURNS; pass++) {
     memcpy(s->a_frozen, k->a, size);
     const double turned = perp_events_turn(s, k, p->n, p->h, part);
@@ -413,6 +418,7 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h,
   const bool frozen = s->frozen && !s->consults;
   s->held_now = s->holds_forces; /* at its start too, from which trial steps begin again */
   s->skips = false;
+  s->t_now = t;
   if (s->held_now) {
     s->loaded = false;
     for (int i = 0; i < s->model->nv; i++) k->f[i] += s->held[i];

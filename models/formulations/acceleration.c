@@ -278,6 +278,39 @@ static double event_momentum(void *user, double t, const double *y, const double
   return acceleration_event(w, t, y, w->v);
 }
 
+/* ---- directions of slow sliding --------------------------------------------------------------- */
+
+/* the end of a trial step */
+struct trial_end {
+  workspace *w;
+  double t;
+  const double *q, *v;
+};
+
+static bool trial_evaluate(void *user)
+{
+  const struct trial_end *end = user;
+  if (acceleration_accelerations(end->w, end->t, end->w->h, end->q, end->v, true)) return true;
+  end->w->k.reason = PERP_EXACT;
+  return false;
+}
+
+static bool revise_velocity(void *user, double t, double h, const double *q, const double *v)
+{
+  workspace *w = user;
+  struct trial_end end = { w, t + h, q, v };
+  return perp_events_revise(w->events, &w->k, t, h, v, trial_evaluate, &end);
+}
+
+static bool revise_momentum(void *user, double t, double h, const double *y, const double *none)
+{
+  workspace *w = user;
+  (void)none;
+  perp_constrained_at(&w->k, t + h, y);
+  velocity_of(w->k.model, w->k.e, y + w->k.model->nq, w->v);
+  return revise_velocity(w, t, h, y, w->v);
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
 static void acceleration_layout(void *ws, perp_arena *a)
@@ -331,6 +364,7 @@ static perp_status acceleration_create(perp_ctx *ctx, perp_model *model, const p
     status = perp_events_create(ctx, model, parts, &o->event, h, &w->events);
   if (w->events != NULL) {
     w->sys.event = w->momentum ? event_momentum : event_velocity;
+    if (model->n_shapes > 0) w->sys.revise = w->momentum ? revise_momentum : revise_velocity;
     w->sys.caps &= ~(unsigned)PERP_ODE_SYS_POSITION_FORCES; /* friction, motors */
     w->sys.caps |= PERP_ODE_SYS_RENEWED_EVENT;
     perp_events_locate(w->events, &w->sys);
@@ -421,6 +455,7 @@ static perp_status acceleration_step(perp_ctx *ctx, void *ws, double t_max, perp
   if (w->events != NULL && w->k.tol > 0 && w->k.model->dim == 3 &&
       (w->located || perp_events_slow(w->events)))
     t_max = fmin(t_max, t + w->h);
+  if (w->events != NULL) t_max = fmin(t_max, t + perp_events_longest(w->events));
   PERP_TRY(perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
   w->located = perp_ode_count(w->ode)->bisections > located;
   if (w->events != NULL) PERP_TRY(stop_critical(ctx, w, t_max, info));

@@ -168,6 +168,13 @@ double perp_ode_tol(const perp_spec *method)
   return control->tol > 0 || fixed ? control->tol : PERP_ODE_VARIABLE_TOL;
 }
 
+bool perp_ode_repeats(const perp_spec *method)
+{
+  const perp_ode_desc *desc = (const perp_ode_desc *)method->d;
+  return (method->d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER)) == 0 &&
+         desc->own_step == NULL;
+}
+
 double perp_ode_slack(const perp_spec *method)
 {
   const bool keeps = (method->d->caps & (PERP_ODE_MULTISTEP | PERP_ODE_PROJECTS)) != 0;
@@ -192,6 +199,7 @@ perp_status perp_ode_create(perp_ctx *ctx, const perp_spec *method, const perp_o
                                  (desc->d.caps & PERP_ODE_EMBEDDED) == 0),
                     .part = driver_part(desc, control->tol),
                     .history = history,
+                    .repeats = perp_ode_repeats(method),
                     .nq = sys->nq,
                     .nv = sys->nv,
                     .n = sys->nq + sys->nv,

@@ -30,6 +30,7 @@ struct perp_ode {
   bool truncation;        /* the error is h^2/2 y'' */
   double part;            /* of the tolerance, to which doubling and truncation are held */
   bool doubling, history; /* history: a re-made step must start from scratch */
+  bool repeats;           /* perp_ode_repeats */
   int nq, nv, n;
   double h_first, h; /* as created; proposed */
   double ratio;      /* error and tolerance of the last step; 0: none since the restart */

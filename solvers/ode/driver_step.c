@@ -15,6 +15,7 @@
 
 enum {
   REFUSALS_MOST = 100,  /* of trial steps within one step */
+  REVISIONS_MOST = 50,  /* of one trial step */
   BISECTIONS_MOST = 60, /* each halves the interval: 2^-60 of a step is far below round-off */
   LOCATIONS_MOST = 100  /* an event: at worst every third one halves the interval */
 };
@@ -89,6 +90,18 @@ static perp_ode_answer driver_step_attempt(perp_ode *o, double h, double *ratio,
     if (isnan(*ratio)) return not_finite(stats);
   }
   return PERP_ODE_OK;
+}
+
+/* The same until nothing is to be revised. */
+static perp_ode_answer driver_step_revised(perp_ode *o, double h, double *ratio, perp_stats *stats)
+{
+  perp_ode_answer answer = driver_step_attempt(o, h, ratio, stats);
+  if (o->sys.revise == NULL || !o->repeats) return answer;
+  for (int i = 0; i < REVISIONS_MOST && answer == PERP_ODE_OK; i++) {
+    if (!o->sys.revise(o->sys.user, o->t, h, o->y1, o->y1 + o->nq)) break;
+    answer = driver_step_attempt(o, h, ratio, stats);
+  }
+  return answer;
 }
 
 static int order_of_error(const perp_ode *o)
@@ -330,7 +343,7 @@ static perp_ode_stop adaptive_trial(perp_ctx *ctx, perp_ode *o, double t_max, st
     if (!(o->t + p->h > o->t))
       return give_up(stats, stats->reason < 0 ? stats->reason : PERP_STEP_TOO_SMALL);
     stats->reason = PERP_RUNNING;
-    *answer = driver_step_attempt(o, p->h, &p->ratio, stats);
+    *answer = driver_step_revised(o, p->h, &p->ratio, stats);
     if (*answer == PERP_ODE_INVALID) return PERP_ODE_REACHED; /* for bisect() */
     const double ratio = *answer == PERP_ODE_OK ? p->ratio : (double)NAN;
     const double factor = keep ? perp_ode_keep_factor(ratio, order_of_error(o), refused > 0)
@@ -398,7 +411,7 @@ perp_ode_stop perp_ode_make_step(perp_ctx *ctx, perp_ode *o, double t_max, perp_
   } else {
     p = plan_fixed(o, t_max);
     if (!(o->t + p.h > o->t)) return give_up(stats, PERP_STEP_TOO_SMALL);
-    answer = driver_step_attempt(o, p.h, &p.ratio, stats);
+    answer = driver_step_revised(o, p.h, &p.ratio, stats);
   }
 
   const double tried = p.h;

@@ -84,6 +84,10 @@ typedef struct perp_ode_sys {
    * two regular states (before `accept` gets the later one).  NULL: no events.  Where each step has a function of
    * its own (PERP_ODE_SYS_RENEWED_EVENT), it is asked at the start of the step too. */
   double (*event)(void *user, double t, const double *q, const double *v);
+  /* After a trial step from t to (t + h, q, v): true when it is to be made again, as what `deriv` holds through the step now
+   * agrees better with its end; asked again then.  Only with methods that can (perp_ode_repeats), not while an event is
+   * located.  NULL: never. */
+  bool (*revise)(void *user, double t, double h, const double *q, const double *v);
   /* qdot = N(q) v alone, without the forces; q + h N(q) v followed by project must agree with retract to
    * second order (it does for unit quaternions).  NULL: not available.  implicit-midpoint then moves
    * rotations by retract and keeps the angular momentum in space to second order only. */
@@ -205,6 +209,8 @@ typedef struct perp_ode_desc {
 
 /* tol of a method (kind ode) as the driver takes it: that of its options, or what stands for 0. */
 double perp_ode_tol(const perp_spec *method);
+/* Can a trial step be made again, for perp_ode_sys.revise?  Not where the method has a history, or makes its steps itself. */
+bool perp_ode_repeats(const perp_spec *method);
 /* How far, of size and speed, a state may be off its constraints before `accept` projects it, and a history is lost: 10
  * tol, as local errors add up to more than that anyway.  0: no history, to be projected after each step. */
 double perp_ode_slack(const perp_spec *method);
