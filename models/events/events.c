@@ -12,6 +12,7 @@ const char *const perp_critical_names[] = { "fail", "stop", NULL };
 const char *const perp_sliding_names[] = { "auto", "column", "iterate", "lagged", NULL };
 
 enum { IDLE_MOST = 1000, RELAX = 5 }; /* steps; steps that the feedback of drives takes */
+enum { TURNING = 3 };                 /* order of methods that see how directions turn in a step */
 static const double SLOW = 1e-3;      /* of what counts as rest: such approaches are not stopped */
 static const double TOUCH = 1e-9;     /* of the largest body */
 static const double PARTED =
@@ -163,7 +164,8 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
   s->past = exact ? PAST : ROUGHLY * opts->residual;
   s->noise = NOISE * s->past;
   s->fixed = perp_ode_tol(&parts->ode) == 0;
-  s->repeats = model->dim == 3 && perp_ode_repeats(&parts->ode);
+  s->order = ((const perp_ode_desc *)parts->ode.d)->order;
+  s->repeats = perp_ode_repeats(&parts->ode);
   if (status == PERP_OK) status = open_contacts(ctx, s, parts);
   s->holds = s->fixed && s->stab != NULL && (s->stab->d.caps & PERP_STAB_PROJECTS) != 0;
   if (status == PERP_OK) status = open_drives(ctx, s, parts->lcp.d);

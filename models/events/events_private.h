@@ -83,6 +83,7 @@ struct perp_events {
   int n_seen, cap_seen;
   bool fixed;              /* steps have a length that is given, */
   bool holds;              /* and feedback of contacts is that of their starts */
+  int order;               /* of the ODE solver */
   bool repeats;            /* a trial step can be made again (perp_ode_repeats); */
   int revisions;           /* it was, so often, */
   bool unturned;           /* and directions of sliding were not found */

@@ -15,24 +15,27 @@
  *      (du/dt) . e_1 = (u . d) phi'        so is its change.
  *
  * Newton's method finds them over the whole step, which the driver makes again for it (perp_ode_sys.revise): the stages of
- * any method of one step see one smooth direction, and an error of the conditions is not carried on.  Sliding along
- * a line meets them at once.  One evaluation more gives the derivative of each contact's conditions; those between
- * contacts are left out.
+ * a one-step method see one smooth direction.  Sliding along a line meets them at once.  One evaluation more gives the
+ * derivative of each contact's conditions; those between contacts are left out.  Methods of order 1 and 2 gain
+ * nothing by it: with them, and where a step cannot be made again or forces are not unique, the direction in a step
+ * is one, that of its end (perp_events_turn).
  *
- * Where sliding ends its direction goes with a power of the time left: no step is longer than PART of that
- * time, until sliding is slower than LEAST. */
+ * Where sliding ends its direction goes with a power of the time left: no step of a method of order 2 and more is longer
+ * than PART of that time, until sliding is slower than LEAST. */
 #include "models/events/events_private.h"
 
 #include <string.h>
 
-static const double PART = 0.5;      /* of the time until sliding ends */
-static const double LEAST = 1e-3;    /* of o.slip */
-static const double ENDS = 0.9;      /* of the speed, lost in a step: sliding may end in it */
-static const double STRAIGHT = 1e-9; /* rad, in a step */
-static const double SAME = 1e-9;     /* of w_scale: residuals, that of the velocity over h */
-static const double ENOUGH = 1e-6;   /* the same after REVISIONS_MOST */
-static const double NUDGE = 1e-3;    /* of the tangent */
+static const double PART = 0.5;       /* of the time until sliding ends */
+static const double LEAST = 1e-3;     /* of o.slip */
+static const double ENDS = 0.9;       /* of the speed, lost in a step: sliding may end in it */
+static const double STRAIGHT = 1e-9;  /* rad, in a step */
+static const double SAME = 1e-9;      /* of w_scale: residuals, that of the velocity over h */
+static const double ENOUGH = 1e-6;    /* the same after REVISIONS_MOST */
+static const double NUDGE = 1e-3;     /* of the tangent */
+static const double ROUNDING = 1e-15; /* of a velocity */
 enum { REVISIONS_MOST = 20 };
+enum { GRADES = 2, TURNS = 3 }; /* orders of methods that gain by it */
 
 static double turning_tangent(const perp_event_turn *p, double t)
 {
@@ -63,7 +66,7 @@ double perp_events_turning_rate(const perp_event_contact *c, double t)
 double perp_events_longest(perp_events *s)
 {
   s->longest = HUGE_VAL;
-  for (int i = 0; i < s->now.n; i++) {
+  for (int i = 0; i < s->now.n && s->order >= GRADES; i++) {
     const perp_event_contact *c = &s->now.x[i];
     const double slowing = fmax(c->slowing, 2 * c->slowing - c->slowed);
     if (c->turned > STRAIGHT && c->slowing > 0 && c->speed > LEAST * s->o.slip)
@@ -88,7 +91,7 @@ void perp_events_turning_stock(const perp_events *s, const perp_event_contact *n
 
 void perp_events_turning_begin(perp_events *s, const perp_constrained *k, int n, double h)
 {
-  if (!s->repeats || s->many) return;
+  if (s->model->dim < 3 || s->order < TURNS || !s->repeats || s->many) return;
   for (int i = 0; i < n; i++) {
     perp_event_contact *c = s->kept[i] ? &s->now.x[s->of[i]] : NULL;
     double w[3];
@@ -109,7 +112,20 @@ typedef struct turning_end {
   double residual[2];        /* of u, m/s, and of du/dt, m/s^2 */
   double d[3], e[3];         /* d and e_1 */
   double speed, gain, aside; /* u and du/dt along d, du/dt along e */
+  double rounding;           /* m/s: of u */
 } turning_end;
+
+/* m/s: speeds of the surfaces of the bodies that touch, at most */
+static double turning_quick(const perp_events *s, const perp_contact *x, const double *v)
+{
+  double sum = 0;
+  for (int i = 0; i < 2; i++) {
+    if (x->body[i] < 0) continue;
+    const double *vb = v + (size_t)s->model->nvb * (size_t)x->body[i];
+    sum += sqrt(perp_dot(3, vb, vb)) + s->reach[x->body[i]] * sqrt(perp_dot(3, vb + 3, vb + 3));
+  }
+  return sum;
+}
 
 /* of contact i, with the accelerations k->a */
 static void turning_measure(const perp_events *s, const perp_constrained *k, int i, const double *v,
@@ -126,6 +142,7 @@ static void turning_measure(const perp_events *s, const perp_constrained *k, int
   /* d_0 in a tangential plane that tilts turns with it */
   const double phi = perp_events_turning_rate(c, end->t) -
                      perp_dot(3, x->n, c->dir) * perp_dot(3, tilt, end->e);
+  end->rounding = ROUNDING * turning_quick(s, x, v);
   end->speed = perp_dot(3, u, end->d);
   end->gain = perp_dot(3, w, end->d);
   end->aside = perp_dot(3, w, end->e);
@@ -173,7 +190,8 @@ bool perp_events_revise(perp_events *s, const perp_constrained *k, double t, dou
     turning_end end = { .t = t + h, .h = h };
     if (c == NULL || !c->turns) continue;
     turning_measure(s, k, i, v, &end);
-    const double worst = fmax(fabs(end.residual[0]) / h, fabs(end.residual[1])) / s->w_scale;
+    const double aside = fmax(fabs(end.residual[0]) - end.rounding, 0);
+    const double worst = fmax(aside / h, fabs(end.residual[1])) / s->w_scale;
     if (end.speed <= 0 || worst <= SAME) continue; /* its end is before that of the step */
     if (s->revisions == REVISIONS_MOST) {
       s->unturned |= worst > ENOUGH;
