@@ -18,8 +18,9 @@
  * Decided at each evaluation, and so at the ends of steps only: modes that change at one instant again and again (after 20
  * steps that go nowhere), that do not explain the forces, of islands of over 600 rows, and with sliding=lagged.
  *
- * In space friction of what hardly slides has no direction; it is that of the end of the step where friction could turn the
- * motion round within one.  Such phases cost a step its order, not its consistency; sliding along a line does not.
+ * In space friction of what hardly slides has a direction of its own, that turns in the step so that sliding stays along it
+ * (events_turning.c); with methods of order 1 and 2, with a history, or where forces are not unique, it is that of the end
+ * of the step, and such phases are of order 1 to 2.
  *
  * Overlap is seen at the ends of steps; a body that moves by more than half of its least width in a step is
  * followed on its way, taken as straight, so that it does not pass through another one unseen.  Pairs that touch at the
