@@ -345,6 +345,7 @@ static int64_t events_changes(const perp_event_contacts *a, const perp_event_con
                second = i == a->n || (j < b->n && b->x[j].id <= a->x[i].id);
     const perp_event_contact *x = first ? &a->x[i++] : &none, *y = second ? &b->x[j++] : &none;
     count += x->rests != y->rests || x->slides != y->slides;
+    count += x->begins; /* to slide, at the start of the step */
   }
   return count;
 }
