@@ -12,6 +12,13 @@ extern const char *const perp_clamped_limits[]; /* the names of both */
 
 enum { AT_LO = PERP_ROW_LO, CLAMPED = PERP_ROW_FREE, AT_HI = PERP_ROW_HI, PARKED = 2 };
 
+/* clamped_follow.c: lambda + s rate, w + s w_rate, what widens bounds and shifts w. */
+typedef struct perp_clamped_path {
+  double *lambda, *rate, *w, *w_rate, *give, *push; /* [n] */
+  int row;                                          /* that changed its set last, -1: none yet */
+  signed char from;
+} perp_clamped_path;
+
 typedef struct perp_clamped {
   /* of the method, set at creation */
   const char *name;
@@ -42,6 +49,7 @@ typedef struct perp_clamped {
   int *list;         /* [2 n] clamped_couple.c: F, slots */
   signed char *held; /* [n] sets before it */
   double *from;      /* [n] limits of friction rows before it */
+  perp_clamped_path path;
   bool kept;         /* K, rows, pos are those of the last solution */
   bool shifted;      /* K has a shift in it */
   bool general; /* K holds the LU factors of A_FF, A being far from symmetric; no updates then */
@@ -138,6 +146,7 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm);
 int perp_clamped_joint(perp_clamped *D, const perp_lcp *p, int k, const int *rows, const int *slot);
 /* Sets and limits exchanged until they agree: lambda is the solution then.  0: they did not, and all is as it was. */
 int perp_clamped_couple(perp_clamped *D, const perp_lcp *p);
+int perp_clamped_follow(perp_clamped *D, const perp_lcp *p);
 
 /* ---- block principal pivots as the start of another method: bpp.c ------------------------------------------------- */
 

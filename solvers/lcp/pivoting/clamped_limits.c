@@ -101,5 +101,5 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     if (plain > 0) plain--;
     clamped_limits_refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
   }
-  return PERP_STALLED;
+  return perp_clamped_follow(D, p) ? PERP_EXACT : PERP_STALLED;
 }
