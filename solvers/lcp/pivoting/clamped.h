@@ -15,8 +15,6 @@ enum { AT_LO = PERP_ROW_LO, CLAMPED = PERP_ROW_FREE, AT_HI = PERP_ROW_HI, PARKED
 /* clamped_follow.c: lambda + s rate, w + s w_rate, what widens bounds and shifts w. */
 typedef struct perp_clamped_path {
   double *lambda, *rate, *w, *w_rate, *give, *push; /* [n] */
-  int row;                                          /* that changed its set last, -1: none yet */
-  signed char from;
 } perp_clamped_path;
 
 typedef struct perp_clamped {
@@ -144,8 +142,12 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm);
 /* clamped_couple.c: the fixed point of the limits as long as no row changes its set: multipliers into dw, for the k rows F
  * and the slots of all rows in it; overwrites L D L'.  0: singular. */
 int perp_clamped_joint(perp_clamped *D, const perp_lcp *p, int k, const int *rows, const int *slot);
+/* Sets, lambda and limits are remembered, and brought back. */
+void perp_clamped_mark(perp_clamped *D);
+void perp_clamped_back(perp_clamped *D, const perp_lcp *p);
 /* Sets and limits exchanged until they agree: lambda is the solution then.  0: they did not, and all is as it was. */
 int perp_clamped_couple(perp_clamped *D, const perp_lcp *p);
+/* clamped_follow.c: the same along a path of sets, for any A; needs normal multipliers that are not negative. */
 int perp_clamped_follow(perp_clamped *D, const perp_lcp *p);
 
 /* ---- block principal pivots as the start of another method: bpp.c ------------------------------------------------- */

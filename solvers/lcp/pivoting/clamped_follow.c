@@ -26,8 +26,9 @@
 static const double SHIFT = 1e-9;   /* of the diagonal */
 static const double NOTHING = 1e-13; /* of the largest multiplier: not broken */
 static const double ROOM = 0.1;     /* of the largest multiplier, that all rows have at a large s */
-static const double ENOUGH = 1e-12; /* residual of a solution */
-enum { PROXIMAL_MOST = 30 };
+static const double ENOUGH = 1e-12; /* residual of a solution, */
+static const double GAINS = 0.1;    /* which a proximal step makes no smaller by this factor */
+enum { PROXIMAL_MOST = 30, PIVOTS_PER_ROW = 10 };
 
 /* A row is fixed where nothing lies between its bounds. */
 static bool follow_fixed(const perp_clamped *D, const perp_lcp *p, int i)
@@ -59,7 +60,7 @@ static int follow_solve(perp_clamped *D, const perp_lcp *p)
     if (slot[i] >= 0) rows[k++] = i;
     f->lambda[i] = f->rate[i] = 0;
   }
-  D->stats->work += 4 * D->P.product + (double)k * k * (1 + k / 1.5);
+  D->stats->work += 4 * D->P.product + (double)k * k * (2 + k / 3.0);
   D->stats->factorizations++;
   for (int pass = 0; pass < 2; pass++) /* those that friction asks come first */
     for (int i = 0; i < n; i++) {
@@ -207,20 +208,17 @@ static int follow_path(perp_clamped *D, const perp_lcp *p, bool wide)
   const int broken = follow_cover(D, p, wide);
   if (broken <= 0) return broken == 0;
   double s = 1, dir = -1;
-  while (!perp_clamped_over(D)) {
-    int row;
-    signed char to, from;
+  int row = -1;
+  signed char to, from = CLAMPED;
+  for (int pivots = 0; pivots < PIVOTS_PER_ROW * p->n && !perp_clamped_over(D); pivots++) {
     if (!follow_solve(D, p)) return 0;
-    if (D->stats->iterations > 0 && D->path.row >= 0)
-      dir = follow_direction(D, p, D->path.row, D->path.from);
+    if (row >= 0) dir = follow_direction(D, p, row, from);
     const double step = follow_stop(D, p, s, dir, &row, &to);
     if (dir < 0 && step >= s) return 1;
     if (row < 0) return 0;
     s += dir * step;
     from = D->set[row];
     D->set[row] = to;
-    D->path.row = row;
-    D->path.from = from;
     D->stats->iterations++;
     perp_clamped_trace(D, "follow", from == CLAMPED ? -1 : row, from == CLAMPED ? row : -1, s);
   }
@@ -237,33 +235,41 @@ static void follow_large(perp_clamped *D, const perp_lcp *p)
   }
 }
 
+/* Proximal steps to the solution of A, with limits that agree. */
+static int follow_solves(perp_clamped *D, const perp_lcp *p, bool wide)
+{
+  const size_t size = (size_t)p->n * sizeof *D->lambda;
+  double last = HUGE_VAL;
+  for (int step = 0; step < PROXIMAL_MOST; step++) {
+    if (!follow_path(D, p, wide && step == 0)) return 0;
+    memcpy(D->center, D->path.lambda, size);
+    memcpy(D->lambda, D->path.lambda, size);
+    for (int i = 0; i < p->n; i++) {
+      if (p->fric_of[i] < 0) continue;
+      D->P.hi[i] = p->mu[i] * perp_larger(D->lambda[p->fric_of[i]], 0);
+      D->P.lo[i] = -D->P.hi[i];
+    }
+    const double rel = perp_pivot_settle(&D->P, D->lambda, D->w);
+    if (rel <= ENOUGH && !(rel < GAINS * last)) return 1;
+    last = rel;
+  }
+  return 0;
+}
+
 int perp_clamped_follow(perp_clamped *D, const perp_lcp *p)
 {
-  perp_clamped_path *f = &D->path;
   const int n = p->n;
+  const size_t size = (size_t)n * sizeof *D->lambda;
   for (int i = 0; i < n; i++)
     if (p->fric_of[i] >= 0 && D->P.lo[p->fric_of[i]] < 0) return 0;
-  for (int wide = 0; wide < 2; wide++) {
-    memcpy(D->center, D->lambda, (size_t)n * sizeof *D->center);
-    if (wide) {
-      memset(D->center, 0, (size_t)n * sizeof *D->center);
-      follow_large(D, p);
-    }
-    for (int i = 0; i < n; i++)
-      if (D->set[i] == PARKED) D->set[i] = CLAMPED;
-    for (int step = 0; step < PROXIMAL_MOST; step++) {
-      f->row = -1;
-      if (!follow_path(D, p, wide && step == 0)) break;
-      memcpy(D->center, f->lambda, (size_t)n * sizeof *D->center);
-      memcpy(D->lambda, f->lambda, (size_t)n * sizeof *D->lambda);
-      for (int i = 0; i < n; i++) {
-        if (p->fric_of[i] < 0) continue;
-        D->P.hi[i] = p->mu[i] * perp_larger(D->lambda[p->fric_of[i]], 0);
-        D->P.lo[i] = -D->P.hi[i];
-      }
-      const double rel = perp_pivot_settle(&D->P, D->lambda, D->w);
-      if (rel <= ENOUGH) return 1;
-    }
-  }
+  perp_clamped_mark(D);
+  memcpy(D->center, D->lambda, size);
+  for (int i = 0; i < n; i++)
+    if (D->set[i] == PARKED) D->set[i] = CLAMPED;
+  if (follow_solves(D, p, false)) return 1;
+  memset(D->center, 0, size);
+  follow_large(D, p);
+  if (follow_solves(D, p, true)) return 1;
+  perp_clamped_back(D, p);
   return 0;
 }

@@ -14,7 +14,7 @@ const char *const perp_clamped_limits[] = { "refreshed", "fixed", NULL };
 
 enum { LIMIT_ROUNDS = 200, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
 /* bold rounds from one exchange of sets and limits at once to the next */
-enum { COUPLE_EVERY = 8 };
+enum { COUPLE_EVERY = 8, FOLLOW_AT = 40 };
 /* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
 static const double SHORT = 0.5, SHORTER = 50;
 /* limits that agree with the normal multipliers, relative to the largest multiplier */
@@ -81,6 +81,7 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     perp_clamped_trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
     if (perp_pivot_spent(&D->P, D->stats)) return PERP_MAX_ITER;
+    if (round == FOLLOW_AT && perp_clamped_follow(D, p)) return PERP_EXACT;
     if (bold && (round - LIMIT_ROUNDS) % COUPLE_EVERY == 0 && perp_clamped_couple(D, p))
       return PERP_EXACT;
     if ((joint || (bold && plain == 0)) && gap > last / 2) {
