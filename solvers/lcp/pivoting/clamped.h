@@ -44,9 +44,9 @@ typedef struct perp_clamped {
   int limit;
   int dependent;     /* rows that the last factorization found dependent */
   double *guess;     /* [n] with reuse: lambda as it came */
-  int *list;         /* [2 n] clamped_couple.c: F, slots */
-  signed char *held; /* [n] sets before it */
-  double *from;      /* [n] limits of friction rows before it */
+  int *list;         /* [2 n] clamped_couple.c, clamped_follow.c: F, slots */
+  signed char *held; /* [n] sets before them */
+  double *from, *before; /* [n] limits of friction rows, lambda before them */
   perp_clamped_path path;
   bool kept;         /* K, rows, pos are those of the last solution */
   bool shifted;      /* K has a shift in it */

@@ -70,7 +70,7 @@ void perp_clamped_mark(perp_clamped *D)
 {
   const size_t size = (size_t)D->P.n * sizeof *D->lambda;
   memcpy(D->from, D->P.hi, size);
-  memcpy(D->guess, D->lambda, size);
+  memcpy(D->before, D->lambda, size);
   memcpy(D->held, D->set, (size_t)D->P.n);
 }
 
@@ -78,7 +78,7 @@ void perp_clamped_back(perp_clamped *D, const perp_lcp *p)
 {
   const size_t size = (size_t)D->P.n * sizeof *D->lambda;
   memcpy(D->set, D->held, (size_t)D->P.n);
-  memcpy(D->lambda, D->guess, size);
+  memcpy(D->lambda, D->before, size);
   memcpy(D->P.hi, D->from, size);
   for (int i = 0; i < p->n; i++)
     if (p->fric_of[i] >= 0) D->P.lo[i] = -D->P.hi[i];
