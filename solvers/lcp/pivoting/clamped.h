@@ -42,14 +42,14 @@ typedef struct perp_clamped {
   perp_stats *stats;
   double *proof;
   int limit;
-  int dependent;     /* rows that the last factorization found dependent */
-  double *guess;     /* [n] with reuse: lambda as it came */
-  int *list;         /* [2 n] clamped_couple.c, clamped_follow.c: F, slots */
-  signed char *held; /* [n] sets before them */
+  int dependent;         /* rows that the last factorization found dependent */
+  double *guess;         /* [n] with reuse: lambda as it came */
+  int *list;             /* [2 n] clamped_couple.c, clamped_follow.c: F, slots */
+  signed char *held;     /* [n] sets before them */
   double *from, *before; /* [n] limits of friction rows, lambda before them */
   perp_clamped_path path;
-  bool kept;         /* K, rows, pos are those of the last solution */
-  bool shifted;      /* K has a shift in it */
+  bool kept;    /* K, rows, pos are those of the last solution */
+  bool shifted; /* K has a shift in it */
   bool general; /* K holds the LU factors of A_FF, A being far from symmetric; no updates then */
 } perp_clamped;
 

@@ -23,7 +23,7 @@
 #include <lapacke.h>
 #include <string.h>
 
-static const double SHIFT = 1e-9;   /* of the diagonal */
+static const double SHIFT = 1e-9;    /* of the diagonal */
 static const double NOTHING = 1e-13; /* of the largest multiplier: not broken */
 static const double ROOM = 0.1;     /* of the largest multiplier, that all rows have at a large s */
 static const double ENOUGH = 1e-12; /* residual of a solution, */
@@ -230,8 +230,10 @@ static void follow_large(perp_clamped *D, const perp_lcp *p)
 {
   for (int i = 0; i < p->n; i++) {
     const bool low = D->P.lo[i] > -HUGE_VAL, high = D->P.hi[i] < HUGE_VAL;
-    if (follow_fixed(D, p, i)) D->set[i] = AT_LO;
-    else D->set[i] = p->fric_of[i] >= 0 || low == high ? CLAMPED : low ? AT_LO : AT_HI;
+    if (follow_fixed(D, p, i))
+      D->set[i] = AT_LO;
+    else
+      D->set[i] = p->fric_of[i] >= 0 || low == high ? CLAMPED : low ? AT_LO : AT_HI;
   }
 }
 
