@@ -8,16 +8,18 @@
  * w complementary, with e and g as large as what is broken, and a little more, each by a generic factor.  As long as no row
  * changes its set, lambda and w are linear in s: w_F = 0 is one system of equations, not symmetric, with two right-hand
  * sides.  s goes down until a row meets its end and changes over; the row then has to go into its new set, which says
- * whether s goes on down or turns round for a while, as the parameter of Lemke's method does (Cottle, Pang, Stone 2009,
- * 4.4 and 4.5).  At s = 0 the problem is solved.
+ * whether s goes on down or turns round for a while, as the parameter of Lemke's method does.  At s = 0 the problem is
+ * solved.
  *
  * From the sets of the last boxed solution (which few rows leave), and where that does not end, from those of a large s: all
  * one-sided rows at their bounds, all others between theirs, where nothing slides.  These are the only sets for a large s
  * where A is definite, and as lambda' w <= 0 keeps lambda bounded the path has then no other end than s = 0.
  * A semidefinite A is made definite by SHIFT W, W its diagonal, and the solution moved to that of A by proximal steps, each from
- * the sets of the one before.
+ * the sets of the one before.  Rounding may end a path that is nearly vertical, in lambda alone, before that: of redundant
+ * contacts.
  *
- * A step costs an LU factorization, k^3 2/3.  Steps are counted as pivots, and their work is bounded as that of all others. */
+ * Ours; the limits are those of Vondrak 2005, 6.5.3.  A pivot costs an LU factorization, k^3 / 3 multiplications.  Pivots are
+ * counted with those of the method, and their work is bounded as that of all others. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <lapacke.h>
@@ -48,70 +50,91 @@ static void follow_bounds(const perp_clamped *D, const perp_lcp *p, int i, doubl
   lo[1] = -hi[1];
 }
 
-/* f->lambda + s f->rate and f->w + s f->w_rate for the sets at hand.  0: singular. */
-static int follow_solve(perp_clamped *D, const perp_lcp *p)
+/* Does the limit of row i, which is at it, move with a row of F?  Then by how much of it. */
+static double follow_slope(const perp_clamped *D, const perp_lcp *p, int i, const int *slot)
+{
+  const int j = p->fric_of[i];
+  if (j < 0 || slot[i] >= 0 || slot[j] < 0) return 0;
+  return D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
+}
+
+/* The sets as a list of F, whose number of rows is returned; the other rows at their bounds, limits without what F adds
+ * to them; w and its rate with these. */
+static int follow_held(perp_clamped *D, const perp_lcp *p, int *rows, int *slot)
 {
   perp_clamped_path *f = &D->path;
-  const int n = p->n, ld = (int)D->K.ld;
-  int *rows = D->list, *slot = D->list + n, k = 0;
-  const size_t size = (size_t)n * sizeof(double);
-  for (int i = 0; i < n; i++) {
+  int k = 0;
+  for (int i = 0; i < p->n; i++) {
     slot[i] = D->set[i] == CLAMPED ? k : -1;
     if (slot[i] >= 0) rows[k++] = i;
     f->lambda[i] = f->rate[i] = 0;
-  }
-  D->stats->work += 4 * D->P.product + (double)k * k * (2 + k / 3.0);
-  D->stats->factorizations++;
-  for (int pass = 0; pass < 2; pass++) /* those that friction asks come first */
-    for (int i = 0; i < n; i++) {
-      if ((p->fric_of[i] >= 0) != (pass == 1) || slot[i] >= 0) continue;
-      if (pass == 1 && p->mu[i] == 0) continue;
-      double lo[2], hi[2];
-      follow_bounds(D, p, i, lo, hi); /* with a row of F that it asks for: without its part */
-      f->lambda[i] = D->set[i] == AT_HI ? hi[0] : lo[0];
-      f->rate[i] = D->set[i] == AT_HI ? hi[1] : lo[1];
-    }
-  /* right-hand sides */
-  double *x = D->K.x, *B = D->K.L;
-  for (int i = 0; i < n; i++) {
     f->w[i] = D->P.b[i] - SHIFT * perp_clamped_weight(D, i) * D->center[i];
     f->w_rate[i] = f->push[i];
   }
-  for (int i = 0; i < n; i++) {
-    if (f->lambda[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->lambda + i, f->w);
-    if (f->rate[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->rate + i, f->w_rate);
-  }
-  for (int u = 0; u < k; u++) {
-    x[u] = -f->w[rows[u]];
-    x[k + u] = -f->w_rate[rows[u]];
-  }
+  for (int pass = 0; pass < 2; pass++) /* friction after what it depends on */
+    for (int i = 0; i < p->n; i++) {
+      const bool friction = p->fric_of[i] >= 0;
+      if (friction != (pass == 1) || slot[i] >= 0 || (friction && p->mu[i] == 0)) continue;
+      double lo[2], hi[2];
+      follow_bounds(D, p, i, lo, hi);
+      f->lambda[i] = D->set[i] == AT_HI ? hi[0] : lo[0];
+      f->rate[i] = D->set[i] == AT_HI ? hi[1] : lo[1];
+      if (f->lambda[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->lambda + i, f->w);
+      if (f->rate[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->rate + i, f->w_rate);
+    }
+  return k;
+}
+
+/* A_FF with the columns of friction at its limit in those of the rows that it depends on, and the shift. */
+static void follow_matrix(perp_clamped *D, const perp_lcp *p, int k, const int *rows,
+                          const int *slot)
+{
+  double *B = D->K.L;
   for (int u = 0; u < k; u++) {
     const double *col = D->P.A + (size_t)rows[u] * D->P.lda;
     for (int r = 0; r < k; r++) B[r + (size_t)u * D->K.ld] = col[rows[r]];
     B[u + (size_t)u * D->K.ld] += SHIFT * perp_clamped_weight(D, rows[u]);
   }
-  for (int i = 0; i < n; i++) {
-    const int j = p->fric_of[i];
-    if (j < 0 || slot[i] >= 0 || slot[j] < 0 || p->mu[i] == 0) continue;
+  for (int i = 0; i < p->n; i++) {
+    const double slope = follow_slope(D, p, i, slot);
+    if (slope == 0) continue;
     const double *col = D->P.A + (size_t)i * D->P.lda;
-    const double slope = D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
-    for (int r = 0; r < k; r++) B[r + (size_t)slot[j] * D->K.ld] += slope * col[rows[r]];
+    for (int r = 0; r < k; r++)
+      B[r + (size_t)slot[p->fric_of[i]] * D->K.ld] += slope * col[rows[r]];
   }
-  if (k > 0 && LAPACKE_dgesv_work(LAPACK_COL_MAJOR, k, 2, B, ld, D->K.order, x, k) != 0) return 0;
+}
+
+/* f->lambda + s f->rate and f->w + s f->w_rate for the sets at hand.  0: singular. */
+static int follow_solve(perp_clamped *D, const perp_lcp *p)
+{
+  perp_clamped_path *f = &D->path;
+  const int n = p->n;
+  int *rows = D->list, *slot = D->list + n;
+  double *x = D->K.x;
+  const int k = follow_held(D, p, rows, slot);
+  D->stats->work += 4 * D->P.product + (double)k * k * (2 + k / 3.0);
+  D->stats->factorizations++;
+  for (int u = 0; u < k; u++) {
+    x[u] = -f->w[rows[u]];
+    x[k + u] = -f->w_rate[rows[u]];
+  }
+  follow_matrix(D, p, k, rows, slot);
+  if (k > 0 &&
+      LAPACKE_dgesv_work(LAPACK_COL_MAJOR, k, 2, D->K.L, (int)D->K.ld, D->K.order, x, k) != 0)
+    return 0;
   for (int u = 0; u < k; u++) {
     if (!isfinite(x[u]) || !isfinite(x[k + u])) return 0;
     f->lambda[rows[u]] = x[u];
     f->rate[rows[u]] = x[k + u];
   }
-  for (int i = 0; i < n; i++) { /* what limits ask of F */
-    const int j = p->fric_of[i];
-    if (j < 0 || slot[i] >= 0 || slot[j] < 0 || p->mu[i] == 0) continue;
-    const double slope = D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
-    f->lambda[i] += slope * f->lambda[j];
-    f->rate[i] += slope * f->rate[j];
+  for (int i = 0; i < n; i++) {
+    const double slope = follow_slope(D, p, i, slot);
+    if (slope == 0) continue;
+    f->lambda[i] += slope * f->lambda[p->fric_of[i]];
+    f->rate[i] += slope * f->rate[p->fric_of[i]];
   }
   perp_pivot_slack(&D->P, f->lambda, f->w);
-  memcpy(f->w_rate, f->push, size);
+  memcpy(f->w_rate, f->push, (size_t)n * sizeof *f->w_rate);
   for (int i = 0; i < n; i++) {
     if (f->rate[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->rate + i, f->w_rate);
     const double shift = SHIFT * perp_clamped_weight(D, i);
