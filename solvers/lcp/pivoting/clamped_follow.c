@@ -30,7 +30,11 @@ static const double NOTHING = 1e-13; /* of the largest multiplier: not broken */
 static const double ROOM = 0.1;     /* of the largest multiplier, that all rows have at a large s */
 static const double ENOUGH = 1e-12; /* residual of a solution, */
 static const double GAINS = 0.1;    /* which a proximal step makes no smaller by this factor */
-enum { PROXIMAL_MOST = 30, PIVOTS_PER_ROW = 10 };
+enum { PROXIMAL_MOST = 30 };
+enum {
+  PIVOTS_NEAR = 1,
+  PIVOTS_FAR = 10
+}; /* of a path, for each row: from sets at hand, from a large s */
 
 /* A row is fixed where nothing lies between its bounds. */
 static bool follow_fixed(const perp_clamped *D, const perp_lcp *p, int i)
@@ -230,10 +234,11 @@ static int follow_path(perp_clamped *D, const perp_lcp *p, bool wide)
 {
   const int broken = follow_cover(D, p, wide);
   if (broken <= 0) return broken == 0;
+  const int most = (wide ? PIVOTS_FAR : PIVOTS_NEAR) * p->n;
   double s = 1, dir = -1;
   int row = -1;
   signed char to, from = CLAMPED;
-  for (int pivots = 0; pivots < PIVOTS_PER_ROW * p->n && !perp_clamped_over(D); pivots++) {
+  for (int pivots = 0; pivots < most && !perp_clamped_over(D); pivots++) {
     if (!follow_solve(D, p)) return 0;
     if (row >= 0) dir = follow_direction(D, p, row, from);
     const double step = follow_stop(D, p, s, dir, &row, &to);
