@@ -193,7 +193,10 @@ static const struct {
               { "mixed", 8, "dantzig", 0.02, true },    { "mixed", 8, "auto", 0.02, true },
               { "cubes", 20, "dantzig", 0.02, true },   { "cubes", 20, "lemke", 0.02, true },
               { "cubes", 20, "auto", 0.02, true },      { "spheres", 10, "lemke", 0.02, true },
-              { "spheres", 20, "lemke", 0.02, true },   { "mixed", 20, "lemke", 0.02, true } };
+              { "spheres", 20, "lemke", 0.02, true },   { "mixed", 20, "lemke", 0.02, true },
+              { "spheres", 5, "dantzig", 0.02, false }, { "mixed", 5, "auto", 0.02, false },
+              { "spheres", 16, "dantzig", 0.02, true }, { "spheres", 20, "dantzig", 0.02, true },
+              { "spheres", 20, "auto", 0.02, true },    { "mixed", 16, "dantzig", 0.02, true } };
 
 int main(int argc, char **argv)
 {
