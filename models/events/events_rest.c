@@ -461,7 +461,9 @@ bool perp_events_forces(perp_events *s, perp_constrained *k, double t, double h,
       if (s->drives != NULL && s->fixed) perp_event_drives_feed(s->drives);
       found = events_rest_decide(s, k, &p, q);
     }
-    for (int i = 1; begins && !found && s->skips && (s->hasty || perp_events_hurry(s)); i++) {
+    /* the first try of a hasty step is made */
+    for (int i = s->hasty ? 2 : 1;
+         begins && !found && s->skips && (s->hasty || perp_events_hurry(s)); i++) {
       s->skips = false;
       s->tries = i < TRIES;
       s->creep = 1 + 0.5 * (i - 1);

@@ -223,10 +223,13 @@ static const struct stage games[STAGES] = { { "lemke-howson", 20, 1, 0 },
                                             { "interior-point", 0, 6, 0 },
                                             { NULL, 0, 0, 0 } };
 static const struct stage boxes[STAGES] = {
-  { "fixed-point", 10, 0, 0 },   { "dantzig", 60, 3, 0 },       { "fixed-point", 60, 3, 0 },
-  { "minmap-newton", 60, 3, 0 }, { "bpp", 60, 3, 0 },           { "psor", 300, 0, 0 },
-  { "apgd", 1000, 0, 0 },        { "interior-point", 0, 6, 0 }, { "fischer-newton", 0, 6, 0 },
-  { "block-gs", 1000, 0, 0 },    { "staggered", 1000, 0, 0 },   { NULL, 0, 0, 0 }
+  { "fixed-point", 10, 0, 0 },   { "dantzig", 60, 3, 0 },
+  { "fixed-point", 60, 3, 0 },   { "minmap-newton", 60, 3, 0 },
+  { "bpp", 60, 3, 0 },           { "psor", 300, 0, 0 },
+  { "apgd", 1000, 0, 0 },        { "interior-point", 0, 6, 0 },
+  { "fischer-newton", 0, 6, 0 }, { "dantzig", 60, 60, 0 },
+  { "prox", 300, 60, 0 },        { "block-gs", 1000, 0, 0 },
+  { "staggered", 1000, 0, 0 },   { NULL, 0, 0, 0 }
 };
 /* factored, without cones: the systems of Newton methods are sparse; dantzig only where A is worth forming */
 static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0 },

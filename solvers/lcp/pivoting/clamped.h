@@ -12,6 +12,11 @@ extern const char *const perp_clamped_limits[]; /* the names of both */
 
 enum { AT_LO = PERP_ROW_LO, CLAMPED = PERP_ROW_FREE, AT_HI = PERP_ROW_HI, PARKED = 2 };
 
+/* clamped_follow.c: lambda + s rate, w + s w_rate, what widens bounds and shifts w. */
+typedef struct perp_clamped_path {
+  double *lambda, *rate, *w, *w_rate, *give, *push; /* [n] */
+} perp_clamped_path;
+
 typedef struct perp_clamped {
   /* of the method, set at creation */
   const char *name;
@@ -37,13 +42,14 @@ typedef struct perp_clamped {
   perp_stats *stats;
   double *proof;
   int limit;
-  int dependent;     /* rows that the last factorization found dependent */
-  double *guess;     /* [n] with reuse: lambda as it came */
-  int *list;         /* [2 n] clamped_couple.c: F, slots */
-  signed char *held; /* [n] sets before it */
-  double *from;      /* [n] limits of friction rows before it */
-  bool kept;         /* K, rows, pos are those of the last solution */
-  bool shifted;      /* K has a shift in it */
+  int dependent;         /* rows that the last factorization found dependent */
+  double *guess;         /* [n] with reuse: lambda as it came */
+  int *list;             /* [2 n] clamped_couple.c, clamped_follow.c: F, slots */
+  signed char *held;     /* [n] sets before them */
+  double *from, *before; /* [n] limits of friction rows, lambda before them */
+  perp_clamped_path path;
+  bool kept;    /* K, rows, pos are those of the last solution */
+  bool shifted; /* K has a shift in it */
   bool general; /* K holds the LU factors of A_FF, A being far from symmetric; no updates then */
 } perp_clamped;
 
@@ -136,8 +142,13 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm);
 /* clamped_couple.c: the fixed point of the limits as long as no row changes its set: multipliers into dw, for the k rows F
  * and the slots of all rows in it; overwrites L D L'.  0: singular. */
 int perp_clamped_joint(perp_clamped *D, const perp_lcp *p, int k, const int *rows, const int *slot);
+/* Sets, lambda and limits are remembered, and brought back. */
+void perp_clamped_mark(perp_clamped *D);
+void perp_clamped_back(perp_clamped *D, const perp_lcp *p);
 /* Sets and limits exchanged until they agree: lambda is the solution then.  0: they did not, and all is as it was. */
 int perp_clamped_couple(perp_clamped *D, const perp_lcp *p);
+/* clamped_follow.c: the same along a path of sets, for any A; needs normal multipliers that are not negative. */
+int perp_clamped_follow(perp_clamped *D, const perp_lcp *p);
 
 /* ---- block principal pivots as the start of another method: bpp.c ------------------------------------------------- */
 

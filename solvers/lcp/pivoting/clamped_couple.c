@@ -66,13 +66,29 @@ static signed char couple_set(signed char set, double x, double w, double lo, do
   return (set == AT_LO && w < 0) || (set == AT_HI && w > 0) ? CLAMPED : set;
 }
 
+void perp_clamped_mark(perp_clamped *D)
+{
+  const size_t size = (size_t)D->P.n * sizeof *D->lambda;
+  memcpy(D->from, D->P.hi, size);
+  memcpy(D->before, D->lambda, size);
+  memcpy(D->held, D->set, (size_t)D->P.n);
+}
+
+void perp_clamped_back(perp_clamped *D, const perp_lcp *p)
+{
+  const size_t size = (size_t)D->P.n * sizeof *D->lambda;
+  memcpy(D->set, D->held, (size_t)D->P.n);
+  memcpy(D->lambda, D->before, size);
+  memcpy(D->P.hi, D->from, size);
+  for (int i = 0; i < p->n; i++)
+    if (p->fric_of[i] >= 0) D->P.lo[i] = -D->P.hi[i];
+}
+
 int perp_clamped_couple(perp_clamped *D, const perp_lcp *p)
 {
   const int n = p->n;
   int *rows = D->list, *slot = D->list + n;
-  memcpy(D->from, D->P.hi, (size_t)n * sizeof *D->from);
-  memcpy(D->guess, D->lambda, (size_t)n * sizeof *D->guess);
-  memcpy(D->held, D->set, (size_t)n);
+  perp_clamped_mark(D);
   int changes = 1, seed = 1, least = n + 1, patience = PATIENCE;
   for (int round = 0; changes > 0 && round < ROUNDS_MOST; round++) {
     const bool some = patience <= 0;
@@ -111,10 +127,6 @@ int perp_clamped_couple(perp_clamped *D, const perp_lcp *p)
     D->P.lo[i] = -D->P.hi[i];
   }
   if (changes == 0 && perp_pivot_settle(&D->P, D->lambda, D->w) <= ENOUGH) return 1;
-  memcpy(D->set, D->held, (size_t)n);
-  memcpy(D->lambda, D->guess, (size_t)n * sizeof *D->guess);
-  memcpy(D->P.hi, D->from, (size_t)n * sizeof *D->from);
-  for (int i = 0; i < n; i++)
-    if (p->fric_of[i] >= 0) D->P.lo[i] = -D->P.hi[i];
+  perp_clamped_back(D, p);
   return 0;
 }

@@ -3,8 +3,10 @@
  *
  * The others are solved first with lambda = 0 in the friction rows, then all rows with the limits mu lambda_n fixed.
  * With friction = refreshed this is repeated with new limits, from the last sets, until they agree with the normal
- * multipliers: Newton steps on the limits, shortened fixed-point steps where those do not help, exchanges of sets and
- * limits at once (clamped_couple.c) where that takes many rounds, PERP_STALLED when none of these does. */
+ * multipliers: Newton steps on the limits, and shortened fixed-point steps where those do not help.  After FOLLOW_AT of these
+ * rounds sets and limits are followed along a path (clamped_follow.c).  That ends with a solution as a rule; where it does not,
+ * more of the rounds, exchanges of sets and limits at once (clamped_couple.c) among the last, and the path from there;
+ * PERP_STALLED when none of these does. */
 #include "solvers/lcp/pivoting/clamped.h"
 
 #include <math.h>
@@ -13,8 +15,8 @@
 const char *const perp_clamped_limits[] = { "refreshed", "fixed", NULL };
 
 enum { LIMIT_ROUNDS = 200, BOLD_ROUNDS = 60, PLAIN_ROUNDS = 3 };
-/* bold rounds from one exchange of sets and limits at once to the next */
-enum { COUPLE_EVERY = 8 };
+/* bold rounds from one exchange of sets and limits at once to the next; rounds before the path, which cost as much as it */
+enum { COUPLE_EVERY = 8, FOLLOW_AT = 40 };
 /* length of a plain step: around SHORT, after `SHORTER` rounds half of it, after twice as many a third ... */
 static const double SHORT = 0.5, SHORTER = 50;
 /* limits that agree with the normal multipliers, relative to the largest multiplier */
@@ -81,6 +83,7 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     perp_clamped_trace(D, "limits", -1, -1, gap);
     if (gap <= LIMIT_GAP * zs) return PERP_EXACT;
     if (perp_pivot_spent(&D->P, D->stats)) return PERP_MAX_ITER;
+    if (round == FOLLOW_AT && perp_clamped_follow(D, p)) return PERP_EXACT;
     if (bold && (round - LIMIT_ROUNDS) % COUPLE_EVERY == 0 && perp_clamped_couple(D, p))
       return PERP_EXACT;
     if ((joint || (bold && plain == 0)) && gap > last / 2) {
@@ -101,5 +104,5 @@ perp_reason perp_clamped_friction(perp_clamped *D, const perp_lcp *p, int warm)
     if (plain > 0) plain--;
     clamped_limits_refresh(D, p, joint ? D->dw : D->lambda, joint ? 1 : step);
   }
-  return PERP_STALLED;
+  return perp_clamped_follow(D, p) ? PERP_EXACT : PERP_STALLED;
 }

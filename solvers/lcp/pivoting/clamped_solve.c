@@ -14,7 +14,9 @@ void perp_clamped_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, D->K.ld * (size_t)n, &D->K.L);
   PERP_DOUBLES(a, 2 * n, &D->K.x);
   PERP_DOUBLES(a, n, &D->K.d, &D->ell, &D->dir, &D->res, &D->w, &D->dw, &D->lp, &D->wp, &D->center,
-               &D->proof, &D->guess, &D->from);
+               &D->proof, &D->guess, &D->from, &D->before);
+  PERP_DOUBLES(a, n, &D->path.lambda, &D->path.rate, &D->path.w, &D->path.w_rate, &D->path.give,
+               &D->path.push);
   PERP_INTS(a, n, &D->K.order, &D->rows, &D->pos);
   PERP_INTS(a, 2 * n, &D->list);
   D->set = PERP_CARVE(a, signed char, n);

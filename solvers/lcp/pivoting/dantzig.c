@@ -349,11 +349,12 @@ const perp_lcp_desc perp_lcp_dantzig = {
   .solve = perp_clamped_solve,
   .destroy = free,
   .serves = "symmetric positive semidefinite A, bounds of any kind; the drives end in finitely "
-            "many pivots; friction "
-            "limits by a fixed point, which need not exist or be found",
+            "many pivots; friction limits by a fixed point and Newton steps, else along a path of "
+            "sets, which for a definite A ends at a solution, up to rounding",
   .ties = "the end of the drive first, else the least ratio of one generic inward perturbation of "
           "the vertex",
   .cost = "O(n k + k^2) a pivot with k clamped rows, O(k^3 / 3) where F is factored at once; 2 n^2 "
           "numbers",
-  .counts = "pivots: steps of the drives; with start=bpp its rounds as well",
+  .counts = "pivots: steps of the drives and of the path of friction limits; with start=bpp its "
+            "rounds as well",
 };

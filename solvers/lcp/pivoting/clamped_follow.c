@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Friction limits followed along a path: parametric principal pivoting on the boxed problem with limits that move along.
+ *
+ * One parameter s makes everything that is wrong with the sets at hand right, at s = 1:
+ *
+ *      w = A lambda + b + s e,    lo - s g <= lambda <= hi + s g,    |lambda_i| <= mu_i lambda_n(i) + s g_i,
+ *
+ * w complementary, with e and g as large as what is broken, and a little more, each by a generic factor.  As long as no row
+ * changes its set, lambda and w are linear in s: w_F = 0 is one system of equations, not symmetric, with two right-hand
+ * sides.  s goes down until a row meets its end and changes over; the row then has to go into its new set, which says
+ * whether s goes on down or turns round for a while, as the parameter of Lemke's method does.  At s = 0 the problem is
+ * solved.
+ *
+ * From the sets of the last boxed solution (which few rows leave), and where that does not end, from those of a large s: all
+ * one-sided rows at their bounds, all others between theirs, where nothing slides.  These are the only sets for a large s
+ * where A is definite, and as lambda' w <= 0 keeps lambda bounded the path has then no other end than s = 0.
+ * A semidefinite A is made definite by SHIFT W, W its diagonal, and the solution moved to that of A by proximal steps, each from
+ * the sets of the one before.  Rounding may end a path that is nearly vertical, in lambda alone, before that: of redundant
+ * contacts.
+ *
+ * Ours; the limits are those of Vondrak 2005, 6.5.3.  A pivot costs an LU factorization, k^3 / 3 multiplications.  Pivots are
+ * counted with those of the method, and their work is bounded as that of all others. */
+#include "solvers/lcp/pivoting/clamped.h"
+
+#include <lapacke.h>
+#include <string.h>
+
+static const double SHIFT = 1e-9;    /* of the diagonal */
+static const double NOTHING = 1e-13; /* of the largest multiplier: not broken */
+static const double ROOM = 0.1;     /* of the largest multiplier, that all rows have at a large s */
+static const double ENOUGH = 1e-12; /* residual of a solution, */
+static const double GAINS = 0.1;    /* which a proximal step makes no smaller by this factor */
+enum { PROXIMAL_MOST = 30 };
+enum {
+  PIVOTS_NEAR = 1,
+  PIVOTS_FAR = 10
+}; /* of a path, for each row: from sets at hand, from a large s */
+
+/* A row is fixed where nothing lies between its bounds. */
+static bool follow_fixed(const perp_clamped *D, const perp_lcp *p, int i)
+{
+  return p->fric_of[i] >= 0 ? p->mu[i] == 0 : D->P.lo[i] == D->P.hi[i];
+}
+
+/* lo = lo[0] + s lo[1], hi likewise, of row i. */
+static void follow_bounds(const perp_clamped *D, const perp_lcp *p, int i, double lo[2],
+                          double hi[2])
+{
+  const perp_clamped_path *f = &D->path;
+  const int j = p->fric_of[i];
+  hi[0] = j < 0 ? D->P.hi[i] : p->mu[i] * f->lambda[j];
+  hi[1] = j < 0 ? f->give[i] : p->mu[i] * f->rate[j] + f->give[i];
+  lo[0] = j < 0 ? D->P.lo[i] : -hi[0];
+  lo[1] = -hi[1];
+}
+
+/* Does the limit of row i, which is at it, move with a row of F?  Then by how much of it. */
+static double follow_slope(const perp_clamped *D, const perp_lcp *p, int i, const int *slot)
+{
+  const int j = p->fric_of[i];
+  if (j < 0 || slot[i] >= 0 || slot[j] < 0) return 0;
+  return D->set[i] == AT_HI ? p->mu[i] : -p->mu[i];
+}
+
+/* The sets as a list of F, whose number of rows is returned; the other rows at their bounds, limits without what F adds
+ * to them; w and its rate with these. */
+static int follow_held(perp_clamped *D, const perp_lcp *p, int *rows, int *slot)
+{
+  perp_clamped_path *f = &D->path;
+  int k = 0;
+  for (int i = 0; i < p->n; i++) {
+    slot[i] = D->set[i] == CLAMPED ? k : -1;
+    if (slot[i] >= 0) rows[k++] = i;
+    f->lambda[i] = f->rate[i] = 0;
+    f->w[i] = D->P.b[i] - SHIFT * perp_clamped_weight(D, i) * D->center[i];
+    f->w_rate[i] = f->push[i];
+  }
+  for (int pass = 0; pass < 2; pass++) /* friction after what it depends on */
+    for (int i = 0; i < p->n; i++) {
+      const bool friction = p->fric_of[i] >= 0;
+      if (friction != (pass == 1) || slot[i] >= 0 || (friction && p->mu[i] == 0)) continue;
+      double lo[2], hi[2];
+      follow_bounds(D, p, i, lo, hi);
+      f->lambda[i] = D->set[i] == AT_HI ? hi[0] : lo[0];
+      f->rate[i] = D->set[i] == AT_HI ? hi[1] : lo[1];
+      if (f->lambda[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->lambda + i, f->w);
+      if (f->rate[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->rate + i, f->w_rate);
+    }
+  return k;
+}
+
+/* A_FF with the columns of friction at its limit in those of the rows that it depends on, and the shift. */
+static void follow_matrix(perp_clamped *D, const perp_lcp *p, int k, const int *rows,
+                          const int *slot)
+{
+  double *B = D->K.L;
+  for (int u = 0; u < k; u++) {
+    const double *col = D->P.A + (size_t)rows[u] * D->P.lda;
+    for (int r = 0; r < k; r++) B[r + (size_t)u * D->K.ld] = col[rows[r]];
+    B[u + (size_t)u * D->K.ld] += SHIFT * perp_clamped_weight(D, rows[u]);
+  }
+  for (int i = 0; i < p->n; i++) {
+    const double slope = follow_slope(D, p, i, slot);
+    if (slope == 0) continue;
+    const double *col = D->P.A + (size_t)i * D->P.lda;
+    for (int r = 0; r < k; r++)
+      B[r + (size_t)slot[p->fric_of[i]] * D->K.ld] += slope * col[rows[r]];
+  }
+}
+
+/* f->lambda + s f->rate and f->w + s f->w_rate for the sets at hand.  0: singular. */
+static int follow_solve(perp_clamped *D, const perp_lcp *p)
+{
+  perp_clamped_path *f = &D->path;
+  const int n = p->n;
+  int *rows = D->list, *slot = D->list + n;
+  double *x = D->K.x;
+  const int k = follow_held(D, p, rows, slot);
+  D->stats->work += 4 * D->P.product + (double)k * k * (2 + k / 3.0);
+  D->stats->factorizations++;
+  for (int u = 0; u < k; u++) {
+    x[u] = -f->w[rows[u]];
+    x[k + u] = -f->w_rate[rows[u]];
+  }
+  follow_matrix(D, p, k, rows, slot);
+  if (k > 0 &&
+      LAPACKE_dgesv_work(LAPACK_COL_MAJOR, k, 2, D->K.L, (int)D->K.ld, D->K.order, x, k) != 0)
+    return 0;
+  for (int u = 0; u < k; u++) {
+    if (!isfinite(x[u]) || !isfinite(x[k + u])) return 0;
+    f->lambda[rows[u]] = x[u];
+    f->rate[rows[u]] = x[k + u];
+  }
+  for (int i = 0; i < n; i++) {
+    const double slope = follow_slope(D, p, i, slot);
+    if (slope == 0) continue;
+    f->lambda[i] += slope * f->lambda[p->fric_of[i]];
+    f->rate[i] += slope * f->rate[p->fric_of[i]];
+  }
+  perp_pivot_slack(&D->P, f->lambda, f->w);
+  memcpy(f->w_rate, f->push, (size_t)n * sizeof *f->w_rate);
+  for (int i = 0; i < n; i++) {
+    if (f->rate[i] != 0) perp_pivot_columns(&D->P, 1, &i, f->rate + i, f->w_rate);
+    const double shift = SHIFT * perp_clamped_weight(D, i);
+    f->w[i] += shift * (f->lambda[i] - D->center[i]);
+    f->w_rate[i] += shift * f->rate[i];
+  }
+  return 1;
+}
+
+/* What is broken at s = 0, by more than nothing, becomes e and g; wide: and all other rows that have an end there get room.
+ * Returns how many are broken, -1: the sets have no solution. */
+static int follow_cover(perp_clamped *D, const perp_lcp *p, bool wide)
+{
+  perp_clamped_path *f = &D->path;
+  const int n = p->n;
+  int broken = 0;
+  memset(f->give, 0, (size_t)n * sizeof *f->give);
+  memset(f->push, 0, (size_t)n * sizeof *f->push);
+  if (!follow_solve(D, p)) return -1;
+  double zs = D->P.bscale;
+  for (int i = 0; i < n; i++) zs = perp_larger(zs, fabs(f->lambda[i]));
+  for (int i = 0; i < n; i++) {
+    double lo[2], hi[2];
+    if (follow_fixed(D, p, i)) continue;
+    follow_bounds(D, p, i, lo, hi);
+    const bool inside = D->set[i] == CLAMPED;
+    const double side = D->set[i] == AT_HI ? -1 : 1, unit = inside ? 1 : D->P.a[i];
+    double by = inside ? perp_larger(lo[0] - f->lambda[i], f->lambda[i] - hi[0])
+                       : -side * f->w[i] / D->P.a[i];
+    if (by <= NOTHING * zs) by = 0;
+    broken += by > 0;
+    if (wide && by > -HUGE_VAL) by = perp_larger(by, 0) + ROOM * zs;
+    if (!(by > 0)) continue;
+    by *= perp_pivot_generic(i);
+    if (inside)
+      f->give[i] = by;
+    else
+      f->push[i] = side * unit * by;
+  }
+  return broken;
+}
+
+/* The next row that meets its end when s moves in the direction dir: how far, and its new set. */
+static double follow_stop(const perp_clamped *D, const perp_lcp *p, double s, double dir, int *row,
+                          signed char *to)
+{
+  const perp_clamped_path *f = &D->path;
+  double least = HUGE_VAL;
+  *row = -1;
+  for (int i = 0; i < p->n; i++) {
+    if (follow_fixed(D, p, i)) continue;
+    double lo[2], hi[2], left[2], rate[2];
+    follow_bounds(D, p, i, lo, hi);
+    const double at = f->lambda[i] + s * f->rate[i], w = f->w[i] + s * f->w_rate[i];
+    if (D->set[i] == CLAMPED) {
+      left[0] = at - lo[0] - s * lo[1];
+      left[1] = hi[0] + s * hi[1] - at;
+      rate[0] = dir * (f->rate[i] - lo[1]);
+      rate[1] = dir * (hi[1] - f->rate[i]);
+    } else {
+      const double side = D->set[i] == AT_HI ? -1 : 1;
+      left[0] = side * w;
+      rate[0] = dir * side * f->w_rate[i];
+      left[1] = rate[1] = 0;
+    }
+    for (int e = 0; e < 2; e++) {
+      if (!(rate[e] < 0) || left[e] == HUGE_VAL) continue;
+      const double step = perp_larger(left[e], 0) / -rate[e];
+      if (step >= least) continue;
+      least = step;
+      *row = i;
+      *to = D->set[i] != CLAMPED ? CLAMPED : e == 0 ? AT_LO : AT_HI;
+    }
+  }
+  return least;
+}
+
+/* In which direction of s does row i, which has just come into its set, go into it? */
+static double follow_direction(const perp_clamped *D, const perp_lcp *p, int i, signed char from)
+{
+  const perp_clamped_path *f = &D->path;
+  double lo[2], hi[2];
+  follow_bounds(D, p, i, lo, hi);
+  const double into = D->set[i] == AT_LO   ? f->w_rate[i]
+                      : D->set[i] == AT_HI ? -f->w_rate[i]
+                      : from == AT_LO      ? f->rate[i] - lo[1]
+                                           : hi[1] - f->rate[i];
+  return into > 0 ? 1 : -1;
+}
+
+/* From the sets at hand along the path to s = 0, with the shift. */
+static int follow_path(perp_clamped *D, const perp_lcp *p, bool wide)
+{
+  const int broken = follow_cover(D, p, wide);
+  if (broken <= 0) return broken == 0;
+  const int most = (wide ? PIVOTS_FAR : PIVOTS_NEAR) * p->n;
+  double s = 1, dir = -1;
+  int row = -1;
+  signed char to, from = CLAMPED;
+  for (int pivots = 0; pivots < most && !perp_clamped_over(D); pivots++) {
+    if (!follow_solve(D, p)) return 0;
+    if (row >= 0) dir = follow_direction(D, p, row, from);
+    const double step = follow_stop(D, p, s, dir, &row, &to);
+    if (dir < 0 && step >= s) return 1;
+    if (row < 0) return 0;
+    s += dir * step;
+    from = D->set[row];
+    D->set[row] = to;
+    D->stats->iterations++;
+    perp_clamped_trace(D, "follow", from == CLAMPED ? -1 : row, from == CLAMPED ? row : -1, s);
+  }
+  return 0;
+}
+
+/* Sets of a large s. */
+static void follow_large(perp_clamped *D, const perp_lcp *p)
+{
+  for (int i = 0; i < p->n; i++) {
+    const bool low = D->P.lo[i] > -HUGE_VAL, high = D->P.hi[i] < HUGE_VAL;
+    if (follow_fixed(D, p, i))
+      D->set[i] = AT_LO;
+    else
+      D->set[i] = p->fric_of[i] >= 0 || low == high ? CLAMPED : low ? AT_LO : AT_HI;
+  }
+}
+
+/* Proximal steps to the solution of A, with limits that agree. */
+static int follow_solves(perp_clamped *D, const perp_lcp *p, bool wide)
+{
+  const size_t size = (size_t)p->n * sizeof *D->lambda;
+  double last = HUGE_VAL;
+  for (int step = 0; step < PROXIMAL_MOST; step++) {
+    if (!follow_path(D, p, wide && step == 0)) return 0;
+    memcpy(D->center, D->path.lambda, size);
+    memcpy(D->lambda, D->path.lambda, size);
+    for (int i = 0; i < p->n; i++) {
+      if (p->fric_of[i] < 0) continue;
+      D->P.hi[i] = p->mu[i] * perp_larger(D->lambda[p->fric_of[i]], 0);
+      D->P.lo[i] = -D->P.hi[i];
+    }
+    const double rel = perp_pivot_settle(&D->P, D->lambda, D->w);
+    if (rel <= ENOUGH && !(rel < GAINS * last)) return 1;
+    last = rel;
+  }
+  return 0;
+}
+
+int perp_clamped_follow(perp_clamped *D, const perp_lcp *p)
+{
+  const int n = p->n;
+  const size_t size = (size_t)n * sizeof *D->lambda;
+  for (int i = 0; i < n; i++)
+    if (p->fric_of[i] >= 0 && D->P.lo[p->fric_of[i]] < 0) return 0;
+  perp_clamped_mark(D);
+  memcpy(D->center, D->lambda, size);
+  for (int i = 0; i < n; i++)
+    if (D->set[i] == PARKED) D->set[i] = CLAMPED;
+  if (follow_solves(D, p, false)) return 1;
+  memset(D->center, 0, size);
+  follow_large(D, p);
+  if (follow_solves(D, p, true)) return 1;
+  perp_clamped_back(D, p);
+  return 0;
+}
