@@ -150,9 +150,42 @@ static void distance_offer(const perp_convex *a, const perp_convex *b, perp_conv
   if (other->off < best->off) *best = *other;
 }
 
+/* how far y is outside of an ellipsoid, if it is near to it */
+static double distance_beyond(const perp_convex *c, const double y[3])
+{
+  double r[3], g[3] = { 0 }, level = -1;
+  perp_sub(y, c->c, r);
+  for (int k = 0; k < 3; k++) {
+    const double *e = c->E + 3 * k, ee = perp_dot(3, e, e), z = perp_dot(3, e, r) / ee;
+    level += z * z;
+    perp_along(g, z / ee, e, g);
+  }
+  return fmax(0, level / (2 * perp_norm(g)));
+}
+
+/* The rounding of d moves the point of an ellipsoid by that times its radius of curvature, which may be large.  Any other
+ * point of it as far along d does as well: that on the line through the point of the other body. */
+static void distance_slide(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
+{
+  const perp_convex_best start = *best;
+  for (int side = 0; side < 2 && start.off < HUGE_VAL; side++) {
+    const perp_convex *c = side == 0 ? a : b;
+    if (c->kind != PERP_CONVEX_ELLIPSOID) continue;
+    perp_convex_best other = start;
+    double r[3], *y = side == 0 ? other.a : other.b;
+    perp_sub(other.a, other.b, r);
+    perp_along(r, -other.h, other.d, r);
+    perp_along(y, side == 0 ? -1 : 1, r, y);
+    other.off = distance_beyond(c, y);
+    other.exact = other.off <= PROVED * (a->size + b->size + fabs(other.h));
+    if (other.off < best->off) *best = other;
+  }
+}
+
 /* Are the points on one line along d? */
 static bool distance_proved(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
 {
+  distance_slide(a, b, best);
   if (best->exact) return true;
   /* the most parallel features that do it, or those that come nearest to it */
   for (double parallel = PARALLEL; parallel <= ALMOST && !best->exact; parallel *= 10) {
@@ -161,6 +194,7 @@ static bool distance_proved(const perp_convex *a, const perp_convex *b, perp_con
     distance_offer(a, b, &other, best);
     if (!best->exact && distance_cross(a, b, parallel, &other)) distance_offer(a, b, &other, best);
   }
+  distance_slide(a, b, best);
   return best->exact;
 }
 
