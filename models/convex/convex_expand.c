@@ -12,7 +12,15 @@
 
 #include <string.h>
 
-enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS = 4, SURE = 24 };
+enum {
+  SMOOTH = 200,
+  VERTICES = 2400,
+  FACES = 2 * VERTICES,
+  BASINS = 128,
+  PARTS = 4,
+  SURE = 24,
+  EDGES = 64
+};
 static const double TOLERANCE = 2e-4;
 static const double FLAT = 1e-13; /* of the size: rounding of a face */
 static const double WAY = 0.9;    /* cosine: a lowest point farther away is another basin's */
@@ -206,13 +214,34 @@ static void expand_look(expansion *x, const expand_face *f, const perp_convex_ve
   expand_descend(x, f->n, 3, v, !sure);
 }
 
+/* From between the two faces at each edge of a hull: beside a round body whose own support function is flat along a circle, h
+ * has a basin where that crosses the directions square to an edge. */
+static void expand_edges(expansion *x, const perp_convex *c, double sign)
+{
+  if (c->kind != PERP_CONVEX_HULL || c->hull->n_edges > EDGES) return;
+  for (int e = 0; e < c->hull->n_edges; e++) {
+    const int *face = c->hull->edge + 4 * e + 2;
+    double m[3], d[3];
+    for (int i = 0; i < 3; i++) m[i] = c->hull->n[3 * face[0] + i] + c->hull->n[3 * face[1] + i];
+    perp_turn(3, c->R, m, d);
+    const double len = perp_norm(d);
+    for (int i = 0; i < 3; i++) d[i] *= sign / len;
+    if (!expand_seen(x, d, perp_convex_gap(x->a, x->b, d))) expand_descend(x, d, 0, NULL, false);
+  }
+}
+
 /* The faces that are still below the least h: those first along whose normals h is least. */
 static void expand_rest(expansion *x)
 {
   double h[FACES + 8];
   for (int f = 0; f < x->n_faces; f++)
     h[f] = x->face[f].off < x->best->h ? perp_convex_gap(x->a, x->b, x->face[f].n) : HUGE_VAL;
-  int tries = 0;
+  int tries = 0, open = 0;
+  for (int f = 0; f < x->n_faces; f++) open += h[f] < HUGE_VAL;
+  if (open > SURE) {
+    expand_edges(x, x->a, 1);
+    expand_edges(x, x->b, -1);
+  }
   for (int k = 0; k < x->n_faces; k++) {
     int low = 0;
     for (int f = 1; f < x->n_faces; f++)

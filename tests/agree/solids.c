@@ -168,7 +168,7 @@ static void random_shape(perp_shape_kind kind, double scale, body *b)
 
 static void random_rotation(const perp_pose *other, perp_pose *pose)
 {
-  double q[7] = { 0 };
+  double q[7] = { pose->x[0], pose->x[1], pose->x[2] };
   const int look = perp_rng_int(rng, 8);
   for (int k = 3; k < 7; k++) q[k] = perp_rng_normal(rng);
   if (look < 2) { /* about an axis: by multiples of 45 degrees, or almost unturned */
@@ -413,10 +413,17 @@ static void run_plane(perp_shape_kind kind, int pairs)
       perp_contact c[PERP_MANIFOLD_MAX];
       double n[3], p[2][3], low = HUGE_VAL;
       for (int i = 0; i < 3; i++) pose[0].x[i] = size * uniform(-1, 1);
+      if (k % 5 == 0) /* far from the origin */
+        for (int i = 0; i < 6; i++) pose[i % 2].x[i / 2] += 1e3 * size * (i / 2 - 1);
       random_rotation(&pose[0], &pose[0]);
       random_rotation(&pose[0], &pose[1]);
       if (k % 4 == 0) /* the axis of the shape upright on it, or along it */
         for (int i = 0; i < 9; i++) pose[0].R[i] = pose[1].R[(i + 3 * (k / 4 % 3)) % 9];
+      if (k % 3 == 0) { /* until they touch up to 1e-6 of the size */
+        const double gap = perp_shape_distance(m, 0, &pose[0], 1, &pose[1], NULL, NULL, n);
+        const double left = size * pow(10, uniform(-15, -6)) * (perp_rng_int(rng, 2) ? 1 : -1);
+        for (int i = 0; i < 3; i++) pose[0].x[i] -= (left - gap) * n[i];
+      }
       pose_body(&a, &pose[0]);
       real up[3], down[3], s[3];
       for (int i = 0; i < 3; i++) up[i] = pose[1].R[6 + i];
