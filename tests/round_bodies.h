@@ -152,4 +152,37 @@ static real round_gap(const round_body *a, const round_body *b, const real d[3])
   return dot(s, d) - dot(t, d) + a->radius + b->radius;
 }
 
+/* How far a point is outside of a shape, at least, up to a factor sqrt(3) in a corner; 0 or less: in it.  R [9], x: its pose.  No
+ * polytope. */
+static real round_outside(const perp_shape_def *f, const real *R, const real *x, const double p[3])
+{
+  const real r[3] = { p[0] - x[0], p[1] - x[1], p[2] - x[2] };
+  const real y[3] = { dot(R, r), dot(R + 3, r), dot(R + 6, r) };
+  const real rim = f->radius, L = f->length, across = hypotl(y[1], y[2]);
+  real worst = -HUGE_VALL;
+  switch (f->kind) {
+  case PERP_SHAPE_SPHERE:
+    return length(y) - rim;
+  case PERP_SHAPE_CAPSULE:
+    return hypotl(across, fmaxl(0, fabsl(y[0]) - L / 2)) - rim;
+  case PERP_SHAPE_BOX:
+    for (int i = 0; i < 3; i++) worst = fmaxl(worst, fabsl(y[i]) - f->half[i]);
+    return worst;
+  case PERP_SHAPE_ELLIPSOID: {
+    real q = 0, g = 0; /* the level over its slope */
+    for (int i = 0; i < 3; i++) {
+      q += y[i] / f->half[i] * (y[i] / f->half[i]);
+      g += y[i] / f->half[i] / f->half[i] * (y[i] / f->half[i] / f->half[i]);
+    }
+    return g > 0 ? (q - 1) / (2 * sqrtl(g)) : -1;
+  }
+  case PERP_SHAPE_CYLINDER:
+    return fmaxl(fabsl(y[0]) - L / 2, across - rim);
+  case PERP_SHAPE_CONE:
+    return fmaxl(-L / 4 - y[0], (across * L - rim * (0.75L * L - y[0])) / hypotl(L, rim));
+  default:
+    bail("the oracle does not know this shape");
+  }
+}
+
 #endif

@@ -99,38 +99,14 @@ static void pose_body(body *b, const perp_pose *pose)
   if (b->def.kind != PERP_SHAPE_PLANE) round_body_of(&b->def, pose, &b->round);
 }
 
-/* how far a point is outside, at least; up to a factor sqrt(3) in a corner; 0 or less: in it */
 static real outside(const body *b, const double p[3])
 {
-  const perp_shape_def *f = &b->def;
+  if (b->def.kind != PERP_SHAPE_POLYTOPE) return round_outside(&b->def, b->R, b->x, p);
   const real r[3] = { p[0] - b->x[0], p[1] - b->x[1], p[2] - b->x[2] };
   const real y[3] = { dot(b->R, r), dot(b->R + 3, r), dot(b->R + 6, r) };
-  const real R = f->radius, L = f->length, across = hypotl(y[1], y[2]);
   real worst = -HUGE_VALL;
-  switch (f->kind) {
-  case PERP_SHAPE_SPHERE:
-    return length(y) - R;
-  case PERP_SHAPE_CAPSULE:
-    return hypotl(across, fmaxl(0, fabsl(y[0]) - L / 2)) - R;
-  case PERP_SHAPE_BOX:
-    for (int i = 0; i < 3; i++) worst = fmaxl(worst, fabsl(y[i]) - f->half[i]);
-    return worst;
-  case PERP_SHAPE_ELLIPSOID: {
-    real q = 0, g = 0; /* the level over its slope */
-    for (int i = 0; i < 3; i++) {
-      q += y[i] / f->half[i] * (y[i] / f->half[i]);
-      g += y[i] / f->half[i] / f->half[i] * (y[i] / f->half[i] / f->half[i]);
-    }
-    return g > 0 ? (q - 1) / (2 * sqrtl(g)) : -1;
-  }
-  case PERP_SHAPE_CYLINDER:
-    return fmaxl(fabsl(y[0]) - L / 2, across - R);
-  case PERP_SHAPE_CONE:
-    return fmaxl(-L / 4 - y[0], (across * L - R * (0.75L * L - y[0])) / hypotl(L, R));
-  default:
-    for (int k = 0; k < b->n_faces; k++) worst = fmaxl(worst, dot(b->n[k], y) - b->d[k]);
-    return worst;
-  }
+  for (int k = 0; k < b->n_faces; k++) worst = fmaxl(worst, dot(b->n[k], y) - b->d[k]);
+  return worst;
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------- */
