@@ -236,6 +236,7 @@ static void expand_rest(expansion *x)
   double h[FACES + 8];
   for (int f = 0; f < x->n_faces; f++)
     h[f] = x->face[f].off < x->best->h ? perp_convex_gap(x->a, x->b, x->face[f].n) : HUGE_VAL;
+  const double *last = NULL;
   int tries = 0, open = 0;
   for (int f = 0; f < x->n_faces; f++) open += h[f] < HUGE_VAL;
   if (open > SURE) {
@@ -249,9 +250,11 @@ static void expand_rest(expansion *x)
     if (!(h[low] < HUGE_VAL)) return;
     perp_convex_vertex next;
     const expand_face *face = &x->face[low];
-    if (face->off < x->best->h) {
+    /* faces of one flat part have one normal */
+    if (face->off < x->best->h && (last == NULL || perp_dot(3, last, face->n) < 1 - 1e-12)) {
       perp_convex_vertex_at(x->a, x->b, face->n, &next);
       expand_look(x, face, &next, h[low], tries++ < SURE);
+      last = face->n;
     }
     h[low] = HUGE_VAL;
   }

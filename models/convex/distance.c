@@ -7,6 +7,11 @@
 static const double PARALLEL = 1e-12, ALMOST = 1e-5; /* rad: features that lie along each other */
 static const double PROVED = 1e-13;                  /* of the sizes: points that lie on one line */
 
+static bool distance_turned(const perp_convex *c)
+{
+  return c->kind == PERP_CONVEX_CYLINDER || c->kind == PERP_CONVEX_CONE;
+}
+
 /* nearest point of a patch to x, both looked at along n */
 static void distance_onto(const perp_patch *p, const double n[3], const double x[3], double y[3])
 {
@@ -150,10 +155,11 @@ static void distance_offer(const perp_convex *a, const perp_convex *b, perp_conv
   if (other->off < best->off) *best = *other;
 }
 
-/* how far y is outside of an ellipsoid, if it is near to it */
+/* how far y is outside of a core that is round, if it is near to it */
 static double distance_beyond(const perp_convex *c, const double y[3])
 {
-  double r[3], g[3] = { 0 }, level = -1;
+  double r[3], g[3] = { 0 }, n[3], level = -1;
+  if (c->kind != PERP_CONVEX_ELLIPSOID) return fmax(0, perp_convex_point(c, y, n, g));
   perp_sub(y, c->c, r);
   for (int k = 0; k < 3; k++) {
     const double *e = c->E + 3 * k, ee = perp_dot(3, e, e), z = perp_dot(3, e, r) / ee;
@@ -163,14 +169,14 @@ static double distance_beyond(const perp_convex *c, const double y[3])
   return fmax(0, level / (2 * perp_norm(g)));
 }
 
-/* The rounding of d moves the point of an ellipsoid by that times its radius of curvature, which may be large.  Any other
- * point of it as far along d does as well: that on the line through the point of the other body. */
+/* The rounding of d moves the point of a round body by that times its radius of curvature, which may be large.  Any other point
+ * of it as far along d does as well: that on the line through the point of the other body. */
 static void distance_slide(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
 {
   const perp_convex_best start = *best;
   for (int side = 0; side < 2 && start.off < HUGE_VAL; side++) {
     const perp_convex *c = side == 0 ? a : b;
-    if (c->kind != PERP_CONVEX_ELLIPSOID) continue;
+    if (c->kind != PERP_CONVEX_ELLIPSOID && !distance_turned(c)) continue;
     perp_convex_best other = start;
     double r[3], *y = side == 0 ? other.a : other.b;
     perp_sub(other.a, other.b, r);
@@ -228,11 +234,6 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
     }
     if (distance_proved(a, b, best)) return;
   }
-}
-
-static bool distance_turned(const perp_convex *c)
-{
-  return c->kind == PERP_CONVEX_CYLINDER || c->kind == PERP_CONVEX_CONE;
 }
 
 /* a ball, the first or the second, and a cylinder or a cone */
