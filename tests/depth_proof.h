@@ -54,22 +54,23 @@ typedef struct proof_quadratic {
   real f, g[2], Q[3];
 } proof_quadratic;
 
-static real proof_at(const proof_quadratic *q, const real t[2])
+static inline real proof_at(const proof_quadratic *q, const real t[2])
 {
   return q->f + t[0] * (q->g[0] + 0.5L * (q->Q[0] * t[0] + q->Q[1] * t[1])) +
          t[1] * (q->g[1] + 0.5L * (q->Q[1] * t[0] + q->Q[2] * t[1]));
 }
 
-static void proof_offer(const proof_quadratic *q, real x, real y, real *low, real at[2])
+static inline void proof_offer(const proof_quadratic *q, real x, real y, real *low, real at[2])
 {
   const real h = proof_at(q, (const real[2]){ x, y });
   if (h < *low) *low = h, at[0] = x, at[1] = y;
 }
 
 /* the least value over the cell, and where it is */
-static real proof_least(const proof *p, const proof_quadratic *q, real at[2])
+static inline real proof_least(const proof *p, const proof_quadratic *q, real at[2])
 {
   real low = HUGE_VALL;
+  at[0] = at[1] = 0;
   const real det = q->Q[0] * q->Q[2] - q->Q[1] * q->Q[1];
   for (int k = 0; k < p->n; k++) {
     const real *v = p->t[k], *w = p->t[k + 1 < p->n ? k + 1 : 0];
@@ -95,7 +96,7 @@ static real proof_least(const proof *p, const proof_quadratic *q, real at[2])
 }
 
 /* One norm of a piece over the cell: s . (c + t) and k b^2 / 2. */
-static void proof_norm(proof *p, const round_piece *e, real sign, proof_quadratic *q)
+static inline void proof_norm(proof *p, const round_piece *e, real sign, proof_quadratic *q)
 {
   real s[3], x[3], y[2][3], a[2] = { 0 }, len = 0, least = 0, most = 0, wide = 0;
   q->f += round_piece_support(e, sign, p->c, s);
@@ -127,12 +128,13 @@ static void proof_norm(proof *p, const round_piece *e, real sign, proof_quadrati
 }
 
 /* the bound of a pair of pieces, less L |c + t| */
-static void proof_bound(proof *p, proof_pair pair, proof_quadratic *q)
+static inline void proof_bound(proof *p, proof_pair pair, proof_quadratic *q)
 {
   real far = 0, k = 1;
   *q = (proof_quadratic){ .f = -p->level };
-  proof_norm(p, &p->a->piece[pair.ia], 1, q);
-  proof_norm(p, &p->b->piece[pair.ib], -1, q);
+  round_piece room;
+  proof_norm(p, round_piece_of(p->a, pair.ia, &room), 1, q);
+  proof_norm(p, round_piece_of(p->b, pair.ib, &room), -1, q);
   for (int i = 0; i < p->n; i++)
     far = fmaxl(far, p->t[i][0] * p->t[i][0] + p->t[i][1] * p->t[i][1]);
   if (p->level < 0) k = 2 / (1 + sqrtl(1 + far));
@@ -140,14 +142,14 @@ static void proof_bound(proof *p, proof_pair pair, proof_quadratic *q)
   q->Q[2] -= k * p->level;
 }
 
-static void proof_unit(real d[3])
+static inline void proof_unit(real d[3])
 {
   const real len = length(d);
   for (int i = 0; i < 3; i++) d[i] /= len;
 }
 
 /* A - B along d, not of unit length: the point s; returns the pieces */
-static proof_pair proof_support(const proof *p, const real d[3], real s[3])
+static inline proof_pair proof_support(const proof *p, const real d[3], real s[3])
 {
   real t[3];
   const proof_pair pair = { round_support(p->a, 1, d, s), round_support(p->b, -1, d, t) };
@@ -155,15 +157,16 @@ static proof_pair proof_support(const proof *p, const real d[3], real s[3])
   return pair;
 }
 
-static void proof_point(const proof *p, proof_pair pair, const real d[3], real s[3])
+static inline void proof_point(const proof *p, proof_pair pair, const real d[3], real s[3])
 {
+  round_piece room;
   real t[3];
-  round_piece_support(&p->a->piece[pair.ia], 1, d, s);
-  round_piece_support(&p->b->piece[pair.ib], -1, d, t);
+  round_piece_support(round_piece_of(p->a, pair.ia, &room), 1, d, s);
+  round_piece_support(round_piece_of(p->b, pair.ib, &room), -1, d, t);
   for (int i = 0; i < 3; i++) s[i] -= t[i];
 }
 
-static void proof_enter(proof *p, const proof_cell *cell)
+static inline void proof_enter(proof *p, const proof_cell *cell)
 {
   real least[3] = { 0 };
   for (int i = 0; i < 3; i++) p->c[i] = 0;
@@ -180,8 +183,8 @@ static void proof_enter(proof *p, const proof_cell *cell)
 }
 
 /* the plane through 0 where two pairs are equal, between c and d */
-static void proof_kink(const proof *p, proof_pair first, proof_pair second, const real d[3],
-                       real m[3])
+static inline void proof_kink(const proof *p, proof_pair first, proof_pair second, const real d[3],
+                              real m[3])
 {
   real part = 1, s[3], t[3], e[3];
   for (int turn = 0; turn < 4; turn++) {
@@ -197,7 +200,7 @@ static void proof_kink(const proof *p, proof_pair first, proof_pair second, cons
 
 /* Is the cell ruled out?  1: yes, 0: *lower is a value below the level, -1: cut it along the plane m, true in *kink: which
  * is between pieces. */
-static int proof_rule_out(proof *p, real *lower, real m[3], bool *kink)
+static inline int proof_rule_out(proof *p, real *lower, real m[3], bool *kink)
 {
   proof_quadratic mix, q;
   real s[3], at[2], d[3];
@@ -237,9 +240,10 @@ static int proof_rule_out(proof *p, real *lower, real m[3], bool *kink)
 
 /* Through the middle, across the diagonal that is the longest where a length is measured by how much h bends along it: cells
  * get long along a valley, and narrow across it. */
-static void proof_halve(const proof *p, real m[3])
+static inline void proof_halve(const proof *p, real m[3])
 {
   real most = -1;
+  for (int k = 0; k < 3; k++) m[k] = 0;
   for (int j = 0; j < p->n; j++)
     for (int i = 0; i < j; i++) {
       const real x = p->t[i][0] - p->t[j][0], y = p->t[i][1] - p->t[j][1];
@@ -251,7 +255,7 @@ static void proof_halve(const proof *p, real m[3])
 }
 
 /* The part of the cell where m . v >= 0; false: nothing, or all. */
-static bool proof_cut(const proof_cell *cell, const real m[3], real sign, proof_cell *part)
+static inline bool proof_cut(const proof_cell *cell, const real m[3], real sign, proof_cell *part)
 {
   bool in = false, out = false;
   part->n = 0;
@@ -270,8 +274,8 @@ static bool proof_cut(const proof_cell *cell, const real m[3], real sign, proof_
 }
 
 /* Is h at least `level` everywhere?  1: yes, 0: *lower is a value below, -1: `budget` cells do not tell.  used: cells. */
-static int prove_depth(const round_body *a, const round_body *b, real level, int budget,
-                       real *lower, int *used)
+static inline int prove_depth(const round_body *a, const round_body *b, real level, int budget,
+                              real *lower, int *used)
 {
   static proof_cell stack[CELL_STACK];
   const real balls = a->radius + b->radius;

@@ -19,7 +19,7 @@ typedef struct surface {
 } surface;
 
 /* Flat, smooth and rough grids, steps, walls; some vertices moved sideways, some triangles left out or turned over. */
-static void random_surface(perp_rng *rng, perp_shape_kind kind, surface *s)
+static inline void random_surface(perp_rng *rng, perp_shape_kind kind, surface *s)
 {
   const int look = perp_rng_int(rng, 6);
   const double rough = look == 0 ? 0 : look < 3 ? 0.05 : look < 5 ? 0.4 : 1.5;
@@ -61,13 +61,13 @@ static void random_surface(perp_rng *rng, perp_shape_kind kind, surface *s)
 }
 
 /* how far the prism under each triangle reaches down; 0: a triangle is flat */
-static double surface_down(const surface *s)
+static inline double surface_down(const surface *s)
 {
   return s->def.kind == PERP_SHAPE_MESH ? 0 : s->def.depth;
 }
 
 /* beside it, above it or in it, and right over a vertex */
-static void random_pose(perp_rng *rng, const surface *s, perp_pose *pose)
+static inline void random_pose(perp_rng *rng, const surface *s, perp_pose *pose)
 {
   double q[7];
   const int look = perp_rng_int(rng, 5), at = perp_rng_int(rng, SURFACE_SIDE * SURFACE_SIDE);

@@ -49,8 +49,7 @@ static void random_bounded(perp_shape_kind kind, bounded *s)
   random_surface(rng, kind, &s->of);
   const double down = surface_down(&s->of);
   for (int t = 0; t < s->of.n; t++) {
-    s->piece[t].n = 0;
-    s->piece[t].radius = 0;
+    s->piece[t] = (round_body){ .n = 0 };
     for (int c = 0; c < (down > 0 ? 6 : 3); c++) {
       const double *v = s->of.vertices + 3 * s->of.triangles[3 * t + c % 3];
       round_add(&s->piece[t], &world, v[0], v[1], v[2] - (real)(c < 3 ? 0 : down));
