@@ -287,7 +287,7 @@ static inline int prove_depth(const round_body *a, const round_body *b, real lev
   }
   while (n > 0) {
     const proof_cell cell = stack[--n];
-    real m[3], low;
+    real m[3] = { 0 }, low;
     bool kink;
     if ((*used)++ == budget) return -1;
     proof_enter(&p, &cell);

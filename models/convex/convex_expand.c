@@ -12,18 +12,12 @@
 
 #include <string.h>
 
-enum {
-  SMOOTH = 200,
-  VERTICES = 2400,
-  FACES = 2 * VERTICES,
-  BASINS = 128,
-  PARTS = 4,
-  SURE = 24,
-  EDGES = 64
-};
+enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS = 4 };
+enum { SURE = 24, EDGES = 64, AROUND = 8 };
 static const double TOLERANCE = 2e-4;
-static const double FLAT = 1e-13; /* of the size: rounding of a face */
-static const double WAY = 0.9;    /* cosine: a lowest point farther away is another basin's */
+static const double BESIDE = 0.02; /* of the size: a start near the least h */
+static const double FLAT = 1e-13;  /* of the size: rounding of a face */
+static const double WAY = 0.9;     /* cosine: a lowest point farther away is another basin's */
 
 typedef struct expand_face {
   int v[3];
@@ -230,6 +224,24 @@ static void expand_edges(expansion *x, const perp_convex *c, double sign)
   }
 }
 
+/* From normals of the side of a cylinder or a cone, all around: h has a valley along them, which is narrow around a flat cone.
+ * Those within `slack` of the least h. */
+static void expand_sides(expansion *x, const perp_convex *c, double sign, double slack)
+{
+  if (c->kind != PERP_CONVEX_CYLINDER && c->kind != PERP_CONVEX_CONE) return;
+  const double high = c->top + c->bottom, up = c->kind == PERP_CONVEX_CONE ? c->rim : 0,
+               len = hypot(up, high);
+  for (int k = 0; k < AROUND; k++) {
+    const double turn = 2 * M_PI * k / AROUND, out = sign * high / len;
+    double d[3];
+    for (int i = 0; i < 3; i++)
+      d[i] = sign * up / len * c->u[i] +
+             out * (cos(turn) * c->across[0][i] + sin(turn) * c->across[1][i]);
+    const double h = perp_convex_gap(x->a, x->b, d);
+    if (h < x->best->h + slack && !expand_seen(x, d, h)) expand_descend(x, d, 0, NULL, false);
+  }
+}
+
 /* The faces that are still below the least h: those first along whose normals h is least. */
 static void expand_rest(expansion *x)
 {
@@ -243,6 +255,9 @@ static void expand_rest(expansion *x)
     expand_edges(x, x->a, 1);
     expand_edges(x, x->b, -1);
   }
+  const double slack = open > SURE ? HUGE_VAL : open > 0 ? BESIDE * x->size : -HUGE_VAL;
+  expand_sides(x, x->a, 1, slack);
+  expand_sides(x, x->b, -1, slack);
   for (int k = 0; k < x->n_faces; k++) {
     int low = 0;
     for (int f = 1; f < x->n_faces; f++)

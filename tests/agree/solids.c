@@ -7,24 +7,20 @@
  *
  *      lower bound   -(h_A(n) + h_B(-n)) = sigma: the plane along n parts them by sigma (overlaps by no more than -sigma);
  *      upper bound   apart: the two points are in the shapes and sigma from each other;
- *                    overlapping: no direction d of the sphere has h_A(d) + h_B(-d) below -sigma - 1e-9 of the size.  The
- *                    sphere is cut into triangles until each is ruled out: s . d <= h(d) for every point s of A - B,
- *                    so the support point s along the middle of a triangle bounds h on all of it, by its least value in
- *                    the corners.
+ *                    overlapping: no direction d of the sphere has h_A(d) + h_B(-d) below -sigma - 1e-9 of the size
+ *                    (tests/depth_proof.h).
  *
- * No bound comes from the method under test, and the second one is a search of all directions, not of local minima.
- * Where many directions are as deep as the least (parallel axes, concentric shapes), a triangle must be very small to
- * be ruled out: after BUDGET of them the pair is proved to a coarser bound, how many that are is told, and walks down
- * from WALKS random directions must not get below either.
+ * No bound comes from the method under test, and the second one is a search of all directions, not of local minima.  Where
+ * very many directions are as deep as the least (concentric shapes of very different sizes) BUDGET cells may not do: the
+ * share of the overlaps that is proved is told and demanded.
  *
- * The size of a pair is that of its smaller shape.  It may be 1e-6 of the coordinates (a small ball beside a large cone): what
- * doubles of that size cannot tell, four units of their last place, is no error of a point or of a distance.  No room is
- * left for the rounding of the normal, which moves the point of a flat ellipsoid by eps times its radius of curvature: up
- * to 1e-10 of the size here.
+ * The size of a pair is that of its smaller shape.  It may be 1e-7 of the coordinates (a thin body beside a large cone, or far
+ * from the origin): what doubles of that size cannot tell, four units of their last place, is no error of a point or of a
+ * distance.
  *
  * Pairs that are known to be hard come first (tests/solid_pairs.h), then random ones.  Arguments: number of pairs of each
- * two kinds (default 300), the first and the second kind of shape (default all).  The acceptance, 10^5 pairs of each two
- * kinds, takes one or two minutes a pair:
+ * two kinds (default 300), the first and the second kind of shape (default all), the seed.  The acceptance, 10^5 pairs of
+ * each two kinds, takes one to four minutes a pair:
  *
  *      build/tests/agree/test_solids 100000 cone cone */
 #include "models/collision/collision.h"
