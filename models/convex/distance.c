@@ -5,11 +5,20 @@
 #include <string.h>
 
 static const double PARALLEL = 1e-12, ALMOST = 1e-5; /* rad: features that lie along each other */
-static const double PROVED = 1e-13;                  /* of the sizes: points that lie on one line */
+/* points that lie on one line: of the sizes; and of the smaller one, where rounding of the larger one allows it */
+static const double PROVED = 1e-13, ALIKE = 1e-10, ROUNDING = 4e-15;
 
 static bool distance_turned(const perp_convex *c)
 {
   return c->kind == PERP_CONVEX_CYLINDER || c->kind == PERP_CONVEX_CONE;
+}
+
+/* Do the points of *best, which are `off`, lie on one line? */
+static bool distance_exact(const perp_convex *a, const perp_convex *b, const perp_convex_best *best)
+{
+  const double scale = a->size + b->size + fabs(best->h);
+  return best->off <= PROVED * scale &&
+         best->off <= fmax(ALIKE * fmin(a->size, b->size), ROUNDING * scale);
 }
 
 /* nearest point of a patch to x, both looked at along n */
@@ -151,7 +160,7 @@ static void distance_offer(const perp_convex *a, const perp_convex *b, perp_conv
   perp_sub(other->a, other->b, r);
   perp_along(r, -other->h, other->d, r);
   other->off = perp_norm(r);
-  other->exact = other->off <= PROVED * (a->size + b->size + fabs(other->h));
+  other->exact = distance_exact(a, b, other);
   if (other->off < best->off) *best = *other;
 }
 
@@ -183,7 +192,7 @@ static void distance_slide(const perp_convex *a, const perp_convex *b, perp_conv
     perp_along(r, -other.h, other.d, r);
     perp_along(y, side == 0 ? -1 : 1, r, y);
     other.off = distance_beyond(c, y);
-    other.exact = other.off <= PROVED * (a->size + b->size + fabs(other.h));
+    other.exact = distance_exact(a, b, &other);
     if (other.off < best->off) *best = other;
   }
 }
