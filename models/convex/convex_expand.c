@@ -208,24 +208,27 @@ static void expand_look(expansion *x, const expand_face *f, const perp_convex_ve
   expand_descend(x, f->n, 3, v, !sure);
 }
 
-/* From between the two faces at each edge of a hull: beside a round body whose own support function is flat along a circle, h
- * has a basin where that crosses the directions square to an edge. */
-static void expand_edges(expansion *x, const perp_convex *c, double sign)
+/* From between the two faces at each edge of a hull, where h is within `slack` of the least one: beside a round body whose own
+ * support function is flat along a circle, h has a basin where that crosses the directions square to an edge. */
+static void expand_edges(expansion *x, const perp_convex *c, double sign, double slack)
 {
   if (c->kind != PERP_CONVEX_HULL || c->hull->n_edges > EDGES) return;
   for (int e = 0; e < c->hull->n_edges; e++) {
     const int *face = c->hull->edge + 4 * e + 2;
     double m[3], d[3];
     for (int i = 0; i < 3; i++) m[i] = c->hull->n[3 * face[0] + i] + c->hull->n[3 * face[1] + i];
+    if (perp_norm(m) < 1e-9) /* of a flat hull: outward in its plane */
+      perp_cross(c->hull->dir + 3 * e, c->hull->n + 3 * face[0], m);
     perp_turn(3, c->R, m, d);
     const double len = perp_norm(d);
     for (int i = 0; i < 3; i++) d[i] *= sign / len;
-    if (!expand_seen(x, d, perp_convex_gap(x->a, x->b, d))) expand_descend(x, d, 0, NULL, false);
+    const double h = perp_convex_gap(x->a, x->b, d);
+    if (h < x->best->h + slack && !expand_seen(x, d, h)) expand_descend(x, d, 0, NULL, false);
   }
 }
 
-/* From normals of the side of a cylinder or a cone, all around: h has a valley along them, which is narrow around a flat cone.
- * Those within `slack` of the least h. */
+/* From normals of the side of a cylinder or a cone, all around, in the same way: h has a valley along them, which is narrow
+ * around a flat cone. */
 static void expand_sides(expansion *x, const perp_convex *c, double sign, double slack)
 {
   if (c->kind != PERP_CONVEX_CYLINDER && c->kind != PERP_CONVEX_CONE) return;
@@ -251,11 +254,10 @@ static void expand_rest(expansion *x)
   const double *last = NULL;
   int tries = 0, open = 0;
   for (int f = 0; f < x->n_faces; f++) open += h[f] < HUGE_VAL;
-  if (open > SURE) {
-    expand_edges(x, x->a, 1);
-    expand_edges(x, x->b, -1);
-  }
+  /* few faces: starts near the least h only */
   const double slack = open > SURE ? HUGE_VAL : open > 0 ? BESIDE * x->size : -HUGE_VAL;
+  expand_edges(x, x->a, 1, slack);
+  expand_edges(x, x->b, -1, slack);
   expand_sides(x, x->a, 1, slack);
   expand_sides(x, x->b, -1, slack);
   for (int k = 0; k < x->n_faces; k++) {
