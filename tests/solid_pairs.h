@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pairs of solids whose normal is hard to find to all digits: very flat ellipsoids beside short edges, the normal of which
- * is multiplied by curvature radii of 1e5, a thin cylinder within a cone, whose axes are almost parallel, and others that
- * are almost parallel or concentric. */
+ * is multiplied by curvature radii of 1e5, a thin cylinder within a cone, whose axes are almost parallel, others that
+ * are almost parallel or concentric, basins beside the end of a flat cone and along the valley around a large one, and
+ * edges that lie almost along a disc and cross its rim. */
 #ifndef PERP_SOLID_PAIRS_H
 #define PERP_SOLID_PAIRS_H
 
@@ -145,6 +146,32 @@ static const solid_pair solid_pairs[] = {
     { 0.460173, 0.12827928359620272, 0 },
     { 0, 0.34505906402090003, 0 },
     { 1, -6.45303e-08, 1.15363e-07, 0 } },
+  { PERP_SHAPE_BOX,
+    { 0.51289719464257366, 0.82843667455017567, 0.47836368442513055 },
+    PERP_SHAPE_CONE,
+    { 0.74174815297592434, 0.00088049687149468808 },
+    { -0.33087356924119909, -0.061664295192768268, -0.39621182586627945 },
+    { 0.81056793628466051, -0.54010708684648878, -0.2263803257216144, 0.0039879232191514392 } },
+  { PERP_SHAPE_BOX,
+    { 0.0034887008152241377, 0.0013211775023699353, 0.002064288552757559 },
+    PERP_SHAPE_CONE,
+    { 332.87249789860743, 2256.5513790909808 },
+    { 0, 0, 0 },
+    { -0.024631086113668363, 0.99007452388596495, 0.13193547616780205, -0.041698643589642551 } },
+  { PERP_SHAPE_BOX,
+    { 0.35117203877307479, 0.71446030854713172, 0.2402045687660575 },
+    PERP_SHAPE_CYLINDER,
+    { 0.94930225543212143, 0.00068297624334227294 },
+    { -0.017606971575066868, 0.32646303396885845, -0.73736987256920261 },
+    { 0.92387953251128674, -5.9504712427801004e-09, 0.38268343236508973,
+      -2.4647658912706041e-09 } },
+  { PERP_SHAPE_BOX,
+    { 0.002, 0.002, 0.75798648502677679 },
+    PERP_SHAPE_CONE,
+    { 0.76201377953402694, 0.0011272559582954274 },
+    { -1.6543612251060553e-24, 0, 0.49342989246550123 },
+    { -0.38268343236508973, -1.0877309075771947e-08, 4.5055289413086962e-09,
+      0.92387953251128674 } },
 };
 
 #endif

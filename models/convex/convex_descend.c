@@ -17,6 +17,7 @@
 
 enum { TURNS = 60, INNER = 3 /* Newton steps within the models */ };
 static const double RADIUS = 0.3, SMALLEST = 1e-9; /* of trust, rad */
+static const double SHORTEST = 1e-5;               /* rad: step along a valley */
 static const double AROUND_END = 1e-5;             /* rad: where h is asked beside a flat end */
 static const double NEAR = 1e-6;                   /* rad: pairs that meet */
 static const double FLAT = 2e-16; /* of the largest numbers in h: what rounding leaves of it */
@@ -228,6 +229,35 @@ static bool descend_floor(descent *s, const double e[3], double fall)
   return false;
 }
 
+/* Along the floor of a valley where the models know nothing of a lower point: their third order may be larger than the slope of
+ * a long valley, as that of a cone which holds a small body.  Nothing where a third pair ends it. */
+static bool descend_valley(descent *s)
+{
+  const descend_pair *p[2] = { NULL, NULL };
+  for (int k = 0; k < s->n; k++) {
+    if (s->h - s->p[k].f > NEAR * (fabs(s->h) + hypot(s->p[k].g[0], s->p[k].g[1]))) continue;
+    if (p[1] != NULL) return false;
+    p[p[0] == NULL ? 0 : 1] = &s->p[k];
+  }
+  if (p[1] == NULL) return false;
+  const double e[2] = { p[0]->g[0] - p[1]->g[0], p[0]->g[1] - p[1]->g[1] };
+  const double len = hypot(e[0], e[1]);
+  if (!(len > 0)) return false;
+  const double slope = (e[0] * p[0]->g[1] - e[1] * p[0]->g[0]) / len; /* the same of both */
+  for (double r = s->radius; r > SHORTEST && fabs(slope) * r > 10 * s->rounding; r *= 0.25) {
+    const double way = slope > 0 ? r / len : -r / len;
+    bool joined;
+    double to[3];
+    s->x[0] = way * e[1], s->x[1] = -way * e[0];
+    const double fall = descend_try(s, to, &joined);
+    if (!(fall > 0) && !descend_floor(s, to, fall)) continue;
+    if (fall > 0) s->h -= fall, descend_go(s, to);
+    s->radius = fmin(RADIUS, 2 * r);
+    return true;
+  }
+  return false;
+}
+
 /* To the direction of a flat end nearby, if it is lower: no circle is smooth there, and Newton's steps only creep to it. */
 static bool descend_end(descent *s, const perp_convex *c, double reach)
 {
@@ -273,7 +303,10 @@ int perp_convex_descend(const perp_convex *a, const perp_convex *b, int n,
   for (int turn = 0; turn < TURNS && tries > 0 && s.radius > SMALLEST; turn++) {
     descend_choose(&s);
     const double hope = s.h - s.low, len = hypot(s.x[0], s.x[1]);
-    if (!(hope > s.rounding)) break;
+    if (!(hope > s.rounding)) {
+      if (!descend_valley(&s)) break;
+      continue;
+    }
     double e[3];
     bool joined;
     const double fall = descend_try(&s, e, &joined);

@@ -12,10 +12,12 @@
 
 #include <string.h>
 
-enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS = 4, SURE = 24 };
+enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS = 4 };
+enum { SURE = 24, EDGES = 64, AROUND = 8 };
 static const double TOLERANCE = 2e-4;
-static const double FLAT = 1e-13; /* of the size: rounding of a face */
-static const double WAY = 0.9;    /* cosine: a lowest point farther away is another basin's */
+static const double BESIDE = 0.02; /* of the size: a start near the least h */
+static const double FLAT = 1e-13;  /* of the size: rounding of a face */
+static const double WAY = 0.9;     /* cosine: a lowest point farther away is another basin's */
 
 typedef struct expand_face {
   int v[3];
@@ -206,13 +208,58 @@ static void expand_look(expansion *x, const expand_face *f, const perp_convex_ve
   expand_descend(x, f->n, 3, v, !sure);
 }
 
+/* From between the two faces at each edge of a hull, where h is within `slack` of the least one: beside a round body whose own
+ * support function is flat along a circle, h has a basin where that crosses the directions square to an edge. */
+static void expand_edges(expansion *x, const perp_convex *c, double sign, double slack)
+{
+  if (c->kind != PERP_CONVEX_HULL || c->hull->n_edges > EDGES) return;
+  for (int e = 0; e < c->hull->n_edges; e++) {
+    const int *face = c->hull->edge + 4 * e + 2;
+    double m[3], d[3];
+    for (int i = 0; i < 3; i++) m[i] = c->hull->n[3 * face[0] + i] + c->hull->n[3 * face[1] + i];
+    if (perp_norm(m) < 1e-9) /* of a flat hull: outward in its plane */
+      perp_cross(c->hull->dir + 3 * e, c->hull->n + 3 * face[0], m);
+    perp_turn(3, c->R, m, d);
+    const double len = perp_norm(d);
+    for (int i = 0; i < 3; i++) d[i] *= sign / len;
+    const double h = perp_convex_gap(x->a, x->b, d);
+    if (h < x->best->h + slack && !expand_seen(x, d, h)) expand_descend(x, d, 0, NULL, false);
+  }
+}
+
+/* From normals of the side of a cylinder or a cone, all around, in the same way: h has a valley along them, which is narrow
+ * around a flat cone. */
+static void expand_sides(expansion *x, const perp_convex *c, double sign, double slack)
+{
+  if (c->kind != PERP_CONVEX_CYLINDER && c->kind != PERP_CONVEX_CONE) return;
+  const double high = c->top + c->bottom, up = c->kind == PERP_CONVEX_CONE ? c->rim : 0,
+               len = hypot(up, high);
+  for (int k = 0; k < AROUND; k++) {
+    const double turn = 2 * M_PI * k / AROUND, out = sign * high / len;
+    double d[3];
+    for (int i = 0; i < 3; i++)
+      d[i] = sign * up / len * c->u[i] +
+             out * (cos(turn) * c->across[0][i] + sin(turn) * c->across[1][i]);
+    const double h = perp_convex_gap(x->a, x->b, d);
+    if (h < x->best->h + slack && !expand_seen(x, d, h)) expand_descend(x, d, 0, NULL, false);
+  }
+}
+
 /* The faces that are still below the least h: those first along whose normals h is least. */
 static void expand_rest(expansion *x)
 {
   double h[FACES + 8];
   for (int f = 0; f < x->n_faces; f++)
     h[f] = x->face[f].off < x->best->h ? perp_convex_gap(x->a, x->b, x->face[f].n) : HUGE_VAL;
-  int tries = 0;
+  const double *last = NULL;
+  int tries = 0, open = 0;
+  for (int f = 0; f < x->n_faces; f++) open += h[f] < HUGE_VAL;
+  /* few faces: starts near the least h only */
+  const double slack = open > SURE ? HUGE_VAL : open > 0 ? BESIDE * x->size : -HUGE_VAL;
+  expand_edges(x, x->a, 1, slack);
+  expand_edges(x, x->b, -1, slack);
+  expand_sides(x, x->a, 1, slack);
+  expand_sides(x, x->b, -1, slack);
   for (int k = 0; k < x->n_faces; k++) {
     int low = 0;
     for (int f = 1; f < x->n_faces; f++)
@@ -220,9 +267,11 @@ static void expand_rest(expansion *x)
     if (!(h[low] < HUGE_VAL)) return;
     perp_convex_vertex next;
     const expand_face *face = &x->face[low];
-    if (face->off < x->best->h) {
+    /* faces of one flat part have one normal */
+    if (face->off < x->best->h && (last == NULL || perp_dot(3, last, face->n) < 1 - 1e-12)) {
       perp_convex_vertex_at(x->a, x->b, face->n, &next);
       expand_look(x, face, &next, h[low], tries++ < SURE);
+      last = face->n;
     }
     h[low] = HUGE_VAL;
   }

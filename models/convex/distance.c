@@ -4,8 +4,22 @@
 
 #include <string.h>
 
-static const double PARALLEL = 1e-12, ALMOST = 1e-7; /* rad: features that lie along each other */
-static const double PROVED = 1e-13;                  /* of the sizes: points that lie on one line */
+static const double PARALLEL = 1e-12, ALMOST = 1e-5; /* rad: features that lie along each other */
+/* points that lie on one line: of the sizes; and of the smaller one, where rounding of the larger one allows it */
+static const double PROVED = 1e-13, ALIKE = 1e-10, ROUNDING = 4e-15;
+
+static bool distance_turned(const perp_convex *c)
+{
+  return c->kind == PERP_CONVEX_CYLINDER || c->kind == PERP_CONVEX_CONE;
+}
+
+/* Do the points of *best, which are `off`, lie on one line? */
+static bool distance_exact(const perp_convex *a, const perp_convex *b, const perp_convex_best *best)
+{
+  const double scale = a->size + b->size + fabs(best->h);
+  return best->off <= PROVED * scale &&
+         best->off <= fmax(ALIKE * fmin(a->size, b->size), ROUNDING * scale);
+}
 
 /* nearest point of a patch to x, both looked at along n */
 static void distance_onto(const perp_patch *p, const double n[3], const double x[3], double y[3])
@@ -48,6 +62,50 @@ static void distance_disc(const perp_convex *c, const double d[3], const double 
 static bool distance_is_disc(const perp_convex *c, const perp_patch *p)
 {
   return p->n > 2 && c->kind != PERP_CONVEX_HULL;
+}
+
+/* Where the segment p of one body crosses the rim of a disc of the other one, both looked at along n: on the disc y, on the
+ * segment x.  toward: n as the disc sees it.  Of two points that on the side where the rim is the farthest; false: none.
+ * Where n is almost along the axis its rounding turns the farthest point of the rim, but not this one. */
+static bool distance_rim(const perp_convex *c, const double toward[3], const perp_patch *p,
+                         const double n[3], double y[3], double x[3])
+{
+  double o[3], e[3], r[3], w[3], t[2], best = -HUGE_VAL;
+  const double un = perp_dot(3, c->u, n);
+  perp_along(c->c, perp_dot(3, c->u, toward) > 0 ? c->top : -c->bottom, c->u, o);
+  perp_convex_outward(c, toward, e);
+  perp_sub(p->p[0], o, r);
+  perp_sub(p->p[1], p->p[0], w);
+  perp_along(r, -perp_dot(3, r, c->u) / un, n, r);
+  perp_along(w, -perp_dot(3, w, c->u) / un, n, w);
+  /* |r + t w| = rim */
+  const double A = perp_dot(3, w, w), B = perp_dot(3, r, w),
+               C = perp_dot(3, r, r) - c->rim * c->rim, root = sqrt(B * B - A * C);
+  if (!(A > 0) || !(root > 0)) return false;
+  const double q = -(B + copysign(root, B));
+  t[0] = q / A, t[1] = C / q;
+  for (int k = 0; k < 2; k++) {
+    double z[3];
+    perp_along(r, t[k], w, z);
+    if (!(t[k] >= 0 && t[k] <= 1) || !(perp_dot(3, e, z) > best)) continue;
+    best = perp_dot(3, e, z);
+    perp_along(o, 1, z, y);
+    perp_along(p->p[0], t[k], p->p[1], x);
+    for (int i = 0; i < 3; i++) x[i] -= t[k] * p->p[0][i];
+  }
+  return best > -HUGE_VAL;
+}
+
+/* The same for the patches of both; false: they are not a disc and a segment. */
+static bool distance_cross(const perp_convex *a, const perp_convex *b, double parallel,
+                           perp_convex_best *best)
+{
+  const double *d = best->d, back[3] = { -d[0], -d[1], -d[2] };
+  perp_patch pa, pb;
+  perp_convex_patch(a, d, parallel, &pa);
+  perp_convex_patch(b, back, parallel, &pb);
+  if (distance_is_disc(a, &pa) && pb.n == 2) return distance_rim(a, d, &pb, d, best->a, best->b);
+  return distance_is_disc(b, &pb) && pa.n == 2 && distance_rim(b, back, &pa, d, best->b, best->a);
 }
 
 /* Points of the patches on one line along d, where features lie along each other and Newton's method leaves open which
@@ -94,21 +152,64 @@ static void distance_choose(const perp_convex *a, const perp_convex *b, double p
   memcpy(best->b, t[0].pb, sizeof best->b);
 }
 
+/* *best with the points of `other`, if they come nearer to one line along d */
+static void distance_offer(const perp_convex *a, const perp_convex *b, perp_convex_best *other,
+                           perp_convex_best *best)
+{
+  double r[3];
+  perp_sub(other->a, other->b, r);
+  perp_along(r, -other->h, other->d, r);
+  other->off = perp_norm(r);
+  other->exact = distance_exact(a, b, other);
+  if (other->off < best->off) *best = *other;
+}
+
+/* how far y is outside of a core that is round, if it is near to it */
+static double distance_beyond(const perp_convex *c, const double y[3])
+{
+  double r[3], g[3] = { 0 }, n[3], level = -1;
+  if (c->kind != PERP_CONVEX_ELLIPSOID) return fmax(0, perp_convex_point(c, y, n, g));
+  perp_sub(y, c->c, r);
+  for (int k = 0; k < 3; k++) {
+    const double *e = c->E + 3 * k, ee = perp_dot(3, e, e), z = perp_dot(3, e, r) / ee;
+    level += z * z;
+    perp_along(g, z / ee, e, g);
+  }
+  return fmax(0, level / (2 * perp_norm(g)));
+}
+
+/* The rounding of d moves the point of a round body by that times its radius of curvature, which may be large.  Any other point
+ * of it as far along d does as well: that on the line through the point of the other body. */
+static void distance_slide(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
+{
+  const perp_convex_best start = *best;
+  for (int side = 0; side < 2 && start.off < HUGE_VAL; side++) {
+    const perp_convex *c = side == 0 ? a : b;
+    if (c->kind != PERP_CONVEX_ELLIPSOID && !distance_turned(c)) continue;
+    perp_convex_best other = start;
+    double r[3], *y = side == 0 ? other.a : other.b;
+    perp_sub(other.a, other.b, r);
+    perp_along(r, -other.h, other.d, r);
+    perp_along(y, side == 0 ? -1 : 1, r, y);
+    other.off = distance_beyond(c, y);
+    other.exact = distance_exact(a, b, &other);
+    if (other.off < best->off) *best = other;
+  }
+}
+
 /* Are the points on one line along d? */
 static bool distance_proved(const perp_convex *a, const perp_convex *b, perp_convex_best *best)
 {
-  double r[3];
+  distance_slide(a, b, best);
   if (best->exact) return true;
   /* the most parallel features that do it, or those that come nearest to it */
   for (double parallel = PARALLEL; parallel <= ALMOST && !best->exact; parallel *= 10) {
     perp_convex_best other = *best;
     distance_choose(a, b, parallel, &other);
-    perp_sub(other.a, other.b, r);
-    perp_along(r, -other.h, other.d, r);
-    other.off = perp_norm(r);
-    other.exact = other.off <= PROVED * (a->size + b->size + fabs(other.h));
-    if (other.off < best->off) *best = other;
+    distance_offer(a, b, &other, best);
+    if (!best->exact && distance_cross(a, b, parallel, &other)) distance_offer(a, b, &other, best);
   }
+  distance_slide(a, b, best);
   return best->exact;
 }
 
@@ -142,11 +243,6 @@ static void distance_around(const perp_convex *a, const perp_convex *b, double s
     }
     if (distance_proved(a, b, best)) return;
   }
-}
-
-static bool distance_turned(const perp_convex *c)
-{
-  return c->kind == PERP_CONVEX_CYLINDER || c->kind == PERP_CONVEX_CONE;
 }
 
 /* a ball, the first or the second, and a cylinder or a cone */

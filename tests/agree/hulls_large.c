@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Hulls of very many points with each other, with boxes, balls and capsules.
+/* Hulls of very many points with each other and with all other solids, each signed distance proved in long double.
  *
- * The judge looks at all vertices along the normal that is returned: that separation bounds the signed distance from
- * below, so that it must be the distance.  Apart, witnesses on both bodies that far from each other bound it from above:
- * the distance is proved.  Where they overlap no other direction may separate more: thousands at random, and those
- * around the best of them.
+ * The separation along the normal that is returned, over all vertices, bounds the signed distance from below.  Apart,
+ * witnesses on both bodies that far from each other bound it from above; where they overlap no direction of the sphere
+ * separates more (tests/depth_proof.h).
  *
- * Argument: points of a hull (default 10000), then the number of poses of each pair (default 25). */
+ * Argument: points of a hull (default 10000), then the number of poses of each pair (default 15), the seed. */
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
-#include "tests/tap.h"
+#include "tests/depth_proof.h"
 
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 20000 };
+enum { MOST = 20000, BUDGET = 200000 };
+static const double PROVED = 1e-9; /* m; the bodies are of this order */
 
 static perp_ctx ctx;
 static perp_rng *rng;
@@ -49,52 +49,13 @@ static perp_shape_def random_hull(int which, int n)
   return (perp_shape_def){ .kind = PERP_SHAPE_POLYTOPE, .vertices = p, .n_vertices = n };
 }
 
-static void highest(const perp_shape_def *s, const perp_pose *pose, const double n[3],
-                    long double *most)
+/* No plane parts the point from the body by more than PROVED. */
+static bool holds(const round_body *b, const double p[3])
 {
-  double d[3];
-  perp_turn_back(3, pose->R, n, d);
-  *most = -HUGE_VALL;
-  if (s->kind == PERP_SHAPE_SPHERE) *most = s->radius;
-  if (s->kind == PERP_SHAPE_CAPSULE) *most = s->radius + 0.5 * s->length * fabs(d[0]);
-  if (s->kind == PERP_SHAPE_BOX)
-    *most = s->half[0] * fabs(d[0]) + s->half[1] * fabs(d[1]) + s->half[2] * fabs(d[2]);
-  for (int i = 0; i < s->n_vertices; i++) {
-    long double x = 0;
-    for (int k = 0; k < 3; k++) x += (long double)d[k] * s->vertices[3 * i + k];
-    if (x > *most) *most = x;
-  }
-  for (int k = 0; k < 3; k++) *most += (long double)n[k] * pose->x[k];
-}
-
-static double separation(const perp_shape_def s[2], const perp_pose pose[2], const double n[3])
-{
-  const double back[3] = { -n[0], -n[1], -n[2] };
-  long double a, b;
-  highest(&s[0], &pose[0], n, &a);
-  highest(&s[1], &pose[1], back, &b);
-  return (double)(-b - a);
-}
-
-/* least of what the separation along directions near and far falls short of d */
-static double better(const perp_shape_def s[2], const perp_pose pose[2], const double n[3],
-                     double d)
-{
-  double most = separation(s, pose, n), best[3] = { n[0], n[1], n[2] }, width = 1;
-  for (int i = 0; i < 300; i++) {
-    double u[3], len = 0;
-    random_unit(u);
-    for (int k = 0; k < 3 && i >= 150; k++) u[k] = best[k] + width * u[k];
-    for (int k = 0; k < 3; k++) len += u[k] * u[k];
-    for (int k = 0; k < 3; k++) u[k] /= sqrt(len);
-    const double sep = separation(s, pose, u);
-    if (sep > most) {
-      most = sep;
-      memcpy(best, u, sizeof best);
-    }
-    if (i >= 150) width *= 0.9;
-  }
-  return most - d;
+  round_body point = { .n = 1, .piece = { { .c = { p[0], p[1], p[2] } } } };
+  real lower;
+  int used;
+  return prove_depth(b, &point, -PROVED, BUDGET, &lower, &used) == 1;
 }
 
 static void raise_to(double *w, double x)
@@ -104,8 +65,8 @@ static void raise_to(double *w, double x)
 
 static void run_pair(const char *what, perp_shape_kind kind, int points, int poses)
 {
-  double lower = 0, step = 0, deeper = 0, missed = 0, seconds = 0;
-  int overlap = 0, done = 0;
+  double lower = 0, step = 0, deeper = 0, missed = 0, outside = 0, seconds = 0;
+  int overlap = 0, done = 0, open = 0, cells = 0;
   while (done < poses) {
     perp_model *m = NULL;
     perp_shape_def s[2] = { random_hull(0, points), { .kind = kind } };
@@ -125,41 +86,57 @@ static void run_pair(const char *what, perp_shape_kind kind, int points, int pos
       perp_contact c[PERP_MANIFOLD_MAX];
       for (int i = 0; i < 2; i++) {
         double q[7];
-        for (int l = 0; l < 7; l++) q[l] = l < 3 ? uniform(-0.6, 0.6) : perp_rng_normal(rng);
+        for (int l = 0; l < 7; l++) q[l] = l < 3 ? uniform(-0.9, 0.9) : perp_rng_normal(rng);
         perp_pose_of(3, q, &pose[i]);
       }
-      double pa[3], pb[3], n[3], d2 = 0;
+      double pa[3], pb[3], n[3];
       const clock_t start = clock();
       const double d = perp_shape_distance(m, 0, &pose[0], 1, &pose[1], pa, pb, n);
       const int count = perp_collide(m, 0, &pose[0], 1, &pose[1], 0.01, c);
       seconds += (double)(clock() - start) / CLOCKS_PER_SEC;
-      raise_to(&lower, fabs(separation(s, pose, n) - d));
-      for (int l = 0; l < 3; l++) d2 += n[l] * (pb[l] - pa[l]);
-      raise_to(&step, fabs(d2 - d));
-      if (d < 0) overlap++;
-      raise_to(&deeper, better(s, pose, n, d));
+      const real u[3] = { n[0], n[1], n[2] };
+      round_body a, b;
+      round_body_of(&s[0], &pose[0], &a);
+      round_body_of(&s[1], &pose[1], &b);
+      raise_to(&outside, !holds(&a, pa) || !holds(&b, pb));
+      raise_to(&lower, (double)fabsl(round_gap(&a, &b, u) + d));
+      for (int l = 0; l < 3; l++) raise_to(&step, fabs(pb[l] - pa[l] - d * n[l]));
+      if (d < 0) {
+        real shallower;
+        int used;
+        const int answer = prove_depth(&a, &b, -d - PROVED, BUDGET, &shallower, &used);
+        cells += used;
+        open += answer < 0;
+        overlap++;
+        if (answer == 0) raise_to(&deeper, (double)(-d - shallower));
+      }
       raise_to(&missed, (count > 0) != (d < 0.01));
       for (int l = 1; l < count; l++) raise_to(&missed, !(c[l].id > c[l - 1].id));
     }
     perp_model_destroy(m);
   }
-  ok(overlap > 0 && overlap < done, "%s: %d poses, %d overlap, %.3g ms each", what, done, overlap,
-     1e3 * seconds / done);
+  ok(overlap > 0 && overlap < done, "%s: %d poses, %d overlap, %.3g ms each, %d cells of a proof",
+     what, done, overlap, 1e3 * seconds / done, cells / (overlap + 1));
   below(lower, 1e-9, "%s: the separation along the normal is the distance", what);
   below(step, 1e-9, "%s: and so is that of the witnesses", what);
-  below(deeper, 1e-9, "%s: no direction separates more", what);
+  below(outside, 0, "%s: which are in the bodies", what);
+  below(deeper, PROVED, "%s: no direction separates more", what);
+  below(open, 0, "%s: which is proved", what);
   below(missed, 0, "%s: contacts exactly when nearer than the margin, ids in order", what);
 }
 
 int main(int argc, char **argv)
 {
-  const int points = argc > 1 ? atoi(argv[1]) : 10000, poses = argc > 2 ? atoi(argv[2]) : 25;
+  const int points = argc > 1 ? atoi(argv[1]) : 10000, poses = argc > 2 ? atoi(argv[2]) : 15;
   if (points < 4 || points > MOST) bail("4 to %d points", MOST);
   perp_ctx_init(&ctx);
-  rng = perp_rng_create(20260403);
+  rng = perp_rng_create(argc > 3 ? (unsigned)atoi(argv[3]) : 20260403);
   run_pair("sphere", PERP_SHAPE_SPHERE, points, poses);
   run_pair("capsule", PERP_SHAPE_CAPSULE, points, poses);
   run_pair("box", PERP_SHAPE_BOX, points, poses);
+  run_pair("ellipsoid", PERP_SHAPE_ELLIPSOID, points, poses);
+  run_pair("cylinder", PERP_SHAPE_CYLINDER, points, poses);
+  run_pair("cone", PERP_SHAPE_CONE, points, poses);
   run_pair("hull", PERP_SHAPE_POLYTOPE, points, poses);
   perp_rng_destroy(rng);
   return tap_done();

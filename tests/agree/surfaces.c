@@ -9,13 +9,14 @@
  * Argument: number of poses of each pair (default 300; 100000 is what the acceptance asks for). */
 #include "models/collision/collision.h"
 #include "models/multibody/model_private.h"
+#include "tests/random_surfaces.h"
 #include "tests/tap.h"
 
 #include <string.h>
 
 typedef long double real;
 
-enum { V_MAX = 12, F_MAX = 64, E_MAX = 40, SIDE = 5, TRIANGLES = 2 * (SIDE - 1) * (SIDE - 1) };
+enum { V_MAX = 12, F_MAX = 64, E_MAX = 40 };
 
 typedef struct solid {
   int nv, nf, ne, ns; /* ns: planes that bound a flat solid within its own */
@@ -277,64 +278,27 @@ static real true_distance(const solid *a, const solid *b)
 
 /* ---- surfaces ------------------------------------------------------------------------------------ */
 
-typedef struct surface {
-  perp_shape_def def;
-  int n;
-  solid piece[TRIANGLES];
-  double heights[SIDE * SIDE], vertices[3 * SIDE * SIDE];
-  int triangles[3 * TRIANGLES];
-} surface;
+/* A surface and its pieces in long double. */
+typedef struct bounded {
+  surface of;
+  solid piece[SURFACE_TRIANGLES];
+} bounded;
 
-/* Flat, smooth and rough grids, steps, walls; some vertices moved sideways, some triangles left out or turned over. */
-static void random_surface(perp_shape_kind kind, surface *s)
+static void random_bounded(perp_shape_kind kind, bounded *s)
 {
-  const int look = perp_rng_int(rng, 6);
-  const double rough = look == 0 ? 0 : look < 3 ? 0.05 : look < 5 ? 0.4 : 1.5;
-  memset(s, 0, sizeof *s);
-  s->def = (perp_shape_def){ .kind = kind, .body = PERP_WORLD };
-  for (int k = 0; k < 2; k++) s->def.grid[k] = SIDE, s->def.spacing[k] = uniform(0.2, 0.8);
-  s->def.depth = uniform(1, 3);
-  for (int i = 0; i < SIDE * SIDE; i++) {
-    s->heights[i] = rough * uniform(-1, 1);
-    if (look == 4) s->heights[i] = i % SIDE < SIDE / 2 ? 0 : 0.3;
-    s->vertices[3 * i] = (i % SIDE) * s->def.spacing[0];
-    if (look == 2 && kind == PERP_SHAPE_MESH) s->vertices[3 * i] += uniform(-0.05, 0.05);
-    s->vertices[3 * i + 1] = (i / SIDE) * s->def.spacing[1];
-    s->vertices[3 * i + 2] = s->heights[i];
-  }
-  int n = 0;
-  for (int j = 0; j + 1 < SIDE; j++)
-    for (int i = 0; i + 1 < SIDE; i++)
-      for (int k = 0; k < 2; k++) {
-        const int o = i + SIDE * j, across = o + SIDE + 1;
-        const int upper[3] = { o, o + 1, across }, lower[3] = { o, across, o + SIDE };
-        const bool mesh = kind == PERP_SHAPE_MESH;
-        if (mesh && perp_rng_int(rng, 10) == 0) continue;
-        memcpy(s->triangles + 3 * n, k == 0 ? upper : lower, sizeof upper);
-        if (mesh && perp_rng_int(rng, 10) == 0) {
-          s->triangles[3 * n] = (k == 0 ? upper : lower)[1];
-          s->triangles[3 * n + 1] = (k == 0 ? upper : lower)[0];
-        }
-        n++;
-      }
-  s->n = n;
-  for (int t = 0; t < n; t++) {
+  random_surface(rng, kind, &s->of);
+  for (int t = 0; t < s->of.n; t++) {
     real p[3][3];
     for (int c = 0; c < 3; c++)
-      for (int i = 0; i < 3; i++) p[c][i] = s->vertices[3 * s->triangles[3 * t + c] + i];
-    piece_of((const real(*)[3])p, kind == PERP_SHAPE_MESH ? 0 : s->def.depth, &s->piece[t]);
+      for (int i = 0; i < 3; i++) p[c][i] = s->of.vertices[3 * s->of.triangles[3 * t + c] + i];
+    piece_of((const real(*)[3])p, surface_down(&s->of), &s->piece[t]);
   }
-  s->def.heights = s->heights;
-  s->def.vertices = s->vertices;
-  s->def.n_vertices = SIDE * SIDE;
-  s->def.triangles = s->triangles;
-  s->def.n_triangles = n;
 }
 
-static real to_surface(const surface *s, const solid *a)
+static real to_surface(const bounded *s, const solid *a)
 {
   real best = HUGE_VALL;
-  for (int t = 0; t < s->n; t++) best = fminl(best, true_distance(a, &s->piece[t]));
+  for (int t = 0; t < s->of.n; t++) best = fminl(best, true_distance(a, &s->piece[t]));
   return best;
 }
 
@@ -359,18 +323,6 @@ static perp_shape_def random_shape(perp_shape_kind kind)
   return def;
 }
 
-static void random_pose(const surface *s, perp_pose *pose)
-{
-  double q[7];
-  const int look = perp_rng_int(rng, 5), at = perp_rng_int(rng, SIDE * SIDE);
-  for (int k = 0; k < 2; k++) q[k] = uniform(-0.3, 1.2) * (SIDE - 1) * s->def.spacing[k];
-  q[2] = uniform(-0.6, 1.5);
-  if (look == 0) /* over a vertex */
-    for (int k = 0; k < 2; k++) q[k] = s->vertices[3 * at + k];
-  for (int k = 3; k < 7; k++) q[k] = look < 2 ? k == 3 : perp_rng_normal(rng);
-  perp_pose_of(3, q, pose);
-}
-
 typedef struct worst {
   double distance, witness, surface, normal, missed, gap, deep, order;
   int poses, touching, contacts;
@@ -388,7 +340,7 @@ static real off_solid(const solid *s, const double *x)
   return true_distance(&p, s);
 }
 
-static void compare(const perp_model *m, const surface *s, const solid *own, const perp_pose *pose,
+static void compare(const perp_model *m, const bounded *s, const solid *own, const perp_pose *pose,
                     worst *w)
 {
   const perp_pose world = { .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
@@ -425,7 +377,8 @@ static void compare(const perp_model *m, const surface *s, const solid *own, con
   /* apart: the nearest point is a contact; none is deeper than the deepest piece, but in a field where the half-space
    * of a triangle stands for inner walls */
   if (truth > 0) raise_to(&w->gap, fabs(low - truth) - 0.06 * truth);
-  if (truth <= 0 && s->def.kind == PERP_SHAPE_MESH) raise_to(&w->deep, truth - low - 0.06 * -truth);
+  if (truth <= 0 && s->of.def.kind == PERP_SHAPE_MESH)
+    raise_to(&w->deep, truth - low - 0.06 * -truth);
 }
 
 static void run_pair(perp_shape_kind shape, perp_shape_kind kind, int poses)
@@ -433,23 +386,23 @@ static void run_pair(perp_shape_kind shape, perp_shape_kind kind, int poses)
   static const char *const names[] = { "sphere", "capsule", "box", "polytope" };
   const char *what = kind == PERP_SHAPE_MESH ? "mesh" : "height field";
   worst w = { 0 };
-  static surface s;
+  static bounded s;
   for (int done = 0; done < poses;) {
     perp_model *m = NULL;
     solid own;
     perp_shape_def def = random_shape(shape);
     perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
-    random_surface(kind, &s);
+    random_bounded(kind, &s);
     if (perp_model_create(&ctx, 3, &m) != PERP_OK ||
         perp_model_add_body(&ctx, m, &body, &def.body) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &s.def, NULL) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &s.of.def, NULL) != PERP_OK ||
         perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK ||
         perp_model_finish(&ctx, m) != PERP_OK)
       bail("%s", ctx.msg);
     solid_of(&def, &own);
     for (int k = 0; k < 20 && done < poses; k++, done++) {
       perp_pose pose;
-      random_pose(&s, &pose);
+      random_pose(rng, &s.of, &pose);
       compare(m, &s, &own, &pose, &w);
     }
     perp_model_destroy(m);
@@ -471,23 +424,23 @@ static void run_impacts(int shots)
 {
   double late = 0, early = 0, lost = 0;
   int hits = 0;
-  static surface s;
+  static bounded s;
   for (int k = 0; k < shots; k++) {
     perp_model *m = NULL;
     const perp_pose world = { .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
     perp_shape_def def = { .kind = PERP_SHAPE_SPHERE, .radius = 0.01 };
     perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
-    random_surface(k % 2 == 0 ? PERP_SHAPE_MESH : PERP_SHAPE_HEIGHT_FIELD, &s);
+    random_bounded(k % 2 == 0 ? PERP_SHAPE_MESH : PERP_SHAPE_HEIGHT_FIELD, &s);
     if (perp_model_create(&ctx, 3, &m) != PERP_OK ||
         perp_model_add_body(&ctx, m, &body, &def.body) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &s.def, NULL) != PERP_OK ||
+        perp_model_add_shape(&ctx, m, &s.of.def, NULL) != PERP_OK ||
         perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK ||
         perp_model_finish(&ctx, m) != PERP_OK)
       bail("%s", ctx.msg);
     double q0[7] = { 0, 0, 2, 1 }, q1[7] = { 0, 0, -2, 1 };
     for (int i = 0; i < 2; i++) {
-      q0[i] = uniform(0, 4 * s.def.spacing[i]);
-      q1[i] = uniform(0, 4 * s.def.spacing[i]);
+      q0[i] = uniform(0, 4 * s.of.def.spacing[i]);
+      q1[i] = uniform(0, 4 * s.of.def.spacing[i]);
     }
     bool hit;
     const double t = perp_time_of_impact(m, 0, NULL, NULL, 1, q0, q1, 0, &hit);
