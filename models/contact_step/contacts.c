@@ -310,7 +310,7 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
   const perp_contacts *c = user;
   double gap = fabs(x->gap) > c->slop || c->o.compliance.on ? x->gap : 0, bias = 0;
   if (gap > 0)
-    bias = c->o.gap ? gap / (perp_contacts_holds(c, x) ? fmax(h, c->within) : h) : 0;
+    bias = c->o.gap ? gap / (perp_contacts_holds(c, x, before[0]) ? fmax(h, c->within) : h) : 0;
   else if (c->o.compliance.on)
     bias = perp_compliance_alpha(&c->o.compliance, h) * gap;
   else if (contacts_springs(&c->o))

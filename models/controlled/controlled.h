@@ -8,7 +8,8 @@
  *      |dq| <= 0.1 accuracy H rate,     |dv| / rate <= 0.1 accuracy H rate,
  *      rate = sqrt(g / size) + the largest |v| so far                                          [1/s]
  *
- * where |.| is the largest component over the size of the model (positions) or over size / reach (turns: the end of the
+ * with 1e-3 in the place of a smaller H rate, lest near an event no step is as good as rounding and solutions allow.
+ * |.| is the largest component over the size of the model (positions) or over size / reach (turns: the end of the
  * body).  The order and the next step are those that cost the least parts a second (Deuflhard 1983; Hairer, Norsett and
  * Wanner, II.9).
  *
