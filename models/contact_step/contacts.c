@@ -310,7 +310,7 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
   const perp_contacts *c = user;
   double gap = fabs(x->gap) > c->slop || c->o.compliance.on ? x->gap : 0, bias = 0;
   if (gap > 0)
-    bias = c->o.gap ? gap / (perp_contacts_holds(c, x, before[0]) ? fmax(h, c->within) : h) : 0;
+    bias = c->o.gap ? gap / (c->pressed[x - c->contact] ? fmax(h, c->within) : h) : 0;
   else if (c->o.compliance.on)
     bias = perp_compliance_alpha(&c->o.compliance, h) * gap;
   else if (contacts_springs(&c->o))
@@ -600,9 +600,10 @@ static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, d
       c->corrected = fmax(c->corrected, -c->contact_ahead[i].gap);
     changed = true;
   }
-  if (!stops) return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
+  if (!stops || c->within > 0) /* see perp_contacts_within */
+    return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
   const perp_ode_answer answer = perp_contact_post_velocity(
-      c->post, k, t, c->contact_ahead, c->n_ahead, fmax(c->slop, PERP_CONTACTS_STOPPED), v, count);
+      c->post, k, t, c->contact_ahead, c->n_ahead, fmax(c->slop, 1e-9), v, count);
   return answer == PERP_ODE_OK && changed ? PERP_ODE_CHANGED : answer;
 }
 

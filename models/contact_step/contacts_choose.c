@@ -79,7 +79,7 @@ static double contacts_choose_speed(const choice *all, const perp_contact *x, co
 static bool contacts_choose_near(const choice *all, const perp_contact *x)
 {
   const perp_contacts *c = all->c;
-  if (x->gap <= all->base || perp_contacts_holds(c, x, 0)) return true;
+  if (x->gap <= all->base || (c->within > 0 && c->pressed[x - c->contact])) return true;
   if (!c->o.gap || !(x->gap <= c->margin)) return false;
   const double free = contacts_choose_speed(all, x, c->free),
                before = contacts_choose_speed(all, x, c->before_step);

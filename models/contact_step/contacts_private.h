@@ -102,18 +102,6 @@ static inline double perp_contacts_closed(const perp_contact_opts *o)
   return o->closed > 0 ? o->closed : o->residual;
 }
 
-#define PERP_CONTACTS_STOPPED 1e-9 /* m: the end of a step stops what approaches with a gap up to this */
-
-/* Under perp_contacts_within: is it a contact, though it is open?  So is one that the end of the step before took for
- * closed: each step would give back the velocity that was taken there, and no impulse ever close it.  Not one that
- * is about to rebound: speed is that along n before the step. */
-static inline bool perp_contacts_holds(const perp_contacts *c, const perp_contact *x, double speed)
-{
-  return c->within > 0 &&
-         (c->pressed[x - c->contact] ||
-          (x->gap <= PERP_CONTACTS_STOPPED && !(x->e > 0 && speed < -c->o.threshold)));
-}
-
 enum { PERP_TEAM_CONTACTS = 500 }; /* contacts that are worth a team */
 static inline int perp_contacts_team(const perp_contacts *c)
 {
