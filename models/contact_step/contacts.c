@@ -600,7 +600,8 @@ static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, d
       c->corrected = fmax(c->corrected, -c->contact_ahead[i].gap);
     changed = true;
   }
-  if (!stops) return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
+  if (!stops || c->within > 0) /* see perp_contacts_within */
+    return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
   const perp_ode_answer answer = perp_contact_post_velocity(
       c->post, k, t, c->contact_ahead, c->n_ahead, fmax(c->slop, 1e-9), v, count);
   return answer == PERP_ODE_OK && changed ? PERP_ODE_CHANGED : answer;

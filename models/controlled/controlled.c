@@ -14,6 +14,7 @@ enum { LEAD = 2 }; /* parts of a row that are not looked at: they depend on how 
  * acceleration there. */
 enum { MOVE, SPEED, JUMP, START, FIRST, LAST, END, RATE, COLUMNS };
 static const double SMOOTH = 0.1; /* of the accuracy: what a smooth step may err in 1 / rate */
+static const double SHORT = 1e-3; /* 1 / rate: a shorter step may err as one of this length */
 static const double EVENT = 0.1;  /* of the accuracy: what the shortest step moves */
 static const double KINK =
     0.1; /* of the accuracy times rate: a velocity that an event took or gave unseen */
@@ -217,7 +218,8 @@ static double controlled_ratio(const perp_controlled *c, trial *p)
     for (int i = 0; i < nv; i++) c->dq[i] = best[part * nv + i] - other[part * nv + i];
     err[part] = controlled_norm(c, c->dq);
   }
-  const double error = fmax(err[0], err[1] / c->rate) / (SMOOTH * c->accuracy * p->h * c->rate);
+  const double allowed = SMOOTH * c->accuracy * fmax(p->h * c->rate, SHORT);
+  const double error = fmax(err[0], err[1] / c->rate) / allowed;
   double kink[END + 1] = { 0 };
   for (int part = START; part <= END; part++)
     kink[part] = controlled_norm(c, best + part * nv) /

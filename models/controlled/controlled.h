@@ -8,7 +8,8 @@
  *      |dq| <= 0.1 accuracy H rate,     |dv| / rate <= 0.1 accuracy H rate,
  *      rate = sqrt(g / size) + the largest |v| so far                                          [1/s]
  *
- * where |.| is the largest component over the size of the model (positions) or over size / reach (turns: the end of the
+ * with 1e-3 in the place of a smaller H rate: near an event nothing less than rounding is asked of short steps.
+ * |.| is the largest component over the size of the model (positions) or over size / reach (turns: the end of the
  * body).  The order and the next step are those that cost the least parts a second (Deuflhard 1983; Hairer, Norsett and
  * Wanner, II.9).
  *
@@ -46,8 +47,8 @@
  * Two things the time stepping below must do for that (contact_step/contacts.h, perp_contacts_within).  A body that turns
  * about a contact comes off it by O(h^2) in a part; were that closed in the next one, its force would be 0, 3/2, 1, 1, ...
  * of what turns the velocity, and friction in the second part less than it may need.  So it is closed within 1 / rate.  And
- * velocities at the end of a part are not projected on contacts with friction: what the projection does to the velocity along the
- * normal would have no friction.
+ * velocities at the end of a part are not projected on contacts: what that does to the velocity along the normal would have no
+ * friction, and would come and go with the gaps that count as closed, in each row anew.
  *
  * Event-capturing with extrapolation between events: Studer 2009 (Numerics of Unilateral Contacts and Friction, chapter
  * 5); Acary 2012; Schindler and Acary 2014.
