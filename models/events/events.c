@@ -64,6 +64,9 @@ void perp_events_destroy(perp_events *s)
   free(s->next.x);
   free(s->was.x);
   free(s->seen);
+  free(s->shown);
+  free(s->shown_force);
+  free(s->shown_impulse);
   perp_arena_free(&s->grown);
   free(s);
 }

@@ -2,6 +2,7 @@
 /* Contacts at a state: found, matched with those of the step, and how far they are from an event. */
 #include "models/events/events_private.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void events_state_layout(void *ws, perp_arena *a)
@@ -10,8 +11,7 @@ static void events_state_layout(void *ws, perp_arena *a)
   const size_t n = (size_t)s->cap;
   s->force = PERP_CARVE(a, double, 3 * n);
   s->slip = PERP_CARVE(a, double, n);
-  PERP_DOUBLES(a, 3 * n, &s->offset, &s->sliding, &s->shown_force, &s->shown_impulse);
-  s->shown = PERP_CARVE(a, perp_contact, n);
+  PERP_DOUBLES(a, 3 * n, &s->offset, &s->sliding);
   s->of = PERP_CARVE(a, int, n);
   s->kept = PERP_CARVE(a, unsigned char, n);
   s->struck = PERP_CARVE(a, unsigned char, n);
@@ -21,12 +21,27 @@ static void events_state_layout(void *ws, perp_arena *a)
   s->stop = PERP_CARVE(a, double, 9 * n);
 }
 
+/* They are of the start of a step, and more contacts may be found on its way. */
+static perp_status events_state_grow_shown(perp_ctx *ctx, perp_events *s)
+{
+  const size_t cap = (size_t)s->cap;
+  perp_contact *shown = realloc(s->shown, cap * sizeof *shown);
+  if (shown != NULL) s->shown = shown;
+  double *force = realloc(s->shown_force, 3 * cap * sizeof *force);
+  if (force != NULL) s->shown_force = force;
+  double *impulse = realloc(s->shown_impulse, 3 * cap * sizeof *impulse);
+  if (impulse != NULL) s->shown_impulse = impulse;
+  if (shown == NULL || force == NULL || impulse == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts", s->cap);
+  return PERP_OK;
+}
+
 perp_status perp_events_reserve(perp_ctx *ctx, perp_events *s, int n)
 {
   if (n <= s->cap) return PERP_OK;
   s->cap = n + n / 2 + 16;
-  s->n_shown = 0;
-  perp_status status = perp_arena_layout(ctx, &s->grown, events_state_layout, s);
+  perp_status status = events_state_grow_shown(ctx, s);
+  if (status == PERP_OK) status = perp_arena_layout(ctx, &s->grown, events_state_layout, s);
   if (status != PERP_OK) s->cap = 0;
   return status;
 }

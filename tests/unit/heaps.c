@@ -81,7 +81,7 @@ typedef struct balance {
   double smooth,
       hasty; /* momentum that nothing has given: forces of the start of a step, held in hasty ones */
   double pulls, beyond; /* normal impulses < 0, friction beyond mu times them */
-  int steps, untold;    /* untold: of first order, whose contacts are not reported */
+  int steps;
 } balance;
 
 /* Momentum: P1 - P0 = h sum m g + impulses of floor and walls, which are all that act from outside. */
@@ -109,10 +109,7 @@ static void balance_step(balance *B, const perp_model *m, const perp_contact_cou
   /* impacts tell no impulses; shorter: rounding of velocities */
   if (c->impacts == B->impacts && h > 1e-4) {
     const double most = sqrt(perp_dot(3, off, off)) / (weight * h);
-    const bool hasty = c->piled > B->piled;
-    if (hasty && info->n_contacts == 0 && most > 0.01)
-      B->untold++;
-    else if (hasty)
+    if (c->piled > B->piled)
       B->hasty = fmax(B->hasty, most);
     else
       B->smooth = fmax(B->smooth, most);
@@ -168,8 +165,6 @@ static void heap(const char *shape, int n, const char *lcp, double t_end, double
         kinetic(scene.model, q, v) / first);
   /* worst of all heaps here: 4e-11 (auto, by its tolerance) where forces hold, 0.09 where they change within the step */
   below(B.hasty, 1e-8, "... momentum of steps of first order: %.1g of weight times step", B.hasty);
-  below(B.untold, 1.5, "... which tell their contacts, but for %d",
-        B.untold); /* it is known of one */
   below(B.smooth, 0.2, "... and of the %d steps without impacts: %.1g", B.steps, B.smooth);
   below(fmax(B.pulls, B.beyond), 1e-8, "... contacts push, with friction within its limits: %.1g",
         fmax(B.pulls, B.beyond));
