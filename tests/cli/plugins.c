@@ -292,7 +292,7 @@ static void test_unfit(const char *folder)
 {
   static const char *const why[] = {
     "it does not end in PERP_OUTSIDE",
-    "was built for interface version 13, this perp has version 12; build it again",
+    "was built for interface version 14, this perp has version 13; build it again",
     "perp_ctx has",
     "there is another metric 'steps' already",
     "undefined symbol: perp_no_such_function",
