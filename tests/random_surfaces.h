@@ -4,7 +4,9 @@
 #define PERP_RANDOM_SURFACES_H
 
 #include "models/kinematics/kinematics.h"
+#include "models/multibody/model.h"
 #include "models/shapes/shape.h"
+#include "tests/tap.h"
 
 #include <math.h>
 #include <string.h>
@@ -78,6 +80,19 @@ static inline void random_pose(perp_rng *rng, const surface *s, perp_pose *pose)
     for (int k = 0; k < 2; k++) q[k] = s->vertices[3 * at + k];
   for (int k = 3; k < 7; k++) q[k] = look < 2 ? k == 3 : perp_rng_normal(rng);
   perp_pose_of(3, q, pose);
+}
+
+/* The surface, shape 0, and a body with a shape, number 1: or the end of the test. */
+static inline perp_model *surface_model(perp_ctx *ctx, const surface *s, perp_shape_def def)
+{
+  perp_model *m = NULL;
+  const perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
+  if (perp_model_create(ctx, 3, &m) != PERP_OK ||
+      perp_model_add_body(ctx, m, &body, &def.body) != PERP_OK ||
+      perp_model_add_shape(ctx, m, &s->def, NULL) != PERP_OK ||
+      perp_model_add_shape(ctx, m, &def, NULL) != PERP_OK || perp_model_finish(ctx, m) != PERP_OK)
+    bail("%s", ctx->msg);
+  return m;
 }
 
 #endif

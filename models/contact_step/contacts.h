@@ -163,8 +163,8 @@ void perp_contacts_put_back(perp_contacts *c, perp_step_end which);
 
 /* A contact that pressed in the step before and has come off by what its body has turned is closed within this time, and
  * not in a step: the force of steps of one length is then the same from the second one on.  With gap / h the second one gives back
- * one and a half times what the turn takes, and has less friction than sticking may need.  And velocities at the end of a step are not projected on contacts.  0: in the
- * step itself, and they are. */
+ * one and a half times what the turn takes, and has less friction than sticking may need.  Nor are velocities at the end of
+ * a step projected on contacts.  0: in the step itself, and they are. */
 void perp_contacts_within(perp_contacts *c, double time);
 
 /* Fill the contact part of info. */

@@ -208,8 +208,15 @@ static void expand_look(expansion *x, const expand_face *f, const perp_convex_ve
   expand_descend(x, f->n, 3, v, !sure);
 }
 
-/* From between the two faces at each edge of a hull, where h is within `slack` of the least one: beside a round body whose own
- * support function is flat along a circle, h has a basin where that crosses the directions square to an edge. */
+/* From d, where h is within `slack` of the least one. */
+static void expand_from(expansion *x, const double d[3], double slack)
+{
+  const double h = perp_convex_gap(x->a, x->b, d);
+  if (h < x->best->h + slack && !expand_seen(x, d, h)) expand_descend(x, d, 0, NULL, false);
+}
+
+/* From between the two faces at each edge of a hull: beside a round body whose own support function is flat along a circle, h
+ * has a basin where that crosses the directions square to an edge. */
 static void expand_edges(expansion *x, const perp_convex *c, double sign, double slack)
 {
   if (c->kind != PERP_CONVEX_HULL || c->hull->n_edges > EDGES) return;
@@ -222,12 +229,11 @@ static void expand_edges(expansion *x, const perp_convex *c, double sign, double
     perp_turn(3, c->R, m, d);
     const double len = perp_norm(d);
     for (int i = 0; i < 3; i++) d[i] *= sign / len;
-    const double h = perp_convex_gap(x->a, x->b, d);
-    if (h < x->best->h + slack && !expand_seen(x, d, h)) expand_descend(x, d, 0, NULL, false);
+    expand_from(x, d, slack);
   }
 }
 
-/* From normals of the side of a cylinder or a cone, all around, in the same way: h has a valley along them, which is narrow
+/* From normals of the side of a cylinder or a cone, all around: h has a valley along them, which is narrow
  * around a flat cone. */
 static void expand_sides(expansion *x, const perp_convex *c, double sign, double slack)
 {
@@ -240,8 +246,7 @@ static void expand_sides(expansion *x, const perp_convex *c, double sign, double
     for (int i = 0; i < 3; i++)
       d[i] = sign * up / len * c->u[i] +
              out * (cos(turn) * c->across[0][i] + sin(turn) * c->across[1][i]);
-    const double h = perp_convex_gap(x->a, x->b, d);
-    if (h < x->best->h + slack && !expand_seen(x, d, h)) expand_descend(x, d, 0, NULL, false);
+    expand_from(x, d, slack);
   }
 }
 

@@ -109,6 +109,14 @@ static void momentum_of(const perp_model *m, const perp_eval *e, const double *v
   }
 }
 
+/* poses, and velocities w->v, at (t, y), y = (q, p) */
+static void momentum_at(workspace *w, double t, const double *y)
+{
+  const perp_model *model = w->k.model;
+  perp_constrained_at(&w->k, t, y);
+  velocity_of(model, w->k.e, y + model->nq, w->v);
+}
+
 /* ---- derivative ------------------------------------------------------------------------------ */
 
 /* there are none; a trial state without forces may be beyond one at which bodies are to be stopped */
@@ -168,8 +176,7 @@ static perp_ode_answer deriv_momentum(void *user, double t, double h, const doub
   const perp_model *model = k->model;
   double *pdot = ydot + model->nq;
   (void)none, (void)nothing;
-  perp_constrained_at(k, t, y);
-  velocity_of(model, k->e, y + model->nq, w->v);
+  momentum_at(w, t, y);
   if (!acceleration_accelerations(w, t, h, y, w->v, intermediate))
     return acceleration_without(w, intermediate);
   perp_model_qdot(model, y, w->v, ydot);
@@ -203,8 +210,7 @@ static perp_ode_answer accept_momentum(void *user, double t, double *y, double *
   workspace *w = user;
   perp_constrained *k = &w->k;
   (void)none;
-  perp_constrained_at(k, t, y);
-  velocity_of(k->model, k->e, y + k->model->nq, w->v);
+  momentum_at(w, t, y);
   perp_ode_answer answer = accept_state(w, t, y, w->v);
   if (answer != PERP_ODE_CHANGED) return answer;
   perp_constrained_at(k, t, y);
@@ -271,10 +277,8 @@ static double event_velocity(void *user, double t, const double *q, const double
 static double event_momentum(void *user, double t, const double *y, const double *none)
 {
   workspace *w = user;
-  const perp_model *model = w->k.model;
   (void)none;
-  perp_constrained_at(&w->k, t, y);
-  velocity_of(model, w->k.e, y + model->nq, w->v);
+  momentum_at(w, t, y);
   return acceleration_event(w, t, y, w->v);
 }
 
@@ -306,8 +310,7 @@ static bool revise_momentum(void *user, double t, double h, const double *y, con
 {
   workspace *w = user;
   (void)none;
-  perp_constrained_at(&w->k, t + h, y);
-  velocity_of(w->k.model, w->k.e, y + w->k.model->nq, w->v);
+  momentum_at(w, t + h, y);
   return revise_velocity(w, t, h, y, w->v);
 }
 
@@ -382,10 +385,7 @@ static void read_state(workspace *w)
   const perp_model *model = w->k.model;
   const double *y = perp_ode_q(w->ode);
   memcpy(w->q, y, (size_t)model->nq * sizeof *w->q);
-  if (w->momentum) {
-    perp_constrained_at(&w->k, perp_ode_time(w->ode), w->q);
-    velocity_of(model, w->k.e, y + model->nq, w->v);
-  }
+  if (w->momentum) { momentum_at(w, perp_ode_time(w->ode), y); }
 }
 
 /* The ODE solver starts at (t, w->q, v); w->q may be changed. */

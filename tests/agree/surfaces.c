@@ -388,17 +388,10 @@ static void run_pair(perp_shape_kind shape, perp_shape_kind kind, int poses)
   worst w = { 0 };
   static bounded s;
   for (int done = 0; done < poses;) {
-    perp_model *m = NULL;
     solid own;
     perp_shape_def def = random_shape(shape);
-    perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
     random_bounded(kind, &s);
-    if (perp_model_create(&ctx, 3, &m) != PERP_OK ||
-        perp_model_add_body(&ctx, m, &body, &def.body) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &s.of.def, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK ||
-        perp_model_finish(&ctx, m) != PERP_OK)
-      bail("%s", ctx.msg);
+    perp_model *m = surface_model(&ctx, &s.of, def);
     solid_of(&def, &own);
     for (int k = 0; k < 20 && done < poses; k++, done++) {
       perp_pose pose;
@@ -426,17 +419,10 @@ static void run_impacts(int shots)
   int hits = 0;
   static bounded s;
   for (int k = 0; k < shots; k++) {
-    perp_model *m = NULL;
     const perp_pose world = { .R = { 1, 0, 0, 0, 1, 0, 0, 0, 1 } };
     perp_shape_def def = { .kind = PERP_SHAPE_SPHERE, .radius = 0.01 };
-    perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
     random_bounded(k % 2 == 0 ? PERP_SHAPE_MESH : PERP_SHAPE_HEIGHT_FIELD, &s);
-    if (perp_model_create(&ctx, 3, &m) != PERP_OK ||
-        perp_model_add_body(&ctx, m, &body, &def.body) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &s.of.def, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK ||
-        perp_model_finish(&ctx, m) != PERP_OK)
-      bail("%s", ctx.msg);
+    perp_model *m = surface_model(&ctx, &s.of, def);
     double q0[7] = { 0, 0, 2, 1 }, q1[7] = { 0, 0, -2, 1 };
     for (int i = 0; i < 2; i++) {
       q0[i] = uniform(0, 4 * s.of.def.spacing[i]);

@@ -167,16 +167,9 @@ static void run_pair(perp_shape_kind shape, perp_shape_kind kind, int poses)
   static bounded s;
   worst w = { 0 };
   while (w.poses < poses) {
-    perp_model *m = NULL;
     perp_shape_def def = random_shape(shape);
-    const perp_body_def body = { .mass = perp_mass_sphere(1, 1) };
     random_bounded(kind, &s);
-    if (perp_model_create(&ctx, 3, &m) != PERP_OK ||
-        perp_model_add_body(&ctx, m, &body, &def.body) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &s.of.def, NULL) != PERP_OK ||
-        perp_model_add_shape(&ctx, m, &def, NULL) != PERP_OK ||
-        perp_model_finish(&ctx, m) != PERP_OK)
-      bail("%s", ctx.msg);
+    perp_model *m = surface_model(&ctx, &s.of, def);
     for (int k = 0; k < 20 && w.poses < poses; k++) {
       perp_pose pose;
       random_pose(rng, &s.of, &pose);
