@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Pairs of solids whose normal is hard to find to all digits: very flat ellipsoids beside short edges, the normal of which
  * is multiplied by curvature radii of 1e5, a thin cylinder within a cone, whose axes are almost parallel, others that
- * are almost parallel or concentric, basins beside the end of a flat cone and along the valley around a large one, and
- * edges that lie almost along a disc and cross its rim. */
+ * are almost parallel or concentric, basins beside the end of a flat cone and along the valley around a large one, edges that
+ * lie almost along a disc and cross its rim, and an apex that touches a rim. */
 #ifndef PERP_SOLID_PAIRS_H
 #define PERP_SOLID_PAIRS_H
 
@@ -172,6 +172,12 @@ static const solid_pair solid_pairs[] = {
     { -1.6543612251060553e-24, 0, 0.49342989246550123 },
     { -0.38268343236508973, -1.0877309075771947e-08, 4.5055289413086962e-09,
       0.92387953251128674 } },
+  { PERP_SHAPE_CONE,
+    { 0.67376087233424187, 0.60193952964618802 },
+    PERP_SHAPE_CONE,
+    { 0.98500289663206786, 1.9700057932641357 },
+    { 0.94395579915797467, -0.75524774950504403, -0.63232221177205861 },
+    { 1, 0, 0, 0 } },
 };
 
 #endif

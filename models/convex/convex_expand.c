@@ -5,8 +5,9 @@
  * it bounds all of them from below by the distance of its nearest face; the support point along the normal of that face
  * is added, and the polytope grows where the depth may be (van den Bergen 2001).  The polytope finds the basins, a descent
  * (convex_descend.c) their lowest points.  It grows until no face is below the least h so far by more than TOLERANCE of the
- * size, or to SMOOTH vertices; then a descent starts from each face that still is below it: from the SURE lowest ones in any
- * case, from others where the straight way to the nearest lowest point rises.  That is a proof but for basins narrower than
+ * size and, as the basins of bodies that hardly overlap differ by parts of it, OF_LEAST of the least h; or to SMOOTH
+ * vertices.  Then a descent starts from each face that still is below it: from the SURE lowest ones in any case, from others
+ * where the straight way to the nearest lowest point rises.  That is a proof but for basins narrower than
  * the last faces.  At most BASINS descents that lead no lower.  Directions of flat faces are asked first. */
 #include "models/convex/convex.h"
 
@@ -14,7 +15,7 @@
 
 enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS = 4 };
 enum { SURE = 24, EDGES = 64, AROUND = 8 };
-static const double TOLERANCE = 2e-4;
+static const double TOLERANCE = 2e-4, OF_LEAST = 1e-2, FINEST = 1e-10;
 static const double BESIDE = 0.02; /* of the size: a start near the least h */
 static const double FLAT = 1e-13;  /* of the size: rounding of a face */
 static const double WAY = 0.9;     /* cosine: a lowest point farther away is another basin's */
@@ -282,6 +283,13 @@ static void expand_rest(expansion *x)
   }
 }
 
+/* how far below the least h a face may be */
+static double expand_tolerance(const expansion *x)
+{
+  if (x->many) return 10 * FLAT * x->size;
+  return fmin(TOLERANCE * x->size, fmax(OF_LEAST * x->best->h, FINEST * x->size));
+}
+
 void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
                         perp_convex_best *best)
 {
@@ -300,7 +308,7 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
     int low = -1;
     for (int f = 0; f < x.n_faces; f++)
       if (!x.face[f].done && (low < 0 || x.face[f].off < x.face[low].off)) low = f;
-    if (low < 0 || x.face[low].off >= best->h - (x.many ? 10 * FLAT : TOLERANCE) * size) break;
+    if (low < 0 || x.face[low].off >= best->h - expand_tolerance(&x)) break;
     expand_face *face = &x.face[low];
     const double d[3] = { face->n[0], face->n[1], face->n[2] };
     const int at = expand_extreme(&x, d);

@@ -122,6 +122,35 @@ double perp_events_margin(const perp_events *s, int n)
   return least;
 }
 
+static double mode_apart(const double a[3], const double b[3])
+{
+  const double d[3] = { a[0] - b[0], a[1] - b[1], a[2] - b[2] };
+  return sqrt(perp_dot(3, d, d));
+}
+
+bool perp_events_vouched(const perp_events *s, int n)
+{
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i] || s->mode[i] == PERP_FROZEN_OPEN) continue;
+    const perp_event_contact *t = &s->now.x[s->of[i]];
+    if (!t->vouched || mode_apart(s->contact[i].n, t->normal) > 0.5 * s->past ||
+        mode_apart(s->force + 3 * i, t->found) > 0.5 * s->past * t->scale)
+      return false;
+  }
+  return true;
+}
+
+void perp_events_vouch(perp_events *s, int n)
+{
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i]) continue;
+    perp_event_contact *t = &s->now.x[s->of[i]];
+    t->vouched = true;
+    memcpy(t->found, s->force + 3 * i, sizeof t->found);
+    memcpy(t->normal, s->contact[i].n, sizeof t->normal);
+  }
+}
+
 /* Sliding of contact i begins along `w`. */
 static bool mode_slide(perp_events *s, const perp_constrained *k, int i, const double w[3])
 {

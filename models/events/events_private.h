@@ -35,11 +35,13 @@ typedef struct perp_event_contact {
   bool steady;        /* slides along dir all the step: too slowly for its velocity to tell; */
   bool turns;         /* or along a direction that turns to what its end says, */
   perp_event_turn turn;
-  bool begins;            /* did not slide in the step before; of that one: */
-  double rate, turned;    /* rad/s: of dir at its end; rad: how far dir turned in it */
-  double slowing, slowed; /* m/s^2: how fast sliding fell in it; in the one before that */
-  double back, speed;     /* m/s: against dir, and of sliding, at the start */
-  double scale;           /* N, of forces of the bodies it connects */
+  bool begins;                /* did not slide in the step before; of that one: */
+  double rate, turned;        /* rad/s: of dir at its end; rad: how far dir turned in it */
+  double slowing, slowed;     /* m/s^2: how fast sliding fell in it; in the one before that */
+  double back, speed;         /* m/s: against dir, and of sliding, at the start */
+  double scale;               /* N, of forces of the bodies it connects */
+  bool vouched;               /* complementarity found this force, not only one like it, */
+  double found[3], normal[3]; /* at this normal: N, unit, world; in this step or before */
 } perp_event_contact;
 
 typedef struct perp_event_contacts {
@@ -191,6 +193,11 @@ bool perp_events_modes(perp_events *s, const perp_constrained *k, int n);
 /* Least distance of the frozen forces from a bound: normal forces from 0, friction that sticks from mu times them, over
  * `scale`. */
 double perp_events_margin(const perp_events *s, int n);
+/* Are the frozen forces those that complementarity found when it was asked last, at the same normals?  Then they are as much
+ * within their bounds, whatever their margin. */
+bool perp_events_vouched(const perp_events *s, int n);
+/* They are those that it has found now. */
+void perp_events_vouch(perp_events *s, int n);
 /* Contacts that stick beyond what friction can hold begin to slide, against the frozen forces; how many.  Which: by these
  * forces where they are unique, else those that the last solution of complementarity (s->a_frozen) lets slide. */
 int perp_events_release(perp_events *s, const perp_constrained *k, int n, bool unique);

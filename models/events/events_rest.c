@@ -366,8 +366,10 @@ static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem
     }
     const bool solved = events_rest_try(s, k, p, &apart);
     s->many = s->redundant;
+    const bool agrees = apart <= s->noise * s->w_scale;
     if (solved && perp_events_opening(s, k, p->n) >= -s->past * s->w_scale &&
-        (apart <= s->noise * s->w_scale || events_rest_distance(s) >= -0.5 * s->past)) {
+        (agrees || events_rest_distance(s) >= -0.5 * s->past)) {
+      if (agrees) perp_events_vouch(s, p->n);
       s->frozen = true;
       return true;
     }
@@ -382,7 +384,8 @@ static bool events_rest_decide(perp_events *s, perp_constrained *k, rest_problem
 }
 
 /* Do the contacts go on with what they did in the step before?  They do where the forces of these modes are well within
- * their bounds and what is open parts: that is a solution, and complementarity need not look for one. */
+ * their bounds, or the same that complementarity has found, and what is open parts: that is a solution, and
+ * complementarity need not look for one. */
 static bool events_rest_goes_on(perp_events *s, perp_constrained *k, const rest_problem *p)
 {
   if (s->drives != NULL || s->rule == PERP_SLIDING_LAGGED || s->chatter > 0 || !s->o.warm)
@@ -398,8 +401,8 @@ static bool events_rest_goes_on(perp_events *s, perp_constrained *k, const rest_
   for (int pass = 0; pass < 2; pass++) {
     if (!events_rest_solve(s, k, p, true)) break;
     s->loaded = true;
-    if (perp_events_modes(s, k, p->n) && perp_events_margin(s, p->n) > CLEARLY &&
-        perp_events_opening(s, k, p->n) >= 0) {
+    if (perp_events_modes(s, k, p->n) && perp_events_opening(s, k, p->n) >= 0 &&
+        (perp_events_margin(s, p->n) > CLEARLY || (s->redundant && perp_events_vouched(s, p->n)))) {
       s->many = s->redundant;
       return s->frozen = true;
     }
@@ -495,6 +498,8 @@ bool perp_events_frozen(const perp_events *s)
 double perp_events_reserve_left(const perp_events *s, bool *unique)
 {
   *unique = !s->redundant;
+  if (s->redundant && s->drives == NULL && s->loaded && perp_events_vouched(s, s->n))
+    return s->past;
   return events_rest_distance(s) + s->past;
 }
 
