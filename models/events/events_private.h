@@ -11,10 +11,11 @@
 /* How the direction of slow sliding turns (events_turning.c). */
 typedef struct perp_event_turn {
   double t, normal[3]; /* where the step begins: s; of the contact, world */
-  double c[2];   /* 1/s, 1/s^2: tangent of the angle from dir, as a polynomial of the time since */
-  double nudge;  /* of the tangent, for a derivative */
-  double stiff;  /* m/s^2: by how much an angle makes the acceleration across smaller, */
-  bool measured; /* which is known */
+  double c[2];    /* 1/s, 1/s^2: tangent of the angle from dir, as a polynomial of the time since */
+  double nudge;   /* of the tangent, for a derivative */
+  double stiff;   /* m/s^2: by how much an angle makes the acceleration across smaller, */
+  bool measured;  /* which is known */
+  bool restarted; /* from a straight line, as the guess led away from the sliding */
 } perp_event_turn;
 
 /* A contact that touches or rests at the start of a step. */

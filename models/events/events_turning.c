@@ -32,6 +32,7 @@ static const double ENDS = 0.9;       /* of the speed, lost in a step: sliding m
 static const double STRAIGHT = 1e-9;  /* rad, in a step */
 static const double SAME = 1e-9;      /* of w_scale: residuals, that of the velocity over h */
 static const double ENOUGH = 1e-6;    /* the same after REVISIONS_MOST */
+static const double CLEAR = 0.5;      /* cosine of an angle between directions that agree */
 static const double NUDGE = 1e-3;     /* of the tangent */
 static const double ROUNDING = 1e-15; /* of a velocity */
 enum { REVISIONS_MOST = 20 };
@@ -78,9 +79,11 @@ double perp_events_longest(perp_events *s)
 void perp_events_turning_stock(const perp_events *s, const perp_event_contact *now,
                                const perp_contact *x, double t_new, perp_event_contact *next)
 {
-  double change[3];
-  if (now->turns) {
-    perp_events_turning_direction(now, x, t_new, next->dir);
+  double change[3], d[3];
+  if (now->turns) perp_events_turning_direction(now, x, t_new, d);
+  /* what slides clearly tells its direction itself */
+  if (now->turns && (next->speed <= s->o.slip || perp_dot(3, d, next->dir) > CLEAR)) {
+    memcpy(next->dir, d, sizeof d);
     next->rate = perp_events_turning_rate(now, t_new);
   }
   for (int j = 0; j < 3; j++) change[j] = next->dir[j] - now->dir[j];
@@ -112,6 +115,7 @@ typedef struct turning_end {
   double residual[2];        /* of u, m/s, and of du/dt, m/s^2 */
   double d[3], e[3];         /* d and e_1 */
   double speed, gain, aside; /* u and du/dt along d, du/dt along e */
+  double onward;             /* u along d_0 */
   double rounding;           /* m/s: of u */
 } turning_end;
 
@@ -144,6 +148,7 @@ static void turning_measure(const perp_events *s, const perp_constrained *k, int
                      perp_dot(3, x->n, c->dir) * perp_dot(3, tilt, end->e);
   end->rounding = ROUNDING * turning_quick(s, x, v);
   end->speed = perp_dot(3, u, end->d);
+  end->onward = perp_dot(3, u, c->dir);
   end->gain = perp_dot(3, w, end->d);
   end->aside = perp_dot(3, w, end->e);
   end->residual[0] = perp_dot(3, u, end->e);
@@ -179,6 +184,16 @@ static void turning_improve(perp_event_turn *turn, const turning_end *end)
   turn->c[1] -= (a11 * end->residual[1] - a21 * end->residual[0]) / det;
 }
 
+/* A polynomial that leads away from what goes on sliding: once more from a straight line, or one direction in this step. */
+static void turning_restart(perp_events *s, perp_event_contact *c)
+{
+  s->unturned |= c->turn.restarted;
+  c->turns = !c->turn.restarted;
+  c->turn.restarted = true;
+  c->turn.measured = false;
+  c->turn.c[0] = c->turn.c[1] = 0;
+}
+
 bool perp_events_revise(perp_events *s, const perp_constrained *k, double t, double h,
                         const double *v, perp_events_evaluate *evaluate, void *user)
 {
@@ -192,6 +207,11 @@ bool perp_events_revise(perp_events *s, const perp_constrained *k, double t, dou
     turning_measure(s, k, i, v, &end);
     const double aside = fmax(fabs(end.residual[0]) - end.rounding, 0);
     const double worst = fmax(aside / h, fabs(end.residual[1])) / s->w_scale;
+    if (end.speed <= 0 && end.onward > 0) {
+      turning_restart(s, c);
+      again = true;
+      continue;
+    }
     if (end.speed <= 0 || worst <= SAME) continue; /* its end is before that of the step */
     if (s->revisions == REVISIONS_MOST) {
       s->unturned |= worst > ENOUGH;

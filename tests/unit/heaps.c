@@ -217,20 +217,21 @@ static const struct {
   const char *lcp;
   double calm;
   bool slow;
-} heaps[] = { { "spheres", 3, "dantzig", 0.02, false }, { "spheres", 3, "lemke", 0.02, false },
-              { "spheres", 3, "auto", 0.02, false },    { "spheres", 8, "dantzig", 0.02, true },
-              { "spheres", 8, "lemke", 0.02, false },   { "spheres", 8, "auto", 0.02, true },
-              { "cubes", 3, "dantzig", 0.02, false },   { "cubes", 8, "dantzig", 0.02, false },
-              { "cubes", 8, "lemke", 0.02, false },     { "cubes", 8, "auto", 0.02, false },
-              { "mixed", 3, "dantzig", 0.02, false },   { "mixed", 3, "lemke", 0.02, false },
-              { "mixed", 3, "auto", 0.02, false },      { "mixed", 8, "lemke", 0.02, true },
-              { "mixed", 8, "dantzig", 0.02, true },    { "mixed", 8, "auto", 0.02, true },
-              { "cubes", 20, "dantzig", 0.02, true },   { "cubes", 20, "lemke", 0.02, true },
-              { "cubes", 20, "auto", 0.02, true },      { "spheres", 10, "lemke", 0.02, true },
-              { "spheres", 20, "lemke", 0.02, true },   { "mixed", 20, "lemke", 0.02, true },
-              { "spheres", 5, "dantzig", 0.02, false }, { "mixed", 5, "auto", 0.02, false },
-              { "spheres", 16, "dantzig", 0.02, true }, { "spheres", 20, "dantzig", 0.02, true },
-              { "spheres", 20, "auto", 0.02, true },    { "mixed", 16, "dantzig", 0.02, true } };
+} heaps[] = { { "spheres", 3, "dantzig", 0.02, false },  { "spheres", 3, "lemke", 0.02, false },
+              { "spheres", 3, "auto", 0.02, false },     { "spheres", 8, "dantzig", 0.02, true },
+              { "spheres", 8, "lemke", 0.02, false },    { "spheres", 8, "auto", 0.02, true },
+              { "cubes", 3, "dantzig", 0.02, false },    { "cubes", 8, "dantzig", 0.02, false },
+              { "cubes", 8, "lemke", 0.02, false },      { "cubes", 8, "auto", 0.02, false },
+              { "mixed", 3, "dantzig", 0.02, false },    { "mixed", 3, "lemke", 0.02, false },
+              { "mixed", 3, "auto", 0.02, false },       { "mixed", 8, "lemke", 0.02, true },
+              { "mixed", 8, "dantzig", 0.02, true },     { "mixed", 8, "auto", 0.02, true },
+              { "cubes", 20, "dantzig", 0.02, true },    { "cubes", 20, "lemke", 0.02, true },
+              { "cubes", 20, "auto", 0.02, true },       { "spheres", 10, "lemke", 0.02, true },
+              { "spheres", 20, "lemke", 0.02, true },    { "mixed", 20, "lemke", 0.02, true },
+              { "spheres", 5, "dantzig", 0.02, false },  { "mixed", 5, "auto", 0.02, false },
+              { "spheres", 16, "dantzig", 0.02, true },  { "spheres", 20, "dantzig", 0.02, true },
+              { "spheres", 20, "auto", 0.02, true },     { "mixed", 16, "dantzig", 0.02, true },
+              { "spheres", 13, "dantzig", 0.05, false }, { "mixed", 16, "auto", 0.05, true } };
 
 int main(int argc, char **argv)
 {
