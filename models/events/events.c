@@ -18,7 +18,6 @@ static const double TOUCH = 1e-9;     /* of the largest body */
 static const double PARTED =
     1e-6; /* of the largest body: gaps that solutions leave between bodies moved apart */
 static const double HOLD = 1e-3;     /* of the largest body */
-static const double STOPPED = 1e-4;  /* of the speed of sliding */
 static const double PAST = 1e-10;    /* of a force: an event is this far behind its bound */
 static const double ROUGHLY = 100;   /* tolerances, where forces are known to that only */
 static const double NOISE = 0.05;    /* of PAST */
@@ -254,7 +253,7 @@ static void take_stock(perp_events *s, const perp_constrained *k, double t_new, 
     const perp_event_contact *now = s->of[i] >= 0 ? &s->now.x[s->of[i]] : NULL;
     /* what has begun to slide goes on, however slowly */
     const bool slid = now != NULL && now->slides && !impact &&
-                      perp_dot(3, slide, now->dir) > STOPPED * s->o.slip;
+                      perp_dot(3, slide, now->dir) > PERP_EVENTS_STOPPED * s->o.slip;
     t->slides = rests && (speed > s->o.slip || slid);
     t->speed = speed;
     t->held = rests && s->of[i] >= 0 && s->now.x[s->of[i]].held && x->gap < -s->tol;

@@ -214,6 +214,12 @@ void perp_events_steady(perp_events *s, const perp_constrained *k, int n, double
   }
 }
 
+/* m/s: up to that the velocity of a contact is no direction; of one that slid before only where it has all but stopped */
+static double mode_slow(const perp_events *s, const perp_event_contact *t)
+{
+  return t->begins ? s->o.slip : PERP_EVENTS_STOPPED * s->o.slip;
+}
+
 void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double h, bool test)
 {
   for (int i = 0; i < n && s->model->dim == 3; i++) {
@@ -232,7 +238,7 @@ void perp_events_ahead(perp_events *s, const perp_constrained *k, int n, double 
     const double *f = s->force + 3 * i, normal = perp_dot(3, x->n, f);
     perp_events_tangential(3, x->n, f, held);
     const bool stops = x->mu_dynamic * normal >= sqrt(perp_dot(3, held, held));
-    if (stops && sqrt(perp_dot(3, slide, slide)) > s->o.slip) mode_slide(s, k, i, slide);
+    if (stops && sqrt(perp_dot(3, slide, slide)) > mode_slow(s, t)) mode_slide(s, k, i, slide);
   }
 }
 
@@ -245,7 +251,7 @@ bool perp_events_reversed(perp_events *s, const perp_constrained *k, int n)
     if (t == NULL || !t->steady || t->turns) continue;
     perp_events_velocity(s->model, k->e, &s->contact[i], s->v_start, u);
     perp_events_tangential(3, s->contact[i].n, u, slide);
-    if (sqrt(perp_dot(3, slide, slide)) > s->o.slip && perp_dot(3, slide, t->dir) < 0)
+    if (sqrt(perp_dot(3, slide, slide)) > mode_slow(s, t) && perp_dot(3, slide, t->dir) < 0)
       any |= mode_slide(s, k, i, slide);
   }
   return any;

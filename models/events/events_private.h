@@ -144,6 +144,9 @@ struct perp_events {
 /* Of steps: friction stops within one over this number what slides too slowly for its velocity to be its direction. */
 #define PERP_EVENTS_STIFF 2.0
 
+/* Of o.slip: what slid goes on down to that speed. */
+#define PERP_EVENTS_STOPPED 1e-4
+
 /* ---- events_contact.c ------------------------------------------------------------------------ */
 
 /* Velocity of b relative to a at a contact, world u [3], for v [nv] and these poses of its bodies. */
