@@ -35,7 +35,7 @@ static const double ENOUGH = 1e-6;    /* the same after REVISIONS_MOST */
 static const double CLEAR = 0.5;      /* cosine of an angle between directions that agree */
 static const double NUDGE = 1e-3;     /* of the tangent */
 static const double ROUNDING = 1e-15; /* of a velocity */
-enum { REVISIONS_MOST = 20 };
+enum { REVISIONS_MOST = 20, BEGINS_MOST = 8 };
 enum { GRADES = 2, TURNS = 3 }; /* orders of methods that gain by it */
 
 static double turning_tangent(const perp_event_turn *p, double t)
@@ -207,12 +207,14 @@ bool perp_events_revise(perp_events *s, const perp_constrained *k, double t, dou
     turning_measure(s, k, i, v, &end);
     const double aside = fmax(fabs(end.residual[0]) - end.rounding, 0);
     const double worst = fmax(aside / h, fabs(end.residual[1])) / s->w_scale;
-    if (end.speed <= 0 && end.onward > 0) {
+    /* at its beginning a straight line may lead back where a turn does not */
+    const bool begins = c->begins && !c->turn.restarted && end.speed <= 0;
+    if (begins ? s->revisions == BEGINS_MOST : end.speed <= 0 && end.onward > 0) {
       turning_restart(s, c);
       again = true;
       continue;
     }
-    if (end.speed <= 0 || worst <= SAME) continue; /* its end is before that of the step */
+    if (!begins && (end.speed <= 0 || worst <= SAME)) continue; /* ends before the step does */
     if (s->revisions == REVISIONS_MOST) {
       s->unturned |= worst > ENOUGH;
       continue;
