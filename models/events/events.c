@@ -189,7 +189,7 @@ void perp_events_restart(perp_events *s)
   s->unturned = false;
   s->longest = HUGE_VAL;
   s->collision_s = s->lcp_s = 0;
-  s->critical = s->hasty = s->holds_forces = s->held_now = s->skips = false;
+  s->critical = s->hit = s->hasty = s->holds_forces = s->held_now = s->skips = false;
   s->w_scale = 0;
   s->n_critical = 0;
   s->cause[0] = '\0';
@@ -337,6 +337,7 @@ perp_ode_answer perp_events_accept(perp_events *s, perp_constrained *k, double t
   if (impact && !perp_events_impact(s, k, v)) return PERP_ODE_FAILED;
   const perp_ode_answer stopped = impact ? PERP_ODE_CHANGED : stop_bodies(s, k, t, v);
   if (stopped == PERP_ODE_FAILED) return stopped;
+  s->hit = impact;
   take_stock(s, k, t, v, impact);
   if (s->drives != NULL) perp_event_drives_stock(s->drives, k, v, impact);
   return stopped == PERP_ODE_OK ? parted : stopped;
@@ -370,7 +371,7 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
     perp_contact_count_add(perp_islands_count(s->islands), &count);
   }
   perp_events_see(s);
-  perp_events_pile(s, t);
+  perp_events_pile(s, t, count.switches > 0 || s->hit);
   const perp_event_contacts swap = s->was;
   s->was = s->now;
   s->now = s->next;

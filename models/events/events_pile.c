@@ -15,7 +15,8 @@
 enum { EVENTS_MOST = 4, SPAN_MOST = 64 };
 static const double WHOLE = 1 - 1e-9; /* of the step */
 static const double MOST = 0.99;      /* of the longest step */
-static const double CUT = 1e-3;       /* of it: shorter ones end at an event, with error control */
+static const double CUT =
+    1e-3; /* of the step: with error control, events that are nearer pile up */
 
 static bool pile_may(const perp_events *s)
 {
@@ -38,10 +39,11 @@ static void pile_creep(perp_event_contacts *all)
   }
 }
 
-void perp_events_pile(perp_events *s, double t)
+void perp_events_pile(perp_events *s, double t, bool event)
 {
   const double whole = s->h * WHOLE;
-  const bool cut = t - s->t < fmin((s->fixed ? WHOLE : CUT) * s->h, MOST * s->longest);
+  const bool cut = (s->fixed || event) &&
+                   t - s->t < fmin((s->fixed ? WHOLE : CUT) * s->h, MOST * s->longest);
   s->holds_forces = false;
   if (s->fresh) {
     s->t_pile = s->t_calm = t;

@@ -117,6 +117,7 @@ struct perp_events {
   bool loaded;    /* force holds for the last evaluation */
   bool plastic;   /* the impact at hand gives nothing back */
   bool rebounded; /* a limit did, in the impact at hand */
+  bool hit;       /* there was an impact at the state accepted last */
   bool critical;  /* the last evaluation found a problem without a solution */
   int n_critical; /* contacts in it, of the step that ended in it or in a stop */
   int idle;       /* steps without progress */
@@ -240,8 +241,8 @@ void perp_events_turning_stock(const perp_events *s, const perp_event_contact *n
 
 /* ---- events_pile.c --------------------------------------------------------------------------- */
 
-/* The state accepted last, `next`, is where a step begins at time t: is it hasty? */
-void perp_events_pile(perp_events *s, double t);
+/* The state accepted last, `next`, is where a step begins at time t: is it hasty?  event: modes changed, or bodies hit. */
+void perp_events_pile(perp_events *s, double t, bool event);
 /* The step that begins, for which no forces were found, is to be hasty.  False: it is, or may not. */
 bool perp_events_hurry(perp_events *s);
 bool perp_events_may_hurry(const perp_events *s);
