@@ -2,7 +2,8 @@
 /* Pairs of solids whose normal is hard to find to all digits: very flat ellipsoids beside short edges, the normal of which
  * is multiplied by curvature radii of 1e5, a thin cylinder within a cone, whose axes are almost parallel, others that
  * are almost parallel or concentric, basins beside the end of a flat cone and along the valley around a large one, edges that
- * lie almost along a disc and cross its rim, and an apex that touches a rim. */
+ * lie almost along a disc and cross its rim, and an apex that touches a rim, and a body whose size is near the
+ * rounding of the other one. */
 #ifndef PERP_SOLID_PAIRS_H
 #define PERP_SOLID_PAIRS_H
 
@@ -178,6 +179,12 @@ static const solid_pair solid_pairs[] = {
     { 0.98500289663206786, 1.9700057932641357 },
     { 0.94395579915797467, -0.75524774950504403, -0.63232221177205861 },
     { 1, 0, 0, 0 } },
+  { PERP_SHAPE_CAPSULE,
+    { 0.61348574643488973, 1.6361476355697959 },
+    PERP_SHAPE_CYLINDER,
+    { 7191.8954074021813, 14383.790814804363 },
+    { 3.1988300897012323e-15, 3261.7210325756791, 0 },
+    { 0.92388017057007943, 0, 0, 0.38268189195126656 } },
 };
 
 #endif

@@ -8,7 +8,10 @@
  * size and, as the basins of bodies that hardly overlap differ by parts of it, OF_LEAST of the least h; or to SMOOTH
  * vertices.  Then a descent starts from each face that still is below it: from the SURE lowest ones in any case, from others
  * where the straight way to the nearest lowest point rises.  That is a proof but for basins narrower than
- * the last faces.  At most BASINS descents that lead no lower.  Directions of flat faces are asked first. */
+ * the last faces.  At most BASINS descents that lead no lower.  Directions of flat faces are asked first.
+ *
+ * What sees a vertex is decided by rounding where faces are almost flat to each other.  Only faces that are joined to the one
+ * that is expanded give way, and only where their rim is one loop: the polytope stays one. */
 #include "models/convex/convex.h"
 
 #include <string.h>
@@ -17,7 +20,8 @@ enum { SMOOTH = 200, VERTICES = 2400, FACES = 2 * VERTICES, BASINS = 128, PARTS 
 enum { SURE = 24, EDGES = 64, AROUND = 8 };
 static const double TOLERANCE = 2e-4, OF_LEAST = 1e-2, FINEST = 1e-10;
 static const double BESIDE = 0.02; /* of the size: a start near the least h */
-static const double FLAT = 1e-13;  /* of the size: rounding of a face */
+static const double FLAT = 1e-13;  /* of the size, and */
+static const double LAST = 1e-15;  /* of both bodies: rounding of a face */
 static const double WAY = 0.9;     /* cosine: a lowest point farther away is another basin's */
 
 typedef struct expand_face {
@@ -28,7 +32,7 @@ typedef struct expand_face {
 
 typedef struct expansion {
   const perp_convex *a, *b;
-  double size;
+  double size, flat; /* flat: rounding of a face */
   int n_vertices, n_faces, n_basins;
   bool many;
   perp_convex_vertex v[VERTICES];
@@ -116,37 +120,77 @@ static bool expand_start(expansion *x)
   return true;
 }
 
-/* the vertex `at` joins: faces that see it give way to a cone over their rim */
-static bool expand_add(expansion *x, int at)
+/* Do the faces share an edge? */
+static bool expand_beside(const expand_face *f, const expand_face *g)
 {
-  int rim[2 * FACES][2], n_rim = 0, kept = 0;
-  const double *w = x->v[at].w;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      if (f->v[i] == g->v[(j + 1) % 3] && f->v[(i + 1) % 3] == g->v[j]) return true;
+  return false;
+}
+
+/* Faces around `from`, which sees the vertex `at`, that see it too: their number, first of `seen`. */
+static int expand_visible(const expansion *x, int at, int from, int *seen)
+{
+  int n = 1, all = 1;
+  seen[0] = from;
   for (int f = 0; f < x->n_faces; f++) {
     const expand_face *face = &x->face[f];
-    const bool sees = isfinite(face->off) && perp_dot(3, face->n, w) > face->off + FLAT * x->size;
-    if (!sees) {
-      x->face[kept++] = *face;
-      continue;
-    }
-    for (int k = 0; k < 3; k++) {
-      const int i = face->v[k], j = face->v[(k + 1) % 3];
-      bool twice = false;
-      for (int r = 0; r < n_rim && !twice; r++)
-        if (rim[r][0] == j && rim[r][1] == i) {
-          rim[r][0] = rim[n_rim - 1][0];
-          rim[r][1] = rim[--n_rim][1];
-          twice = true;
-        }
-      if (twice || n_rim == 2 * FACES) continue;
-      rim[n_rim][0] = i;
-      rim[n_rim++][1] = j;
-    }
+    if (f != from && isfinite(face->off) && perp_dot(3, face->n, x->v[at].w) > face->off + x->flat)
+      seen[all++] = f;
   }
-  const bool changed = kept < x->n_faces;
+  for (int k = 0; k < n; k++)
+    for (int l = n; l < all; l++) {
+      const int f = seen[l];
+      if (!expand_beside(&x->face[seen[k]], &x->face[f])) continue;
+      seen[l] = seen[n];
+      seen[n++] = f;
+    }
+  return n;
+}
+
+/* the edges around faces, one after the other; 0: they are no single loop */
+static int expand_rim(const expansion *x, int n, const int *seen, int rim[][2])
+{
+  int n_rim = 0;
+  for (int s = 0; s < n; s++)
+    for (int k = 0; k < 3; k++) {
+      const int *v = x->face[seen[s]].v, i = v[k], j = v[(k + 1) % 3];
+      int twice = 0;
+      while (twice < n_rim && !(rim[twice][0] == j && rim[twice][1] == i)) twice++;
+      if (twice < n_rim) {
+        n_rim--;
+        rim[twice][0] = rim[n_rim][0], rim[twice][1] = rim[n_rim][1];
+      } else {
+        rim[n_rim][0] = i, rim[n_rim][1] = j;
+        n_rim++;
+      }
+    }
+  for (int k = 0; k + 1 < n_rim; k++) {
+    int next = k + 1;
+    while (next < n_rim && rim[next][0] != rim[k][1]) next++;
+    if (next == n_rim) return 0;
+    const int edge[2] = { rim[next][0], rim[next][1] };
+    memcpy(rim[next], rim[k + 1], sizeof edge);
+    memcpy(rim[k + 1], edge, sizeof edge);
+  }
+  return rim[n_rim - 1][1] == rim[0][0] ? n_rim : 0;
+}
+
+/* The vertex `at` joins: the faces around `from` that see it give way to a cone over their rim.  False: rounding leaves no such
+ * rim, or there is no room. */
+static bool expand_add(expansion *x, int at, int from)
+{
+  int seen[FACES + 8], rim[3 * (FACES + 8)][2];
+  const int n = expand_visible(x, at, from, seen), n_rim = expand_rim(x, n, seen, rim);
+  if (n_rim == 0 || x->n_faces - n + n_rim > FACES + 8) return false;
+  for (int s = 0; s < n; s++) x->face[seen[s]].v[0] = -1;
+  int kept = 0;
+  for (int f = 0; f < x->n_faces; f++)
+    if (x->face[f].v[0] >= 0) x->face[kept++] = x->face[f];
   x->n_faces = kept;
-  for (int r = 0; r < n_rim && x->n_faces < FACES + 8; r++)
-    expand_face_set(x, rim[r][0], rim[r][1], at);
-  return changed;
+  for (int r = 0; r < n_rim; r++) expand_face_set(x, rim[r][0], rim[r][1], at);
+  return true;
 }
 
 /* Vertices so dense that their facets are no basins: the inner polytope is expanded until its nearest face is one. */
@@ -199,7 +243,7 @@ static void expand_look(expansion *x, const expand_face *f, const perp_convex_ve
     perp_convex_vertex v[4] = { x->v[f->v[0]], x->v[f->v[1]], x->v[f->v[2]], *next };
     perp_convex_best p = perp_convex_candidate(f->n, h);
     perp_convex_polish(x->a, x->b, 4, v, x->size, &p);
-    if (p.h < x->best->h - FLAT * x->size ||
+    if (p.h < x->best->h - x->flat ||
         (p.exact && !x->best->exact && p.h <= x->best->h + 1e-15 * x->size))
       *x->best = p;
     return;
@@ -286,7 +330,7 @@ static void expand_rest(expansion *x)
 /* how far below the least h a face may be */
 static double expand_tolerance(const expansion *x)
 {
-  if (x->many) return 10 * FLAT * x->size;
+  if (x->many) return 10 * x->flat;
   return fmin(TOLERANCE * x->size, fmax(OF_LEAST * x->best->h, FINEST * x->size));
 }
 
@@ -295,6 +339,7 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
 {
   expansion x;
   x.a = a, x.b = b, x.size = size, x.best = best;
+  x.flat = fmax(FLAT * size, LAST * (a->size + b->size + perp_norm(b->c)));
   x.n_vertices = x.n_faces = x.n_basins = 0;
   x.many = expand_many(a) || expand_many(b);
   expand_descend(&x, best->d, 0, NULL, true);
@@ -315,7 +360,7 @@ void perp_convex_expand(const perp_convex *a, const perp_convex *b, double size,
     const double h = perp_dot(3, d, x.v[at].w);
     if (h < best->h || (!x.many && h - face->off < 0.05 * size))
       expand_look(&x, face, &x.v[at], h, false);
-    if (!(h > face->off + 10 * FLAT * size) || !expand_add(&x, at)) {
+    if (!(h > face->off + 10 * x.flat) || !expand_add(&x, at, low)) {
       face->done = true;
       x.n_vertices--;
     }
