@@ -20,13 +20,15 @@
  * nothing by it: with them, and where a step cannot be made again or forces are not unique, the direction in a step
  * is one, that of its end (perp_events_turn).
  *
- * Where sliding ends its direction goes with a power of the time left: no step of a method of order 2 and more is longer
- * than PART of that time, until sliding is slower than LEAST. */
+ * Where sliding ends its direction goes with a power of the time left, so that the error of a step goes with that time and with
+ * the part of it that the step takes, to the order + 1.  Steps of a method of order 2 and more take parts by which each adds as
+ * much to the error, FIRST where h is left and at most PART, until sliding is slower than LEAST. */
 #include "models/events/events_private.h"
 
 #include <string.h>
 
-static const double PART = 0.5;       /* of the time until sliding ends */
+static const double PART = 0.5;       /* of the time until sliding ends, at most */
+static const double FIRST = 0.15;     /* the same, where that time is a step */
 static const double LEAST = 1e-3;     /* of o.slip */
 static const double ENDS = 0.9;       /* of the speed, lost in a step: sliding may end in it */
 static const double STRAIGHT = 1e-9;  /* rad, in a step */
@@ -62,6 +64,13 @@ double perp_events_turning_rate(const perp_event_contact *c, double t)
   return (turn->c[0] + 2 * turn->c[1] * (t - turn->t)) / (1 + p * p);
 }
 
+/* s, of the time left until sliding ends: each step adds as much to the error */
+static double turning_part(const perp_events *s, double left)
+{
+  const double part = FIRST * pow(s->h / left, 1.0 / (s->order + 1));
+  return left * (s->fixed ? fmin(part, PART) : PART);
+}
+
 /* ---- steps ------------------------------------------------------------------------------------- */
 
 double perp_events_longest(perp_events *s)
@@ -71,7 +80,7 @@ double perp_events_longest(perp_events *s)
     const perp_event_contact *c = &s->now.x[i];
     const double slowing = fmax(c->slowing, 2 * c->slowing - c->slowed);
     if (c->turned > STRAIGHT && c->slowing > 0 && c->speed > LEAST * s->o.slip)
-      s->longest = fmin(s->longest, PART * c->speed / slowing);
+      s->longest = fmin(s->longest, turning_part(s, c->speed / slowing));
   }
   return s->longest;
 }
