@@ -22,7 +22,9 @@
  *
  * Where sliding ends its direction goes with a power of the time left, so that the error of a step goes with that time and with
  * the part of it that the step takes, to the order + 1.  Steps of a method of order 2 and more take parts by which each adds as
- * much to the error, FIRST where h is left and at most PART, until sliding is slower than LEAST. */
+ * much to the error, FIRST where h is left and at most PART, until sliding is slower than LEAST.
+ *
+ * Under error control the estimate of a step does not see the error of d(t): both of its solutions have the same. */
 #include "models/events/events_private.h"
 
 #include <string.h>
