@@ -246,6 +246,20 @@ static bool events_rest_solve(perp_events *s, perp_constrained *k, const rest_pr
   return good;
 }
 
+/* Is a problem without a solution one of several contacts, of which some slide?  In a heap a body jams that slides between two
+ * others: friction that creeps stops it, as an impulse would. */
+static bool events_rest_jams(const perp_events *s, int n)
+{
+  int several = 0, slides = 0;
+  for (int i = 0; i < n; i++) {
+    if (!s->kept[i] || !s->none[i]) continue;
+    const perp_event_contact *t = &s->now.x[s->of[i]];
+    several++;
+    slides += t->slides || t->creeps;
+  }
+  return s->o.critical == PERP_CRITICAL_FAIL && several > 1 && slides > 0;
+}
+
 /* by complementarity */
 static bool events_rest_consult(perp_events *s, perp_constrained *k, const rest_problem *p)
 {
@@ -260,10 +274,11 @@ static bool events_rest_consult(perp_events *s, perp_constrained *k, const rest_
     return true;
   events_rest_explain(s, k, p->n, p->v, reason);
   k->reason = reason;
-  if (p->n > 0 &&
-      perp_contact_count_none(perp_islands_count(s->islands)) > perp_contact_count_none(&before))
+  const bool none = perp_contact_count_none(perp_islands_count(s->islands)) >
+                    perp_contact_count_none(&before);
+  if (none && p->n > 0 && !(hurries && events_rest_jams(s, p->n))) {
     perp_events_refuted(s, &before);
-  else if (hurries) {
+  } else if (hurries) {
     perp_contact_count_refute(perp_islands_count(s->islands), &before);
     s->skips = true;
   }
