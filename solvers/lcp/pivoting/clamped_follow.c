@@ -29,7 +29,8 @@ static const double SHIFT = 1e-9;    /* of the diagonal */
 static const double NOTHING = 1e-13; /* of the largest multiplier: not broken */
 static const double ROOM = 0.1;     /* of the largest multiplier, that all rows have at a large s */
 static const double ENOUGH = 1e-12; /* residual of a solution, */
-static const double GAINS = 0.1;    /* which a proximal step makes no smaller by this factor */
+static const double GAINS = 0.1;    /* which a proximal step makes no smaller by this factor; */
+static const double SETTLED = 1e-9; /* where proximal steps converge slowly */
 enum { PROXIMAL_MOST = 30 };
 enum {
   PIVOTS_NEAR = 1,
@@ -283,7 +284,7 @@ static int follow_solves(perp_clamped *D, const perp_lcp *p, bool wide)
     if (rel <= ENOUGH && !(rel < GAINS * last)) return 1;
     last = rel;
   }
-  return 0;
+  return last <= SETTLED;
 }
 
 int perp_clamped_follow(perp_clamped *D, const perp_lcp *p)
