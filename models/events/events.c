@@ -263,11 +263,7 @@ static void take_stock(perp_events *s, const perp_constrained *k, double t_new, 
     t->goes_on = s->frozen && rests && now != NULL && now->rests && t->slides == now->slides &&
                  !impact;
     if (now != NULL) t->mode = now->mode;
-    if (t->goes_on && now->vouched) {
-      t->vouched = true;
-      memcpy(t->found, now->found, sizeof t->found);
-      memcpy(t->normal, now->normal, sizeof t->normal);
-    }
+    if (t->goes_on) t->witness = now->witness;
     if (s->of[i] < 0 || !s->o.warm) continue;
     memcpy(t->force, s->now.x[s->of[i]].force, sizeof t->force);
     t->slip = s->now.x[s->of[i]].slip;

@@ -133,8 +133,8 @@ bool perp_events_vouched(const perp_events *s, int n)
   for (int i = 0; i < n; i++) {
     if (!s->kept[i] || s->mode[i] == PERP_FROZEN_OPEN) continue;
     const perp_event_contact *t = &s->now.x[s->of[i]];
-    if (!t->vouched || mode_apart(s->contact[i].n, t->normal) > 0.5 * s->past ||
-        mode_apart(s->force + 3 * i, t->found) > 0.5 * s->past * t->scale)
+    if (!t->witness.known || mode_apart(s->contact[i].n, t->witness.normal) > 0.5 * s->past ||
+        mode_apart(s->force + 3 * i, t->witness.force) > 0.5 * s->past * t->scale)
       return false;
   }
   return true;
@@ -144,10 +144,10 @@ void perp_events_vouch(perp_events *s, int n)
 {
   for (int i = 0; i < n; i++) {
     if (!s->kept[i]) continue;
-    perp_event_contact *t = &s->now.x[s->of[i]];
-    t->vouched = true;
-    memcpy(t->found, s->force + 3 * i, sizeof t->found);
-    memcpy(t->normal, s->contact[i].n, sizeof t->normal);
+    perp_event_witness *w = &s->now.x[s->of[i]].witness;
+    w->known = true;
+    memcpy(w->force, s->force + 3 * i, sizeof w->force);
+    memcpy(w->normal, s->contact[i].n, sizeof w->normal);
   }
 }
 
@@ -214,7 +214,8 @@ void perp_events_steady(perp_events *s, const perp_constrained *k, int n, double
   }
 }
 
-/* m/s: up to that the velocity of a contact is no direction; of one that slid before only where it has all but stopped */
+/* m/s: up to that the velocity of a contact is no direction; of one that slid before only where it
+ * has all but stopped */
 static double mode_slow(const perp_events *s, const perp_event_contact *t)
 {
   return t->begins ? s->o.slip : PERP_EVENTS_STOPPED * s->o.slip;

@@ -18,6 +18,12 @@ typedef struct perp_event_turn {
   bool restarted; /* from a straight line, as the guess led away from the sliding */
 } perp_event_turn;
 
+/* A force that complementarity has found, in this step or before: N, world, and at which normal. */
+typedef struct perp_event_witness {
+  bool known;
+  double force[3], normal[3];
+} perp_event_witness;
+
 /* A contact that touches or rests at the start of a step. */
 typedef struct perp_event_contact {
   uint64_t id;
@@ -36,13 +42,12 @@ typedef struct perp_event_contact {
   bool steady;        /* slides along dir all the step: too slowly for its velocity to tell; */
   bool turns;         /* or along a direction that turns to what its end says, */
   perp_event_turn turn;
-  bool begins;                /* did not slide in the step before; of that one: */
-  double rate, turned;        /* rad/s: of dir at its end; rad: how far dir turned in it */
-  double slowing, slowed;     /* m/s^2: how fast sliding fell in it; in the one before that */
-  double back, speed;         /* m/s: against dir, and of sliding, at the start */
-  double scale;               /* N, of forces of the bodies it connects */
-  bool vouched;               /* complementarity found this force, not only one like it, */
-  double found[3], normal[3]; /* at this normal: N, unit, world; in this step or before */
+  bool begins;            /* did not slide in the step before; of that one: */
+  double rate, turned;    /* rad/s: of dir at its end; rad: how far dir turned in it */
+  double slowing, slowed; /* m/s^2: how fast sliding fell in it; in the one before that */
+  double back, speed;     /* m/s: against dir, and of sliding, at the start */
+  double scale;           /* N, of forces of the bodies it connects */
+  perp_event_witness witness;
 } perp_event_contact;
 
 typedef struct perp_event_contacts {
@@ -198,8 +203,8 @@ bool perp_events_modes(perp_events *s, const perp_constrained *k, int n);
 /* Least distance of the frozen forces from a bound: normal forces from 0, friction that sticks from mu times them, over
  * `scale`. */
 double perp_events_margin(const perp_events *s, int n);
-/* Are the frozen forces those that complementarity found when it was asked last, at the same normals?  Then they are as much
- * within their bounds, whatever their margin. */
+/* Are the frozen forces those that complementarity found when it was asked last, at the same
+ * normals?  Then they are as much within their bounds, whatever their margin. */
 bool perp_events_vouched(const perp_events *s, int n);
 /* They are those that it has found now. */
 void perp_events_vouch(perp_events *s, int n);
@@ -241,7 +246,8 @@ void perp_events_turning_stock(const perp_events *s, const perp_event_contact *n
 
 /* ---- events_pile.c --------------------------------------------------------------------------- */
 
-/* The state accepted last, `next`, is where a step begins at time t: is it hasty?  event: modes changed, or bodies hit. */
+/* The state accepted last, `next`, is where a step begins at time t: is it hasty?  event: modes
+ * changed, or bodies hit. */
 void perp_events_pile(perp_events *s, double t, bool event);
 /* The step that begins, for which no forces were found, is to be hasty.  False: it is, or may not. */
 bool perp_events_hurry(perp_events *s);

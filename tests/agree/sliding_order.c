@@ -145,6 +145,7 @@ static void test_pushed(void)
   converges(m, "acceleration:state=momentum", "rk4", 0.016, 0.5, pushed_truth(0.5), 2, 3.5,
             "begins and ends");
   converges(m, "acceleration", "heun", 0.016, 0.5, pushed_truth(0.5), -1, 1.8, "begins and ends");
+  /* 2 ms: rounding */
   converges(m, "acceleration", "dopri5", 0.032, 0.5, pushed_truth(0.5), 2, 3.5, "begins and ends");
   int64_t switches;
   below(cabs(roll(m, "acceleration", "dopri5:tol=1e-8", 0.016, 0.5, &switches) - pushed_truth(0.5)),

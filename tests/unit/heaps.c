@@ -78,11 +78,12 @@ static void momentum(const perp_model *m, const double *v, double P[3])
 typedef struct balance {
   double P[3], t; /* of the step before */
   int64_t impacts, piled;
-  /* momentum that nothing has given, of steps without impacts, and weight times these steps: forces are those of the start of
-   * a step, and change within it but where it is hasty */
+  /* momentum that nothing has given, of steps without impacts, and weight times these steps: forces
+   * are those of the start of a step, and change within it but where it is hasty */
   double lost, weight;
+  double smooth, hasty; /* the most of it in one step, of weight times step */
   double pulls, beyond; /* normal impulses < 0, friction beyond mu times them */
-  int first_order, held;
+  int steps;
 } balance;
 
 /* Momentum: P1 - P0 = h sum m g + impulses of floor and walls, which are all that act from outside. */
@@ -109,11 +110,14 @@ static void balance_step(balance *B, const perp_model *m, const perp_contact_cou
   }
   /* impacts tell no impulses; shorter: rounding of velocities */
   if (c->impacts == B->impacts && h > 1e-4) {
-    const double most = sqrt(perp_dot(3, off, off));
-    B->lost += most;
+    const double most = sqrt(perp_dot(3, off, off)) / (weight * h);
+    B->lost += most * weight * h;
     B->weight += weight * h;
-    B->first_order += c->piled > B->piled;
-    B->held += c->piled > B->piled && most <= 1e-8 * weight * h;
+    if (c->piled > B->piled)
+      B->hasty = fmax(B->hasty, most);
+    else
+      B->smooth = fmax(B->smooth, most);
+    B->steps++;
   }
   memcpy(B->P, P, sizeof P);
   B->t = t;
@@ -168,10 +172,9 @@ static void heap(const char *shape, int n, const char *lcp, double t_end, double
   below(kinetic(scene.model, q, v), calm * first,
         "... and they come to rest: %.1g of it is left as motion",
         kinetic(scene.model, q, v) / first);
-  /* the others of first order have a direction of sliding that was not found */
-  ok(B.held >= 0.9 * B.first_order,
-     "... %d of %d steps of first order hold their forces: momentum to 1e-8", B.held,
-     B.first_order);
+  /* worst of all heaps here: 4e-11 (auto, by its tolerance) where forces hold, 0.09 where they change within the step */
+  below(B.hasty, 1e-8, "... momentum of steps of first order: %.1g of weight times step", B.hasty);
+  below(B.smooth, 0.2, "... and of the %d steps without impacts: %.1g", B.steps, B.smooth);
   below(B.lost, 2e-3 * B.weight,
         "... and in all %.1g of it is not that of the forces at the starts of steps",
         B.lost / B.weight);
@@ -221,21 +224,21 @@ static const struct {
   const char *lcp;
   double calm;
   bool slow;
-} heaps[] = { { "spheres", 3, "dantzig", 0.02, false },  { "spheres", 3, "lemke", 0.02, false },
-              { "spheres", 3, "auto", 0.02, false },     { "spheres", 8, "dantzig", 0.02, true },
-              { "spheres", 8, "lemke", 0.02, false },    { "spheres", 8, "auto", 0.02, true },
-              { "cubes", 3, "dantzig", 0.02, false },    { "cubes", 8, "dantzig", 0.02, false },
-              { "cubes", 8, "lemke", 0.02, false },      { "cubes", 8, "auto", 0.02, false },
-              { "mixed", 3, "dantzig", 0.02, false },    { "mixed", 3, "lemke", 0.02, false },
-              { "mixed", 3, "auto", 0.02, false },       { "mixed", 8, "lemke", 0.02, true },
-              { "mixed", 8, "dantzig", 0.02, true },     { "mixed", 8, "auto", 0.02, true },
-              { "cubes", 20, "dantzig", 0.02, true },    { "cubes", 20, "lemke", 0.02, true },
-              { "cubes", 20, "auto", 0.02, true },       { "spheres", 10, "lemke", 0.02, true },
-              { "spheres", 20, "lemke", 0.02, true },    { "mixed", 20, "lemke", 0.02, true },
-              { "spheres", 5, "dantzig", 0.02, false },  { "mixed", 5, "auto", 0.02, false },
-              { "spheres", 16, "dantzig", 0.02, true },  { "spheres", 20, "dantzig", 0.02, true },
-              { "spheres", 20, "auto", 0.02, true },     { "mixed", 16, "dantzig", 0.02, true },
-              { "spheres", 13, "dantzig", 0.05, false }, { "mixed", 16, "auto", 0.05, true } };
+} heaps[] = { { "spheres", 3, "dantzig", 0.02, false }, { "spheres", 3, "lemke", 0.02, false },
+              { "spheres", 3, "auto", 0.02, false },    { "spheres", 8, "dantzig", 0.02, true },
+              { "spheres", 8, "lemke", 0.02, false },   { "spheres", 8, "auto", 0.02, true },
+              { "cubes", 3, "dantzig", 0.02, false },   { "cubes", 8, "dantzig", 0.02, false },
+              { "cubes", 8, "lemke", 0.02, false },     { "cubes", 8, "auto", 0.02, false },
+              { "mixed", 3, "dantzig", 0.02, false },   { "mixed", 3, "lemke", 0.02, false },
+              { "mixed", 3, "auto", 0.02, false },      { "mixed", 8, "lemke", 0.02, true },
+              { "mixed", 8, "dantzig", 0.02, true },    { "mixed", 8, "auto", 0.02, true },
+              { "cubes", 20, "dantzig", 0.02, true },   { "cubes", 20, "lemke", 0.02, true },
+              { "cubes", 20, "auto", 0.02, true },      { "spheres", 10, "lemke", 0.02, true },
+              { "spheres", 20, "lemke", 0.02, true },   { "mixed", 20, "lemke", 0.02, true },
+              { "spheres", 5, "dantzig", 0.02, false }, { "mixed", 5, "auto", 0.02, false },
+              { "spheres", 16, "dantzig", 0.02, true }, { "spheres", 20, "dantzig", 0.02, true },
+              { "spheres", 20, "auto", 0.02, true },    { "mixed", 16, "dantzig", 0.02, true },
+              { "spheres", 13, "lemke", 0.02, false },  { "spheres", 13, "auto", 0.02, true } };
 
 int main(int argc, char **argv)
 {
