@@ -314,7 +314,7 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
   if (status < 0) status = cmd_lcp_solve_read_friction(&t);
   if (status >= 0) return status;
   const char *name = perp_args_get(args, "lcp");
-  if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "lemke", &spec) != PERP_OK)
+  if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "auto", &spec) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
   t.spec = &spec;
   status = perp_lcp_open(ctx, args->arg[0], &p);
@@ -332,7 +332,7 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag lcp_solve_flags[] = {
-  { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default lemke" },
+  { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default auto, which chooses" },
   { "tol", 0, "TOL", tol_help },
   { "tol-data", 0, "TOL", data_help },
   { "guess", 0, "FILE", "start from these multipliers" },
@@ -354,7 +354,7 @@ const perp_command perp_lcp_solve_command = {
   .cli.more = "Exit status: 0 solved, or the sweeps made that were asked for (fixed-work); 10 not "
               "solved or undecided (the best iterate and the reason are printed); 5 the solver "
               "crashed or ended the process; 2 usage; 3 invalid file.",
-  .cli.example = "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
+  .cli.example = "perp lcp generate stack --n 64 | perp lcp solve -",
   .cli.flags = lcp_solve_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
