@@ -221,6 +221,11 @@ static void check_json(const perp_study *s, const perp_plan *plan, const perp_tr
     perp_json_object(&j, NULL, "where %s, reason %s, combinations %d", s->exclude[e].where_text,
                      s->exclude[e].reason, plan->excluded[e]);
   perp_json_close(&j, ']');
+  perp_json_open(&j, "left_out", '[');
+  for (int i = 0; i < plan->n_absent; i++)
+    perp_json_object(&j, NULL, "part %s, packages %s, combinations %d", plan->absent[i].part,
+                     perp_optional_packages(plan->absent[i].part), plan->absent[i].combinations);
+  perp_json_close(&j, ']');
   perp_json_open(&j, "unused", '[');
   for (int i = 0; i < plan->n_drops; i++)
     perp_json_object(&j, NULL, "parameter %s, why %s, combinations %d",
@@ -240,6 +245,9 @@ static void print_findings(const perp_study *s, const perp_plan *plan, const per
   enum { MOST = 20 };
   perp_text t = { 0 };
   perp_plan_say(s, plan, &t);
+  if (t.n > 0) perp_wrap(stdout, 0, t.s);
+  perp_text_free(&t);
+  perp_plan_say_absent(plan, &t);
   if (t.n > 0) perp_wrap(stdout, 0, t.s);
   perp_text_free(&t);
   perp_trial_say(trial, s, plan, PERP_TRIAL_REFUSED, MOST, &t);

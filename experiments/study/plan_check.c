@@ -2,6 +2,7 @@
 /* What a plan says about its study: values that nothing uses, combinations that are one cell. */
 #include "experiments/base/messages.h"
 #include "experiments/study/plan.h"
+#include "solvers/core/optional.h"
 
 #include <string.h>
 
@@ -61,10 +62,23 @@ void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
   if (more > 0) perp_text_add(out, "; and %d more reasons", more);
 }
 
+void perp_plan_say_absent(const perp_plan *plan, perp_text *out)
+{
+  for (int i = 0; i < plan->n_absent; i++) {
+    const perp_plan_absent *a = &plan->absent[i];
+    perp_text_add(out, "%s%d combination%s %s: left out (./perp setup %s)", i > 0 ? "; " : "",
+                  a->combinations, a->combinations == 1 ? " needs" : "s need",
+                  perp_optional_packages(a->part), a->part);
+  }
+}
+
 void perp_plan_warn(const perp_study *study, const perp_plan *plan)
 {
   perp_text t = { 0 };
   perp_plan_say(study, plan, &t);
+  if (t.n > 0) perp_say("%s", t.s);
+  perp_text_free(&t);
+  perp_plan_say_absent(plan, &t);
   if (t.n > 0) perp_say("%s", t.s);
   perp_text_free(&t);
 }

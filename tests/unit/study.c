@@ -61,25 +61,6 @@ static const char full[] =
     "  short: { grid: { stab: [none] }, measure: { repeats: 1 } }\n"
     "  long: {}\n";
 
-/* "?name": of a library that may not be installed */
-static void optional_values(void)
-{
-  static const char text[] = "schema: perp-study/1\n"
-                             "study: { name: toys, title: Toys, question: Why?, seed: 7 }\n"
-                             "n: 3\n"
-                             "grid:\n"
-                             "  h: [1 ms]\n"
-                             "  stab: [\"?none\", \"?absent:method:tol=[1, 2]\", \"?post\"]\n"
-                             "metrics: { primary: err, record: [err] }\n";
-  perp_study *s = accepted("a value of a library that is not installed is left out",
-                           &(perp_study_request){ .file = "toy.yaml", .text = text });
-  if (s == NULL) bail("no study");
-  ok(s->n_axes == 1 && s->axes[0].n == 2 && strcmp(s->axes[0].value[0], "none") == 0 &&
-         strcmp(s->axes[0].value[1], "post") == 0,
-     "... and the others stay");
-  perp_study_free(s);
-}
-
 static void reads(void)
 {
   perp_study *s = accepted("a study with everything is read; without a profile it takes short",
@@ -268,7 +249,6 @@ int main(void)
   perp_ctx_init(&ctx);
   perp_register(&ctx, toy_plugins);
   reads();
-  optional_values();
   refuses();
   return tap_done();
 }
