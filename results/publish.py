@@ -14,7 +14,7 @@ results/published/NAME/:
 
     results/publish.py --complaints [--perp PROGRAM]
 
-runs study complaints and writes its table of symptoms between the marks of README.md and docs/complaints.md.
+runs study complaints and writes its table of symptoms between the marks of README.md and docs/explanation/complaints.md.
 
 tests/report/published.py runs a part of each again and compares."""
 import argparse
@@ -308,7 +308,7 @@ def complaints(perp):
         sys.exit(f'publish.py: perp {" ".join(call)} ended with exit status {status}')
     with open(f'{folder}/derived/symptoms.md', encoding='utf-8') as f:
         made = f.read()
-    for name, table in ('README.md', verdicts(made)), ('docs/complaints.md', made):
+    for name, table in ('README.md', verdicts(made)), ('docs/explanation/complaints.md', made):
         print(f'{name}: {"table written" if put_table(os.path.join(ROOT, name), table) else "has no marks, left alone"}')
 
 
@@ -317,7 +317,7 @@ def main():
     p.add_argument('names', nargs='*', metavar='NAME', help=', '.join(STUDIES))
     p.add_argument('--perp', default=os.path.join(ROOT, 'perp'), metavar='PROGRAM', help='default: the launcher ./perp')
     p.add_argument('--repeats', type=int, metavar='N', help='timing rounds, where not those of the study; 0: none')
-    p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/complaints.md, alone')
+    p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/explanation/complaints.md, alone')
     a = p.parse_args()
     if a.complaints:
         complaints(a.perp)
