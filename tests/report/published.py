@@ -311,6 +311,14 @@ def page():
         env = published(name)['environment']
         ok(not {'host', 'kernel'} & set(env) and not re.search(r'/(home|root|work|tmp|usr)\b', json.dumps(env)),
            f'{name}: its environment names no machine and no path')
+    # the table of symptoms: its words are those of the study, its rows in README.md those of the page
+    shown = publish.get_table(publish.COMPLAINTS)
+    ok(shown.count('\n') > 20 and publish.reworded(shown) == shown, 'complaints.md: its rows have the words of the study',
+       'results/publish.py --complaints --texts writes them')
+    ok(publish.get_table(publish.README) == publish.verdicts(shown), 'README.md: its rows of symptoms are those of complaints.md',
+       'results/publish.py --complaints --texts writes them')
+    other = shown.replace('**5.5**', '5.5e-9')
+    ok(other != shown and publish.verdicts(other) != publish.verdicts(shown), 'another verdict would be found')
     # a table or a map that was edited by hand or written by another program
     for name in bases:
         with open(os.path.join(publish.PUBLISHED, name, 'cells.csv'), newline='', encoding='utf-8') as f:
