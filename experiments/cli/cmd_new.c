@@ -245,7 +245,7 @@ const perp_command perp_new_command = {
       "stab, contact, formulation, scene, metric, force or joint that builds, passes the contract "
       "tests and stands in a study as it is.",
   .cli.more = "Nothing is overwritten. perp new scene --from belt copies a scene that comes with "
-              "perp. docs/plugins.md explains what the files of a plug-in say.",
+              "perp. docs/how-to/plugins.md explains what the files of a plug-in say.",
   .cli.example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
   .cli.flags = new_flags,
   .cli.min_args = 1,

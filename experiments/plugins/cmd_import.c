@@ -98,7 +98,8 @@ const perp_command perp_import_command = {
       "with "
       "masses, capsules and limits from tables, and its motion the reference.",
   .cli.more = "Where a scene is named, the file of a robot can be named itself: perp simulate "
-              "robot.xml. docs/import.md has what becomes of each element, docs/figures.md of a "
+              "robot.xml. docs/how-to/import.md has what becomes of each element, "
+              "docs/how-to/figures.md of a "
               "skeleton. libmujoco reads the robots (package libmujoco-dev, when perp is built).",
   .cli.example = "perp import robot.xml -o robot.yaml",
   .cli.flags = import_flags,

@@ -395,7 +395,8 @@ const perp_command perp_inverse_command = {
       "not: the torques are what they would have to give. power is the sum of torques times rates. "
       "--ground finds forces at the ends of capsules and at spheres that are on planes of the "
       "world, inside "
-      "friction pyramids; what they cannot carry stays in the columns of the root. docs/figures.md "
+      "friction pyramids; what they cannot carry stays in the columns of the root. "
+      "docs/how-to/figures.md "
       "has more.",
   .cli.example = "perp inverse walk.bvh --ground --csv torques.csv",
   .cli.flags = inverse_flags,

@@ -28,7 +28,8 @@ const perp_command perp_python_command = {
       "Makes `import perp` work in python3, from everywhere, or takes that back. Nothing "
       "is copied or fetched: a file perp.pth among the packages of the user (of the "
       "virtual environment) names the folder of the package.",
-  .cli.more = "PERP_PYTHON names another Python than python3. docs/python.md has the functions.",
+  .cli.more =
+      "PERP_PYTHON names another Python than python3. docs/how-to/python.md has the functions.",
   .cli.example = "perp python install   # then: python3 -c 'import perp; print(perp.lcp([[2, 1], "
                  "[1, 2]], [-5, -6]))'",
   .cli.min_args = 1,

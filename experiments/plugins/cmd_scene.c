@@ -92,7 +92,7 @@ const perp_command perp_export_scene_command = {
                  "drives, forces and shapes as numbers with all their digits. Read back it "
                  "simulates to the same "
                  "bits. Truths and gauges are not in the file.",
-  .cli.more = "docs/scene-files.md has the format.",
+  .cli.more = "docs/reference/scene-files.md has the format.",
   .cli.example = "perp export-scene stack:boxes=3 -o my-stack.yaml",
   .cli.flags = export_scene_flags,
   .cli.min_args = 1,

@@ -415,11 +415,11 @@ static void test_foreign(void)
   free(want);
 }
 
-/* The commands of docs/figures.md, which are indented by four blanks. */
+/* The commands of docs/how-to/figures.md, which are indented by four blanks. */
 static void test_page(void)
 {
   const char *source = getenv("PERP_SOURCE");
-  char *path = perp_xprintf("%s/docs/figures.md", source != NULL ? source : ".");
+  char *path = perp_xprintf("%s/docs/how-to/figures.md", source != NULL ? source : ".");
   char *page = perp_read_file(path, NULL);
   if (page == NULL) bail("%s", path);
   free(path);
@@ -432,7 +432,7 @@ static void test_page(void)
     n++;
     if (got != 0 && strstr(err, "npm") != NULL)
       skip("the script of pages is not built", "perp %s", words);
-    else if (!ok(got == 0, "docs/figures.md: perp %s", words))
+    else if (!ok(got == 0, "docs/how-to/figures.md: perp %s", words))
       complain();
   }
   ok(n >= 6, "%d commands", n);

@@ -7,7 +7,7 @@
 static int write_examples(void)
 {
   const char *source = getenv("PERP_SOURCE");
-  char *path = perp_xprintf("%s/docs/scene-files.md", source != NULL ? source : ".");
+  char *path = perp_xprintf("%s/docs/reference/scene-files.md", source != NULL ? source : ".");
   char *text = perp_read_file(path, NULL);
   if (text == NULL) bail("%s", path);
   int n = 0;
