@@ -158,7 +158,7 @@ extern const char *const perp_ode_control_names[];
   PERP_REAL(perp_ode_control, tol, 0, 0, 1, PERP_OPEN_MAX, "",                                     \
             "Relative error tolerance per step. 0: fixed steps (variable-order methods: 1e-8)."),  \
       PERP_REAL(perp_ode_control, atol, 0, 0, HUGE_VAL, 0, "",                                     \
-                "Absolute error tolerance per step. 0: tol times the largest value so far."),      \
+                "Absolute error tolerance per step. 0: tol times the largest component so far."),  \
       PERP_REAL(perp_ode_control, h_min, 1e-14, 0, HUGE_VAL, PERP_OPEN_MIN, "s",                   \
                 "Shortest step. The integration stops if it needs a shorter one."),                \
       PERP_REAL(perp_ode_control, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s",                \

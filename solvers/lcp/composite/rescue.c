@@ -271,8 +271,8 @@ const perp_lcp_desc perp_lcp_rescue = {
   .serves = "Every problem that the first solver serves. The sweeps need dominant rows or a "
             "symmetric A. If both fail, the result is approximate and is reported as unsolved.",
   .ties = "Those of the first solver. The sweeps need no rule.",
-  .cost = "That of the first solver. If it fails: 200 sweeps of pgs, and 200 more on the softened "
-          "problem. A dense softened problem needs a second A.",
+  .cost = "The cost of the first solver. If it fails: 200 sweeps of pgs, and 200 more on the "
+          "softened problem. A dense softened problem needs a second A.",
   .counts = "Iterations of the first solver, and sweeps.",
   .same = "*", /* the solver asked first, where it answers */
 };

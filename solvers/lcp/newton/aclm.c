@@ -197,7 +197,7 @@ const perp_lcp_desc perp_lcp_aclm = {
             "solved. With friction the method iterates a fixed point of convex programmes; no "
             "theorem guarantees convergence.",
   .ties = "None: no pivots, all iterates are interior points.",
-  .cost = "10 to 20 Cholesky factorizations per programme, n^3 / 6 each, or sparse LU. Memory: n^2 "
+  .cost = "Per programme 10 to 20 Cholesky factorizations, n^3 / 6 each, or sparse LU. Memory: n^2 "
           "numbers beyond A, or a sparse factor.",
   .counts = "Convex programmes. Interior point steps count as factorizations.",
 };

@@ -360,7 +360,8 @@ const perp_lcp_desc perp_lcp_fischer_newton = {
             "superlinear. For other matrices it may end in a minimum that is no solution. "
             "Friction: no theorem.",
   .ties = "None: no pivots. At the kink (0, 0) the option kink selects the derivative.",
-  .cost = "One or more factorizations per step: n^3 / 3 if symmetric, 2 n^3 / 3 with friction or "
-          "nonsymmetric A, or sparse in the velocities. Memory: n^2 numbers beyond A.",
+  .cost = "One or more factorizations per step. Each costs n^3 / 3 if symmetric, 2 n^3 / 3 with "
+          "friction or nonsymmetric A, or less if sparse in the velocities. Memory: n^2 numbers "
+          "beyond A.",
   .counts = "Newton steps.",
 };

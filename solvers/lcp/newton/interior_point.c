@@ -310,8 +310,8 @@ const perp_lcp_desc perp_lcp_interior_point = {
             "40 steps for any n, without a proved bound. Without a solution lambda grows along a "
             "direction that may prove infeasibility. Friction: no theorem.",
   .ties = "None: no pivots, all rows stay strictly inside their bounds.",
-  .cost = "One factorization of all n rows per step: n^3 / 3 if symmetric, 2 n^3 / 3 with friction "
-          "or nonsymmetric A, or sparse in the velocities. An initial guess is not used. Memory: "
-          "n^2 numbers beyond A.",
+  .cost = "One factorization of all n rows per step. It costs n^3 / 3 if symmetric, 2 n^3 / 3 with "
+          "friction or nonsymmetric A, or less if sparse in the velocities. An initial guess is "
+          "not used. Memory: n^2 numbers beyond A.",
   .counts = "Predictor-corrector steps.",
 };

@@ -188,8 +188,8 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
             "kind. One step is exact once the active sets are right, but no theorem guarantees "
             "that. Friction: no theorem.",
   .ties = "None: no pivots. A row with lambda - w / a exactly at a bound counts as free.",
-  .cost =
-      "One or more factorizations of the k free rows per step: k^3 / 3 if symmetric, 2 k^3 / 3 "
-      "with friction or nonsymmetric A, or sparse in the velocities. Memory: n^2 numbers beyond A.",
+  .cost = "One or more factorizations of the k free rows per step. Each costs k^3 / 3 if "
+          "symmetric, 2 k^3 / 3 with friction or nonsymmetric A, or less if sparse in the "
+          "velocities. Memory: n^2 numbers beyond A.",
   .counts = "Newton steps, and rounds of sweeps if no step helps.",
 };

@@ -359,7 +359,7 @@ const perp_lcp_desc perp_lcp_bpp = {
   .solve = perp_clamped_solve,
   .destroy = free,
   .serves =
-      "P-matrices of any symmetry: finite, but up to 2^n rounds if the skew part of A dominates. "
+      "P-matrices of any symmetry: finite, but up to 2^n rounds if A is dominantly skew-symmetric. "
       "Semidefinite A: index sets of A + 1e-6 diag(A), then a basis of A or proximal steps. "
       "Friction limits: a fixed point, which may not exist or may not be found.",
   .ties = "None: there is no ratio test. Single exchanges use the lowest index.",

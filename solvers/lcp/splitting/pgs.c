@@ -51,7 +51,7 @@ const perp_lcp_desc perp_lcp_pgs = {
             "but slowly for long stacks and large mass ratios. Nonsymmetric A with dominant rows, "
             "up to scaling (H-matrices). Friction and cones: no theorem.",
   .ties = "None: rows in the order of the option order, without pivots.",
-  .cost = "n per row that changes, at most n^2 per sweep, or 2 nnz(J) matrix-free. Memory: O(n) "
+  .cost = "Up to n^2 per sweep (n per row that changes), or 2 nnz(J) matrix-free. Memory: O(n) "
           "numbers beyond A. order=coloured updates contacts in groups of four (half the time) and "
           "on several threads.",
   .counts = "Sweeps.",

@@ -35,7 +35,7 @@ const perp_lcp_desc perp_lcp_psor = {
             "omega in (0, 2). Nonsymmetric A with dominant rows, up to scaling (H-matrices), for "
             "omega <= 1. Friction and cones: no theorem.",
   .ties = "None: rows in the order of the option order, without pivots.",
-  .cost = "n per row that changes, at most n^2 per sweep, or 2 nnz(J) matrix-free. Memory: O(n) "
+  .cost = "Up to n^2 per sweep (n per row that changes), or 2 nnz(J) matrix-free. Memory: O(n) "
           "numbers beyond A. order=coloured: as in pgs.",
   .counts = "Sweeps.",
 };
