@@ -153,7 +153,7 @@ static void check_refusals(void)
     { "perp-lcp 1\nn 2.5\n", "f:2: n must be an integer, got '2.5'" },
     { "perp-lcp 1\nn 2000000000\nA dense\n1\n", "f:4: the file ends too early" },
     { "perp-lcp 1\nn 99999999999999\n", "f:2: n must be in" },
-    { "perp-lcp 1\nb\n1\n", "f:2: b before n" },
+    { "perp-lcp 1\nb\n1\n", "f:2: section b must follow section n" },
     { "perp-lcp 1\nn 2\nA dense\n2 1\n1 nan\nb\n-1\n-1\n", "f:5: an entry of A is NaN" },
     { "perp-lcp 1\nn 2\nA dense\n2 1\n1 inf\nb\n-1\n-1\n", "f:5: an entry of A must be finite" },
     { "perp-lcp 1\nn 2\nA dense\n2 1\n1 1e999\nb\n-1\n-1\n", "f:5: an entry of A must be finite" },

@@ -125,7 +125,8 @@ static void check_refusals(void)
   static const struct {
     const char *text, *message;
   } cases[] = {
-    { "perp-lcp 1\nsequence 1 2 s\n" N2 "end\n", "f:10: section before is missing: it relates the rows of problem 1" },
+    { "perp-lcp 1\nsequence 1 2 s\n" N2 "end\n",
+      "f:10: section before is missing: it relates the rows of problem 1" },
     { "perp-lcp 1\nsequence 0 2 s\n" N2 "before 2 0\nend\n",
       "f:11: section before needs a previous problem" },
     { "perp-lcp 1\n" N2 "before 2 0\nend\n", "(section sequence is missing)" },

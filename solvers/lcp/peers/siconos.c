@@ -250,7 +250,7 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
   extern const perp_lcp_desc perp_lcp_siconos_##identifier;                                        \
   const perp_lcp_desc perp_lcp_siconos_##identifier = {                                            \
     .d = { .name = "siconos:" text,                                                                \
-           .summary = "Siconos " #id ", pure LCP",                                                 \
+           .summary = "Siconos " #id " for pure LCPs",                                             \
            .reference = "libsiconos-numerics, lcp_cst.h",                                          \
            .equation = "w = A z + b, 0 <= z, w complementary",                                     \
            .opts = option_table,                                                                   \

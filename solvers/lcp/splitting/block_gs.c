@@ -481,7 +481,9 @@ static double block_gs_step(perp_splitting *s, double *lambda, int iteration)
 static const char *block_gs_unserved(const struct ws *w, const perp_lcp *p)
 {
   const perp_stewart *s = &w->contacts;
-  if (s->unclear) return "rows with A_ii = 0 that cannot be assigned to a Stewart-Trinkle contact";
+  if (s->unclear)
+    return "rows with A_ii = 0 that cannot be assigned to a Stewart-Trinkle contact; specify the "
+           "contacts (contact_of) or use lemke";
   for (int c = 0; c < s->contacts; c++) {
     if (s->ptr[c + 1] - s->ptr[c] > PERP_BLOCK_ROWS) return "contacts with more than 64 directions";
     if (p->lo != NULL && p->lo[s->rows[s->ptr[c]]] == -HUGE_VAL)
