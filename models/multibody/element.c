@@ -13,14 +13,13 @@ static perp_status element_body(perp_ctx *ctx, const perp_model *model, const pe
                      model->n_bodies);
   for (int k = 0; k < i; k++)
     if (body[k] == body[i])
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s stands twice among its bodies", who,
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s appears twice among its bodies", who,
                        body[i] == PERP_WORLD ? "the world" : "a body");
   if (body[i] >= 0 && model->body_def[body[i]].particle && !(caps & PERP_FORCE_AT_CENTRES))
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "%s: body %d is a particle, which nothing turns; '%s' does not declare that it "
-        "acts at centres only",
-        who, body[i], d->name);
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: body %d is a particle, on which no torque acts; '%s' does not declare "
+                     "that it acts at centres only",
+                     who, body[i], d->name);
   return PERP_OK;
 }
 
@@ -34,7 +33,7 @@ perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const per
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: '%s' does not exist in %s", who, d->name,
                      model->dim == 3 ? "space" : "the plane");
   if (n < least || n > most || n > PERP_ELEMENT_BODIES)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: '%s' takes %d to %d bodies: got %d", who, d->name,
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: '%s' connects %d to %d bodies: got %d", who, d->name,
                      least, most, n);
   for (int i = 0; i < n; i++) {
     PERP_TRY(element_body(ctx, model, d, caps, i, body, who));
