@@ -35,8 +35,10 @@ static const perp_opt length[] = { JOINT_PLACES,
                                    PERP_OPTIONS_END };
 static const perp_opt track[] = {
   JOINT_PLACES,
-  JOINT_AXIS_A,
-  JOINT_AXIS_B,
+  PERP_VECTOR(perp_joint_def, axis_a, "axis_a", 0, 0, 0, "",
+              "First axis e_1 of the curve, in the frame of body a. Required."),
+  PERP_VECTOR(perp_joint_def, axis_b, "axis_b", 0, 0, 0, "",
+              "Second axis e_2 of the curve, in the frame of body a; not used in the plane."),
   JOINT_CHOICE(
       curve.kind, curves,
       "Type of the curve. Models and scene files give the points of a polynomial or spline."),

@@ -72,11 +72,11 @@ static perp_status polyhedral_fits(perp_ctx *ctx, const void *opts, int dim, con
                      "--contact box with it, or --lcp lemke",
                      lcp->name);
   if (lcp->caps & PERP_LCP_BY_ROWS)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact polyhedral has rows of sliding speeds with A_ii = 0, which '%s' "
-                     "cannot treat row by row; use --contact box with it, or --lcp lemke, or --lcp "
-                     "block-gs, which treats whole contacts",
-                     lcp->name);
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "contact polyhedral has rows of sliding speeds with A_ii = 0, which '%s' cannot treat one "
+        "by one; use --contact box with it, or --lcp lemke or block-gs",
+        lcp->name);
   return PERP_OK;
 }
 

@@ -69,9 +69,10 @@ extern const char *const perp_joints_names[];
       PERP_REAL(perp_contact_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",                              \
                 "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use "  \
                 "it if they slid in the previous step."),                                          \
-      PERP_ENUM(perp_contact_opts, joints, PERP_JOINTS_AUTO, perp_joints_names,                    \
-                "Treatment of joints in contact problems. eliminate: by the KKT solver. rows: as " \
-                "free rows of the LCP. auto: rows for iterative KKT solvers, else eliminate."),    \
+      PERP_ENUM(                                                                                   \
+          perp_contact_opts, joints, PERP_JOINTS_AUTO, perp_joints_names,                          \
+          "Treatment of joints in contact problems. eliminate: by the KKT solver. rows: as free "  \
+          "rows of the LCP. auto: rows if the KKT solver is iterative, otherwise eliminate."),     \
       PERP_REAL(perp_contact_opts, margin, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                     \
                 "Gap up to which contacts are detected. 0: computed from speeds and step."),       \
       PERP_REAL(perp_contact_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                        \
@@ -90,8 +91,8 @@ extern const char *const perp_joints_names[];
       PERP_REAL(perp_contact_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N s/m",                \
                 "Damping of the contact springs (see stiffness)."),                                \
       PERP_REAL(perp_contact_opts, frequency, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Hz",                 \
-                "Frequency of soft contact: a spring for the effective mass of each row, in "      \
-                "place of feedback. 0: rigid contacts. Requires symplectic-euler."),               \
+                "Natural frequency of soft contact: each row is a spring for its effective mass, " \
+                "in place of feedback. 0: rigid contacts. Requires symplectic-euler."),            \
       PERP_REAL(perp_contact_opts, damping_ratio, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",              \
                 "Damping ratio of the soft contact (see frequency); 1 is critical."),              \
       PERP_REAL(perp_contact_opts, push, 3, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                     \

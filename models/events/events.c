@@ -100,8 +100,8 @@ static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts
     if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
       return PERP_FAIL(
           ctx, PERP_ERR_UNSUPPORTED,
-          "contact %s is defined for time steps: on the acceleration level a contact that begins "
-          "to slide would leave the surface; use --formulation velocity, or --contact polyhedral",
+          "contact %s is defined for time steps: with accelerations, a contact that begins to "
+          "slide would open; use --formulation velocity, or --contact polyhedral",
           parts->contact.d->name);
     PERP_TRY(choose_rule(ctx, s, parts->lcp.d));
     PERP_TRY(perp_collision_create(ctx, s->model, s->margin, &s->collision));

@@ -66,9 +66,9 @@ extern const char *const perp_critical_names[];
                 "Treatment of simultaneous impacts. together: one problem for all. sequential: "   \
                 "pair by pair, the fastest first."),                                               \
       PERP_ENUM(perp_event_opts, sliding, PERP_SLIDING_AUTO, perp_sliding_names,                   \
-                "Dynamic friction. column: part of the normal force's column (nonsymmetric "       \
-                "matrix). iterate: repeated symmetric problems. lagged: friction of the previous " \
-                "normal force. auto: column if the LCP solver supports it."),                      \
+                "Dynamic friction. column: in the column of the normal force (nonsymmetric "       \
+                "matrix). iterate: repeated symmetric problems. lagged: from the previous normal " \
+                "force. auto: column if the LCP solver supports it."),                             \
       PERP_ENUM(perp_event_opts, critical, PERP_CRITICAL_FAIL, perp_critical_names,                \
                 "Reaction to resting contacts for which no accelerations and forces exist. fail: " \
                 "end the run. stop: stop their bodies."),                                          \
@@ -78,7 +78,7 @@ extern const char *const perp_critical_names[];
           perp_event_opts, gap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                                \
           "Gap or penetration up to which a contact is touching. 0: 1e-9 of the largest body."),   \
       PERP_REAL(perp_event_opts, rest, 1e-6, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                    \
-                "Normal speed below which a touching contact is treated as resting."),             \
+                "Opening or closing speed below which a touching contact is treated as resting."), \
       PERP_REAL(perp_event_opts, locate, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",                       \
                 "Accuracy of event times. 0: 1e-12 of the step."),                                 \
       PERP_INT(perp_event_opts, bisections, 60, 1, 1000,                                           \

@@ -316,8 +316,8 @@ static void impulse_observe(void *ws, perp_contact_observer *observer, void *use
 
 const perp_formulation_desc perp_formulation_impulse = {
   .d = { .name = "impulse",
-         .summary = "RATTLE: joint impulses iterated until the predicted positions satisfy the "
-                    "joints; order 2, symplectic",
+         .summary = "RATTLE: joint impulses iterated until predicted positions satisfy the joints; "
+                    "order 2, symplectic",
          .reference =
              "STAR 2012, section 3.2.1 (Bender), figure 9; contacts: Bender and Schmitt 2006",
          .equation = "J M^-1 J' p = -C(q [+] h v~) / h until C = 0;  then J v+ = 0; contacts: "

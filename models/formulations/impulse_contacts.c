@@ -112,11 +112,10 @@ static perp_status impulse_contacts_open(perp_ctx *ctx, perp_impulse_contacts *c
                                 &c->drives));
   if (model->n_shapes == 0) return PERP_OK;
   if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "contact %s opens sliding contacts, and the impulses at the end of a step have no gap to "
-        "correct this; use --contact box or cone with formulation impulse",
-        parts->contact.d->name);
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact %s opens sliding contacts, and formulation impulse has no gap term "
+                     "to close them; use --contact box or cone",
+                     parts->contact.d->name);
   perp_contacts_reach(model, c->reach);
   for (int b = 0; b < model->n_bodies; b++) c->size = fmax(c->size, c->reach[b]);
   c->slop = c->o.residual * c->size;

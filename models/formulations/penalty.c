@@ -292,8 +292,8 @@ static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   if (w->contacts != NULL) perp_penalty_contacts_info(w->contacts, info);
   if (w->drives != NULL) info->drive = perp_penalty_drives_forces(w->drives);
   if (w->active)
-    info->cause = "a contact or limit returned more energy than it had absorbed: the step is too "
-                  "long for its stiffness; use a shorter step, or error control";
+    info->cause = "a contact or limit returned more energy than it absorbed: the step is too long "
+                  "for its stiffness; use a shorter step or error control";
   return PERP_OK;
 }
 

@@ -47,9 +47,10 @@ typedef struct opts {
 } opts;
 static const perp_opt options[] = {
   PERP_CONTACT_OPTIONS,
-  PERP_ENUM(opts, gradient, GRADIENT_TURNING, gradients,
-            "Implicit part of spring forces. turning: along the spring, and across it without "
-            "energy loss. full: every direction; damps rotation. axial: along the spring only."),
+  PERP_ENUM(
+      opts, gradient, GRADIENT_TURNING, gradients,
+      "Directions in which springs are implicit. turning: along the spring, and across it without "
+      "energy loss. full: all directions; damps rotation. axial: along the spring only."),
   PERP_OPTIONS_END
 };
 

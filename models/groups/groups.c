@@ -410,11 +410,10 @@ static perp_status groups_create(perp_ctx *ctx, perp_model *model, const perp_pa
                      .o = *o };
   if (parts->contact.d != NULL && (parts->contact.d->caps & PERP_CONTACT_RELAXED) &&
       !(o->margin > 0))
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "groups: contact %s leaves a gap mu |v| h between sliding bodies, and they would be put "
-        "into separate groups; use a margin (m) above it, or --contact polyhedral",
-        parts->contact.d->name);
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "groups: contact %s leaves a gap mu |v| h between sliding bodies, which would "
+                     "separate them; use a margin (m) above it, or --contact polyhedral",
+                     parts->contact.d->name);
   PERP_TRY(perp_workspace_create(ctx, "groups", &like, sizeof like, groups_layout, ws));
   workspace *w = *ws;
   for (int b = 0; b < model->n_bodies; b++) w->group_of[b] = -1;

@@ -254,8 +254,8 @@ static perp_status finish_pairs(perp_ctx *ctx, const perp_model *m)
       const perp_shape_kind a = m->shape_def[i].kind, b = m->shape_def[j].kind;
       if (i == j || perp_shapes_tested(a, b) || !finish_may_touch(m, i, j)) continue;
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "%s and %s could touch, but contacts between two half-spaces are not "
-                       "supported: put both in one collision group, or make one of them a box",
+                       "%s and %s could touch, but contacts between half-spaces are not supported: "
+                       "put both in one collision group, or make one a box",
                        perp_model_label(of_i, "shape", i, m->shape_def[i].name),
                        perp_model_label(of_j, "shape", j, m->shape_def[j].name));
     }

@@ -554,7 +554,7 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
                      def->axis == PERP_DRIVE_B       ? "about axis_b"
                      : def->axis == PERP_DRIVE_ALONG ? "along axis_a"
                      : def->axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
-                     : def->axis == PERP_DRIVE_TURN  ? "of free rotation"
+                     : def->axis == PERP_DRIVE_TURN  ? "about an arbitrary axis"
                                                      : "about or along axis_a");
   if (def->axis != PERP_DRIVE_TURN)
     PERP_TRY(check_angles(ctx, model, &model->joint_def[def->joint], who));

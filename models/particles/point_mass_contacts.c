@@ -32,11 +32,11 @@ perp_status perp_point_mass_contacts_open(perp_ctx *ctx, workspace *w)
       if (x->body == y->body || (x->group != 0 && x->group == y->group)) continue;
       const perp_surface s = perp_surface_pair(m, &x->surface, &y->surface);
       if (s.mu > 0)
-        return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                         "formulation point-mass has collisions without friction (van Overveld and "
-                         "Barenbrug, section 2.5): shapes %d and %d have mu = %g; set mu to 0, or "
-                         "use --formulation impulse",
-                         b, a, s.mu);
+        return PERP_FAIL(
+            ctx, PERP_ERR_UNSUPPORTED,
+            "formulation point-mass does not support friction (van Overveld and Barenbrug, section "
+            "2.5): shapes %d and %d have mu = %g; set mu to 0, or use --formulation impulse",
+            b, a, s.mu);
     }
   perp_contacts_reach(m, w->reach);
   return perp_collision_create(ctx, m, 0, &w->collision);

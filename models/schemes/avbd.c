@@ -38,7 +38,8 @@ static const perp_opt avbd_options[] = {
       struct avbd_opts, alpha, 0.95, 0, 1, PERP_OPEN_MAX, "",
       "Fraction of the constraint error at the start of a step that the step does not correct."),
   PERP_REAL(struct avbd_opts, gamma, 0.99, 0, 1, PERP_OPEN_MAX, "",
-            "Factor by which penalties decay from one step to the next."),
+            "Factor by which penalties decay from one step to the next. Multipliers decay by alpha "
+            "times this factor."),
   PERP_REAL(struct avbd_opts, growth, 1e5, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m^2",
             "Growth of the penalty of a row per sweep and per constraint error."),
   PERP_REAL(struct avbd_opts, k_start, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m",

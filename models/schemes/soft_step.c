@@ -122,7 +122,7 @@ static perp_status soft_step_create(perp_ctx *ctx, perp_model *model, const perp
 const perp_formulation_desc perp_formulation_soft_step = {
   .d = { .name = "soft-step",
          .summary = "Sub-steps with compliant rows, then rigid sweeps: fixed number of sweeps, "
-                    "order 1 up to the compliance",
+                    "order 1 besides compliance",
          .reference = "Catto 2024 (solver2d, soft step)",
          .equation = "J v + S p + max(rate C, -push) = 0, q += h v, then J v = 0; S = A / c, c = h "
                      "omega (2 zeta + h omega), rate = omega / (2 zeta + h omega)",

@@ -216,8 +216,8 @@ static void hull_measure(perp_hull *h)
 static perp_status hull_open(perp_ctx *ctx, const char *who)
 {
   return PERP_FAIL(ctx, PERP_ERR_ARG,
-                   "%s: the faces of its hull do not close: vertices are closer than %g of the "
-                   "extent to each other or to planes of faces; remove such vertices",
+                   "%s: the faces of its hull do not close: some vertices are within %g of the "
+                   "extent of each other or of a face; remove them",
                    who, EPS_MOST);
 }
 
