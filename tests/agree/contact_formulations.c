@@ -358,7 +358,7 @@ static void refusals(void)
   perp_model_destroy(model);
   perp_scene scene;
   open_scene("rolling-sphere", &scene);
-  run_refused(&ctx, scene.model, (run_parts){ "point-mass" }, "without friction");
+  run_refused(&ctx, scene.model, (run_parts){ "point-mass" }, "does not support friction");
   perp_scene_destroy(&scene);
 }
 

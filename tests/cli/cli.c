@@ -438,7 +438,7 @@ static void test_study(void)
   if (got != 10) complain();
   got = run("run mini.yaml -o res4 --no-report -q --set formulation=velocity");
   ok(got == 10 && strstr(out, "15 cells: 15 skipped") != NULL &&
-         strstr(out, "formulation velocity needs an ode with one evaluation") != NULL,
+         strstr(out, "formulation velocity needs an ODE method with one") != NULL,
      "parts that do not fit are cells that are skipped, with the reason");
   got = run("run mini.yaml -o res5 --no-report -q --set scene=circle --set 'reference={agree: "
             "{with: file, below: 1e-9}}'");
