@@ -197,7 +197,7 @@ static void test_simulate(void)
     { "simulate rope:start=drop,particles=4", "an odd number of particles: got 4" },
     { "simulate bead:track=hoop,spin=1", "spin must exceed sqrt(gravity / radius) = 4.42" },
     { "simulate tree:soft=1e-3,bodies=3 --formulation reduced",
-      "joint 1 (world - body 0) is soft (0.001); joint coordinates hold joints" },
+      "joint 1 (world - body 0) is soft (0.001); joint coordinates need rigid" },
     { "simulate pendulum --h 0", "--h must be in (0, inf) s: got 0" },
     { "simulate pendulum --h -1ms", "--h must be in (0, inf) s: got -1ms" },
     { "simulate pendulum --h nan", "'nan' is not a number" },
@@ -438,7 +438,7 @@ static void test_study(void)
   if (got != 10) complain();
   got = run("run mini.yaml -o res4 --no-report -q --set formulation=velocity");
   ok(got == 10 && strstr(out, "15 cells: 15 skipped") != NULL &&
-         strstr(out, "formulation velocity needs an ode with one evaluation") != NULL,
+         strstr(out, "formulation velocity needs an ODE method with one") != NULL,
      "parts that do not fit are cells that are skipped, with the reason");
   got = run("run mini.yaml -o res5 --no-report -q --set scene=circle --set 'reference={agree: "
             "{with: file, below: 1e-9}}'");
@@ -494,7 +494,7 @@ static void test_combinations(void)
   const char *refused = "4 of 9 cells cannot be set up, and will be skipped:";
   says("check refused.yaml", refused);
   says("check refused.yaml",
-       "  1: contact box needs an lcp that serves friction rows: 'lemke' does not");
+       "  1: contact box needs an LCP solver for friction rows: 'lemke' does not support them");
   ok(run("check refused.yaml --quick") == 0 && strstr(out, "skipped") == NULL,
      "check --quick does not try");
   json_t *j = json_of("check refused.yaml --json", 0);
@@ -504,8 +504,8 @@ static void test_combinations(void)
   json_decref(j);
   const int plain = run("plan refused.yaml");
   ok(plain == 0 && strstr(err, refused) != NULL &&
-         strstr(err, "  1: contact box needs an lcp that serves friction rows: 'lemke' does not") !=
-             NULL,
+         strstr(err, "  1: contact box needs an LCP solver for friction rows: 'lemke' does not "
+                     "support them") != NULL,
      "plan says it in the same words");
   ok(run("plan refused.yaml --quick") == 0 && strstr(err, "skipped") == NULL,
      "plan --quick does not try");
@@ -521,7 +521,7 @@ static void test_combinations(void)
   char *csv = perp_read_file("refused/derived/cells.csv", NULL);
   int rows = 0;
   for (const char *s = csv; s != NULL && (s = strstr(s, ",skipped,")) != NULL; s++) rows++;
-  ok(rows == 4 && strstr(csv, "serves friction rows: 'lemke' does not") != NULL,
+  ok(rows == 4 && strstr(csv, "friction rows: 'lemke' does not support them") != NULL,
      "a skipped cell is a row with its reason");
   char id[17] = "", words[64];
   const char *row = csv != NULL ? strstr(csv, ",skipped,") : NULL;

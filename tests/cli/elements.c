@@ -76,7 +76,7 @@ static void test_wrong(void)
         "wrong.yaml:6:");
   wrong("joints: [ { kind: rod, bodies: [a, b], length: 2000 } ]", "a rod of 2000 m is too long",
         "joint 0");
-  wrong("joints: [ { kind: rod, bodies: [a] } ]", "takes 2 to 2 bodies: got 1", "wrong.yaml:6:");
+  wrong("joints: [ { kind: rod, bodies: [a] } ]", "needs 2 bodies: got 1", "wrong.yaml:6:");
   wrong("joints: [ { kind: rod, bodies: [a, c] } ]", "there is no body 'c'", "wrong.yaml:6:");
   wrong("joints: [ { kind: rod } ]", "joint 'rod' needs 'bodies'", "wrong.yaml:6:");
   wrong("joints: [ { kind: rod, a: a, b: b } ]", "unknown key of joint 'rod': 'a'",

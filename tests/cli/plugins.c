@@ -475,13 +475,14 @@ static void test_models(const char *folder)
   static const struct {
     const char *what, *says;
   } cases[] = {
-    { "limits", "drive 0 'stop': the limits contradict each other: [2, 1]" },
+    { "limits", "drive 0 'stop': no finite value lies within the limits: got [2, 1]" },
     { "axis", "joint 0 'rail': axis_a is zero or not finite" },
     { "self", "joint 0 'rail': connects a body with itself" },
     { "stiffness", "joint 0 'rail': stiffness and damping must be in [0, inf): got -5 and 0" },
     { "servo", "drive 0 'stop': stiffness and damping must be in [0, inf): got -5 and 0" },
-    { "curve", "joint 0 'rail': the ends of the line contradict each other: [3, 2]" },
-    { "domain", "joint 0 'rail': the point starts at s = 0, outside of the domain [1, 2]" },
+    { "curve",
+      "joint 0 'rail': the lower end of the line must be below its upper end: got [3, 2]" },
+    { "domain", "joint 0 'rail': the point starts at s = 0, outside the domain [1, 2]" },
     { "anchor", "joint 0 'rail': the initial position contradicts it: |C| = 0.5" },
     { "no-axis", "joint 0, a slider joint, does not leave a coordinate about axis_b free" },
     { "slender", "body 0 'block': inertia is not positive definite" },
@@ -501,8 +502,8 @@ static void test_models(const char *folder)
                             "grid: { scene: \"bad-model:what=[crash, loop, limits, good]\" }\n");
   char *words = perp_xprintf("check scenes.yaml --plugin %s/models.so", folder);
   says(words,
-       "1 of 4 cells cannot be set up, and will be skipped:\n  1: drive 0 'stop': the limits "
-       "contradict each other");
+       "1 of 4 cells cannot be set up, and will be skipped:\n  1: drive 0 'stop': no finite "
+       "value lies within the limits");
   says(words, "2 of 4 cells fail in their set-up:\n  1: crash: signal 6");
   says(words, "  1: timeout: killed at the time limit of 1 s (cell");
   free(words);
