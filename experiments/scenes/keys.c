@@ -222,6 +222,23 @@ static bool keys_value(perp_scene_reader *r, const perp_node *node, const perp_k
   return true;
 }
 
+/* Key i is a piece of a text that wants quotes; of several pieces the first one tells. */
+static bool keys_split(perp_scene_reader *r, const perp_node *map, int i, const char *whose)
+{
+  const int of = perp_tree_split(map, i);
+  if (of < 0 || of == i) return false;
+  if (of < i - 1) return true;
+  perp_text hint = { 0 };
+  perp_text_add(&hint, "a text with a comma needs quotes: %s: \"%s", map->key[of]->text,
+                map->item[of]->text);
+  for (int k = i; k < map->n && perp_tree_split(map, k) == of; k++)
+    perp_text_add(&hint, ", %s", map->key[k]->text);
+  perp_text_add(&hint, "\"");
+  perp_diag_error(r->diag, map->key[i], 0, hint.s, "unknown %s '%s'", whose, map->key[i]->text);
+  perp_text_free(&hint);
+  return true;
+}
+
 bool perp_keys_read(perp_scene_reader *r, const perp_node *map, const char *what,
                     const perp_key *keys, void *to)
 {
@@ -243,7 +260,8 @@ bool perp_keys_read(perp_scene_reader *r, const perp_node *map, const char *what
     for (k = keys; k->type != PERP_KEY_END && n < 60; k++) names[n++] = k->name;
     char whose[80];
     snprintf(whose, sizeof whose, "key of %s:", what);
-    perp_scene_unknown(r->diag, map->key[i], whose, name, names, n);
+    if (!keys_split(r, map, i, whose))
+      perp_scene_unknown(r->diag, map->key[i], whose, name, names, n);
     good = false;
   }
   return good;
