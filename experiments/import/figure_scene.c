@@ -439,7 +439,8 @@ static void figure_limits(figure_writer *x)
     figure_drive(x, s, "b", angle[2], right ? -l->twist[1] : l->twist[0],
                  right ? -l->twist[0] : l->twist[1], &first);
   }
-  if (none.n > 0) figure_note(x, "joints without limits (the table has none that fit): %s", none.s);
+  if (none.n > 0)
+    figure_note(x, "joints without limits (the table has no fitting ones): %s", none.s);
   perp_text_free(&none);
 }
 
@@ -499,19 +500,18 @@ static void figure_said(figure_writer *x)
     bool moves = false;
     for (int c = 0; c < joint->channels; c++) moves = moves || joint->channel[c] < PERP_BVH_RX;
     if (moves)
-      perp_text_add(&lost, "lost: %s: its position channels; bones keep their length\n",
+      perp_text_add(&lost, "lost: %s: its position channels; bones have constant lengths\n",
                     joint->name);
     if (!joint->end && f->of[j] < 0)
       perp_text_add(&ends, "%s%s", ends.n > 0 ? ", " : "", joint->name);
   }
   if (lost.n > 0) perp_text_put(&x->said, lost.s, lost.n);
   if (unknown.n > 0)
-    figure_note(
-        x,
-        "segments that the table of masses does not know by name are capsules of water, eight "
-        "radii long: %s",
-        unknown.s);
-  if (ends.n > 0) figure_note(x, "joints without bones are ends: %s", ends.s);
+    figure_note(x,
+                "segments with names that are not in the table of masses are capsules of water, "
+                "with a length of eight radii: %s",
+                unknown.s);
+  if (ends.n > 0) figure_note(x, "joints without bones are end sites: %s", ends.s);
   perp_text_free(&unknown);
   perp_text_free(&lost);
   perp_text_free(&ends);

@@ -164,7 +164,7 @@ static const perp_scene_file *scene_file_get(perp_ctx *ctx, const char *name, pe
     }
   struct known *k = perp_xalloc(1, sizeof *k);
   if (!perp_exists(path)) {
-    perp_diag_error(diag, at, 0, NULL, "there is no scene file %s", name);
+    perp_diag_error(diag, at, 0, NULL, "the scene file %s does not exist", name);
   } else if (perp_import_ends(path, strlen(path))
                  ? scene_file_robot(ctx, path, diag, at, &k->file)
                  : perp_scene_file_read(ctx, diag, path, NULL, 0, &k->file)) {
@@ -303,7 +303,7 @@ static perp_status scene_file_no_link(perp_ctx *ctx, char *to, size_t from)
     *s = '/';
     if (link)
       return PERP_FAIL(ctx, PERP_ERR_IO,
-                       "a link stands on the way to %s: nothing is written through it", to);
+                       "the path to %s has a symbolic link: nothing is written through it", to);
   }
   return PERP_OK;
 }

@@ -82,8 +82,7 @@ static perp_status columns_header(perp_ctx *ctx, const char *path, int number, c
     char *open = strchr(s, '['), *unit = open, *close = open != NULL ? strchr(open, ']') : NULL;
     if (open != NULL && (close == NULL || columns_trim(close + 1)[0] != '\0'))
       return COLUMNS_WRONG(
-          number, "column %d: the unit of a column stands in brackets behind its name, as in x [m]",
-          c->n + 1);
+          number, "column %d: write the unit in brackets behind the name, as in x [m]", c->n + 1);
     if (open != NULL) *open = *close = '\0', unit++;
     c->name[c->n] = strdup(columns_trim(s));
     c->unit[c->n] = strdup(unit != NULL ? columns_trim(unit) : "");
