@@ -197,8 +197,8 @@ static void figure_along(const double d[3], double q[4])
 static const char figure_parameters[] =
     " s\n  h: 1 ms\n  size: height / 10\n"
     "parameters:\n"
-    "  height: { default: 1.741 m, above: 0, unit: m, help: Height of the figure from head to toe, "
-    "as drawn. }\n"
+    "  height: { default: 1.741 m, above: 0, unit: m, help: Height of the drawn figure "
+    "from head to toe. }\n"
     "  mass: { default: 73 kg, above: 0, unit: kg, help: Mass of the whole figure. }\n"
     "  moving: { default: 1, min: 0, max: 1, help: \"Initial velocities: those of the motion (1), "
     "or zero (0).\" }\n"

@@ -164,7 +164,7 @@ static const perp_scene_file *scene_file_get(perp_ctx *ctx, const char *name, pe
     }
   struct known *k = perp_xalloc(1, sizeof *k);
   if (!perp_exists(path)) {
-    perp_diag_error(diag, at, 0, NULL, "the scene file %s does not exist", name);
+    perp_diag_error(diag, at, 0, NULL, "there is no scene file %s", name);
   } else if (perp_import_ends(path, strlen(path))
                  ? scene_file_robot(ctx, path, diag, at, &k->file)
                  : perp_scene_file_read(ctx, diag, path, NULL, 0, &k->file)) {
