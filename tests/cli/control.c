@@ -49,8 +49,8 @@ static void export(void)
 {
   write_file("driven.yaml", scene);
   refuses(2, "export-scene driven.yaml",
-          "has a controller, which follows a motion: export it without one");
-  refuses(2, "export-scene walk.bvh:controller=soft", "export it without one");
+          "has a controller that follows a motion: export it without the controller");
+  refuses(2, "export-scene walk.bvh:controller=soft", "export it without the controller");
   says("export-scene driven.yaml:by=none", "perp-scene/1");
   says("check driven.yaml", "driven.yaml");
 }

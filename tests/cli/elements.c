@@ -88,7 +88,7 @@ static void test_wrong(void)
         "wrong.yaml:6:");
   wrong("joints: [ { kind: ball, bodies: [a, b] } ]", "'a' is missing here", "wrong.yaml:6:");
   wrong("forces: [ { kind: pull, bodies: [a], times: 9 } ]", "[1, 5]", "wrong.yaml:6:");
-  wrong("forces: [ { kind: pull, bodies: [a], shape: cubic } ]", "unknown word 'cubic'",
+  wrong("forces: [ { kind: pull, bodies: [a], shape: cubic } ]", "unknown value 'cubic'",
         "known: constant, linear");
   wrong("forces: [ { kind: pull, bodies: [a], back: 3 m } ]", "back", "wrong.yaml:6:");
   write_file("isolated.yaml",
@@ -96,7 +96,7 @@ static void test_wrong(void)
              "  - { name: a, mass: 1, solid: { kind: sphere, radius: 0.1 } }\n"
              "forces: [ { kind: pull, bodies: [a] } ]\n");
   char *words = perp_xprintf("check isolated.yaml%s", with);
-  ok(run(words) == 3 && strstr(err, "does not declare that it is internal") != NULL,
+  ok(run(words) == 3 && strstr(err, "is not declared as internal") != NULL,
      "what pulls from outside is not isolated");
   free(words);
   refuses(3, "check good.yaml", "unknown joint 'rod'"); /* without its file */

@@ -448,12 +448,12 @@ static void test_engines(const char *folder)
   ok(row(csv, "fall-segv", ",crash,", "signal 11 (Segmentation fault)"), "an engine that crashes");
   ok(row(csv, "fall-loop", ",timeout,", "killed at the time limit of 5 s"), "one that hangs");
   ok(row(csv, "fall-ends", ",crash,", ""), "one that ends the program");
-  ok(row(csv, "fall-nan", ",diverged,", "answers with no numbers for body 0"),
+  ok(row(csv, "fall-nan", ",diverged,", "returned a state of body 0 that is not finite"),
      "one that answers NaN");
   ok(row(csv, "fall-fails", ",diverged,", "its buffer is full"), "one that says that it failed");
   ok(row(csv, ",fall,", ",ok,", "fall 1, nothing to choose"), "a good one, and what it resolved");
   ok(rows(csv, ",unsuited,") == 12 /* status and reason */ &&
-         row(csv, "chain", ",unsuited,", "has no joint 'ball'"),
+         row(csv, "chain", ",unsuited,", "does not support the joint 'ball'"),
      "what they do not serve is unsuited");
   ok(rows(csv, ",ok,") == 3, "and perp goes on");
   if (csv == NULL || rows(csv, ",ok,") != 3) printf("# %.2000s\n", csv);

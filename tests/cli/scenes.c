@@ -86,7 +86,7 @@ static void test_template(void)
   refuses(2, "new scene --from motor --name mine", "exclude each other");
   refuses(2, "new study --from motor", "perp new scene --from motor");
   write_file("study.yaml", "schema: perp-study/1\nstudy: { name: s }\nscene: chain\n");
-  refuses(3, "simulate study.yaml", "this is a study");
+  refuses(3, "simulate study.yaml", "this file is a study");
   refuses(2, "simulate thrown.yaml:sped=3", "did you mean 'speed'");
   refuses(2, "simulate thrown.yaml:speed=-1", "[0, inf)");
   refuses(3, "simulate none.yaml", "there is no scene file none.yaml");
@@ -174,7 +174,7 @@ static void test_export(void)
   json_decref(b);
   says("check s.yaml", "bodies 3");
   says("export-scene s.yaml", "schema: perp-scene/1");
-  refuses(2, "export-scene oscillator", "plain system of differential equations");
+  refuses(2, "export-scene oscillator", "a system of differential equations without bodies");
   refuses(2, "export-scene stak", "did you mean 'stack'");
 }
 
