@@ -22,20 +22,33 @@ static const perp_cell_kind *const kinds[] = { &perp_kind_simulate, &perp_kind_l
 
 static void print_commands(FILE *out)
 {
-  fputs("perp COMMAND [arguments]\n\nCompares numerical solvers for constrained rigid-body "
-        "dynamics. Choose a scene and\nexchange one method at a time. perp shows which is "
-        "accurate, fast and robust,\nand why.\n\nCommands\n",
+  fputs("perp COMMAND [arguments]\n\n"
+        "Compares numerical solvers for constrained rigid-body dynamics. Choose a scene\n"
+        "and exchange one method at a time: perp shows which is accurate, fast and\n"
+        "robust, and why.\n\n"
+        "Commands\n",
         out);
-  perp_commands_print(perp_commands, 11, out);
-  fputs("\nStart with\n  perp run chain6-stab            the main study: a table, then a page with "
-        "figures\n  perp simulate pendulum --json   one simulation, as data\n  perp COMMAND --help "
-        "            options and an example of one command\n\nEvery command accepts --plugin "
-        "FILE.so or FILE.py: your own solvers, scenes and\nmetrics (see perp new). "
-        "PERP_PLUGIN_PATH lists folders of plug-ins.\n\nExit status\n   0  done\n   1  internal "
-        "error\n   2  wrong usage\n   3  invalid file\n   4  nothing selected\n   5  runs crashed, "
-        "or figures failed\n   6  regression\n   7  incomplete; run the command again to "
-        "continue\n   8  references disagree\n   9  simulated, but some contact problems were not "
-        "solved\n  10  no run succeeded\n",
+  perp_commands_print(perp_commands, 12, out);
+  fputs("\nStart with\n"
+        "  perp run chain6-stab            the main study: a table, then a page\n"
+        "  perp simulate pendulum --json   one simulation, as data\n"
+        "  perp COMMAND --help             options and an example of one command\n"
+        "\n"
+        "Every command accepts --plugin FILE.so or FILE.py: your own solvers, scenes and\n"
+        "metrics (see perp new). PERP_PLUGIN_PATH lists folders of plug-ins.\n"
+        "\n"
+        "Exit status\n"
+        "   0  done\n"
+        "   1  internal error\n"
+        "   2  wrong usage\n"
+        "   3  invalid file\n"
+        "   4  nothing selected\n"
+        "   5  runs crashed, or figures failed\n"
+        "   6  regression\n"
+        "   7  incomplete; run the command again to continue\n"
+        "   8  references disagree\n"
+        "   9  simulated, but some contact problems were not solved\n"
+        "  10  no run succeeded\n",
         out);
 }
 

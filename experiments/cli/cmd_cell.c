@@ -382,7 +382,7 @@ static const perp_flag rerun_flags[] = {
   { "steps", 0, "N,N,..",
     "Steps whose KKT systems are written with --dump-kkt: numbers, or all (default: 1, 2, 4, 8, "
     "... and the last system)." },
-  { "json", 0, NULL, "as JSON" },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 

@@ -281,7 +281,7 @@ static const perp_flag compare_flags[] = {
   { "output", 'o', "DIR", "With --study: results folder (default: results/compare-...)." },
   { "set", 0, "KEY=VALUE", "With --study: override a value of the study, as in perp run." },
   { "as-recorded", 0, NULL, "Start no program: compare the recorded times only." },
-  { "json", 0, NULL, "as JSON" },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 

@@ -287,8 +287,9 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
     only = find_kind(args->arg[0]);
     if (only < 0) return unknown_kind(args, args->arg[0]);
     if (kinds[only].kind == PERP_KIND_NONE)
-      return perp_usage_error(args, "%s are no parts of a run: perp list %s", kinds[only].name,
-                              kinds[only].name);
+      return perp_usage_error(args,
+                              "%s have no description of their own; list them with perp list %s",
+                              kinds[only].name, kinds[only].name);
   }
   bool json = perp_option_given(args, "json"), source = perp_option_given(args, "source");
   perp_json j = { .out = stdout, .indent = true };

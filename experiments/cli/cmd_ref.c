@@ -85,7 +85,7 @@ static const perp_flag ref_flags[] = {
   { "recompute", 0, NULL,
     "Compute the references even if results/NAME has them from an earlier run of the same "
     "program." },
-  { "json", 0, NULL, "as JSON" },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 

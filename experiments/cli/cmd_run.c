@@ -183,8 +183,8 @@ static const perp_flag study_flags[] = {
   { "set", 0, "KEY=VALUE", "Override a value of the study, as in perp run." },
   { "quick", 0, NULL,
     "Read the study only, without testing whether the methods of each run fit together." },
-  { "pilot", 0, NULL, "run up to five cells and say how long all will take" },
-  { "json", 0, NULL, "as JSON" },
+  { "pilot", 0, NULL, "Execute up to five runs and estimate the duration of all." },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 
@@ -250,7 +250,7 @@ static void print_findings(const perp_study *s, const perp_plan *plan, const per
   perp_trial_say(trial, s, plan, PERP_TRIAL_FAILED, MOST, &t);
   if (t.n > 0) fputs(t.s, stdout);
   if (t.n == 0 && trial->tried > 0)
-    printf("every cell can be set up (%d different combinations of parts tried)\n", trial->tried);
+    printf("every run can be set up (%d different combinations of methods tried)\n", trial->tried);
   perp_text_free(&t);
 }
 
@@ -270,7 +270,7 @@ static void check_text(const perp_study *s, const perp_plan *plan)
     printf(", %d excluded (%s)", plan->excluded[e],
            s->exclude[e].reason[0] ? s->exclude[e].reason : s->exclude[e].where_text);
   if (plan->duplicates > 0) printf(", %d equal to another one", plan->duplicates);
-  printf(": %d cells", plan->n);
+  printf(": %d runs", plan->n);
   if (s->measure.repeats > 0) printf(", %d timing rounds each", s->measure.repeats);
   printf("\n");
 }
@@ -371,7 +371,7 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
       perp_json_object(&j, NULL, "shard %d, cells %d, work %g, command %s", k, cells, share,
                        command.s);
     else
-      printf("%d cells, %.1f %% of the work: %s\n", cells, total > 0 ? 100 * work / total : 0,
+      printf("%d runs, %.1f %% of the work: %s\n", cells, total > 0 ? 100 * work / total : 0,
              command.s);
     perp_text_free(&command);
   }
@@ -443,7 +443,7 @@ static const perp_flag plan_flags[] = {
   { "set", 0, "KEY=VALUE", "Override a value of the study, as in perp run." },
   { "shards", 0, "N", "Show how N shards divide the runs, with their commands." },
   { "quick", 0, NULL, "Do not test whether the runs can be set up." },
-  { "json", 0, NULL, "as JSON" },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 

@@ -245,7 +245,7 @@ static const perp_flag simulate_flags[] = {
   { "series", 0, "FILE", "Write the time series as CSV to FILE; - is standard output." },
   { "json", 0, NULL, "Print the result as JSON." },
   PERP_WATCH_FLAGS,
-  { "view", 0, NULL, "Also make a page with an animation of the measured run (see perp view)." },
+  { "view", 0, NULL, "Make a page with an animation of the measured run (see perp view)." },
   { 0 }
 };
 

@@ -129,7 +129,7 @@ static const perp_flag status_flags[] = { { "watch", 'w', NULL,
                                           { "tasks", 0, "N",
                                             "Print the numbers of incomplete shards out of N "
                                             "instead (perp run --shard K/N), one per line." },
-                                          { "json", 0, NULL, "as JSON" },
+                                          { "json", 0, NULL, "Print JSON." },
                                           { 0 } };
 
 const perp_command perp_status_command = {
@@ -237,7 +237,7 @@ static int cmd_show(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
-static const perp_flag show_flags[] = { { "json", 0, NULL, "as JSON" }, { 0 } };
+static const perp_flag show_flags[] = { { "json", 0, NULL, "Print JSON." }, { 0 } };
 
 const perp_command perp_show_command = {
   .cli.name = "show",

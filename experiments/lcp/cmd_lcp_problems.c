@@ -349,7 +349,7 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
   return PERP_EXIT_OK;
 }
 
-static const perp_flag lcp_info_flags[] = { { "json", 0, NULL, "one JSON object" },
+static const perp_flag lcp_info_flags[] = { { "json", 0, NULL, "Print one JSON object." },
                                             PERP_LCP_MEMORY_FLAG,
                                             { 0 } };
 

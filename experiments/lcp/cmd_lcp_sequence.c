@@ -159,7 +159,7 @@ static int cmd_lcp_sequence(perp_ctx *ctx, const perp_args *args)
 static const perp_flag lcp_sequence_flags[] = {
   { "lcp", 0, "NAME[:OPTIONS]", "Solver of the problems (perp list lcp; default: dantzig)." },
   { "tol", 0, "TOL", "Largest rel of a solution (default: 1e-10)." },
-  { "json", 0, NULL, "one JSON object" },
+  { "json", 0, NULL, "Print one JSON object." },
   PERP_LCP_MEMORY_FLAG,
   { 0 }
 };

@@ -198,7 +198,7 @@ static perp_status affords_dense(const struct task *t, const perp_lcp_problem *p
   char what[200];
   if (p->p.A != NULL || caps & (p->p.F != NULL ? PERP_LCP_FACTORED : PERP_LCP_SPARSE))
     return PERP_OK;
-  snprintf(what, sizeof what, "%s needs a dense A with %d rows", t->spec->d->name, p->p.n);
+  snprintf(what, sizeof what, "%s needs a dense A: with %d rows it", t->spec->d->name, p->p.n);
   return perp_lcp_affords(t->ctx, n * n * sizeof(double), what);
 }
 
@@ -344,7 +344,7 @@ static const perp_flag lcp_solve_flags[] = {
   { "equilibrate", 0, NULL,
     "Scale rows and columns before solving; the result is checked unscaled." },
   { "trace", 0, NULL, "Print every pivot, sweep and Newton step on standard error." },
-  { "json", 0, NULL, "one JSON object" },
+  { "json", 0, NULL, "Print one JSON object." },
   PERP_LCP_MEMORY_FLAG,
   { 0 }
 };
@@ -440,7 +440,7 @@ static const perp_flag lcp_check_flags[] = {
   { "tol", 0, "TOL", tol_help },
   { "tol-data", 0, "TOL", data_help },
   { "certificate", 0, NULL, "Verify that the vector proves that no solution exists." },
-  { "json", 0, NULL, "one JSON object" },
+  { "json", 0, NULL, "Print one JSON object." },
   PERP_LCP_MEMORY_FLAG,
   { 0 }
 };

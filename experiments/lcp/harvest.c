@@ -385,8 +385,8 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
 static const perp_flag lcp_harvest_flags[] = {
   { "lcp", 0, "NAME", "Solver of the simulation (default: that of the scene)." },
   { "contact", 0, "NAME", "Contact and friction model; it determines the rows of the problems." },
-  { "stab", 0, "NAME", "stabilization" },
-  { "formulation", 0, "NAME", "formulation" },
+  { "stab", 0, "NAME", "Constraint stabilization of the simulation." },
+  { "formulation", 0, "NAME", "Formulation of the dynamics." },
   { "h", 0, "TIME", "Step of the simulation (default: that of the scene)." },
   { "t-end", 0, "TIME", "End of the simulation (default: that of the scene)." },
   { "size", 0, "N,N,...",

@@ -75,7 +75,7 @@ def c_comments(source):
 
 def is_sentence(text):
     """At least three words, and not a list of JSON members, a path, an expression or markup alone."""
-    if re.fullmatch(r'(?:\s*[\w.*]+ %\S+?,?)+', text) or re.fullmatch(r'[^ ]*', text):
+    if re.fullmatch(r'(?:\s*[\w.*]+\?? %\S+?,?)+', text) or re.fullmatch(r'[^ ]*', text):
         return False
     plain = re.sub(r'<[^>]*>|%[-+ #0-9.*]*[a-zA-Z]+|`[^`]*`', ' ', text)
     return len(re.findall(r"(?<![\w.])[A-Za-z][a-z]+(?=[\s,;:.!?)]|$)", plain)) >= 3
@@ -84,7 +84,7 @@ def is_sentence(text):
 # ---- YAML ------------------------------------------------------------------------------------------
 
 def yaml_texts(source):
-    """(line, text) of the values of PROSE keys.  Not a parser of YAML: it reads the files of this tree."""
+    """(line, text, key) of the values of PROSE keys.  Not a parser of YAML: it reads the files of this tree."""
     lines = source.split('\n')
     stack, i = [], 0  # (indent, key) of the keys that are open
     flow = re.compile(r'(?<![\w.-])(%s):\s+("(?:[^"\\]|\\.)*"|\'(?:[^\']|\'\')*\'|\[[^\]]*\]|[^,}\]]+)' % '|'.join(PROSE))
@@ -114,7 +114,7 @@ def yaml_texts(source):
                 block.append(lines[i].strip())
                 i += 1
             if prose:
-                yield at, ' '.join(block)
+                yield at, ' '.join(block), stack[-1][1]
             continue
         if value.startswith('{') or (value.startswith('[') and not prose):
             # the mapping may go on in the lines below
@@ -122,15 +122,15 @@ def yaml_texts(source):
                 value += ' ' + lines[i].strip()
                 i += 1
             for m in flow.finditer(value):
-                yield at, m.group(2).strip().strip('\'"[]')
+                yield at, m.group(2).strip().strip('\'"[]'), m.group(1)
             continue
         if prose:
             value = re.sub(r'\s+#.*', '', value) if value[:1] not in '"\'' else value
             if value.strip():
-                yield at, value.strip().strip('\'"[]')
+                yield at, value.strip().strip('\'"[]'), stack[-1][1]
         elif '{' in value:
             for m in flow.finditer(value):
-                yield at, m.group(2).strip().strip('\'"[]')
+                yield at, m.group(2).strip().strip('\'"[]'), m.group(1)
 
 
 def hash_comments(source):
@@ -345,9 +345,11 @@ def collect(program):
                 if is_sentence(text):
                     texts.append(Text(name, line, text, 'literal'))
         for name in files(layer, '.yaml'):
-            for line, text in yaml_texts(read(name)):
+            for line, text, key in yaml_texts(read(name)):
                 found_at.setdefault(text, []).append((name, line))
                 texts.append(Text(name, line, text, 'yaml'))
+                if name.startswith('experiments/scenes/') and key in ('help', 'summary'):
+                    texts.append(Text(name, line, text, key))
     for name in files('experiments/templates', '.in'):
         source = read(name)
         if name.endswith('.md.in'):
@@ -356,10 +358,14 @@ def collect(program):
         if name.endswith('.c.in'):
             texts += [Text(name, n, t, 'template') for n, t in c_comments(source)]
             texts += [Text(name, n, t, 'template') for n, t in c_literals(source) if is_sentence(t)]
+            for row in re.finditer(r'PERP_(?:REAL|INT|BOOL)\((.*?)\)[,;\s]|\.summary = ("[^;]*?),\n', source, re.S):
+                t = list(c_literals(row.group(1) or row.group(2)))[-1][1]
+                texts.append(Text(name, 1 + source[:row.start()].count('\n'), t, 'help' if row.group(1) else 'summary'))
             continue
         texts += [Text(name, n, t, 'template') for n, t in hash_comments(source)]
         if name.endswith('.yaml.in'):
-            texts += [Text(name, n, t, 'template') for n, t in yaml_texts(source)]
+            for n, t, key in yaml_texts(source):
+                texts.append(Text(name, n, t, key if key in ('help', 'summary') else 'template'))
     for kind in json.loads(program('list', '--json')):
         texts.append(Text('perp list', 1, kind['summary'], 'summary', kind['kind']))
         for part in json.loads(program('list', kind['kind'], '--json')):
@@ -515,7 +521,7 @@ def self_test(rows):
     expected = (
         ('C', [t for _, t in c_literals(BAD_C)], ['onetwo', 'first words of it,  and\nthe rest', 'kind %s, count %d', 'a.b']),
         ('sentences', [t for _, t in c_literals(BAD_C) if is_sentence(t)], ['first words of it,  and\nthe rest']),
-        ('YAML', [t for _, t in yaml_texts(BAD_YAML)],
+        ('YAML', [t for _, t, _ in yaml_texts(BAD_YAML)],
          ['Which one is the best?', 'a plain one', 'in a map', 'first of the story', 'second of it']),
         ('Markdown', [t for _, t, _ in markdown_texts(BAD_PAGE)],
          ['A heading', 'Two lines of a paragraph.', 'an item goes on', 'a', 'table', 'one cell', '`code`']),
