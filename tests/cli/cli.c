@@ -235,14 +235,15 @@ static void test_simulate(void)
     { "lcp harvest stack --formulation ggl --lcp pgs", "lcp pgs has no effect" },
     { "lcp harvest motor --contact box", "contact box has no effect in scene motor" },
     { "simulate pendulum --timeout 3", "needs a unit" },
-    { "simulate pendulum more", "one argument too many: 'more'" },
+    { "simulate pendulum more", "too many arguments: 'more'" },
     { "simulate pendulum --json=yes", "--json takes no value" },
-    { "simulate stack --png x.png", "--png is of the page: it needs --view" },
-    { "view stack --at 1s", "--at is of the picture: it needs --png FILE" },
-    { "view stack --png x.png --size 10x10", "--size is WIDTHxHEIGHT, from 100 to 8000 pixels" },
+    { "simulate stack --png x.png", "--png applies to the page: it needs --view" },
+    { "view stack --at 1s", "--at applies to a picture: it needs --png FILE" },
+    { "view stack --png x.png --size 10x10",
+      "--size must be WIDTHxHEIGHT, from 100 to 8000 pixels" },
     { "view pendulum --stab pots", "did you mean 'post'?" },
     { "view pendulum --against stap=post", "did you mean 'stab'?" },
-    { "view pendulum --against post", "'post' is not PART=NAME" },
+    { "view pendulum --against post", "'post' is not NAME=VALUE" },
     { "view pendulum --against ode=rk5", "did you mean 'rk4'?" },
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuses(2, bad[i].words, bad[i].message);
@@ -265,9 +266,9 @@ static void test_view(void)
   refuses(5, "view pendulum --no-open", "the page needs its script");
   setenv("PERP_REPORT_JS", script, 1);
   setenv("PERP_CHROMIUM", "/nonexistent/chromium", 1);
-  refuses(5, "view pendulum --png x.png", "PERP_CHROMIUM=/nonexistent/chromium cannot be run");
+  refuses(5, "view pendulum --png x.png", "PERP_CHROMIUM=/nonexistent/chromium cannot be executed");
   unsetenv("PERP_CHROMIUM");
-  refuses(2, "view oscillator --no-open", "oscillator has no bodies to look at");
+  refuses(2, "view oscillator --no-open", "oscillator has no bodies to draw");
   snprintf(words, sizeof words, "view pendulum --t-end 0.1s --against h=2ms --no-open -o %s", page);
   ok(run(words) == 0 && strncmp(out, page, strlen(page)) == 0, "perp view says where its page is");
   size_t size = 0;
@@ -294,7 +295,7 @@ static void test_bad_studies(void)
     const char *what, *text, *message;
   } bad[] = {
     { "a duplicate key", "schema: perp-study/1\nscene: pendulum\nscene: chain\n",
-      "bad.yaml:3:1: error: the key 'scene' stands here for the second time (first in line 2)\n    "
+      "bad.yaml:3:1: error: the key 'scene' occurs twice (first in line 2); remove one of them\n    "
       "3 | scene: "
       "chain\n      | ^" },
     { "an unknown stab",
@@ -430,7 +431,7 @@ static void test_study(void)
   json_decref(cell);
   json_decref(j);
   free(show);
-  refuses(2, "show res zzzz", "no cell has an id that begins with 'zzzz'");
+  refuses(2, "show res zzzz", "no run has an id that begins with 'zzzz'");
   got = run("run mini.yaml -o res --no-report --only 'h == 9 ms'");
   ok(got == 4 && strstr(err, "nothing selected") != NULL, "nothing selected: status 4");
   got = run("run mini.yaml -o res3 --no-report -q --set 'stab=baumgarte:alpha=1e9' --set ode=rk4");

@@ -126,7 +126,7 @@ static void test_scene(void)
 {
   write_file("good.yaml", good);
   char *words = perp_xprintf("check good.yaml%s", with);
-  says(words, "bodies 3, joints 2 (2 rows), drives 0, forces 3");
+  says(words, "bodies 3, joints 2 (2 rows), actuators 0, forces 3");
   free(words);
   /* c alone: z = -(2 * strength / 2) / 3 t^2 / 2, pulled along x too */
   words = perp_xprintf(

@@ -67,7 +67,7 @@ static void test_templates(void)
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) test_template(kinds[i]);
 
   refuses(2, "new plugin lcp --name mine-lcp", "mine-lcp/mine-lcp.c exists already");
-  refuses(2, "new plugin", "a plug-in of which kind?");
+  refuses(2, "new plugin", "the kind of the plug-in is missing");
   refuses(2, "new plugin lcpp", "did you mean 'lcp'?");
   refuses(2, "new plugn lcp", "did you mean 'plugin'?");
   refuses(2, "new plugin lcp --name pgs", "there is a lcp 'pgs' already");
@@ -169,7 +169,7 @@ static void test_study(const char *folder)
   says("run keyed/study.yaml -o keyed", "4 cells");
   says("explain a/deep/keyed.yaml 'lcp == slowed' -o keyed", "slowed");
   /* scripts of a cluster: from any folder */
-  says("cluster parallel a/deep/keyed.yaml -o jobs --tasks 2", "4 cells in 2 task(s)");
+  says("cluster parallel a/deep/keyed.yaml -o jobs --tasks 2", "4 runs in 2 task(s)");
   ok(shell(
          "cd / && sh %s/jobs/cluster/start.sh && grep -q ',ok,.*slowed' %s/jobs/derived/cells.csv",
          program_dir, program_dir),
@@ -191,7 +191,7 @@ static void test_study(const char *folder)
   says("status keyed", "complete");
   ok(shell("cp %s/slowed20.so a/slow.so", folder), "it is changed");
   refuses(3, "status keyed", "study.yaml:");
-  ok(strstr(err, "is not one that you have run as it is now") != NULL,
+  ok(strstr(err, "you have not run this version of it") != NULL,
      "a folder is data: code that nobody has run is not loaded by it");
   status = run("run a/deep/keyed.yaml -o keyed -q");
   ok(status == 0, "running the study is");
@@ -292,9 +292,9 @@ static void test_unfit(const char *folder)
 {
   static const char *const why[] = {
     "it does not end in PERP_OUTSIDE",
-    "was built for interface version 14, this perp has version 13; build it again",
+    "was built for interface version 14, but this perp has version 13; build it again",
     "perp_ctx has",
-    "there is another metric 'steps' already",
+    "a metric 'steps' exists already",
     "undefined symbol: perp_no_such_function",
     "crashes while it is loaded: signal 6",
     "ends the program while it is loaded",
@@ -302,14 +302,14 @@ static void test_unfit(const char *folder)
     "a name of metric must be lower-case",
     "bodies_min and bodies_max must be 1 to 16: got 1 and 17",
     "declares neither IN_SPACE nor IN_PLANE",
-    "declares CONSERVATIVE and has no energy",
-    "there is another force 'spring' already",
-    "own is of those that come with perp",
+    "declares CONSERVATIVE, but has no energy",
+    "a force 'spring' exists already",
+    "own is reserved for joints included in perp",
     "joint unfit has no rows",
     "joint unfit has neither evaluate nor at_time",
     "joint unfit has both evaluate and at_time",
-    "joint unfit: with at_time there is neither bias nor prescribed",
-    "controllers are those that come with perp"
+    "joint unfit: at_time excludes bias and prescribed",
+    "controllers cannot be plug-ins"
   };
   for (int i = 1; i <= (int)(sizeof why / sizeof *why); i++) {
     char *words = perp_xprintf("list metrics --plugin %s/unfit%d.so", folder, i);

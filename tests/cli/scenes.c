@@ -148,7 +148,7 @@ static void test_study(void)
          run("run here/studies/s.yaml -o rest --shard 2/2 --no-report") == 0,
      "two shards");
   if (rename("here", "elsewhere") != 0) bail("rename");
-  says("merge half rest -o both --no-report", "4 cells from 2 folders");
+  says("merge half rest -o both --no-report", "4 runs from 2 folders");
   says("status both", "4  100.0 %");
   says("status results", "4  100.0 %");
   ok(run("report results") == 0, "they can be read without the files");

@@ -337,7 +337,7 @@ static void test_selection(void)
   free(dir);
   dir = perp_xprintf("%s/no/such\n/place", "/proc");
   o = options(dir);
-  ok(run(HEAD "h: 1 s\n", &o) == PERP_EXIT_INTERNAL && logged("cannot make the folder"),
+  ok(run(HEAD "h: 1 s\n", &o) == PERP_EXIT_INTERNAL && logged("cannot create the folder"),
      "a folder that cannot be made: status 1");
   free(dir);
 }

@@ -136,7 +136,7 @@ static void reads(void)
 static void refuses(void)
 {
   refused("a duplicate key", HEAD "h: 1 s\nn: 2\nh: 2 s\n", "4:1",
-          "the key 'h' stands here for the second time (first in line 2)", "    4 | h: 2 s");
+          "the key 'h' occurs twice (first in line 2)", "    4 | h: 2 s");
   refused("an unknown key", HEAD "h: 1 s\ngird: {}\n", "3:1", "unknown key 'gird' in the study",
           "did you mean 'grid'?");
   refused("an unknown key in the grid", HEAD "grid: { h: [1 s], stap: [none] }\n", "2:19",
@@ -201,7 +201,7 @@ static void refuses(void)
   refused("broken YAML", HEAD "h: [1 s\n", "", "toy.yaml:", "error: flow sequence");
   refused("a tab as indentation", HEAD "grid:\n\th: 1 s\n", "3:1", "tab", "");
   refused("a byte that is not UTF-8", HEAD "h: 1 s\n%: &a \xa6\n", "3:7",
-          "byte 0xa6 is no UTF-8 text here", "");
+          "byte 0xa6 is not valid UTF-8", "");
   refused("an empty file", "", "", "toy.yaml: the file is empty", "");
   refused("a list instead of a map", "- 1\n- 2\n", "1:1", "a study is a map of key: value", "");
   refused("two documents", HEAD "h: 1 s\n---\nh: 2 s\n", "4:1", "a second document begins here",
