@@ -2,7 +2,7 @@
 /* Work-precision, convergence and time against size: one figure a facet, one curve a subject. */
 #include "experiments/results/order.h"
 #include "experiments/report/page.h"
-#include "experiments/report/words.h"
+#include "experiments/study/words.h"
 
 #include <gsl/gsl_sort.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include "experiments/base/messages.h"
 #include "experiments/pages/latex.h"
-#include "experiments/report/words.h"
+#include "experiments/study/words.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -135,9 +135,10 @@ void perp_page_answers(perp_page *page)
     perp_html(page->out, "<li>");
     if (answer[i].question->ask[0] != '\0')
       perp_html(page->out, "<strong>%s</strong><br>\n", answer[i].question->ask);
-    perp_html(page->out, "%s: %s", answer[i].asked, answer[i].text);
-    if (answer[i].note[0] != '\0')
-      perp_html(page->out, " <small class=\"note\">%s</small>", answer[i].note);
+    perp_html(page->out, "<span title=\"%s\">%s</span>", answer[i].asked, answer[i].text);
+    if (answer[i].basis[0] != '\0' || answer[i].note[0] != '\0')
+      perp_html(page->out, " <small class=\"note\">%s%s%s</small>", answer[i].basis,
+                answer[i].basis[0] != '\0' && answer[i].note[0] != '\0' ? " " : "", answer[i].note);
     answer_table(page, &answer[i]);
     perp_html(page->out, "</li>\n");
   }

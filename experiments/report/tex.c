@@ -177,7 +177,8 @@ static void tex_numbers(perp_page *page, FILE *out)
   const perp_answer *answer;
   const int n_answers = perp_results_answers(page->ctx, page->results, &answer);
   for (int i = 0; i < n_answers; i++)
-    perp_tex(out, "\\perpdefine{answer.%d}{%s: %s}\n", i + 1, answer[i].asked, answer[i].text);
+    perp_tex(out, "\\perpdefine{answer.%d}{%s%s%s}\n", i + 1, answer[i].text,
+             answer[i].basis[0] != '\0' ? " " : "", answer[i].basis);
   const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   for (int i = 0; i < page->study->n_claims; i++)
     perp_tex(out, "\\perpdefine{claim.%d}{%s}\n\\perpdefine{claim.%d.measured}{%m}\n", i + 1,

@@ -143,8 +143,9 @@ int perp_page_tex_answers(perp_page *page, FILE *out)
   for (int i = 0; i < n; i++) {
     fputs("\\item ", out);
     if (answer[i].question->ask[0] != '\0') perp_tex(out, "\\emph{%s} ", answer[i].question->ask);
-    perp_tex(out, "%s: %s", answer[i].asked, answer[i].text);
-    if (answer[i].note[0] != '\0') perp_tex(out, " (%s)", answer[i].note);
+    perp_tex(out, "%s", answer[i].text);
+    if (answer[i].basis[0] != '\0') perp_tex(out, " %s", answer[i].basis);
+    if (answer[i].note[0] != '\0') perp_tex(out, " %s", answer[i].note);
     fputc('\n', out);
   }
   const char *left_out = perp_results_left_out(page->results);

@@ -351,7 +351,7 @@ static void refusals(void)
 {
   perp_model *model = figure(0.5, true);
   run_refused(&ctx, model, (run_parts){ "reduced", "rk4" }, "one evaluation a step");
-  run_refused(&ctx, model, (run_parts){ "impulse:velocity=false" }, "leave it out");
+  run_refused(&ctx, model, (run_parts){ "impulse:velocity=false" }, "remove it");
   run_refused(&ctx, model, (run_parts){ "impulse", .contact = "convex", .lcp = "dantzig" },
               "take --contact box or cone");
   run_refused(&ctx, model, (run_parts){ "point-mass" }, "limits and motors");

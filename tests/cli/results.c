@@ -116,10 +116,10 @@ static void test_merge(void)
      "merged, they give the same cells.csv, byte for byte");
   ok(perp_exists("both/report.html"), "and a report");
   status = run("run small.yaml -o both --no-report");
-  ok(status == 0 && strstr(err, "24 finished before, 0 to run") != NULL,
+  ok(status == 0 && strstr(err, "24 already finished, 0 to run") != NULL,
      "nothing is left to run there");
   ok(run("report part1 part2 -o page/parts.html --no-js") == 0 &&
-         file_has("page/parts.html", "24 cells: 24 ok.") &&
+         file_has("page/parts.html", "24 runs: 24 ok.") &&
          perp_exists("page/figs/work-precision.svg") &&
          file_has("page/parts.html", "href=\"figs/work-precision.svg\""),
      "one page of two folders, its figures beside it");
@@ -142,7 +142,7 @@ static void test_merge(void)
   }
   ok(objects && last, "one object a line, the last one when all is done");
   refuses(2, "report part1 part2", "several folders need -o FILE.html");
-  refuses(2, "report part1 part1 -o x.html", "part1 is named twice");
+  refuses(2, "report part1 part1 -o x.html", "part1 is given twice");
   ok(run("run small.yaml -o hash1 -q --shard hash:1/2") == 0 &&
          run("run small.yaml -o hash2 -q --shard hash:2/2") == 0 &&
          run("merge hash2 hash1 -o both2 --no-report") == 0 &&
@@ -168,7 +168,7 @@ static void test_merge(void)
          same_file("whole/derived/cells.csv", "first/derived/cells.csv"),
      "--keep-first takes the first");
   refuses(2, "merge part1 part2 -o both", "both holds results already");
-  refuses(2, "merge part1 part1 -o no", "part1 is named twice");
+  refuses(2, "merge part1 part1 -o no", "part1 is given twice");
   refuses(2, "merge part1 part2", "-o DIR is missing");
   ok(run("run small.yaml -o other -q --no-report --set t_end=0.2s --set measure.repeats=0") == 0,
      "another study");
@@ -207,7 +207,7 @@ static void test_gnuplot(void)
          strstr(err, "\"x.gp\" line 7: no such option") != NULL && strstr(err, "odd") == NULL &&
          strstr(err, "convergence-1") == NULL,
      "a figure that gnuplot refuses is named with the reason: %s", err);
-  ok(file_has("page/fails.html", "24 cells: 24 ok.") &&
+  ok(file_has("page/fails.html", "24 runs: 24 ok.") &&
          file_has("page/fails.html", "fig-convergence-1") &&
          !file_has("page/fails.html", "fig-work-precision") &&
          file_has("page/fails.html", "</html>"),

@@ -143,7 +143,7 @@ static void test_interrupts(void)
      lines);
   says("status two", "interrupted");
   code = run("run two.yaml -o two --no-report --only 't_end < 1'");
-  ok(code == 0 && strstr(err, "1 finished before, 0 to run") != NULL,
+  ok(code == 0 && strstr(err, "1 already finished, 0 to run") != NULL,
      "the cell that was finished is not run again");
 }
 
@@ -375,7 +375,7 @@ static void test_schema(void)
   refuses(3, "run honest.yaml -o old", "results of schema 1");
   ok(strstr(err, "--fresh") != NULL, "... and how to go on");
   says("status old", "ok as recorded (schema 1");
-  refuses(3, "status new", "results of schema 3; this perp reads up to 2");
+  refuses(3, "status new", "the results have schema 3, but this perp reads schemas up to 2");
   refuses(3, "merge old honest -o both", "schema");
   ok(run("merge old old2 -o both --no-report") == 0 && run("status both") == 0 &&
          strstr(out, "ok as recorded (schema 1") != NULL,

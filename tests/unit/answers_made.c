@@ -425,7 +425,7 @@ static void checks(void)
   refused("answer: { best: err.q.max, most: solved }\n", "make a list of two", "made.yaml:4:34");
   refused("answer: { best: err.q.max, by: stab, for: [h, stab] }\n", "cannot be held apart",
           "made.yaml:4:47");
-  refused("answer: { slope: err.q.max }\n", "answer.slope needs 'over' beside it",
+  refused("answer: { slope: err.q.max }\n", "answer.slope requires 'over' as well",
           "made.yaml:4:18");
   refused("answer: { best: err.q.max, where: 'stab = none' }\n", "error", "made.yaml:4:");
   refused("answer: { claims: all }\n", "the study has no claims", "made.yaml:4:19");

@@ -312,7 +312,7 @@ static void test_selection(void)
      "the others are rows with the reason");
   free(csv);
   o.only = "h > 9 s";
-  ok(run(text, &o) == PERP_EXIT_NOTHING && logged("nothing selected"),
+  ok(run(text, &o) == PERP_EXIT_NOTHING && logged("nothing is selected"),
      "nothing selected: status 4");
   o.only = "hh > 9 s";
   ok(run(text, &o) == PERP_EXIT_USAGE && logged("unknown column 'hh'"), "a bad --only: status 2");
@@ -372,7 +372,7 @@ static void test_budget(void)
   while (journal_of(dir).cells < c.cells + 3) usleep(2000);
   /* one runner a folder; it waits, however long the second one takes to start */
   kill(pid, SIGSTOP);
-  ok(run(text, &o) == PERP_EXIT_INTERNAL && logged("another perp run is working in"),
+  ok(run(text, &o) == PERP_EXIT_INTERNAL && logged("another perp run is using"),
      "a second runner is refused");
   kill(pid, SIGTERM);
   kill(pid, SIGCONT);

@@ -6,7 +6,7 @@
 #include "experiments/pages/plot.h"
 #include "experiments/pages/latex.h"
 #include "experiments/pages/styles.h"
-#include "experiments/report/words.h"
+#include "experiments/study/words.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/base/util.h"
 #include "tests/tap.h"

@@ -177,7 +177,7 @@ static void refuses(void)
           "got 1.5");
   refused("a missing parameter", HEAD "n: 2\n", "1:1", "'h' is missing: step", "");
   refused("a parameter in two places", HEAD "h: 1 s\ngrid: { h: [1 s, 2 s] }\n", "2:4",
-          "h stands in the grid too (line 3)", "");
+          "h is also set in the grid (line 3)", "");
   refused("an empty list", HEAD "grid: { h: [] }\n", "2:12", "h: the list is empty", "");
   refused("an empty value", HEAD "h:\n", "", "h has no value", "");
   refused("a nested list", HEAD "grid: { h: [[1 s]] }\n", "2:13", "h: a list inside a list", "");
@@ -189,7 +189,7 @@ static void refuses(void)
           "did you mean 'log2'?");
   refused("a range without end", HEAD "grid: { h: [{ log2: [1] }] }\n", "2:13", "a range is {", "");
   refused("a range of names", HEAD "h: 1 s\ngrid: { stab: { log2: [1, 2] } }\n", "3:15",
-          "stab takes names, not a range", "");
+          "stab requires names, not a range", "");
   refused("no schema", "h: 1 s\n", "1:1", "'schema: perp-study/1' is missing", "");
   refused("an unknown schema", "schema: perp-study/9\nh: 1 s\n", "1:9",
           "unknown schema 'perp-study/9'", "use perp-study/1");
@@ -222,7 +222,7 @@ static void refuses(void)
   refused("a byte that is not UTF-8", HEAD "h: 1 s\n%: &a \xa6\n", "3:7",
           "byte 0xa6 is no UTF-8 text here", "");
   refused("an empty file", "", "", "toy.yaml: the file is empty", "");
-  refused("a list instead of a map", "- 1\n- 2\n", "1:1", "a study is a map of key: value", "");
+  refused("a list instead of a map", "- 1\n- 2\n", "1:1", "a study must be a map of key: value", "");
   refused("two documents", HEAD "h: 1 s\n---\nh: 2 s\n", "4:1", "a second document begins here",
           "");
   refused("an alias from nowhere", HEAD "h: *nowhere\n", "2:5", "this alias has no anchor", "");
