@@ -80,7 +80,7 @@ const char *perp_shown_name(perp_shown shown)
 {
   static const char *const names[] = {
     [PERP_SHOWN_NOT_ASKED] = "",        [PERP_SHOWN_NO] = "does not",
-    [PERP_SHOWN_YES] = "shows it",      [PERP_SHOWN_NOTHING] = "no value",
+    [PERP_SHOWN_YES] = "shows it",      [PERP_SHOWN_NOTHING] = "no figure",
     [PERP_SHOWN_UNSUITED] = "unsuited", [PERP_SHOWN_FAILED] = "failed",
     [PERP_SHOWN_NOT_RUN] = "not run"
   };

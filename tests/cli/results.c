@@ -386,11 +386,11 @@ static void test_empty_figure(void)
                            "           series: { every: 4 ms, fields: [drift.pos, energy] } }\n");
   ok(run("run loose.yaml -o loose -q") == 0 && file_has("loose/report.html", "fig-drift-1") &&
          file_has("loose/report.html",
-                  "not drawn, as all its values are exactly 0, which has no place on a") &&
+                  "not drawn, as all its values are exactly 0 and its axis is") &&
          file_has("loose/report.html", "id=\"fig-energy-1\""),
      "a figure without a point says why");
   ok(!file_has("loose/report.html", "<h2>Warnings</h2>") &&
-         !file_has("loose/report.html", "no point to draw"),
+         !file_has("loose/report.html", "has no points"),
      "... and is no warning");
 }
 

@@ -21,7 +21,8 @@ static void test_simulate(void)
   } cases[] = {
     { "lemke", "ok", "", 0 },
     { "psor:max_iter=3", "unsolved", "96 of 96 problems not solved (100 %): max-iter 96", 9 },
-    { "pgs:sweeps=10", "fixed-work", "48 of 48 problems above the tolerance after the sweeps", 0 },
+    { "pgs:sweeps=10", "fixed-work",
+      "48 of 48 problems above the tolerance after the requested sweeps", 0 },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char *words = perp_xprintf("simulate wall --lcp %s --t-end 0.2s --json", cases[i].lcp);

@@ -28,12 +28,12 @@ static void unused_values(void)
       "toy.yaml:4:16: error: n 2 is not used by any run: it has no effect with stab none\n"
       "    4 | grid: { n: [1, 2] }\n"
       "      |                ^ remove it" },
-    { "h: 1 s\nstab: none\nn: 3\n", NULL, 1, 0, "toy.yaml:4:4: error: n 3 is used by no cell" },
+    { "h: 1 s\nstab: none\nn: 3\n", NULL, 1, 0, "toy.yaml:4:4: error: n 3 is not used by any run" },
     { "h: 1 s\nstab: [none, post]\nn: 3\n", NULL, 0, 0, NULL },
     { "h: [1 s, 2 s]\nstab: [none, post]\nexclude: [{ where: h > 1 s }]\n", NULL, 1, 0,
       "toy.yaml:2:10: error: h 2 is not used by any run: all its combinations are excluded" },
     { "h: 1 s\nstab: [none, post]\nn: 3\n", "stab=none", 0, 0, NULL },
-    { "h: 1 s\nstab: none\n", "n=3", 1, 1, "--set n:1:1: error: n 3 is used by no cell" },
+    { "h: 1 s\nstab: none\n", "n=3", 1, 1, "--set n:1:1: error: n 3 is not used by any run" },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[512];
