@@ -268,7 +268,7 @@ static void own_study(void)
          strstr(out, "boxes=8") != NULL,
      "a row for each solver, a column for each height: %s", out);
   ok(widest(out) <= 80, "in 80 columns: %d", widest(out));
-  says("answer own", "The study has no `answer`, so this question is assumed");
+  says("answer own", "question is assumed");
   setenv("COLUMNS", "50", 1);
   ok(run("answer own") == 0 && widest(out) <= 50, "in 50 where COLUMNS says so: %d", widest(out));
   unsetenv("COLUMNS");

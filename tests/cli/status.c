@@ -126,7 +126,7 @@ static void test_interrupts(void)
   bool asked = wait_for("grep -q 'Ctrl-C again stops at once' stderr.txt");
   kill(pid, SIGINT);
   int code = finish(pid);
-  if (!ok(begun && asked && code == 7 && strstr(err, "go on with: perp run two.yaml") != NULL,
+  if (!ok(begun && asked && code == 7 && strstr(err, "continue with: perp run two.yaml") != NULL,
           "a second Ctrl-C ends the run: status 7"))
     complain();
   char *journal = system("cat two/journal/* > two.jsonl") == 0 ? perp_read_file("two.jsonl", NULL)
