@@ -263,7 +263,9 @@ static void say_many(struct answering *w)
                                            : ", ",
                             a->who[t[k].who]);
   if (all > FEW) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, all - FEW);
-  if (all > 0)
+  if (a->n_who < 2)
+    text = perp_pool_printf(&w->r->pool, "There is only one competitor in all %d comparisons", n);
+  else if (all > 0)
     text = perp_pool_printf(&w->r->pool, "%s %s the %s in all %d comparisons", text,
                             all > 1 ? "tie for" : "gives", best, n);
   for (int k = 0; all == 0 && k < a->n_who && k < MOST_NAMED && t[k].n > 0; k++)

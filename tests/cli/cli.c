@@ -473,16 +473,18 @@ static void test_combinations(void)
                          "scene: pendulum\n"
                          "formulation: [reduced, penalty]\n"
                          "grid: { h: [2 ms, 1 ms], stab: [none, post] }\n");
-  const char *caret = "bad.yaml:4:39: error: stab post is not used by any run: it has no effect with "
-                      "formulation penalty\n"
-                      "    4 | grid: { h: [2 ms, 1 ms], stab: [none, post] }\n"
-                      "      |                                       ^ remove it";
+  const char *caret =
+      "bad.yaml:4:39: error: stab post is not used by any run: it has no effect with "
+      "formulation penalty\n"
+      "    4 | grid: { h: [2 ms, 1 ms], stab: [none, post] }\n"
+      "      |                                       ^ remove it";
   refuses(3, "check bad.yaml", caret);
   refuses(3, "plan bad.yaml", caret);
   refuses(3, "run bad.yaml -o bad", caret);
   ok(!perp_exists("bad"), "and nothing is written");
   says("check bad.yaml --set formulation=reduced", "4 combinations give 2 runs");
-  refuses(2, "check bad.yaml --set kkt=tree", "--set kkt:1:1: error: kkt tree is used by no cell");
+  refuses(2, "check bad.yaml --set kkt=tree",
+          "--set kkt:1:1: error: kkt tree is not used by any run");
 
   /* 3 x 3 parts, 4 of which refuse each other; a scene that does not serve a formulation */
   write_file("refused.yaml", "schema: perp-study/1\n"

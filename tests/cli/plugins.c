@@ -465,7 +465,7 @@ static void test_engines(const char *folder)
      "and in the report");
   free(words);
   words = perp_xprintf("simulate free-body --engine fall --lcp pgs --plugin %s/engines.so", folder);
-  refuses(2, words, "has no effect with an engine");
+  refuses(2, words, "has no effect with an external engine");
   free(words);
 }
 
@@ -500,11 +500,10 @@ static void test_models(const char *folder)
                             "limits: { timeout: 1 s }\n"
                             "grid: { scene: \"bad-model:what=[crash, loop, limits, good]\" }\n");
   char *words = perp_xprintf("check scenes.yaml --plugin %s/models.so", folder);
-  says(words,
-       "1 of 4 runs cannot be set up and will be skipped:\n  1: drive 0 'stop': the limits "
-       "contradict each other");
+  says(words, "1 of 4 runs cannot be set up and will be skipped:\n  1: drive 0 'stop': the limits "
+              "contradict each other");
   says(words, "2 of 4 runs fail during set-up:\n  1: crash: signal 6");
-  says(words, "  1: timeout: killed at the time limit of 1 s (cell");
+  says(words, "  1: timeout: killed at the time limit of 1 s (run");
   free(words);
   words = perp_xprintf("run scenes.yaml -o scenes --no-report --plugin %s/models.so", folder);
   ok(run(words) == 5 && strstr(out, "4 runs: 1 ok, 1 timeout, 1 crash, 1 skipped") != NULL,

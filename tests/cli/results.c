@@ -424,7 +424,7 @@ static void test_dump_kkt(void)
   ok(fabs(hypot(K[3][0], K[3][1]) - 1) < 1e-15, "J is the direction of the rod");
   ok(perp_exists("kkt/step000010-4.mtx") && !perp_exists("kkt/step000003-1.mtx"),
      "steps 1, 2, 4, 8 and the last system");
-  refuses(2, "rerun rod 0 --dump-kkt kkt --steps x", "steps are numbers");
+  refuses(2, "rerun rod 0 --dump-kkt kkt --steps x", "steps must be all");
 }
 
 /* ---- export, ref ---------------------------------------------------------------------------------------------------------- */
