@@ -13,11 +13,11 @@ static void plan_check_unused(const perp_study *s, const perp_plan *plan, int p,
   const bool command_line = strncmp(at->src->name, "--", 2) == 0;
   if (s->narrowed && !command_line) return;
   if (use->drop >= 0)
-    perp_diag_error(diag, at, 0, "leave it out", "%s %s is used by no cell: it has no effect %s",
+    perp_diag_error(diag, at, 0, "remove it", "%s %s is not used by any run: it has no effect %s",
                     s->kind->params[p].key, value, plan->drops[use->drop].why);
   else
-    perp_diag_error(diag, at, 0, "leave it out, or change the rule",
-                    "%s %s is in no cell: all its combinations are excluded",
+    perp_diag_error(diag, at, 0, "remove it, or change the rule under exclude",
+                    "%s %s is not used by any run: all its combinations are excluded",
                     s->kind->params[p].key, value);
 }
 
@@ -50,7 +50,7 @@ void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
   enum { MOST = 8 };
   int said = 0, more = 0;
   if (plan->duplicates == 0) return;
-  perp_text_add(out, "%d combinations are %d cells", plan->n + plan->duplicates, plan->n);
+  perp_text_add(out, "%d combinations give %d runs", plan->n + plan->duplicates, plan->n);
   for (int i = 0; i < plan->n_drops; i++) {
     const perp_drop *d = &plan->drops[i];
     bool varies = s->fixed[d->param] == NULL; /* only then two combinations can differ in it */

@@ -180,12 +180,12 @@ static void test_study(const char *folder)
       "schema: perp-study/1\nplugins: [mine.so]\nstudy: { name: elements }\nscene: good.yaml\n"
       "t_end: 0.05 s\ngrid:\n  formulation: [velocity, acceleration]\nmeasure: { repeats: 0 }\n"
       "metrics: { primary: drift.pos.max, record: [drift.pos.max, steps] }\n");
-  says("run elements.yaml -o results -q --no-report", "2 cells: 2 ok");
+  says("run elements.yaml -o results -q --no-report", "2 runs: 2 ok");
   ok(run("run elements.yaml -o results --no-report") == 0 && strstr(err, "0 to run") != NULL,
      "a study of them is complete");
   if (system("printf x >> mine.so") != 0) bail("mine.so"); /* loaders do not look behind the end */
   ok(run("run elements.yaml -o results --no-report") == 0 &&
-         strstr(err, "2 run again (their plug-in has changed)") != NULL,
+         strstr(err, "2 to repeat (their plug-in has changed)") != NULL,
      "until its plug-in changes");
   if (strstr(err, "2 run again") == NULL) complain();
 }

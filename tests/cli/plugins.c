@@ -92,7 +92,7 @@ static void test_memory(void)
 {
   says("status study-lcp", "complete"); /* its study names the file */
   ok(shell("mv state forgotten"), "what is remembered is put away");
-  refuses(3, "status study-lcp", "; this run was made with --plugin ");
+  refuses(3, "status study-lcp", "; this run used --plugin ");
   ok(strstr(err, "mine-lcp/mine-lcp.so") != NULL, "... and the file is named");
   says("status study-lcp --plugin mine-lcp/mine-lcp.so", "complete");
   int status = run("run mine-lcp/study.yaml --plugin mine-lcp/mine-lcp.so -o study-lcp --no-report "
@@ -105,7 +105,7 @@ static void test_memory(void)
      "the plug-in is changed and built again");
   status = run("run mine-lcp/study.yaml --plugin mine-lcp/mine-lcp.so -o study-lcp --no-report "
                "--set measure.repeats=0");
-  if (!ok(status == 0 && strstr(err, "15 run again (their plug-in has changed), 15 to run") != NULL,
+  if (!ok(status == 0 && strstr(err, "15 to repeat (their plug-in has changed), 15 to run") != NULL,
           "its cells are run again, the others are not"))
     complain();
 }
@@ -166,7 +166,7 @@ static void test_study(const char *folder)
   says(words, "slowed");
   ok(strstr(out, "a/slow.so") != NULL, "the command of the cell alone loads the file");
   free(words);
-  says("run keyed/study.yaml -o keyed", "4 cells");
+  says("run keyed/study.yaml -o keyed", "4 runs");
   says("explain a/deep/keyed.yaml 'lcp == slowed' -o keyed", "slowed");
   /* scripts of a cluster: from any folder */
   says("cluster parallel a/deep/keyed.yaml -o jobs --tasks 2", "4 runs in 2 task(s)");
@@ -465,7 +465,7 @@ static void test_engines(const char *folder)
      "and in the report");
   free(words);
   words = perp_xprintf("simulate free-body --engine fall --lcp pgs --plugin %s/engines.so", folder);
-  refuses(2, words, "has no effect with an engine");
+  refuses(2, words, "has no effect with an external engine");
   free(words);
 }
 
@@ -502,18 +502,18 @@ static void test_models(const char *folder)
                             "grid: { scene: \"bad-model:what=[crash, loop, limits, good]\" }\n");
   char *words = perp_xprintf("check scenes.yaml --plugin %s/models.so", folder);
   says(words,
-       "1 of 4 cells cannot be set up, and will be skipped:\n  1: drive 0 'stop': no finite "
+       "1 of 4 runs cannot be set up and will be skipped:\n  1: drive 0 'stop': no finite "
        "value lies within the limits");
-  says(words, "2 of 4 cells fail in their set-up:\n  1: crash: signal 6");
-  says(words, "  1: timeout: killed at the time limit of 1 s (cell");
+  says(words, "2 of 4 runs fail during set-up:\n  1: crash: signal 6");
+  says(words, "  1: timeout: killed at the time limit of 1 s (run");
   free(words);
   words = perp_xprintf("run scenes.yaml -o scenes --no-report --plugin %s/models.so", folder);
-  ok(run(words) == 5 && strstr(out, "4 cells: 1 ok, 1 timeout, 1 crash, 1 skipped") != NULL,
+  ok(run(words) == 5 && strstr(out, "4 runs: 1 ok, 1 timeout, 1 crash, 1 skipped") != NULL,
      "... and run has a row for each");
   free(words);
   refuses(2, "simulate spring:stiffness=-1", "spring.stiffness must be in (0, inf) N/m: got -1");
   /* a curve that ends is no error: its bead leaves it */
-  says("simulate bead:track=ramp", "released, its point left the curve");
+  says("simulate bead:track=ramp", "released; its point left the curve");
   /* a part of another kind */
   refuses(2, "simulate pendulum --stab ggl", "it is a formulation (--formulation ggl)");
 }

@@ -61,7 +61,7 @@ static const struct bad {
   { "NaN", HEAD "bodies:\n  - { mass: .nan, inertia: [1, 1, 1] }\n", "f.yaml:3:13", "NaN",
     "finite" },
   { "a unit that does not fit", HEAD "bodies:\n  - { mass: 3 m, inertia: [1, 1, 1] }\n",
-    "f.yaml:3:13", "this is in m, and kg is needed here", NULL },
+    "f.yaml:3:13", "this is in m; required here: kg", NULL },
   { "units that do not fit each other",
     HEAD
     "let: { l: 1 m, m: 2 kg }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], x: [l + m, 0, 0] }\n",

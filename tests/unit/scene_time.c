@@ -118,7 +118,7 @@ static void refused(void)
   static const struct {
     const char *text, *place, *message;
   } bads[] = {
-    { MOTION "0.1 * sin(3 * t)] }\n", "5:39", "this is in s, and a pure number" },
+    { MOTION "0.1 * sin(3 * t)] }\n", "5:39", "this is in s; required here: a pure number" },
     { MOTION "sin(3 rad/s * t) * 1 s] }\n", "5:29", "this is in s, and m is" },
     { MOTION "{ amplitude: 1 }] }\n", "5:29", "'kind' is missing" },
     { MOTION "{ kind: sin }] }\n", "5:37", "unknown value 'sin'" },
