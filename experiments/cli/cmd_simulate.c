@@ -230,6 +230,7 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
                               &w);
     if (status >= 0) return status;
     q.film = true;
+    q.picture_at = fmax(0, w.picture.at);
     q.replay_path = perp_watch_replay(&w, 0);
   } else if ((status = perp_watch_unused(args)) >= 0)
     return status;
@@ -241,7 +242,10 @@ static const perp_flag simulate_flags[] = {
   { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
   { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
   { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
-  { "json", 0, NULL, "the result as JSON" },
+  { "json", 0, NULL,
+    "The result as JSON. Figures that the run does not have are absent, infinite ones are the "
+    "texts "
+    "inf and -inf." },
   PERP_WATCH_FLAGS,
   { "view", 0, NULL,
     "make a page that shows the run moving: perp view of the run that is measured" },
