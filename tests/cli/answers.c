@@ -115,7 +115,7 @@ static bool all_have(const char *dir, const char *file, const char *more, const 
   for (int i = 0; i < n; i++) {
     char *whole = perp_xprintf("%s: %s", a[i].asked, a[i].text), *part = plain(whole);
     if (strstr(text, part) == NULL)
-      printf("# %s has no '%s'\n", more != NULL ? "the terminal" : path, whole);
+      tap_note("%s has no '%s'\n", more != NULL ? "the terminal" : path, whole);
     there = there && strstr(text, part) != NULL;
     free(part);
     free(whole);
