@@ -421,6 +421,10 @@ static int run_finish(struct run *r, const perp_cell_kind *const *kinds)
              : r->out_of_budget ? "the time budget is used up"
                                 : "the run is not complete",
              r->o->again);
+  else if (r->o->next != NULL && !r->o->quiet && r->o->shard == NULL) {
+    fflush(stdout);
+    r->o->next(&after, r->o->report_user);
+  }
   perp_results_free(&after);
   return code;
 }

@@ -90,6 +90,21 @@ const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name
   return registry_ask(&quiet, kind, name, &d) == PERP_OK ? d : NULL;
 }
 
+/* " (valid: a, b, c)" of a few names, else " (perp list KIND)". */
+static void registry_valid(const char *kind, const char *plural, const char *const *names, int n,
+                           char *buf, size_t size)
+{
+  enum { FEW = 30 };
+  size_t used = 0;
+  for (int i = 0; i < n && n <= FEW && used < size; i++)
+    used += (size_t)snprintf(buf + used, size - used, "%s%s", i == 0 ? " (valid: " : ", ",
+                             names[i]);
+  if (used > 0 && used + 1 < size)
+    snprintf(buf + used, size - used, ")");
+  else
+    snprintf(buf, size, " (perp list %s%s)", kind, plural);
+}
+
 static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *name)
 {
   enum { MOST = 256 };
@@ -115,7 +130,9 @@ static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *n
   if (near != NULL)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s'; did you mean '%s'? (perp list %s%s)",
                      k, name, near, k, s);
-  return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s' (perp list %s%s)", k, name, k, s);
+  char valid[400];
+  registry_valid(k, s, names, n, valid, sizeof valid);
+  return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s'%s", k, name, valid);
 }
 
 perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, perp_spec *spec)

@@ -148,6 +148,9 @@ static void test_simulate(void)
          json_integer_value(json_object_get(json_object_get(j, "counters"), "steps")) == 800 &&
          json_number_value(json_object_get(json_object_get(j, "final"), "t")) == 0.8,
      "status, time, counters and final state are there");
+  ok(json_object_get(json_object_get(j, "metrics"), "contacts.max") == NULL &&
+         strstr(out, "nan") == NULL,
+     "figures that it does not have are absent");
   json_decref(j);
   j = json_of(CHAIN " --stab none --json", 0);
   ok(metric(j, "drift.pos.max") > 1e-3, "without stabilization it drifts");
@@ -205,6 +208,26 @@ static void test_simulate(void)
     { "simulate pendulum --h 1kg", "wrong unit 'kg'; use one of: s, ms" },
     { "simulate pendulum --h fast", "'fast' is not a number" },
     { "simulate pendulum --h", "--h needs a value" },
+    { "simulate pendulum --h 2s --t-end 1s",
+      "the step h = 2 s is longer than the run, which ends at t_end = 1 s" },
+    { "simulate pendulum --h 20s", "the step h = 20 s is longer than the run" },
+    { "view pendulum --h 20s --no-open", "the step h = 20 s is longer than the run" },
+    { "lcp harvest stack --h 20s", "the step h = 20 s is longer than the run" },
+    { "simulate pendulum --h 1e-300s", "are more than 1e+12: choose a larger step" },
+    { "simulate pendulum --t-end 1e300s", "are more than 1e+12: choose a larger step" },
+    { "simulate pendulum --formulation reduced --ode dopri5 --tol 1e-6 --t-end 1e300s",
+      "are more than 1e+12" },
+    { "simulate pendulum --formulation reduced --ode dopri5 --tol 1e-6 --sample 1e-300s",
+      "samples 1e-300 s apart to the end t_end = 10 s are more than 1e+12" },
+    { "lcp harvest stack --h 1e-300s", "are more than 1e+12" },
+    { "simulate stack --contact coulomb",
+      "unknown contact 'coulomb' (valid: frictionless, box, polyhedral, cone, " },
+    { "simulate pendulum --formulation dae", "unknown formulation 'dae' (valid: acceleration, " },
+    { "simulate xyzzyx", "unknown scene 'xyzzyx' (perp list scenes)" },
+    { "list solvers", "unknown kind 'solvers' (valid: scenes, formulation, ode, kkt, lcp, " },
+    { "lesson xyzzyx", "unknown lesson 'xyzzyx' (valid: drift, order, " },
+    { "run chain6-stab --progress bars", "unknown style 'bars' (valid: auto, plain, json, none)" },
+    { "run chain6-stab --open --no-report", "--open shows the report, and --no-report makes none" },
     { "simulate pendulum --t-end 0", "--t-end must be in (0, inf) s" },
     { "simulate pendulum --ode rk5", "did you mean 'rk4'?" },
     { "simulate pendulum --ode rk4:tol", "expected key=value" },
@@ -247,6 +270,16 @@ static void test_simulate(void)
     { "view pendulum --against ode=rk5", "did you mean 'rk4'?" },
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuses(2, bad[i].words, bad[i].message);
+  /* what these errors advise */
+  ok(run("simulate pendulum --h 0.5s --t-end 1s --json") == 0, "a smaller step");
+  j = json_of("simulate pendulum --t-end 0.1ms --json", 0);
+  ok(json_number_value(json_object_get(j, "h")) == 1e-4, "a step that nobody named fits the run");
+  json_decref(j);
+  ok(run("simulate pendulum --formulation reduced --ode dopri5 --tol 1e-6 --h 1e-300s --t-end "
+         "0.1s") == 0,
+     "the first step of error control may be tiny");
+  ok(run("simulate pendulum --sample 1e300s --t-end 0.1s") == 0,
+     "samples further apart than its end");
   ok(run("simulate pendulum --t-end 0.1s --series /nonexistent/x.csv") == 1 &&
          strstr(err, "cannot write /nonexistent/x.csv: No such file") != NULL,
      "a series that cannot be written: status 1");
@@ -267,6 +300,11 @@ static void test_view(void)
   setenv("PERP_REPORT_JS", script, 1);
   setenv("PERP_CHROMIUM", "/nonexistent/chromium", 1);
   refuses(5, "view pendulum --png x.png", "PERP_CHROMIUM=/nonexistent/chromium cannot be executed");
+  setenv("PERP_CHROMIUM", "/bin/true", 1);
+  refuses(2, "view pendulum --t-end 0.1s --png x.png --at 1s --no-open",
+          "there is no picture of t = 1 s: the run ends at t_end = 0.1 s");
+  refuses(2, "simulate pendulum --t-end 0.1s --view --png x.png --at 1s --no-open --json",
+          "there is no picture of t = 1 s: the run ends at t_end = 0.1 s");
   unsetenv("PERP_CHROMIUM");
   refuses(2, "view oscillator --no-open", "oscillator has no bodies to draw");
   snprintf(words, sizeof words, "view pendulum --t-end 0.1s --against h=2ms --no-open -o %s", page);
@@ -310,6 +348,11 @@ static void test_bad_studies(void)
     { "h = 0", "schema: perp-study/1\nscene: chain\nh: [1 ms, 0]\n",
       "bad.yaml:3:11: error: h must be in (0, inf)" },
     { "a wrong unit", "schema: perp-study/1\nscene: chain\nt_end: 3 m\n", "wrong unit 'm'" },
+    { "a step longer than the run",
+      "schema: perp-study/1\nscene: chain\nt_end: 10 ms\nh: [4 ms, 20 ms, 2 ms]\n",
+      "bad.yaml:4:11: error: the step h = 0.02 s is longer than the run, which ends at t_end = "
+      "0.01 "
+      "s" },
     { "an unknown metric",
       "schema: perp-study/1\nscene: chain\nmetrics: { primary: err.tipp.max }\n",
       "did you mean 'err.tip.max'?" },
@@ -324,7 +367,7 @@ static void test_bad_studies(void)
     int b = run("run bad.yaml");
     if (!ok(first && b == 3 && strstr(err, bad[i].message) != NULL, "%s: status 3 and its place",
             bad[i].what)) {
-      printf("# status %d, %d\n", a, b);
+      tap_note("status %d, %d\n", a, b);
       complain();
     }
   }
@@ -450,6 +493,58 @@ static void test_study(void)
   ok(got == 8 && strstr(err, "DISAGREE") != NULL, "references that disagree: status 8");
 }
 
+/* What a run ends with: commands that can be typed, and the page in a browser. */
+static void test_next(void)
+{
+  write_file("next.yaml",
+             "schema: perp-study/1\nstudy: { name: advice }\nscene: pendulum\nt_end: 0.1 s\n"
+             "formulation: acceleration\nstab: none\n"
+             "grid: { h: [4 ms, 2 ms], ode: [rk4, midpoint] }\n"
+             "metrics: { primary: err.q.max, record: [err.q.max, steps] }\n");
+  int got = run("run next.yaml -o 'my results' --no-report");
+  ok(got == 0 && strstr(out, "next\n") == NULL && strstr(out, "tables  my results/") != NULL,
+     "results are on standard output, without advice");
+  int commands = 0;
+  char *said = perp_xstrdup(err);
+  for (char *s = strstr(said, "\nnext\n"); s != NULL && (s = strstr(s, "\n  ")) != NULL; s += 3) {
+    if (s[3] == ' ') continue;
+    char *end = strchr(s + 3, '\n'), *open = strstr(s, " --open\n");
+    *end = '\0';
+    if (open != NULL && open < end) *open = '\0'; /* there is no desktop */
+    char *line = perp_xprintf("{ %s; } >next.txt 2>&1", s + 3);
+    ok((strstr(line, "'my results'") != NULL || strstr(line, "perp view ") != NULL) &&
+           system(line) == 0,
+       "next: %s", s + 3);
+    commands++;
+    free(line);
+    *end = '\n';
+  }
+  free(said);
+  ok(commands == 3, "%d commands to try", commands);
+  got = run("run next.yaml -o quiet --no-report -q");
+  ok(got == 0 && err[0] == '\0', "--quiet: none");
+  got = run("run next.yaml -o objects --no-report --progress json");
+  ok(got == 0 && strstr(err, "next") == NULL, "--progress json: none");
+  got = run("run next.yaml -o failed --no-report --set 'stab=[none, baumgarte:alpha=1e9]'");
+  ok(got == 0 && strstr(err, " show failed ") != NULL && strstr(err, "a run that failed") != NULL,
+     "a run that failed is the first to look at");
+
+  /* a browser that leaves a note */
+  const char *before = getenv("PATH");
+  char *path = perp_xprintf("%s/desktop:%s", program_dir, before), *kept = perp_xstrdup(before);
+  if (system("mkdir desktop && printf '#!/bin/sh\nprintf %%s \"$1\" >opened.tmp && mv opened.tmp "
+             "opened.txt\n' >desktop/xdg-open && chmod +x desktop/xdg-open") != 0)
+    bail("no folder");
+  setenv("PATH", path, 1);
+  got = run("run next.yaml -o opened --open");
+  for (int i = 0; i < 500 && !perp_exists("opened.txt"); i++) usleep(10000);
+  ok(got == 0 && file_has("opened.txt", "/opened/report.html") && strstr(err, "--open") == NULL,
+     "--open shows the report, and no advice to open it follows");
+  setenv("PATH", kept, 1);
+  free(path);
+  free(kept);
+}
+
 /* ---- combinations that are not as they look --------------------------------------------------------------------- */
 
 static void test_combinations(void)
@@ -549,6 +644,7 @@ int main(void)
   test_combinations();
   test_bad_studies();
   test_study();
+  test_next();
   program_close();
   return tap_done();
 }

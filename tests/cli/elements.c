@@ -21,7 +21,7 @@ static void wrong(const char *line, const char *message, const char *place)
   const int status = run(words);
   if (!ok(status == 3 && strstr(err, message) != NULL && strstr(err, place) != NULL, "%s: %s",
           place, message)) {
-    printf("# status %d\n", status);
+    tap_note("status %d\n", status);
     complain();
   }
   free(words);

@@ -77,7 +77,7 @@ static void test_families(void)
     }
     if (!ok(good, "generate %s | solve - --lcp auto: %s (%d sizes)", f->name,
             solvable ? "solved" : "refuted", made))
-      printf("# %s\n", wrong);
+      tap_note("%s\n", wrong);
   }
 }
 
@@ -300,7 +300,7 @@ static int one_file(const char *path, const struct stat *s, int type, struct FTW
   if (!ok(readable || (status == 3 && out[0] == '\0' && said != NULL &&
                        strspn(said + strlen(place), "0123456789") > 0),
           "%s: read, or refused with its line", path)) {
-    printf("# status %d\n", status);
+    tap_note("status %d\n", status);
     complain();
   }
   if (status == 3) printf("# %s", err);

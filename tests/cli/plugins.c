@@ -16,7 +16,7 @@ static bool shell(const char *fmt, ...)
   bool done = system(t.s) == 0;
   if (!done) {
     char *said = perp_read_file("shell.txt", NULL);
-    printf("# %s\n# %.1500s\n", t.s, said != NULL ? said : "");
+    tap_note("%s\n# %.1500s\n", t.s, said != NULL ? said : "");
     free(said);
   }
   perp_text_free(&t);
@@ -262,6 +262,28 @@ static void test_installed(void)
   free(prefix);
 }
 
+/* A build tree with the program alone, as the launcher makes it: the contract test is built when it is asked for. */
+static void test_bare_tree(void)
+{
+  const char *root = getenv("PERP_BUILD_ROOT");
+  char *tree = perp_xprintf("%s/tree", program_dir);
+  ok(shell("mkdir -p %s/experiments && cp %s %s/experiments/perp && "
+           "printf 'rule link\\n  command = ln -s %s/$out $out\\n"
+           "build tests/contract/test_lcp: link\\n' >%s/build.ninja",
+           tree, program, tree, root, tree) &&
+         shell("%s/experiments/perp new plugin lcp --name bare && make -C bare check "
+               "PERP=%s/experiments/perp PERP_CFLAGS=\"$(%s version --cflags)\"",
+               tree, tree, program) &&
+         file_has("shell.txt", "building the contract test of kind lcp (once)") &&
+         file_has("shell.txt", "failed 0, skipped"),
+     "make check of a new plug-in builds the contract test that it needs");
+  ok(shell("make -C bare check PERP=%s/experiments/perp PERP_CFLAGS=\"$(%s version --cflags)\"",
+           tree, program) &&
+         !file_has("shell.txt", "building"),
+     "once");
+  free(tree);
+}
+
 /* A formulation of one's own: another name for one of perp, to see that the contract tests look at it. */
 static void test_formulation(void)
 {
@@ -443,7 +465,7 @@ static void test_engines(const char *folder)
                       "  a=free-body b=chain:links=2\n") != NULL &&
               strstr(out, "\n  fall-nan\n    1 diverged: stopped at t = 0 s: not-finite: ") != NULL,
           "how each ended on each scene, and why"))
-    printf("# %.3000s\n", out);
+    tap_note("%.3000s\n", out);
   char *csv = perp_read_file("engines/derived/cells.csv", NULL);
   ok(row(csv, "fall-segv", ",crash,", "signal 11 (Segmentation fault)"), "an engine that crashes");
   ok(row(csv, "fall-loop", ",timeout,", "killed at the time limit of 5 s"), "one that hangs");
@@ -526,6 +548,7 @@ int main(void)
   const char *folder = getenv("PERP_BAD_PLUGINS");
   if (folder == NULL) bail("PERP_BAD_PLUGINS names no folder");
   test_formulation();
+  test_bare_tree();
   test_unfit(folder);
   test_models(folder);
   test_liar(folder);

@@ -140,7 +140,7 @@ static void refused(void)
                 strstr(said, b->message) != NULL &&
                 (b->hint == NULL || strstr(said, b->hint) != NULL),
             "%s: one error at %s %s", b->what, b->place, b->message))
-      printf("# %d errors: %.700s\n", diag.errors, said);
+      tap_note("%d errors: %.700s\n", diag.errors, said);
     perp_diag_free(&diag);
   }
   static const char *const goods[] = {

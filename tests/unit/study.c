@@ -18,7 +18,7 @@ static void refused(const char *what, const char *text, const char *place, const
               strstr(diag.text.s, place[0] ? head : message) != NULL &&
               strstr(diag.text.s, hint) != NULL;
   if (!ok(good, "refused: %s", what))
-    printf("# %s\n", diag.text.s != NULL ? diag.text.s : "no message");
+    tap_note("%s\n", diag.text.s != NULL ? diag.text.s : "no message");
   perp_diag_free(&diag);
   perp_study_free(study);
 }
