@@ -203,15 +203,57 @@ static perp_status unknown_key(perp_ctx *ctx, const perp_desc *d, const char *ke
   return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no option '%s' (valid: %s)", d->name, key, list);
 }
 
+static bool option_number(const perp_opt *o)
+{
+  return o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT;
+}
+
+/* Which of the words of an enumeration or of a condition; -1: none of them. */
+static int option_word(const perp_opt *o, const char *value)
+{
+  static const char *const truths[] = { "false", "true", NULL };
+  const char *const *choices = o->type == PERP_OPT_BOOL ? truths : o->choices;
+  for (int i = 0; choices[i] != NULL; i++)
+    if (strcmp(choices[i], value) == 0) return i;
+  return -1;
+}
+
+static bool option_within(const perp_opt *o, double v)
+{
+  return !(o->type == PERP_OPT_INT && v != nearbyint(v)) && v >= o->min && v <= o->max &&
+         !(v == o->min && (o->flags & PERP_OPEN_MIN)) &&
+         !(v == o->max && (o->flags & PERP_OPEN_MAX));
+}
+
+/* A key is mistyped although it exists when its value is a number in place of a word, or a word in place of a number, and
+ * a near key takes this value: links in place of link.  NULL: no such key. */
+static const char *option_meant(const perp_desc *d, const perp_opt *o, const char *value)
+{
+  enum { MOST = 64 };
+  const char *keys[MOST];
+  int n = 0;
+  for (const perp_opt *k = d->opts; k->type != PERP_OPT_END && n < MOST; k++) {
+    double v;
+    if (k->type == PERP_OPT_TEXT || option_number(k) == option_number(o)) continue;
+    if (option_number(k)
+            ? perp_parse_real(NULL, value, k->unit, &v) == PERP_OK && option_within(k, v)
+            : option_word(k, value) >= 0)
+      keys[n++] = k->key;
+  }
+  return perp_closest(o->key, keys, n);
+}
+
 static perp_status option_refuse(perp_ctx *ctx, const perp_desc *d, const perp_opt *o,
                                  const char *value)
 {
   char range[256];
+  const char *meant = option_number(o) ? NULL : option_meant(d, o, value);
   perp_opt_range(o, range, sizeof range);
-  const char *in = o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT ? "in" : "one of";
-  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s must be %s%s %s%s%s: got %s", d->name, o->key,
+  const char *in = option_number(o) ? "in" : "one of";
+  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s must be %s%s %s%s%s: got %s%s%s%s", d->name, o->key,
                    o->type == PERP_OPT_INT ? "an integer " : "", in, range, o->unit[0] ? " " : "",
-                   o->unit, value);
+                   o->unit, value, meant != NULL ? "; did you mean '" : "",
+                   meant != NULL ? meant : "", meant != NULL ? "'?" : "");
 }
 
 perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const char *key,
@@ -224,11 +266,10 @@ perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const c
   switch (o->type) {
   case PERP_OPT_ENUM:
   case PERP_OPT_BOOL: {
-    static const char *const truths[] = { "false", "true", NULL };
-    const char *const *choices = o->type == PERP_OPT_BOOL ? truths : o->choices;
-    for (int i = 0; choices[i] != NULL; i++)
-      if (strcmp(choices[i], value) == 0) return option_store(o, opts, i), PERP_OK;
-    return option_refuse(ctx, d, o, value);
+    const int word = option_word(o, value);
+    if (word < 0) return option_refuse(ctx, d, o, value);
+    option_store(o, opts, word);
+    return PERP_OK;
   }
   case PERP_OPT_TEXT:
     if (strlen(value) >= PERP_TEXT_MAX)
@@ -247,12 +288,12 @@ perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const c
   if (perp_parse_real(ctx, value, o->unit, &v) != PERP_OK) {
     char why[sizeof ctx->msg];
     snprintf(why, sizeof why, "%s", ctx != NULL ? ctx->msg : "");
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s: %s", d->name, key, why);
+    const char *meant = option_meant(d, o, value);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s: %s%s%s%s", d->name, key, why,
+                     meant != NULL ? "; did you mean '" : "", meant != NULL ? meant : "",
+                     meant != NULL ? "'?" : "");
   }
-  if (o->type == PERP_OPT_INT && v != nearbyint(v)) return option_refuse(ctx, d, o, value);
-  if (v < o->min || v > o->max || (v == o->min && (o->flags & PERP_OPEN_MIN)) ||
-      (v == o->max && (o->flags & PERP_OPEN_MAX)))
-    return option_refuse(ctx, d, o, value);
+  if (!option_within(o, v)) return option_refuse(ctx, d, o, value);
   option_store(o, opts, v);
   return PERP_OK;
 }

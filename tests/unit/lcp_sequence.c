@@ -158,7 +158,7 @@ static void check_refusals(void)
     if (!ok(status == PERP_ERR_FORMAT && strstr(ctx.msg, cases[k].message) != NULL &&
                 strchr(ctx.msg, '\n') == NULL && p.p.n == 0,
             "refused: %s", cases[k].message))
-      printf("# status %s: %s\n", perp_status_name(status), ctx.msg);
+      tap_note("status %s: %s\n", perp_status_name(status), ctx.msg);
   }
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp's own text format of complementarity problems, read; described in docs/lcp-format.md. */
+/* perp's own text format of complementarity problems, read; described in docs/reference/lcp-format.md. */
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
