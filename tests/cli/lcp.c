@@ -465,7 +465,7 @@ static void test_sequence(void)
     { "cp -r seq d5 && sed -i '/^end/d' d5/heap-004.lcp", "the file ends without 'end'" },
     { "cp -r seq d6 && sed -i 's/^before \\([0-9]*\\) .*/before \\1 2\\n0 0 1\\n0 0 1\\nend/' "
       "d6/heap-001.lcp",
-      "the carry to row 0 from row 0 is given twice" },
+      "the carry to row 0 from row 0 is specified twice" },
     { "cp -r seq d7 && sed -i 's/^sequence 0 6/sequence 0 2000/' d7/heap-000.lcp",
       "(at most 1000)" },
   };
