@@ -108,6 +108,12 @@ static bool build_head(perp_scene_reader *r, int *friction)
                        checks[i].key, checks[i].value);
       return false;
     }
+  if (h.h > h.t_end) {
+    PERP_SCENE_WRONG(r, perp_tree_get(node, "h"),
+                     "the step h = %g s is longer than the run, which ends at t_end = %g s", h.h,
+                     h.t_end);
+    return false;
+  }
   perp_scene *s = r->scene;
   r->dim = h.dim;
   r->section = h.section && h.dim == 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of numbers with names and units: what somebody knows about a scene (docs/scene-files.md). */
+/* Tables of numbers with names and units: what somebody knows about a scene (docs/reference/scene-files.md). */
 #include "models/scenes/truths.h"
 
 #include <ctype.h>

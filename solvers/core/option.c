@@ -72,11 +72,11 @@ perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, d
   }
   if (*end == '/' && isdigit((unsigned char)end[1])) { /* 1/240; m/s is a unit */
     const double divisor = strtod(end + 1, &end);
-    if (divisor == 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a number", text);
+    if (divisor == 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' divides by zero", text);
     v /= divisor;
   }
   if (errno == ERANGE && fabs(v) > 1)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is out of range", text);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is too large for a double", text);
   while (isspace((unsigned char)*end)) end++;
   if (*end != '\0') {
     double factor = 0;
@@ -90,8 +90,8 @@ perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, d
     if (factor == 0) {
       char list[160];
       if (unit[0] == '\0')
-        return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s': a pure number is expected, without '%s'",
-                         text, end);
+        return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                         "'%s': a number without a unit is expected; remove '%s'", text, end);
       if (units_of(unit, list, sizeof list) == 0) snprintf(list, sizeof list, "%s", unit);
       return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s': %s '%s'; use one of: %s", text,
                        known ? "wrong unit" : "unknown unit", end, list);
@@ -171,18 +171,30 @@ int perp_opt_range(const perp_opt *o, char *buf, size_t size)
   return 0;
 }
 
+enum { MOST_KEYS = 64, KEYS_LIST = 300 };
+
+/* The keys of d, and the same as a list that names as many of them as it has room for. */
+static int option_keys(const perp_desc *d, const char *keys[MOST_KEYS], char list[KEYS_LIST])
+{
+  const size_t room = KEYS_LIST - sizeof ", ...";
+  size_t used = 0;
+  bool all = true;
+  int n = 0;
+  list[0] = '\0';
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END && n < MOST_KEYS; o++) {
+    keys[n++] = o->key;
+    all = all && used + 2 + strlen(o->key) <= room;
+    if (all) used += (size_t)sprintf(list + used, "%s%s", used ? ", " : "", o->key);
+  }
+  if (!all) strcpy(list + used, ", ...");
+  return n;
+}
+
 static perp_status unknown_key(perp_ctx *ctx, const perp_desc *d, const char *key)
 {
-  enum { MOST = 64 };
-  const char *keys[MOST];
-  char list[300] = "";
-  size_t used = 0;
-  int n = 0;
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END && n < MOST; o++) {
-    keys[n++] = o->key;
-    if (used < sizeof list)
-      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", o->key);
-  }
+  const char *keys[MOST_KEYS];
+  char list[KEYS_LIST];
+  const int n = option_keys(d, keys, list);
   if (n == 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s takes no options, got '%s'", d->name, key);
   const char *near = perp_closest(key, keys, n);
   if (near != NULL)
@@ -301,12 +313,18 @@ perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *d, void *opts, const
     char buf[2 * PERP_TEXT_MAX];
     size_t n = item_length(list);
     if (n >= sizeof buf)
-      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: option text is too long", d->name);
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: an option is longer than %zu characters", d->name,
+                       sizeof buf - 1);
     memcpy(buf, list, n);
     buf[n] = '\0';
     char *eq = strchr(buf, '=');
-    if (eq == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: expected key=value, got '%s'", d->name, buf);
+    if (eq == NULL) {
+      const char *keys[MOST_KEYS];
+      char valid[KEYS_LIST];
+      if (option_keys(d, keys, valid) == 0) return unknown_key(ctx, d, buf);
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: expected key=value, got '%s' (valid keys: %s)",
+                       d->name, buf, valid);
+    }
     *eq = '\0';
     char *key = buf, *value = eq + 1;
     while (isspace((unsigned char)*key)) key++;

@@ -20,10 +20,10 @@ static void copy_motion(const char *name)
 
 static void test_scene(void)
 {
-  says("check walk.bvh", "bodies 18, joints 17 (51 rows), drives 30");
+  says("check walk.bvh", "bodies 18, joints 17 (51 rows), actuators 30");
   ok(strstr(err, "note: joints without limits") != NULL && strstr(err, "Spine") != NULL,
      "it says which joints have no limits");
-  says("check walk.bvh", "truth motion of walk.bvh");
+  says("check walk.bvh", "reference motion of walk.bvh");
   says("info walk.bvh", "height");
   refuses(2, "simulate walk.bvh:mass=-3", "mass");
   says("simulate walk.bvh:height=1.6,mass=50 --t-end 0.3s", "status   ok");
@@ -67,7 +67,7 @@ static void test_inverse(void)
              "t [s], rod.x [m], rod.y [m], rod.angle [rad]\n0, 0.5, 0, 0\n1, 0.5, 0, 0\n");
   says("inverse rod.yaml --motion held.csv --step 1s",
        "t [s], rod.angle [Nm], power [W]\n0, 9.81, 0\n1, 9.81, 0\n");
-  refuses(2, "inverse rod.yaml", "has no motion of its own");
+  refuses(2, "inverse rod.yaml", "has no motion that is known");
   write_file("held.csv", "t [s], rod.x [m], rod.y [m]\n0, 0.5, 0\n");
   refuses(3, "inverse rod.yaml --motion held.csv", "column rod.angle is missing");
   refuses(3, "inverse rod.yaml --motion walk.bvh", "is a motion in space");
@@ -125,7 +125,7 @@ static void test_truth(void)
   int got = run("inverse arm:torque=none --step 0.04s");
   ok(got == 0 &&
          strncmp(out, "t [s], upper.angle [Nm], forearm.angle [Nm], power [W]\n", 55) == 0 &&
-         strstr(err, "the motion is that of its truth") != NULL,
+         strstr(err, "the motion is its reference solution") != NULL,
      "perp inverse takes the truth of a scene for its motion, and says so");
   double worst = arm_apart(0.02, 0.98, &rows);
   ok(rows == 24 && worst < 1e-6, "torques of an arm are those of its equations: %.2g Nm", worst);
@@ -416,11 +416,11 @@ static void test_foreign(void)
   free(want);
 }
 
-/* The commands of docs/figures.md, which are indented by four blanks. */
+/* The commands of docs/how-to/figures.md, which are indented by four blanks. */
 static void test_page(void)
 {
   const char *source = getenv("PERP_SOURCE");
-  char *path = perp_xprintf("%s/docs/figures.md", source != NULL ? source : ".");
+  char *path = perp_xprintf("%s/docs/how-to/figures.md", source != NULL ? source : ".");
   char *page = perp_read_file(path, NULL);
   if (page == NULL) bail("%s", path);
   free(path);
@@ -433,7 +433,7 @@ static void test_page(void)
     n++;
     if (got != 0 && strstr(err, "npm") != NULL)
       skip("the script of pages is not built", "perp %s", words);
-    else if (!ok(got == 0, "docs/figures.md: perp %s", words))
+    else if (!ok(got == 0, "docs/how-to/figures.md: perp %s", words))
       complain();
   }
   ok(n >= 6, "%d commands", n);

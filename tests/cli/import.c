@@ -196,7 +196,7 @@ static void test_bad(void)
     }
   }
   refuses(3, "import none.xml", "cannot read the robot none.xml: No such file");
-  refuses(2, "import robot.txt", "a robot is a file NAME.xml");
+  refuses(2, "import robot.txt", "robots (NAME.xml");
   refuses(2, "import", "an argument is missing");
   ok(access("MUJOCO_LOG.TXT", F_OK) != 0, "the library has left no log behind");
 }

@@ -206,7 +206,7 @@ int main(void)
   refuses(&ctx, "toy:omgea=1", "did you mean 'omega'");
   refuses(&ctx, "toy:omega=2", "toy.omega must be in (0, 2): got 2");
   refuses(&ctx, "toy:omega=nan", "not a number");
-  refuses(&ctx, "toy:omega=1x", "pure number");
+  refuses(&ctx, "toy:omega=1x", "a number without a unit is expected; remove 'x'");
   refuses(&ctx, "toy:h=1kg", "wrong unit 'kg'");
   refuses(&ctx, "toy:h=0", "(0, inf)");
   refuses(&ctx, "toy:max_iter=1.5", "integer");

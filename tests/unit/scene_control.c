@@ -106,13 +106,13 @@ static const struct bad {
   { "a motion that begins elsewhere", PENDULUM "control: { by: pd, file: off.csv }\n",
     "f.yaml:6:26", "the motion begins in another pose than the scene: body 0 'bob' is", NULL },
   { "servos for a root that floats", FLOATS "control: { by: implicit-pd, root: controlled }\n",
-    "f.yaml:7:10", "controller implicit-pd drives joints, and a root that floats has none",
+    "f.yaml:7:10", "controller implicit-pd acts on joints, and a floating root has none",
     "free or prescribed" },
   { "soft servos for a root that floats", FLOATS "control: { by: soft, root: controlled }\n",
-    "f.yaml:7:10", "controller soft drives joints, and a root that floats has none", NULL },
+    "f.yaml:7:10", "controller soft acts on joints, and a floating root has none", NULL },
   { "a universal joint", UNIVERSAL "control: { by: pd }\n", "f.yaml:6:10",
-    "controllers serve ball joints, hinges and sliders: the joint of body 0 'a' is none",
-    "say that it is loose" },
+    "controllers support ball joints, hinges and sliders: the joint of body 0 'a' is of another",
+    "declare it loose" },
   { "a scale below 0", ARM "control: { by: pd, file: bob.bvh, scale: -1 m }\n",
     "f.yaml:12:", "scale", NULL },
   { "a scale of no file", ARM "control: { by: pd, scale: 1 m }\n", "f.yaml:12:", "scale", NULL },
@@ -140,7 +140,7 @@ static void refused(void)
                 strstr(said, b->message) != NULL &&
                 (b->hint == NULL || strstr(said, b->hint) != NULL),
             "%s: one error at %s %s", b->what, b->place, b->message))
-      printf("# %d errors: %.700s\n", diag.errors, said);
+      tap_note("%d errors: %.700s\n", diag.errors, said);
     perp_diag_free(&diag);
   }
   static const char *const goods[] = {

@@ -44,6 +44,10 @@ static const struct bad {
     "needs a mass", "density" },
   { "a mass that is not positive", HEAD "bodies:\n  - { mass: -1, inertia: [1, 1, 1] }\n",
     "f.yaml:3:13", "mass must be positive: got -1", NULL },
+  { "a step longer than the run",
+    "schema: perp-scene/1\nscene: { t_end: 1 s, h: 2 s }\n"
+    "bodies: [{ name: a, mass: 1 }]\n",
+    "f.yaml:2:25", "the step h = 2 s is longer than the run, which ends at t_end = 1 s", NULL },
   { "no inertia", HEAD "bodies:\n  - { mass: 1 }\n", "f.yaml:3:5",
     "inertia of this body is not known", "solid" },
   { "an unknown key", HEAD "bodies:\n  - { mas: 1 }\n", "f.yaml:3:7",
@@ -61,7 +65,7 @@ static const struct bad {
   { "NaN", HEAD "bodies:\n  - { mass: .nan, inertia: [1, 1, 1] }\n", "f.yaml:3:13", "NaN",
     "finite" },
   { "a unit that does not fit", HEAD "bodies:\n  - { mass: 3 m, inertia: [1, 1, 1] }\n",
-    "f.yaml:3:13", "this is in m, and kg is needed here", NULL },
+    "f.yaml:3:13", "this is in m; required here: kg", NULL },
   { "units that do not fit each other",
     HEAD
     "let: { l: 1 m, m: 2 kg }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], x: [l + m, 0, 0] }\n",
@@ -198,7 +202,7 @@ static void test_refused(void)
                 strstr(said, b->message) != NULL &&
                 (b->hint == NULL || strstr(said, b->hint) != NULL),
             "%s: one error at %s, %s", b->what, b->place, b->message))
-      printf("# %d errors: %.700s\n", diag.errors, said);
+      tap_note("%d errors: %.700s\n", diag.errors, said);
     perp_diag_free(&diag);
   }
   put("a.yaml", HEAD "include: b.yaml\n" BALL);
@@ -506,7 +510,7 @@ static void test_states(void)
     if (!ok(refused && diag.errors == 1 && diag.text.s != NULL &&
                 strstr(diag.text.s, wrong[i].message) != NULL,
             "%s: %s", wrong[i].what, wrong[i].message))
-      printf("# %.600s\n", diag.text.s != NULL ? diag.text.s : "nothing");
+      tap_note("%.600s\n", diag.text.s != NULL ? diag.text.s : "nothing");
     perp_diag_free(&diag);
   }
 }

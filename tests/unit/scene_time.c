@@ -118,7 +118,7 @@ static void refused(void)
   static const struct {
     const char *text, *place, *message;
   } bads[] = {
-    { MOTION "0.1 * sin(3 * t)] }\n", "5:39", "this is in s, and a pure number" },
+    { MOTION "0.1 * sin(3 * t)] }\n", "5:39", "this is in s; required here: a pure number" },
     { MOTION "sin(3 rad/s * t) * 1 s] }\n", "5:29", "this is in s, and m is" },
     { MOTION "{ amplitude: 1 }] }\n", "5:29", "'kind' is missing" },
     { MOTION "{ kind: sin }] }\n", "5:37", "unknown value 'sin'" },
@@ -127,8 +127,8 @@ static void refused(void)
       "define the same quantity" },
     { MOTION "{ kind: spline, points: [[0, 0]] }] }\n", "5:29", "at least two points: got 1" },
     { MOTION "{ kind: spline, points: [[0, 0], [1]] }] }\n", "5:62", "a time and a value" },
-    { MOTION "{ kind: spline, points: [[0, 0], [0, 1]] }] }\n", "5:29", "must rise" },
-    { MOTION "{ kind: table, points: [[0, 0], [1, 1]] }] }\n", "5:5", "take a spline" },
+    { MOTION "{ kind: spline, points: [[0, 0], [0, 1]] }] }\n", "5:29", "must increase" },
+    { MOTION "{ kind: table, points: [[0, 0], [1, 1]] }] }\n", "5:5", "use a spline" },
     { MOTION "{ kind: function }] }\n", "5:29", "'of' is missing" },
     { MOTION "1 / t * 1 m s] }\n", "5:41", "out of place" },
     { MOTION "log(t / 1 s)] }\n", "5:29", "the value at t = 0 is not finite" },
@@ -136,7 +136,8 @@ static void refused(void)
     { HEAD BALL "motions:\n  - { body: world }\n", "5:13", "the world cannot move" },
     { HEAD BALL "motions:\n  - { body: bal }\n", "5:13", "there is no body 'bal'" },
     { HEAD BALL "motions:\n  - { body: ball }\n  - { body: ball }\n", "6:5", "prescribed already" },
-    { HEAD BALL "motions:\n  - { body: ball, angle: 2 rad/s * t }\n", "5:5", "needs an axis" },
+    { HEAD BALL "motions:\n  - { body: ball, angle: 2 rad/s * t }\n", "5:5",
+      "needs a nonzero axis" },
     { HEAD "bodies:\n  - { name: b, mass: 1, inertia: [1, 1, 1], v: [0, 0, 1] }\nmotions:\n  - { "
            "body: b }\n",
       "5:5", "initial velocity contradicts" },

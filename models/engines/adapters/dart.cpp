@@ -416,7 +416,7 @@ void solver_make(dart_world &s)
     solver->setCollisionDetector(collision::DARTCollisionDetector::create());
   } else {
     auto fcl = collision::FCLCollisionDetector::create();
-    /* DART warns of primitive shapes with each world; docs/engines.md tells it once */
+    /* DART warns of primitive shapes with each world; docs/how-to/engines.md tells it once */
     std::streambuf *errors = std::cerr.rdbuf(nullptr);
     fcl->setPrimitiveShapeType(s.o.detector == FCL ? collision::FCLCollisionDetector::MESH
                                                    : collision::FCLCollisionDetector::PRIMITIVE);

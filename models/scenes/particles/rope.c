@@ -98,13 +98,14 @@ static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*
 {
   const int n = o->particles;
   const double l = o->length / n;
-  double *d = malloc((size_t)n * (2 + (size_t)n) * sizeof *d), *e = d + n, *x = e + n;
+  double *d = malloc((size_t)n * (4 + (size_t)n) * sizeof *d), *e = d + n, *work = e + n,
+         *x = work + 2 * n;
   if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
   for (int i = 0; i < n; i++) {
     d[i] = (n - i) + (n - i - 1);
     e[i] = -(n - i - 1);
   }
-  const int info = LAPACKE_dstev(LAPACK_COL_MAJOR, 'V', n, d, e, x, n);
+  const int info = LAPACKE_dstev_work(LAPACK_COL_MAJOR, 'V', n, d, e, x, n, work);
   *period = 2 * M_PI / sqrt(d[0] * o->gravity * n / o->length);
   const double end = x[n - 1] - (n > 1 ? x[n - 2] : 0);
   for (int i = 0; i < n; i++) {
