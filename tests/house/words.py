@@ -309,12 +309,12 @@ def help_blocks(text):
     for n, line in enumerate(text.split('\n') + [''], 1):
         title = re.fullmatch(r'[A-Z][a-z]+( with)?', line)
         option = section == 'Options' and re.match(r' +(-\w, )?--[a-z]', line)
-        row = section in ('Commands', 'Start with') and line.startswith('  ')
+        row = section in ('Commands', 'Start with') and line.startswith('  ') or re.match(r' +\d+  \S', line)
         if (not line.strip() or title or option or row) and block:
             yield begun, ' '.join(block), kind
             block, kind = [], '--help'
         if title or not line.strip():
-            section = title.group() if title else section if section not in ('Options', 'Commands') else ''
+            section = title.group() if title else section if section == 'Example' else ''
         elif n > 1 and section != 'Example':
             if not block:
                 begun = n
@@ -487,6 +487,10 @@ Commands
 Start with
   perp run chain6-stab      the main study
 
+Exit status
+   0  done
+  10  not done
+
 Example
   perp run chain6-stab
 """
@@ -527,7 +531,7 @@ def self_test(rows):
          ['A heading', 'Two lines of a paragraph.', 'an item goes on', 'a', 'table', 'one cell', '`code`']),
         ('--help', [(t, k) for _, t, k in help_blocks(BAD_HELP)],
          [('Runs a study. On two lines.', '--help'), ('results folder (default results/NAME)', 'flag'), ('help below it', 'flag'),
-          ('no progress', 'flag'), ('It goes on.', '--help'), ('run a study', 'command'), ('the main study', '--help')]))
+          ('no progress', 'flag'), ('It goes on.', '--help'), ('run a study', 'command'), ('the main study', '--help'), ('Exit status', '--help'), ('0  done', '--help'), ('10  not done', '--help')]))
     for what, got, want in expected:
         if got != want:
             yield '%s: read %s, not %s' % (what, got, want)
