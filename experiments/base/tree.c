@@ -353,6 +353,35 @@ perp_node *perp_tree_get(const perp_node *map, const char *key)
   return i >= 0 ? map->item[i] : NULL;
 }
 
+/* What stands behind a scalar without quotes in its source; NULL: it is written in another way than it reads. */
+static const char *tree_behind(const perp_node *node)
+{
+  const char *s = node->src->text;
+  for (int i = 0; i < node->line && *s != '\0'; i++) {
+    s += strcspn(s, "\n");
+    s += *s == '\n';
+  }
+  for (int i = 0; i < node->column; i++) {
+    const int n = tree_character((const unsigned char *)s);
+    if (n == 0) return NULL;
+    s += n;
+  }
+  const size_t n = strlen(node->text);
+  return strncmp(s, node->text, n) == 0 ? s + n + strspn(s + n, " \t\r\n") : NULL;
+}
+
+int perp_tree_split(const perp_node *map, int i)
+{
+  for (; i >= 0; i--) {
+    const perp_node *key = map->key[i], *value = map->item[i];
+    if (value->type != PERP_NODE_SCALAR || !value->plain) return -1;
+    if (value->text[0] != '\0') return i;
+    const char *behind = key->plain ? tree_behind(key) : NULL;
+    if (behind == NULL || (*behind != ',' && *behind != '}')) return -1;
+  }
+  return -1;
+}
+
 perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char *key)
 {
   perp_node *node = perp_pool_alloc(pool, 1, sizeof *node);

@@ -223,11 +223,12 @@ void perp_json_text(perp_json *j, const char *key, const char *value)
 
 void perp_json_real(perp_json *j, const char *key, double value)
 {
+  if (isnan(value) && key != NULL) return; /* a figure that a run does not have is absent */
   json_lead(j, key);
   if (isfinite(value))
     fprintf(j->out, "%.17g", value);
   else
-    fputs(isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"", j->out);
+    fputs(isnan(value) ? "null" : value > 0 ? "\"inf\"" : "\"-inf\"", j->out);
 }
 
 void perp_json_int(perp_json *j, const char *key, int64_t value)

@@ -255,8 +255,7 @@ static int cmd_lesson(perp_ctx *ctx, const perp_args *args)
   else {
     const char **names = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *names);
     for (int i = 0; i < n; i++) names[i] = files[i].name;
-    const int k = perp_choose(args, "unknown lesson", args->arg[0], names, n,
-                              " (perp lesson list)");
+    const int k = perp_choose(args, "unknown lesson", args->arg[0], names, n, "");
     if (k >= 0) status = run_lesson(&s, &files[k]);
   }
   perp_pool_free(&pool);

@@ -6,7 +6,9 @@
 #include "experiments/study/describe.h"
 #include "experiments/study/study.h"
 #include "experiments/base/tree.h"
+#include "models/engines/engine.h"
 #include "models/models.h"
+#include "solvers/core/optional.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -84,7 +86,14 @@ enum { MOST = 512 };
 struct part {
   const char *name, *what, *path;
   const perp_desc *d;
+  const char *part, *packages; /* of an optional part that is not here; else NULL */
 };
+
+/* Is this the descriptor of an engine whose library is not here? */
+static bool list_absent(perp_kind kind, const perp_desc *d)
+{
+  return kind == PERP_KIND_engine && !perp_engine_here((const perp_engine_desc *)(const void *)d);
+}
 
 static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *pool,
                     struct part part[MOST])
@@ -92,10 +101,18 @@ static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *poo
   int n = 0;
   const perp_desc *d;
   perp_study_file *file;
-  if (kind->kind != PERP_KIND_NONE)
-    for (; n < MOST && (d = perp_plugin_at(ctx, kind->kind, n)) != NULL; n++)
+  if (kind->kind != PERP_KIND_NONE) {
+    for (; n < MOST && (d = perp_plugin_at(ctx, kind->kind, n)) != NULL; n++) {
       part[n] = (struct part){ .name = d->name, .what = d->summary, .d = d };
-  else if (strcmp(kind->name, "plots") == 0)
+      if (!list_absent(kind->kind, d)) continue;
+      part[n].part = d->name;
+      part[n].packages = perp_optional_packages(d->name);
+    }
+    const perp_optional *o;
+    for (int i = 0; n < MOST && (o = perp_optional_at(i)) != NULL; i++)
+      if (o->kind == kind->kind && perp_optional_absent(ctx, o->kind, o->name) != NULL)
+        part[n++] = (struct part){ o->name, o->summary, NULL, NULL, o->part, o->packages };
+  } else if (strcmp(kind->name, "plots") == 0)
     for (const perp_plot_name *p = perp_plot_names; p->name != NULL; p++)
       part[n++] = (struct part){ .name = p->name, .what = p->what };
   else
@@ -117,10 +134,15 @@ static void list_parts(const perp_ctx *ctx, const struct kind *kind, bool json)
   for (int i = 0; i < n; i++) {
     const struct part *p = &part[i];
     const char *what = p->path != NULL ? title_of(&pool, p->path) : p->what;
+    if (p->part != NULL && !json)
+      what = perp_pool_printf(&pool, "%s (needs %s: ./perp setup %s)", what, p->packages, p->part);
     if (!json)
       list_line(p->name, width, what);
     else if (p->d != NULL)
       perp_describe_json(&j, kind->kind, p->d);
+    else if (p->part != NULL)
+      perp_json_object(&j, NULL, "name %s, summary %s, absent? %d, part %s, packages %s", p->name,
+                       what, 1, p->part, p->packages);
     else if (p->path != NULL)
       perp_json_object(&j, NULL, "name %s, title %s, path %s", p->name, what, p->path);
     else
@@ -330,6 +352,21 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
       found++;
     }
   }
+  const perp_optional *o;
+  for (int i = 0; found == 0 && !source && (o = perp_optional_at(i)) != NULL; i++)
+    if (strcmp(o->name, name) == 0 && (only < 0 || kinds[only].kind == o->kind)) {
+      if (json) {
+        perp_json_open(&j, NULL, '[');
+        perp_json_object(&j, NULL, "kind %s, name %s, summary %s, absent? %d, part %s, packages %s",
+                         perp_kind_name(o->kind), o->name, o->summary, 1, o->part, o->packages);
+      } else {
+        printf("%s (%s)\n", o->name, perp_kind_name(o->kind));
+        perp_wrap(stdout, 2, o->summary);
+        perp_wrapf(stdout, 2, "This perp was built without %s. To have it: ./perp setup %s",
+                   o->packages, o->part);
+      }
+      found++;
+    }
   if (found > 0) {
     if (json) perp_json_close(&j, ']');
     return PERP_EXIT_OK;

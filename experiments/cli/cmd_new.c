@@ -247,7 +247,7 @@ const perp_command perp_new_command = {
       "plug-in builds, passes the contract tests and works in studies as it is. KIND is one of "
       "lcp, ode, kkt, stab, contact, formulation, scene, metric, force and joint.",
   .cli.more = "Existing files are never overwritten. To change a scene included in perp, copy it: "
-              "perp new scene --from belt. See docs/plugins.md for the files of a plug-in.",
+              "perp new scene --from belt. See docs/how-to/plugins.md for the files of a plug-in.",
   .cli.example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
   .cli.flags = new_flags,
   .cli.min_args = 1,

@@ -6,6 +6,7 @@
 #include "experiments/report/report.h"
 #include "experiments/report/web.h"
 #include "experiments/cli/command.h"
+#include "experiments/cli/next.h"
 #include "experiments/base/env.h"
 #include "experiments/run/run.h"
 #include "experiments/base/shell.h"
@@ -19,14 +20,21 @@
 
 static perp_status write_report(perp_ctx *ctx, const char *dir, void *user)
 {
-  (void)user;
+  const bool *open = user;
   char page[4096];
   perp_report_request request = { 0 };
   PERP_TRY(perp_report(ctx, dir, &request, page, sizeof page));
   printf("report  %s\n", page);
   if (!perp_web_built())
     perp_say("its figures are pictures; interactive ones: ./perp report %s --interactive", dir);
+  if (*open) perp_show_page(page);
   return PERP_OK;
+}
+
+static void say_next(const perp_results *after, void *user)
+{
+  const bool *open = user;
+  perp_next_say(after, *open);
 }
 
 /* The words of a command line so that a shell reads them back; --fresh does not belong to
@@ -77,8 +85,8 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
   if (style != NULL) {
     int n = 0;
     while (perp_progress_styles[n] != NULL) n++;
-    const int k = perp_choose(args, "--progress is auto, plain, json or none: got", style,
-                              perp_progress_styles, n, "");
+    const int k = perp_choose(args, "--progress: unknown style", style, perp_progress_styles, n,
+                              "");
     if (k < 0) return PERP_EXIT_USAGE;
     o->progress = (perp_progress_style)k;
   }
@@ -88,6 +96,10 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
   if (o->progress == PERP_PROGRESS_JSON) o->quiet = true;
   o->journal_only = perp_option_given(args, "journal-only");
   if (perp_option_given(args, "no-report") || o->journal_only) o->report = NULL;
+  static const char *const without[] = { "no-report", "journal-only", "shard" };
+  for (int i = 0; i < 3 && perp_option_given(args, "open"); i++)
+    if (perp_option_given(args, without[i]))
+      return perp_usage_error(args, "--open shows the report, and --%s makes none", without[i]);
   if (o->fresh && perp_option_given(args, "resume"))
     return perp_usage_error(args, "--fresh and --resume contradict each other");
   const int first = PERP_CELL_FIXED_WORK, causes = PERP_CELL_SKIPPED + 1 - first;
@@ -100,7 +112,9 @@ static int cmd_run(perp_ctx *ctx, int argc, char **argv)
 {
   perp_args args;
   perp_study *study = NULL;
-  perp_run_options o = { .timeout = (double)NAN, .memory = (double)NAN, .report = write_report };
+  perp_run_options o = {
+    .timeout = (double)NAN, .memory = (double)NAN, .report = write_report, .next = say_next
+  };
   int status = perp_args_read(&perp_run_command.cli, argc, argv, &args);
   if (status < 0) status = read_options(ctx, &args, &o);
   if (status < 0) status = perp_command_study(ctx, &args, &study);
@@ -112,6 +126,8 @@ static int cmd_run(perp_ctx *ctx, int argc, char **argv)
   if (study->profile != NULL && !asked && !o.quiet)
     perp_say("taking the profile %s (--set profile=NAME takes another one)", study->profile);
   char *folder = perp_command_folder(&args, study), *again = command_line(argc, argv);
+  bool open = perp_option_given(&args, "open");
+  o.report_user = &open;
   o.dir = folder;
   o.again = again;
   status = perp_run(ctx, study, &o, NULL);
@@ -144,6 +160,7 @@ static const perp_flag run_flags[] = {
     "Store a copy of the program and its plug-ins in the results folder, for perp compare "
     "--again-with after a rebuild." },
   { "no-report", 0, NULL, "Write tables only, no report.html." },
+  { "open", 0, NULL, "Show the report in the browser of the desktop when it is made (xdg-open)." },
   { "journal-only", 0, NULL,
     "Write results only, no tables and no report: for a shard that shares its folder (perp "
     "cluster). perp report writes them later." },
@@ -224,6 +241,11 @@ static void check_json(const perp_study *s, const perp_plan *plan, const perp_tr
     perp_json_object(&j, NULL, "where %s, reason %s, combinations %d", s->exclude[e].where_text,
                      s->exclude[e].reason, plan->excluded[e]);
   perp_json_close(&j, ']');
+  perp_json_open(&j, "left_out", '[');
+  for (int i = 0; i < plan->n_absent; i++)
+    perp_json_object(&j, NULL, "part %s, packages %s, combinations %d", plan->absent[i].part,
+                     perp_optional_packages(plan->absent[i].part), plan->absent[i].combinations);
+  perp_json_close(&j, ']');
   perp_json_open(&j, "unused", '[');
   for (int i = 0; i < plan->n_drops; i++)
     perp_json_object(&j, NULL, "parameter %s, why %s, combinations %d",
@@ -243,6 +265,9 @@ static void print_findings(const perp_study *s, const perp_plan *plan, const per
   enum { MOST = 20 };
   perp_text t = { 0 };
   perp_plan_say(s, plan, &t);
+  if (t.n > 0) perp_wrap(stdout, 0, t.s);
+  perp_text_free(&t);
+  perp_plan_say_absent(plan, &t);
   if (t.n > 0) perp_wrap(stdout, 0, t.s);
   perp_text_free(&t);
   perp_trial_say(trial, s, plan, PERP_TRIAL_REFUSED, MOST, &t);

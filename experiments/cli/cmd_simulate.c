@@ -231,6 +231,7 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
                               &w);
     if (status >= 0) return status;
     q.film = true;
+    q.picture_at = fmax(0, w.picture.at);
     q.replay_path = perp_watch_replay(&w, 0);
   } else if ((status = perp_watch_unused(args)) >= 0)
     return status;
@@ -243,7 +244,8 @@ static const perp_flag simulate_flags[] = {
     "Time between comparisons with the reference solution, and between rows of the series." },
   { "rounds", 0, "N", "Number of timed runs without metrics (default: 1)." },
   { "series", 0, "FILE", "Write the time series as CSV to FILE; - is standard output." },
-  { "json", 0, NULL, "Print the result as JSON." },
+  { "json", 0, NULL, "Print the result as JSON. Figures that the run does not have are absent; infinite ones are the "
+    "texts inf and -inf." },
   PERP_WATCH_FLAGS,
   { "view", 0, NULL, "Make a page with an animation of the measured run (see perp view)." },
   { 0 }

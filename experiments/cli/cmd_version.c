@@ -9,6 +9,7 @@
 #include "experiments/base/commit.h"
 #include "experiments/study/describe.h"
 #include "experiments/base/env.h"
+#include "solvers/core/optional.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -140,6 +141,33 @@ const perp_command perp_doctor_command = {
   .cli.example = "perp doctor          # exit status 1 if something must be repaired",
   .summary = "Check this machine for problems that spoil results",
   .run = cmd_doctor
+};
+
+/* ---- setup ----------------------------------------------------------------------------------- */
+
+static int cmd_setup(perp_ctx *ctx, const perp_args *args)
+{
+  (void)ctx;
+  const char *packages = args->n > 0 ? perp_optional_packages(args->arg[0]) : NULL;
+  if (packages != NULL)
+    perp_say("error: optional parts are built from the source tree: run ./perp setup %s there (it "
+             "installs %s)",
+             args->arg[0], packages);
+  else
+    perp_say("error: optional parts are built from the source tree: run ./perp setup there");
+  return PERP_EXIT_USAGE;
+}
+
+const perp_command perp_setup_command = {
+  .cli.name = "setup",
+  .cli.usage = "[NAME...]",
+  .cli.summary =
+      "Lists the optional parts of perp, or installs the named ones and builds perp with "
+      "them. The launcher `perp` in the source tree does it.",
+  .cli.example = "./perp setup sundials mujoco   # ./perp setup engines, ./perp setup all",
+  .cli.max_args = PERP_ARGS_MAX,
+  .summary = "Install optional parts: SUNDIALS, Siconos, MuJoCo, engines",
+  .run = cmd_setup
 };
 
 /* ---- test ------------------------------------------------------------------------------------ */

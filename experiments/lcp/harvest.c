@@ -10,6 +10,7 @@
 
 #include "experiments/base/util.h"
 #include "models/models.h"
+#include "solvers/core/finite.h"
 #include "solvers/lcp/io/io.h"
 
 #include <lapacke.h>
@@ -141,15 +142,23 @@ static perp_status harvest_spectrum(perp_ctx *ctx, const perp_lcp_problem *probl
   if (n > SVD_ROWS) return PERP_OK;
   perp_lcp_problem dense;
   PERP_TRY(perp_lcp_problem_form(ctx, problem, &dense));
-  double *s = perp_xalloc((size_t)n, sizeof *s), none;
+  const int lwork = 10 * n + 1; /* of the singular values alone */
+  double *s = perp_xalloc((size_t)n, sizeof *s), *work = perp_xalloc((size_t)lwork, sizeof *work);
+  lapack_int *iwork = perp_xalloc(8 * (size_t)n, sizeof *iwork);
+  double none;
   perp_lcp_arrays x = perp_lcp_edit(&dense);
-  int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', n, n, x.A, n, s, &none, 1, &none, 1);
+  int info = 1;
+  if (perp_finite(n * n, x.A))
+    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'N', n, n, x.A, n, s, &none, 1, &none, 1, work,
+                               lwork, iwork);
   if (info == 0) {
     *rank = 0;
     while (*rank < n && s[*rank] > 1e-12 * n * s[0]) ++*rank;
     *condition = *rank > 0 ? s[0] / s[*rank - 1] : (double)NAN;
   }
   free(s);
+  free(work);
+  free(iwork);
   perp_lcp_problem_free(&dense);
   return PERP_OK;
 }
@@ -254,10 +263,10 @@ static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_
   if (scene.model == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "scene %s has no bodies: no problem to harvest",
                        scene_spec->d->name);
-  const double step = request->h > 0 ? request->h : scene.h > 0 ? scene.h : 1.0 / 240;
-  const double t_end = request->t_end > 0 ? request->t_end : scene.t_end;
+  double step = 0, t_end = 0;
   if (status == PERP_OK)
     status = perp_parts_read(ctx, request, &scene, scene_spec->d->name, &parts, &adaptive);
+  if (status == PERP_OK) status = perp_run_times(ctx, request, &scene, adaptive, &step, &t_end);
   const perp_desc *formulation = parts.formulation.d;
   if (status == PERP_OK && h->sequence.n > 0 && formulation != NULL &&
       formulation->caps & PERP_FORM_WRAPS)

@@ -396,7 +396,7 @@ const perp_command perp_inverse_command = {
               "act; its motors do not, because their torques are computed. The column power is the "
               "sum of torques times rates.\n\n--ground finds forces inside friction pyramids, at "
               "the ends of capsules and at spheres in contact with planes of the world. The rest "
-              "stays in the columns of the root. See docs/figures.md.",
+              "stays in the columns of the root. See docs/how-to/figures.md.",
   .cli.example = "perp inverse walk.bvh --ground --csv torques.csv",
   .cli.flags = inverse_flags,
   .cli.min_args = 1,

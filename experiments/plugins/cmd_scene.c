@@ -90,7 +90,7 @@ const perp_command perp_export_scene_command = {
   .cli.summary = "Writes the model of a scene, with its parameters, as a scene file. Bodies, "
                  "joints, actuators, forces and shapes are numbers with all digits: the file "
                  "simulates to identical bits. Reference solutions are not exported.",
-  .cli.more = "See docs/scene-files.md for the format.",
+  .cli.more = "See docs/reference/scene-files.md for the format.",
   .cli.example = "perp export-scene stack:boxes=3 -o my-stack.yaml",
   .cli.flags = export_scene_flags,
   .cli.min_args = 1,

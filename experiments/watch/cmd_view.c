@@ -5,6 +5,7 @@
 #include "experiments/watch/request.h"
 #include "experiments/watch/watch.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ static int view_run(perp_ctx *ctx, perp_cli_request *r, perp_watching *w, int i)
 {
   perp_guard g;
   r->q.film = true;
+  r->q.picture_at = fmax(0, w->picture.at);
   r->q.replay_path = perp_watch_replay(w, i);
   if (perp_guard_begin(ctx, r->timeout, 1, &g) != PERP_OK)
     return perp_refuse(ctx, PERP_EXIT_INTERNAL);

@@ -104,7 +104,10 @@ perp_status perp_watch_result(perp_ctx *ctx, const perp_watching *w, int i,
                              "--series writes its motion as numbers",
                              result->scene)
                  : PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                             "%s has more than 10000 bodies, too many for a page", result->scene);
+                             "%s has more than 10000 bodies, too many to be shown on a page",
+                             result->scene);
+  if (status == PERP_OK && w->picture.at > result->t * (1 + 1e-12))
+    perp_say("the run ended at t = %.6g s: the picture shows its last state", result->t);
   if (status == PERP_OK) status = perp_out_open(ctx, path, &o);
   if (status == PERP_OK) {
     perp_json j = { .out = o.f };

@@ -254,9 +254,9 @@ static void test_again(void)
   if (system("cat old/journal/*.jsonl | sed 's/\"program\": {[^}]*}, //' > old/journal/x && rm "
              "old/journal/*.jsonl && mv old/journal/x old/journal/x.jsonl") != 0)
     bail("sed");
-  not_again("old", program, "old does not say which program made it");
+  not_again("old", program, "old does not record which program made it");
   ok(run("compare old now --fail-on time,status --time-tol 1000") == 0 &&
-         strstr(out, "nothing was timed again: old does not say which program made it") != NULL,
+         strstr(out, "nothing was timed again: old does not record which program made it") != NULL,
      "... nor can one be proposed");
   refuses(2, "compare old now --again 0", "--again: ");
   refuses(2, "compare old now --again 1 --as-recorded", "contradict each other");

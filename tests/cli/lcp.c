@@ -77,7 +77,7 @@ static void test_families(void)
     }
     if (!ok(good, "generate %s | solve - --lcp auto: %s (%d sizes)", f->name,
             solvable ? "solved" : "refuted", made))
-      printf("# %s\n", wrong);
+      tap_note("%s\n", wrong);
   }
 }
 
@@ -300,7 +300,7 @@ static int one_file(const char *path, const struct stat *s, int type, struct FTW
   if (!ok(readable || (status == 3 && out[0] == '\0' && said != NULL &&
                        strspn(said + strlen(place), "0123456789") > 0),
           "%s: read, or refused with its line", path)) {
-    printf("# status %d\n", status);
+    tap_note("status %d\n", status);
     complain();
   }
   if (status == 3) printf("# %s", err);
@@ -337,7 +337,7 @@ static void test_files(void)
 /* What is too large is refused before it is made or read, with the bound and how to raise it. */
 static void test_bounds(void)
 {
-  refuses(2, "lcp generate spd --n 15000", "more than the bound of 1e+03 MB; --memory 3600MB");
+  refuses(2, "lcp generate spd --n 15000", "more than the limit of 1e+03 MB; --memory 3600MB");
   refuses(2, "lcp generate stack --n 16000", "(less with --factored)");
   says("lcp generate stack --n 16000 --factored -o large.lcp", "");
   ok(run("lcp generate stack --n 4000 -o four.lcp") == 0 && strstr(err, "needs up to 1") != NULL,
@@ -457,9 +457,9 @@ static void test_sequence(void)
     { "cp -r seq d1 && cp d1/heap-003.lcp d1/heap-002.lcp",
       "heap-002.lcp: is problem 3 of its sequence, not 2" },
     { "cp -r seq d2 && sed -i 's/^before [0-9]*/before 99/' d2/heap-002.lcp",
-      "heap-002.lcp: says that the problem before has 99 rows" },
+      "heap-002.lcp: section before expects 99 rows" },
     { "cp -r seq d3 && sed -i 's/^sequence 2 6 heap/sequence 2 6 other/' d3/heap-002.lcp",
-      "heap-002.lcp: is of sequence other of 6 problems, the one before of heap of 6" },
+      "heap-002.lcp: belongs to sequence other of 6 problems, but the previous file to heap of 6" },
     { "cp -r seq d4 && sed -i '/^sequence/d' d4/heap-000.lcp",
       "heap-000.lcp: belongs to no sequence" },
     { "cp -r seq d5 && sed -i '/^end/d' d5/heap-004.lcp", "the file ends without 'end'" },

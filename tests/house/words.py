@@ -381,7 +381,7 @@ def collect(program):
         for n, block, kind in help_blocks(text):
             file, line = place(block, where, '') if block in found_at else (where, n)
             texts.append(Text(file, line, block, kind))
-    tutorial = [n for n in ('docs/tutorial.md', 'docs/tutorials/first-study.md') if os.path.exists(os.path.join(ROOT, n))]
+    tutorial = [n for n in ('docs/tutorials/first-study.md', 'docs/tutorials/first-study.md') if os.path.exists(os.path.join(ROOT, n))]
     if not tutorial:
         sys.exit('there is no tutorial: docs/tutorials/first-study.md')
     for name in ['README.md'] + list(files('docs', '.md')):
