@@ -188,9 +188,15 @@ def markdown_texts(source):
 
 # ---- words -----------------------------------------------------------------------------------------
 
+KNOWN = set()  # names of scenes and methods, as `jam`: at the beginning of a message they are no words
+
+
 def plain(text):
     """Without what is not prose: code, addresses, markup, tokens, file names, formats."""
     text = re.sub(r'`[^`]*`', ' CODE ', text)
+    text = re.sub(r"(?<!\w)'[\w.-]+'(?!\w)", ' CODE ', text)
+    if text.split(':')[0] in KNOWN:
+        text = 'CODE' + text[text.index(':'):] if ':' in text else 'CODE'
     text = re.sub(r'!?\[([^\]]*)\]\([^)]*\)', r'\1', text)
     text = re.sub(r'<[^>\s][^>]*>', ' ', text)
     text = re.sub(r'%[-+ #0-9.*]*(?:hh|h|ll|l|z|j)?[diouxXeEfgGsc]', 'CODE', text)
@@ -370,6 +376,7 @@ def collect(program):
         texts.append(Text('perp list', 1, kind['summary'], 'summary', kind['kind']))
         for part in json.loads(program('list', kind['kind'], '--json')):
             where = 'perp list %s' % kind['kind']
+            KNOWN.add(part['name'])
             summary = part.get('summary', part.get('title', ''))
             file, line = place(summary, where, part['name'])
             texts.append(Text(file, line, summary, 'summary', part['name']))
