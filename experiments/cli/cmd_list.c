@@ -194,9 +194,9 @@ static const perp_flag list_flags[] = {
 const perp_command perp_list_command = {
   .cli.name = "list",
   .cli.usage = "[KIND] [--json]",
-  .cli.summary =
-      "Lists what can be combined. KIND is one of scenes, ode, kkt, lcp, stab, formulation, "
-      "contact, joints, forces, metrics, studies, plots. Without KIND: the number of each.",
+  .cli.summary = "Lists what can be combined. KIND is one of scenes, formulation, ode, kkt, lcp, "
+                 "stab, contact, engine, joints, forces, controllers, metrics, studies and plots. "
+                 "Without KIND: the number of each.",
   .cli.more = "To find the file of a study, use perp check NAME.",
   .cli.example = "perp list ode        # the integrators; details of one: perp info rk4",
   .cli.flags = list_flags,
