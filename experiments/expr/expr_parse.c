@@ -414,8 +414,9 @@ static perp_expr *check_pair(struct parser *p, const perp_expr *a, perp_expr *b,
   perp_ctx ctx = *p->scope->ctx;
   if (a->type == T_PLUGIN) {
     perp_spec spec;
-    if (perp_spec_parse(&ctx, p->scope->columns[a->column].kind, b->text, &spec) != PERP_OK)
-      return from_ctx(p, b->offset, &ctx);
+    const perp_kind kind = p->scope->columns[a->column].kind;
+    if ((b->absent = perp_optional_absent(&ctx, kind, b->text)) != NULL) return b;
+    if (perp_spec_parse(&ctx, kind, b->text, &spec) != PERP_OK) return from_ctx(p, b->offset, &ctx);
     perp_spec_free(&spec);
   } else if (a->op == OP_COLUMN && a->key == NULL) {
     const char *const *choices = p->scope->columns[a->column].choices;

@@ -512,6 +512,9 @@ const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *
 const char *perp_claim_sides(perp_pool *pool, const perp_claim_result *c)
 {
   char left[32], right[32];
+  const perp_optional *absent = perp_expr_absent(c->claim->expr);
+  if (absent != NULL)
+    return perp_pool_printf(pool, " [needs %s: ./perp setup %s]", absent->packages, absent->part);
   if (isnan(c->left) || isnan(c->right)) return "";
   return perp_pool_printf(pool, " [%s against %s]", perp_number(c->left, left),
                           perp_number(c->right, right));

@@ -201,6 +201,12 @@ static perp_status read_selection(struct run *r)
       return PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--%s '%s', character %d: %s%s%s",
                        k == 0 ? "only" : "skip", texts[k], error.offset + 1, error.message,
                        error.hint[0] ? "; " : "", error.hint);
+    const perp_optional *absent = perp_expr_absent(r->select[k]);
+    if (absent != NULL)
+      return PERP_FAIL(r->ctx, PERP_ERR_OPTION,
+                       "--%s names %s, which needs %s; this perp was built without it: ./perp "
+                       "setup %s",
+                       k == 0 ? "only" : "skip", absent->name, absent->packages, absent->part);
   }
   return PERP_OK;
 }
@@ -415,6 +421,10 @@ static int run_finish(struct run *r, const perp_cell_kind *const *kinds)
              : r->out_of_budget ? "the time budget is used up"
                                 : "the run is not complete",
              r->o->again);
+  else if (r->o->next != NULL && !r->o->quiet && r->o->shard == NULL) {
+    fflush(stdout);
+    r->o->next(&after, r->o->report_user);
+  }
   perp_results_free(&after);
   return code;
 }
@@ -573,7 +583,10 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   perp_status status = perp_plan_make(ctx, study, &r.plan);
   int code = -1;
   if (status == PERP_OK && r.plan.n == 0) {
-    perp_say("nothing to run: all combinations are excluded");
+    perp_text t = { 0 };
+    perp_plan_say_absent(&r.plan, &t);
+    perp_say("nothing to run: %s", t.n > 0 ? t.s : "all combinations are excluded");
+    perp_text_free(&t);
     code = PERP_EXIT_NOTHING;
   } else if (status == PERP_OK)
     code = perp_plan_refuse(study, &r.plan);

@@ -257,6 +257,18 @@ static double real_of(const perp_cell *cell, int p)
   return cell->value[p][0] != '\0' ? strtod(cell->value[p], NULL) : 0;
 }
 
+/* A step that is longer than the run.  Where the scene has the end, the run itself refuses. */
+static int kind_simulate_wrong(const perp_study *study, const perp_cell *cell,
+                               char why[PERP_WHY_MAX])
+{
+  (void)study;
+  const double h = real_of(cell, P_H), t_end = real_of(cell, P_T_END);
+  if (!(t_end > 0 && h > t_end)) return -1;
+  snprintf(why, PERP_WHY_MAX,
+           "the step h = %g s is longer than the run, which ends at t_end = %g s", h, t_end);
+  return P_H;
+}
+
 static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
 {
   (void)study;
@@ -455,6 +467,7 @@ const perp_cell_kind perp_kind_simulate = { .name = "simulate",
                                             .tries = true,
                                             .refuses = true,
                                             .runs = true,
+                                            .wrong = kind_simulate_wrong,
                                             .work = kind_simulate_work,
                                             .references = kind_simulate_references,
                                             .command = kind_simulate_command };

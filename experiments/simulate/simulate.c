@@ -25,6 +25,29 @@ static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measu
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
+perp_status perp_run_times(perp_ctx *ctx, const perp_request *request, const perp_scene *scene,
+                           bool adaptive, double *h, double *t_end)
+{
+  const double scene_h = scene->h > 0 ? scene->h : 1.0 / 240;
+  *t_end = request->t_end > 0 ? request->t_end : scene->t_end;
+  *h = request->h > 0 ? request->h : fmin(scene_h, *t_end);
+  if (request->setup_only) return PERP_OK; /* it stands for runs with other times */
+  if (*h > *t_end)
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "the step h = %g s is longer than the run, which ends at t_end = %g s: choose a "
+        "smaller step or a later end",
+        *h, *t_end);
+  /* the first step of error control may be tiny, its steps grow */
+  const double step = adaptive ? fmax(*h, scene_h) : *h;
+  if (*t_end / step > PERP_STEPS_MOST)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "steps of h = %g s to the end t_end = %g s are more than %g: choose a larger "
+                     "step or an earlier end",
+                     *h, *t_end, PERP_STEPS_MOST);
+  return PERP_OK;
+}
+
 static perp_status parse_request(perp_ctx *ctx, run *r)
 {
   const perp_request *request = r->request;
@@ -48,9 +71,17 @@ static perp_status parse_request(perp_ctx *ctx, run *r)
     status = perp_parts_read(ctx, request, &r->scene, name, &r->parts, &r->adaptive);
   perp_spec_free(&scene);
   PERP_TRY(status);
-  r->h = request->h > 0 ? request->h : r->scene.h > 0 ? r->scene.h : 1.0 / 240;
-  r->t_end = request->t_end > 0 ? request->t_end : r->scene.t_end;
-  r->every = request->sample_every;
+  PERP_TRY(perp_run_times(ctx, request, &r->scene, r->adaptive, &r->h, &r->t_end));
+  if (request->picture_at > r->t_end * (1 + 1e-12))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "there is no picture of t = %g s: the run ends at t_end = %g s",
+                     request->picture_at, r->t_end);
+  r->every = fmin(request->sample_every, r->t_end);
+  if (r->every > 0 && !request->setup_only && r->t_end / r->every > PERP_STEPS_MOST)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "samples %g s apart to the end t_end = %g s are more than %g: choose a longer "
+                     "time between them",
+                     r->every, r->t_end, PERP_STEPS_MOST);
   return PERP_OK;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/plan.h"
+#include "solvers/core/optional.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -76,6 +77,26 @@ static int drop_of(perp_plan *plan, int param, const char *why)
   return i;
 }
 
+/* Counts a combination that names a plug-in which this perp was built without. */
+static bool plan_left_out(const perp_ctx *ctx, const perp_study *study, perp_plan *plan,
+                          const int *index, const perp_cell *cell)
+{
+  const perp_optional *o = NULL;
+  for (int p = 0; p < study->n_params && o == NULL; p++)
+    if (study->kind->params[p].type == PERP_PARAM_PLUGIN && cell->value[p][0] != '\0')
+      o = perp_optional_absent(ctx, study->kind->params[p].plugin, cell->value[p]);
+  if (o == NULL) return false;
+  int i = 0;
+  while (i < plan->n_absent && strcmp(plan->absent[i].part, o->part) != 0) i++;
+  if (i == plan->n_absent) {
+    plan->absent = perp_pool_grown(&plan->pool, plan->absent, i, sizeof *plan->absent);
+    plan->absent[plan->n_absent++] = (perp_plan_absent){ o->part, 0 };
+  }
+  plan->absent[i].combinations++;
+  for (int p = 0; p < study->n_params; p++) plan->use[p][index[p]].used = true;
+  return true;
+}
+
 static void make_uses(const perp_study *study, perp_plan *plan)
 {
   plan->use = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *plan->use);
@@ -150,6 +171,7 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
       plan->excluded[rule]++;
       continue;
     }
+    if (plan_left_out(&quiet, study, plan, index, cell)) continue;
     plan_canonical(&quiet, study, plan, index, &memory, why, cell);
     cell_id(study, cell);
     const json_t *same = json_object_get(known, cell->id);

@@ -4,6 +4,7 @@
 #include "experiments/study/study_fields.h"
 
 #include "experiments/scenes/scene_file.h"
+#include "solvers/core/optional.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -52,6 +53,10 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
   switch (param->type) {
   case PERP_PARAM_PLUGIN: {
     perp_spec spec;
+    /* a study may name it all the same: its combinations are left out (plan.c) */
+    if (strncmp(at->src->name, "--", 2) != 0 &&
+        perp_optional_absent(ctx, param->plugin, text) != NULL)
+      return perp_pool_strdup(pool, text);
     if (param->plugin == PERP_KIND_scene && perp_scene_file_named(text) &&
         !perp_scene_file_check(ctx, text, diag, at))
       return NULL;
@@ -128,23 +133,15 @@ static void note_option(perp_study_reader *r, const perp_param *param, const cha
                    MOST);
 }
 
-/* "?sundials:ida": of a plug-in that perp has only where its library is installed. */
-static bool study_values_absent(const perp_ctx *ctx, const perp_param *param, const char *text)
-{
-  const perp_desc *d;
-  for (int i = 0; (d = perp_plugin_at(ctx, param->plugin, i)) != NULL; i++) {
-    const size_t n = strlen(d->name);
-    if (strncmp(text, d->name, n) == 0 && (text[n] == '\0' || text[n] == ':')) return false;
-  }
-  return true;
-}
-
 /* A text with bracketed lists stands for all combinations of their items. */
 static void study_values_expand(perp_study_reader *r, struct values *v, const perp_param *param,
                                 const perp_node *at, const char *text)
 {
   if (param->type == PERP_PARAM_PLUGIN && text[0] == '?') {
-    if (study_values_absent(r->ctx, param, ++text)) return;
+    perp_diag_error(r->diag, at, 0, "leave the '?' out",
+                    "a method of an optional library needs no mark: it is left out where the "
+                    "library is missing");
+    return;
   }
   const char *open = strchr(text, '[');
   if (r->diag->errors > 0 && v->text.n > MOST_VALUES) return;

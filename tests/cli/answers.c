@@ -117,7 +117,7 @@ static bool all_have(const char *dir, const char *file, const char *more, const 
     for (int k = 0; k < 3; k++) {
       char *part = plain(said[k]);
       if (strstr(text, part) == NULL)
-        printf("# %s has no '%s'\n", more != NULL ? "the terminal" : path, said[k]);
+        tap_note("%s has no '%s'\n", more != NULL ? "the terminal" : path, said[k]);
       there = there && strstr(text, part) != NULL;
       free(part);
     }

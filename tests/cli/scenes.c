@@ -7,7 +7,7 @@
 static int write_examples(void)
 {
   const char *source = getenv("PERP_SOURCE");
-  char *path = perp_xprintf("%s/docs/scene-files.md", source != NULL ? source : ".");
+  char *path = perp_xprintf("%s/docs/reference/scene-files.md", source != NULL ? source : ".");
   char *text = perp_read_file(path, NULL);
   if (text == NULL) bail("%s", path);
   int n = 0;
@@ -86,7 +86,7 @@ static void test_template(void)
   refuses(2, "new scene --from motor --name mine", "exclude each other");
   refuses(2, "new study --from motor", "perp new scene --from motor");
   write_file("study.yaml", "schema: perp-study/1\nstudy: { name: s }\nscene: chain\n");
-  refuses(3, "simulate study.yaml", "this is a study");
+  refuses(3, "simulate study.yaml", "this file is a study");
   refuses(2, "simulate thrown.yaml:sped=3", "did you mean 'speed'");
   refuses(2, "simulate thrown.yaml:speed=-1", "[0, inf)");
   refuses(3, "simulate none.yaml", "there is no scene file none.yaml");
@@ -149,7 +149,7 @@ static void test_study(void)
          run("run here/studies/s.yaml -o rest --shard 2/2 --no-report") == 0,
      "two shards");
   if (rename("here", "elsewhere") != 0) bail("rename");
-  says("merge half rest -o both --no-report", "4 cells from 2 folders");
+  says("merge half rest -o both --no-report", "4 runs from 2 folders");
   says("status both", "4  100.0 %");
   says("status results", "4  100.0 %");
   ok(run("report results") == 0, "they can be read without the files");
@@ -175,7 +175,7 @@ static void test_export(void)
   json_decref(b);
   says("check s.yaml", "bodies 3");
   says("export-scene s.yaml", "schema: perp-scene/1");
-  refuses(2, "export-scene oscillator", "plain system of differential equations");
+  refuses(2, "export-scene oscillator", "a system of differential equations without bodies");
   refuses(2, "export-scene stak", "did you mean 'stack'");
 }
 

@@ -364,7 +364,7 @@ static void test_schema(void)
          system("cp -r old old2; cp -r old new; sed -i 's/\"plan\": \"perp-plan.1\"/&, "
                 "\"schema\": 3/' new/plan.jsonl") == 0,
      "... is changed");
-  says("status old", "ok as recorded (schema 1");
+  says("status old", "ok has the older meaning (schema 1");
   json_t *j = json_of("status old --json", 0);
   ok(json_integer_value(json_object_get(j, "schema")) == 1 &&
          json_integer_value(json_object_get(j, "ok_as_recorded")) == 2,
@@ -376,14 +376,14 @@ static void test_schema(void)
      "the page of it says what its ok is worth");
   refuses(3, "run honest.yaml -o old", "results of schema 1");
   ok(strstr(err, "--fresh") != NULL, "... and how to go on");
-  says("status old", "ok as recorded (schema 1");
+  says("status old", "ok has the older meaning (schema 1");
   refuses(3, "status new", "the results have schema 3, but this perp reads schemas up to 2");
   refuses(3, "merge old honest -o both", "schema");
   ok(run("merge old old2 -o both --no-report") == 0 && run("status both") == 0 &&
-         strstr(out, "ok as recorded (schema 1") != NULL,
+         strstr(out, "ok has the older meaning (schema 1") != NULL,
      "two old folders make an old one");
   code = run("compare old honest --as-recorded");
-  ok(code == 0 && strstr(out, "ok in old as recorded (schema 1)") != NULL &&
+  ok(code == 0 && strstr(out, "ok in old has the older meaning (schema 1)") != NULL &&
          strstr(out, "WORSE") == NULL,
      "compare: an ok of schema 1 that is unsolved now is no regression");
   ok(run("run honest.yaml -o old -q --no-report --fresh") == 0 && run("status old") == 0 &&

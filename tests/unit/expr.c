@@ -77,7 +77,7 @@ static void holds(const char *text, const char *rows)
   char got[6] = "error";
   for (int i = 0; i < 5 && e != NULL; i++) got[i] = perp_expr_true(e, &scope, i) ? '1' : '0';
   if (!ok(strcmp(got, rows) == 0, "%s holds in %s", text, rows))
-    printf("# got %s %s\n", got, e == NULL ? error.message : "");
+    tap_note("got %s %s\n", got, e == NULL ? error.message : "");
 }
 static void refused(const char *text, int offset, const char *message, const char *hint)
 {

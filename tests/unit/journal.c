@@ -167,6 +167,32 @@ static void test_journal(void)
   free(dir);
 }
 
+/* What is written, absent figures among it, is read back as it was. */
+static void test_numbers(void)
+{
+  char *text = NULL;
+  size_t size;
+  const double x[] = { 0.1, (double)NAN, HUGE_VAL };
+  perp_json j = { .out = open_memstream(&text, &size) };
+  perp_json_members(&j, "{ none %g, least %g", (double)NAN, -HUGE_VAL);
+  perp_json_real(&j, "absent", (double)NAN);
+  perp_json_reals(&j, "x", x, 3);
+  perp_json_close(&j, '}');
+  fclose(j.out);
+  ok(strcmp(text, "{\"least\": \"-inf\", \"x\": [0.10000000000000001, null, \"inf\"]}\n") == 0,
+     "an absent figure is left out, null in a list, and never a string");
+  json_t *v = json_loads(text, 0, NULL);
+  const json_t *list = json_object_get(v, "x");
+  ok(isnan(perp_json_number(json_object_get(v, "none"))) &&
+         perp_json_number(json_object_get(v, "least")) == -HUGE_VAL &&
+         perp_json_number(json_array_get(list, 0)) == 0.1 &&
+         isnan(perp_json_number(json_array_get(list, 1))) &&
+         perp_json_number(json_array_get(list, 2)) == HUGE_VAL,
+     "and they are read back");
+  json_decref(v);
+  free(text);
+}
+
 /* ---- cells that misbehave --------------------------------------------------------------------------------------- */
 
 static void test_misbehaviour(void)
@@ -208,7 +234,7 @@ static void test_misbehaviour(void)
       if (!ok(rec->status == want[k].status && strcmp(rec->cause, want[k].cause) == 0,
               "%s ends as %s: %s", want[k].act, perp_cell_status_names[want[k].status],
               want[k].cause))
-        printf("# %s: %s\n", perp_cell_status_names[rec->status], rec->cause);
+        tap_note("%s: %s\n", perp_cell_status_names[rec->status], rec->cause);
       if (strcmp(want[k].act, "print") == 0)
         ok(strcmp(rec->stderr_tail, "said on stderr\n") == 0, "what it said on stderr is kept");
       if (strcmp(want[k].act, "compute") == 0) near(rec->value[0], 0.25, 0, 0, "its number");
@@ -337,7 +363,7 @@ static void test_selection(void)
   free(dir);
   dir = perp_xprintf("%s/no/such\n/place", "/proc");
   o = options(dir);
-  ok(run(HEAD "h: 1 s\n", &o) == PERP_EXIT_INTERNAL && logged("cannot make the folder"),
+  ok(run(HEAD "h: 1 s\n", &o) == PERP_EXIT_INTERNAL && logged("cannot create the folder"),
      "a folder that cannot be made: status 1");
   free(dir);
 }
@@ -452,6 +478,7 @@ int main(int argc, char **argv)
   perp_ctx_init(&ctx);
   perp_register(&ctx, toy_plugins);
   test_journal();
+  test_numbers();
   test_misbehaviour();
   test_shared_process();
   test_timeout();

@@ -52,7 +52,7 @@ static void unused_values(void)
     if (!ok(diag.errors == cases[i].errors && diag.command_line == cases[i].command_line &&
                 (cases[i].says == NULL || strstr(diag.text.s, cases[i].says) != NULL),
             "case %zu: %d values are used by no cell", i, diag.errors))
-      printf("# %s\n", diag.text.s != NULL ? diag.text.s : "nothing");
+      tap_note("%s\n", diag.text.s != NULL ? diag.text.s : "nothing");
     perp_plan_free(&plan);
     perp_diag_free(&diag);
     perp_study_free(study);
