@@ -267,9 +267,9 @@ def write_page():
 
 
 def bare_numbers(text):
-    """Numbers under "What came out" that say no source.  Those in `names` and in the words of titles and links are none."""
+    """Numbers under "Results" that say no source.  Those in `names` and in the words of titles and links are none."""
     found = []
-    for part in re.findall(r'^### What came out\n(.*?)(?=^##)', text + '\n##', re.S | re.M):
+    for part in re.findall(r'^### Results\n(.*?)(?=^##)', text + '\n##', re.S | re.M):
         part = CITED.sub('', part)
         part = re.sub(r'<!--.*?-->|`[^`]*`|\]\([^)]*\)|^\|[-:| ]*$', '', part, flags=re.M | re.S)
         found += [m.group(0) for m in re.finditer(NUMBER, part)]
@@ -305,7 +305,7 @@ def page():
         cited(os.path.relpath(path, ROOT), text, bases)
     bare = bare_numbers(text)
     ok(not bare, 'docs/explanation/results.md: every number that came out says from where', *bare)
-    ok(bare_numbers('### What came out\n3 of `h=4`\n') == ['3'], 'one that does not is found')
+    ok(bare_numbers('### Results\n3 of `h=4`\n') == ['3'], 'one that does not is found')
     for name in publish.STUDIES:
         folder, where = os.path.join(publish.PUBLISHED, name), f'results/published/{name}'
         if not ok(os.path.isdir(folder), f'{where} is there'):
