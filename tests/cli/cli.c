@@ -49,6 +49,13 @@ static void test_help(void)
   ok(json_is_string(json_object_get(j, "commit")), "version names the commit");
   json_decref(j);
   says("completion bash", "complete -F _perp perp");
+  char *complete = perp_xprintf(
+      "mkdir path && ln -s '%s' path/perp && PATH=$PWD/path:$PATH bash -c '"
+      "source <(perp completion bash); COMP_WORDS=(perp run x --op); "
+      "COMP_CWORD=3; _perp; test \"${COMPREPLY[*]}\" = --open'",
+      program);
+  ok(system(complete) == 0, "options are completed: perp run x --open");
+  free(complete);
   refuses(2, "completion tcsh", "no completion for 'tcsh'");
   refuses(2, "test", "./perp test");
 }
