@@ -14,7 +14,9 @@ results/published/NAME/:
 
     results/publish.py --complaints [--perp PROGRAM]
 
-runs study complaints and writes its table of symptoms between the marks of README.md and docs/complaints.md.
+runs study complaints and writes its table of symptoms between the marks of docs/explanation/complaints.md, and five rows of
+it, with signs for figures, between those of README.md.  With --texts nothing is run: the figures of the page stay, the words
+of its rows become those of the study.
 
 tests/report/published.py runs a part of each again and compares."""
 import argparse
@@ -268,6 +270,18 @@ def publish(name, folder, command, out):
 MARKS = ('<!-- symptoms -->', '<!-- /symptoms -->')
 
 
+# the rows of README.md, by the threads that report them
+FRONT = ('Genesis-Embodied-AI/genesis-world#907', 'dartsim/dart#3442', 'jrouwe/JoltPhysics#1392', 'liabru/matter-js#5',
+         'bulletphysics/bullet3#1446')
+README, COMPLAINTS = os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'docs/explanation/complaints.md')
+
+
+def get_table(path):
+    """the table between the marks of a page"""
+    with open(path, encoding='utf-8') as f:
+        return f.read().partition(MARKS[0] + '\n')[2].partition(MARKS[1])[0]
+
+
 def put_table(path, made):
     """a table between the marks of a page; False: it has none"""
     with open(path, encoding='utf-8') as f:
@@ -289,18 +303,40 @@ def verdict(cell):
         return cell.split(' ')[-1]  # nothing, '-', 'u', or how it failed
 
 
+def reworded(made):
+    """the table with the words of the study: what is reported, of whom, where"""
+    with open(os.path.join(ROOT, 'experiments/studies/complaints.yaml'), encoding='utf-8') as f:
+        rows = re.split(r'\n    - name: ', f.read().partition('\n  rows:')[2])[1:]
+    head, line, *old = made.splitlines()
+    if len(rows) != len(old):
+        sys.exit(f'publish.py: the study has {len(rows)} rows and the page {len(old)}: run --complaints without --texts')
+    lines = [head, line]
+    for row, shown in zip(rows, old):
+        cells = shown.split(' | ')
+        key = {k: v.strip().strip('"') for k, v in re.findall(r'^      (text|of|source): (.*)$', row, re.M)}
+        thread = f'[{key["source"]}]({"https://github.com/" + key["source"].replace("#", "/issues/")})'
+        cells[:3] = f'| {key["text"]}', key['of'], thread if '#' in key['source'] else key['source']
+        lines.append(' | '.join(cells))
+    return '\n'.join(lines) + '\n'
+
+
 def verdicts(made):
-    """the table with signs for figures, and the thread behind what it reports"""
+    """five rows of the table with signs for figures, and the thread behind what they report"""
     head, _, *rows = ([cell.strip() for cell in line.strip('|\n').split(' | ')] for line in made.splitlines())
     lines = [['what is reported, and of whom', *head[4:]], ['---', *[':-:' for _ in head[4:]]]]
-    for what, of, thread, _, *cells in rows:
+    of_thread = {row[2].strip('[').partition(']')[0]: row for row in rows}
+    for what, of, thread, _, *cells in (of_thread[thread] for thread in FRONT):
         link = re.search(r'\(https:[^)]*\)', thread)
         said = f'[{what}]{link.group()}' if link else what
         lines.append([f'{said} ({of})', *map(verdict, cells)])
     return ''.join(f'| {" | ".join(line)} |\n' for line in lines)
 
 
-def complaints(perp):
+def complaints(perp, texts):
+    if texts:
+        put_table(COMPLAINTS, reworded(get_table(COMPLAINTS)))
+        put_table(README, verdicts(get_table(COMPLAINTS)))
+        return
     folder = os.path.join(ROOT, 'results/complaints')
     call = ['run', 'complaints', '-o', folder, '--no-report']
     status = subprocess.call([perp, *call], stdout=subprocess.DEVNULL)
@@ -308,8 +344,8 @@ def complaints(perp):
         sys.exit(f'publish.py: perp {" ".join(call)} ended with exit status {status}')
     with open(f'{folder}/derived/symptoms.md', encoding='utf-8') as f:
         made = f.read()
-    for name, table in ('README.md', verdicts(made)), ('docs/complaints.md', made):
-        print(f'{name}: {"table written" if put_table(os.path.join(ROOT, name), table) else "has no marks, left alone"}')
+    for path, table in (README, verdicts(made)), (COMPLAINTS, made):
+        print(f'{os.path.relpath(path, ROOT)}: {"table written" if put_table(path, table) else "has no marks, left alone"}')
 
 
 def main():
@@ -317,10 +353,11 @@ def main():
     p.add_argument('names', nargs='*', metavar='NAME', help=', '.join(STUDIES))
     p.add_argument('--perp', default=os.path.join(ROOT, 'perp'), metavar='PROGRAM', help='default: the launcher ./perp')
     p.add_argument('--repeats', type=int, metavar='N', help='timing rounds, where not those of the study; 0: none')
-    p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/complaints.md, alone')
+    p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/explanation/complaints.md, alone')
+    p.add_argument('--texts', action='store_true', help='with --complaints: the words of the study, without running it')
     a = p.parse_args()
     if a.complaints:
-        complaints(a.perp)
+        complaints(a.perp, a.texts)
         return
     for name in a.names:
         if name not in STUDIES:

@@ -396,7 +396,7 @@ static perp_status util_scaled(perp_ctx *ctx, const char *what, const char *text
     return PERP_OK;
   }
   return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                   *end == '\0' ? "'%s': a %s needs a unit%.0s; one of: %s"
+                   *end == '\0' ? "'%s': a %s needs a unit%.0s; use one of: %s"
                                 : "'%s' is not a %s: unknown unit '%s'; use one of: %s",
                    text, what, end, list);
 }

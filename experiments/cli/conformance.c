@@ -124,7 +124,7 @@ static void run_program(const char *program, const char *plugin, double seconds,
     snprintf(o->ended, sizeof o->ended, "crashed: signal %d (%s)", WTERMSIG(status),
              strsignal(WTERMSIG(status)));
   else if (WEXITSTATUS(status) == 99)
-    snprintf(o->ended, sizeof o->ended, "gave up");
+    snprintf(o->ended, sizeof o->ended, "returned no result");
   else if (WEXITSTATUS(status) != 0)
     snprintf(o->ended, sizeof o->ended, "ended with status %d", WEXITSTATUS(status));
   else
@@ -217,7 +217,7 @@ static void print_passport(perp_kind kind, const perp_desc *d, const struct outc
          t->held, t->failed, t->skipped);
   print_checks(o, name, verbose);
   if (!o->complete) {
-    printf("    FAILED   the tests did not come to their end: %s\n", o->ended);
+    printf("    FAILED   the tests did not reach their end: %s\n", o->ended);
     const char *last = "";
     for (const char *s = o->text.s; s != NULL && *s != '\0'; s = next_line(s)) last = s;
     if (*last != '\0') printf("             last line: %.*s\n", (int)strcspn(last, "\n"), last);

@@ -478,9 +478,10 @@ perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *f, const char *di
                              const char *formats)
 {
   if (perp_figure_points(f) == 0)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "figure %s has no point to draw", f->id);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the figure %s has no points", f->id);
   if (!plot_good_id(f->id))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "'%s' is no name for the files of a figure", f->id);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "'%s' is not a valid name for the files of a figure",
+                     f->id);
   char *data = plot_write(ctx, f, dir, "csv", write_data);
   char *script = data != NULL ? plot_write(ctx, f, dir, "gp", plot_write_script) : NULL;
   perp_status status = script != NULL ? plot_draw_all(ctx, f, dir, formats, script, data)

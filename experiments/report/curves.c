@@ -2,7 +2,7 @@
 /* Work-precision, convergence and time against size: one figure a facet, one curve a subject. */
 #include "experiments/results/order.h"
 #include "experiments/report/page.h"
-#include "experiments/report/words.h"
+#include "experiments/study/words.h"
 
 #include <gsl/gsl_sort.h>
 #include <math.h>
@@ -243,13 +243,13 @@ static void chart_section(perp_page *page, const chart *c)
   curves_draw(page, c, "",
               n == total
                   ? c->title
-                  : perp_pool_printf(&page->pool, "%s: the best curve of each kind", c->title),
+                  : perp_pool_printf(&page->pool, "%s: the best curve of each method", c->title),
               shown, n == total ? add_marks(page, c, -1, shown, with_published) : with_published);
   if (n == total) return;
 
   int facets = 0;
   const double worst = worst_drawn(page, rank, &facets);
-  perp_page_fold(page, "All %d curves, one figure for each choice of the other parts", total);
+  perp_page_fold(page, "All %d curves: one figure for each choice of the other methods", total);
   perp_page_left_out(page, PERP_PAGE_FACETS, facets);
   for (int facet = 0, drawn = 0; facet < v->facet.n; facet++) {
     if (!(rank[facet] <= worst) || (drawn == PERP_PAGE_FACETS && !page->all_figures)) continue;
@@ -274,10 +274,12 @@ void perp_page_curves(perp_page *page)
   const bool over_h = strcmp(page->view.x_name, "h [s]") == 0;
   perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
   if (curves_wanted(study, "work-precision"))
-    chart_section(page, &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
-                                  "Points are joined in the order of the step size, or of the "
-                                  "tolerance under error control; left and below is "
-                                  "better. Work is the thread-CPU time of the whole run." });
+    chart_section(
+        page,
+        &(chart){
+            "work-precision", "Work and precision", "time.cpu", primary,
+            "Points are joined in the order of step size or, under error control, of tolerance. "
+            "Lower left is better. Work is the thread CPU time of the whole run." });
   if (curves_wanted(study, "convergence")) {
     const char *const errors[] = { "err.tip.max", "err.q.max", "drift.pos.max", "energy.rel.max",
                                    primary };
@@ -287,30 +289,29 @@ void perp_page_curves(perp_page *page)
       told = told || strcmp(errors[i], primary) == 0;
       chart_section(
           page,
-          &(chart){
-              perp_pool_printf(&page->pool, "convergence-%d", (int)i + 1),
-              perp_pool_printf(&page->pool, "Convergence: %s", perp_words(errors[i])), NULL,
-              errors[i],
-              "Observed order: Theil-Sen slope of log error over log h on the longest window "
-              "in which neighbouring slopes differ by less than 0.2, and the steps of that window; "
-              "no number where there is no such window of three points, or where it is flatter "
-              "than 0.25: a floor is no order." });
+          &(chart){ perp_pool_printf(&page->pool, "convergence-%d", (int)i + 1),
+                    perp_pool_printf(&page->pool, "Convergence: %s", perp_words(errors[i])), NULL,
+                    errors[i],
+                    "Observed order: Theil-Sen slope of log error over log h. It is taken from the "
+                    "longest window in which neighbouring slopes differ by less than 0.2; the "
+                    "steps of the window are given. No order is given if no such window has three "
+                    "points, or if the slope is below 0.25 (noise floor)." });
     }
   }
   const bool over_tol = strcmp(page->view.x_name, "tol") == 0;
   if (over_h || over_tol) return;
-  static const char exponent[] = "Exponent: Theil-Sen slope of log y over log size, with the sizes "
-                                 "that it is taken from; none where the slopes between pairs "
-                                 "scatter by more than 1.";
+  static const char exponent[] =
+      "Exponent: Theil-Sen slope of log y over log size, with the range of sizes. No exponent is "
+      "given if the slopes between pairs scatter by more than 1.";
   if (curves_wanted(study, "scaling") && strncmp(primary, "time.", 5) != 0)
     chart_section(page, &(chart){ "scaling",
                                   perp_pool_printf(&page->pool, "Scaling: %s", perp_words(primary)),
                                   NULL, primary, exponent });
   if (curves_wanted(study, "time-vs-n"))
-    chart_section(
-        page, &(chart){ "time", "Time against size", NULL, "time.step_us",
-                        perp_pool_printf(&page->pool,
-                                         "Thread-CPU time of one step: the median of the rounds; "
-                                         "bands are their quartiles. %s",
-                                         exponent) });
+    chart_section(page,
+                  &(chart){ "time", "CPU time against size", NULL, "time.step_us",
+                            perp_pool_printf(&page->pool,
+                                             "Thread CPU time of one step: median over the timing "
+                                             "rounds; the bands show the quartiles. %s",
+                                             exponent) });
 }

@@ -59,10 +59,10 @@ static perp_status parse_request(perp_ctx *ctx, run *r)
   if (!(request->t_end >= 0) || !isfinite(request->t_end))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the end t_end must be positive: got %g s", request->t_end);
   if (!(request->sample_every >= 0))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "samples must be a positive time apart: got %g s",
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the time between samples must be positive: got %g s",
                      request->sample_every);
   if (!(request->perturb >= 0) || !(request->perturb < 1))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "perturb must be a part of the start, below 1: got %g",
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "perturb must be a relative size below 1: got %g",
                      request->perturb);
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &scene));
   const char *name = scene.d->name;
@@ -147,7 +147,7 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen)
     const char *name = perp_model_joint(r->scene.model, e->joint)->name;
     const size_t used = strlen(result->events), room = sizeof result->events - used;
     snprintf(result->events + used, room,
-             "%st = %.9g s: joint %d%s%.48s%s released, its point left the curve at s = %.6g",
+             "%st = %.9g s: joint %d%s%.48s%s released; its point left the curve at s = %.6g",
              used > 0 ? "\n         " : "", e->t, e->joint, name != NULL ? " '" : "",
              name != NULL ? name : "", name != NULL ? "'" : "", e->s);
   }
@@ -288,8 +288,8 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r)
   PERP_TRY(perp_samples_create(ctx, r));
   if (request->sample_named && r->truth == NULL && !r->adaptive && !request->want_series)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "the time between samples has no effect: the scene has no truth to compare "
-                     "with, and no series is written; leave it out or ask for --series");
+                     "the time between samples has no effect: the scene has no reference solution, "
+                     "and no series is written. Remove it, or add --series.");
   if (request->perturb > 0) PERP_TRY(perp_cell_perturb(ctx, r, request->perturb));
   r->bound = 1;
   for (int i = 0; i < r->measure->nq; i++) r->bound = fmax(r->bound, fabs(perp_cell_q0(r)[i]));

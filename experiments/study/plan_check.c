@@ -2,6 +2,7 @@
 /* What a plan says about its study: values that nothing uses, combinations that are one cell. */
 #include "experiments/base/messages.h"
 #include "experiments/study/plan.h"
+#include "solvers/core/optional.h"
 
 #include <string.h>
 
@@ -12,11 +13,11 @@ static void plan_check_unused(const perp_study *s, const perp_plan *plan, int p,
   const bool command_line = strncmp(at->src->name, "--", 2) == 0;
   if (s->narrowed && !command_line) return;
   if (use->drop >= 0)
-    perp_diag_error(diag, at, 0, "leave it out", "%s %s is used by no cell: it has no effect %s",
+    perp_diag_error(diag, at, 0, "remove it", "%s %s is not used by any run: it has no effect %s",
                     s->kind->params[p].key, value, plan->drops[use->drop].why);
   else
-    perp_diag_error(diag, at, 0, "leave it out, or change the rule",
-                    "%s %s is in no cell: all its combinations are excluded",
+    perp_diag_error(diag, at, 0, "remove it, or change the rule under exclude",
+                    "%s %s is not used by any run: all its combinations are excluded",
                     s->kind->params[p].key, value);
 }
 
@@ -82,7 +83,7 @@ void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
   enum { MOST = 8 };
   int said = 0, more = 0;
   if (plan->duplicates == 0) return;
-  perp_text_add(out, "%d combinations are %d cells", plan->n + plan->duplicates, plan->n);
+  perp_text_add(out, "%d combinations give %d runs", plan->n + plan->duplicates, plan->n);
   for (int i = 0; i < plan->n_drops; i++) {
     const perp_drop *d = &plan->drops[i];
     bool varies = s->fixed[d->param] == NULL; /* only then two combinations can differ in it */
@@ -94,10 +95,23 @@ void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
   if (more > 0) perp_text_add(out, "; and %d more reasons", more);
 }
 
+void perp_plan_say_absent(const perp_plan *plan, perp_text *out)
+{
+  for (int i = 0; i < plan->n_absent; i++) {
+    const perp_plan_absent *a = &plan->absent[i];
+    perp_text_add(out, "%s%d combination%s %s: left out (./perp setup %s)", i > 0 ? "; " : "",
+                  a->combinations, a->combinations == 1 ? " needs" : "s need",
+                  perp_optional_packages(a->part), a->part);
+  }
+}
+
 void perp_plan_warn(const perp_study *study, const perp_plan *plan)
 {
   perp_text t = { 0 };
   perp_plan_say(study, plan, &t);
+  if (t.n > 0) perp_say("%s", t.s);
+  perp_text_free(&t);
+  perp_plan_say_absent(plan, &t);
   if (t.n > 0) perp_say("%s", t.s);
   perp_text_free(&t);
 }

@@ -348,7 +348,7 @@ perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const p
     struct child *other = &c->child[i];
     if (!other->busy && (k == NULL || other->pid > 0)) k = other;
   }
-  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "no free place in the workers");
+  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "all worker processes are busy");
   if (k->pid > 0 && !order->alone && k->order.memory == order->memory) {
     process_pool_begin(k, order);
     c->running++;
@@ -440,7 +440,8 @@ static void process_pool_judge(struct child *k, int wait_status, perp_outcome *o
   *o = k->answer.outcome;
   char limit[64] = "";
   if (k->order.memory > 0)
-    snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached", k->order.memory / 1048576);
+    snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached",
+             k->order.memory / 1048576);
   if (process_pool_answered(k)) {
     if (o->status == PERP_CELL_OOM) {
       char said[304];

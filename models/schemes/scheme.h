@@ -74,12 +74,13 @@ typedef struct perp_scheme_opts {
 } perp_scheme_opts;
 #define PERP_SCHEME_OPTIONS                                                                        \
   PERP_REAL(perp_scheme_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                              \
-            "restitution only where the approach is faster"),                                      \
+            "Approach speed above which restitution is applied."),                                 \
       PERP_REAL(perp_scheme_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",                               \
-                "a contact that is new and slides faster has mu_dynamic; others have it when "     \
-                "they slid in the step before")
+                "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use "  \
+                "it if they slid in the previous step.")
 #define PERP_SCHEME_OPTION_WARM                                                                    \
-  PERP_BOOL(perp_scheme_opts, warm, true, "guess: the impulses of the step before")
+  PERP_BOOL(perp_scheme_opts, warm, true,                                                          \
+            "Use the impulses of the previous step as the initial guess.")
 
 /* Capabilities of a formulation that is a scheme: nothing but models, no other parts. */
 #define PERP_SCHEME_CAPS                                                                           \

@@ -187,7 +187,7 @@ static void test_simulate(void)
   ok(strcmp(json_string_value(json_object_get(j, "status")), "timeout") == 0,
      "a time limit: status 10");
   json_decref(j);
-  says("simulate bead:track=ramp", "joint 0 'wire' released, its point left the curve at s = ");
+  says("simulate bead:track=ramp", "joint 0 'wire' released; its point left the curve at s = ");
   says("simulate pendulum --t-end 0.1s", "drift.pos.max");
   size_t widest = 0;
   for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
@@ -207,7 +207,7 @@ static void test_simulate(void)
     { "simulate rope:start=drop,particles=4", "an odd number of particles: got 4" },
     { "simulate bead:track=hoop,spin=1", "spin must exceed sqrt(gravity / radius) = 4.42" },
     { "simulate tree:soft=1e-3,bodies=3 --formulation reduced",
-      "joint 1 (world - body 0) is soft (0.001); joint coordinates hold joints" },
+      "joint 1 (world - body 0) is soft (0.001); joint coordinates need rigid" },
     { "simulate pendulum --h 0", "--h must be in (0, inf) s: got 0" },
     { "simulate pendulum --h -1ms", "--h must be in (0, inf) s: got -1ms" },
     { "simulate pendulum --h nan", "'nan' is not a number" },
@@ -247,7 +247,7 @@ static void test_simulate(void)
     { "simulate jam --seed x", "jam.seed: 'x' is not a number" },
     { "simulate pendulum --seed 3", "--seed has no effect in scene pendulum" },
     { "simulate chain --formulation reduced --stab post",
-      "stab post has no effect with formulation reduced: leave it out, or take a formulation that "
+      "stab post has no effect with formulation reduced: remove it, or choose a formulation that "
       "uses one: acceleration, velocity" },
     { "simulate chain --formulation impulse --ode rk4",
       "ode rk4 has no effect with formulation impulse" },
@@ -265,14 +265,15 @@ static void test_simulate(void)
     { "lcp harvest stack --formulation ggl --lcp pgs", "lcp pgs has no effect" },
     { "lcp harvest motor --contact box", "contact box has no effect in scene motor" },
     { "simulate pendulum --timeout 3", "needs a unit" },
-    { "simulate pendulum more", "one argument too many: 'more'" },
+    { "simulate pendulum more", "too many arguments: 'more'" },
     { "simulate pendulum --json=yes", "--json takes no value" },
-    { "simulate stack --png x.png", "--png is of the page: it needs --view" },
-    { "view stack --at 1s", "--at is of the picture: it needs --png FILE" },
-    { "view stack --png x.png --size 10x10", "--size is WIDTHxHEIGHT, from 100 to 8000 pixels" },
+    { "simulate stack --png x.png", "--png applies to the page: it needs --view" },
+    { "view stack --at 1s", "--at applies to a picture: it needs --png FILE" },
+    { "view stack --png x.png --size 10x10",
+      "--size must be WIDTHxHEIGHT, from 100 to 8000 pixels" },
     { "view pendulum --stab pots", "did you mean 'post'?" },
     { "view pendulum --against stap=post", "did you mean 'stab'?" },
-    { "view pendulum --against post", "'post' is not PART=NAME" },
+    { "view pendulum --against post", "'post' is not NAME=VALUE" },
     { "view pendulum --against ode=rk5", "did you mean 'rk4'?" },
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuses(2, bad[i].words, bad[i].message);
@@ -305,14 +306,14 @@ static void test_view(void)
   refuses(5, "view pendulum --no-open", "the page needs its script");
   setenv("PERP_REPORT_JS", script, 1);
   setenv("PERP_CHROMIUM", "/nonexistent/chromium", 1);
-  refuses(5, "view pendulum --png x.png", "PERP_CHROMIUM=/nonexistent/chromium cannot be run");
+  refuses(5, "view pendulum --png x.png", "PERP_CHROMIUM=/nonexistent/chromium cannot be executed");
   setenv("PERP_CHROMIUM", "/bin/true", 1);
   refuses(2, "view pendulum --t-end 0.1s --png x.png --at 1s --no-open",
           "there is no picture of t = 1 s: the run ends at t_end = 0.1 s");
   refuses(2, "simulate pendulum --t-end 0.1s --view --png x.png --at 1s --no-open --json",
           "there is no picture of t = 1 s: the run ends at t_end = 0.1 s");
   unsetenv("PERP_CHROMIUM");
-  refuses(2, "view oscillator --no-open", "oscillator has no bodies to look at");
+  refuses(2, "view oscillator --no-open", "oscillator has no bodies to draw");
   snprintf(words, sizeof words, "view pendulum --t-end 0.1s --against h=2ms --no-open -o %s", page);
   ok(run(words) == 0 && strncmp(out, page, strlen(page)) == 0, "perp view says where its page is");
   size_t size = 0;
@@ -339,7 +340,7 @@ static void test_bad_studies(void)
     const char *what, *text, *message;
   } bad[] = {
     { "a duplicate key", "schema: perp-study/1\nscene: pendulum\nscene: chain\n",
-      "bad.yaml:3:1: error: the key 'scene' stands here for the second time (first in line 2)\n    "
+      "bad.yaml:3:1: error: the key 'scene' occurs twice (first in line 2); remove one of them\n    "
       "3 | scene: "
       "chain\n      | ^" },
     { "an unknown stab",
@@ -428,7 +429,7 @@ static void test_study(void)
   json_t *one = json_of(alone, 0);
   free(alone);
   int got = run("run mini.yaml -o res -j 2 --no-report");
-  ok(got == 0 && strstr(out, "15 cells: 15 ok") != NULL && strstr(out, "proved: order 4") != NULL &&
+  ok(got == 0 && strstr(out, "15 runs: 15 ok") != NULL && strstr(out, "proved: order 4") != NULL &&
          strstr(out, "res/derived/cells.csv") != NULL,
      "the study runs");
   char *csv = perp_read_file("res/derived/cells.csv", NULL);
@@ -451,7 +452,7 @@ static void test_study(void)
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     ok(perp_exists(files[i]), "%s", files[i]);
   got = run("run mini.yaml -o res --no-report");
-  ok(got == 0 && strstr(err, "15 finished before, 0 to run") != NULL,
+  ok(got == 0 && strstr(err, "15 already finished, 0 to run") != NULL,
      "running it again does nothing");
   char *again = perp_read_file("res/derived/cells.csv", NULL);
   ok(again != NULL && strcmp(csv, again) == 0, "... and writes the same table");
@@ -480,15 +481,15 @@ static void test_study(void)
   json_decref(cell);
   json_decref(j);
   free(show);
-  refuses(2, "show res zzzz", "no cell has an id that begins with 'zzzz'");
+  refuses(2, "show res zzzz", "no run has an id that begins with 'zzzz'");
   got = run("run mini.yaml -o res --no-report --only 'h == 9 ms'");
-  ok(got == 4 && strstr(err, "nothing selected") != NULL, "nothing selected: status 4");
+  ok(got == 4 && strstr(err, "nothing is selected") != NULL, "nothing selected: status 4");
   got = run("run mini.yaml -o res3 --no-report -q --set 'stab=baumgarte:alpha=1e9' --set ode=rk4");
   ok(got == 10, "no cell ok: status 10");
   if (got != 10) complain();
   got = run("run mini.yaml -o res4 --no-report -q --set formulation=velocity");
-  ok(got == 10 && strstr(out, "15 cells: 15 skipped") != NULL &&
-         strstr(out, "formulation velocity needs an ode with one evaluation") != NULL,
+  ok(got == 10 && strstr(out, "15 runs: 15 skipped") != NULL &&
+         strstr(out, "formulation velocity needs an ODE method with one") != NULL,
      "parts that do not fit are cells that are skipped, with the reason");
   got = run("run mini.yaml -o res5 --no-report -q --set scene=circle --set 'reference={agree: "
             "{with: file, below: 1e-9}}'");
@@ -562,29 +563,31 @@ static void test_combinations(void)
                            "  formulation: [velocity, reduced]\n"
                            "  stab: [none, post, baumgarte]\n"
                            "  h: [2 ms, 1 ms]\n");
-  const char *equal = "12 combinations are 8 cells: stab has no effect with formulation reduced";
+  const char *equal = "12 combinations give 8 runs: stab has no effect with formulation reduced";
   says("check equal.yaml", equal);
   says("check equal.yaml", "every cell can be set up (4 different combinations of parts tried)");
   int got = run("plan equal.yaml");
   ok(got == 0 && strstr(err, equal) != NULL, "plan says which combinations are equal");
   got = run("run equal.yaml -o equal --no-report");
-  ok(got == 0 && strstr(err, equal) != NULL && strstr(out, "8 cells: 8 ok") != NULL,
+  ok(got == 0 && strstr(err, equal) != NULL && strstr(out, "8 runs: 8 ok") != NULL,
      "... and run does, before it runs them once");
 
   write_file("bad.yaml", "schema: perp-study/1\n"
                          "scene: pendulum\n"
                          "formulation: [reduced, penalty]\n"
                          "grid: { h: [2 ms, 1 ms], stab: [none, post] }\n");
-  const char *caret = "bad.yaml:4:39: error: stab post is used by no cell: it has no effect with "
-                      "formulation penalty\n"
-                      "    4 | grid: { h: [2 ms, 1 ms], stab: [none, post] }\n"
-                      "      |                                       ^ leave it out";
+  const char *caret =
+      "bad.yaml:4:39: error: stab post is not used by any run: it has no effect with "
+      "formulation penalty\n"
+      "    4 | grid: { h: [2 ms, 1 ms], stab: [none, post] }\n"
+      "      |                                       ^ remove it";
   refuses(3, "check bad.yaml", caret);
   refuses(3, "plan bad.yaml", caret);
   refuses(3, "run bad.yaml -o bad", caret);
   ok(!perp_exists("bad"), "and nothing is written");
-  says("check bad.yaml --set formulation=reduced", "4 combinations are 2 cells");
-  refuses(2, "check bad.yaml --set kkt=tree", "--set kkt:1:1: error: kkt tree is used by no cell");
+  says("check bad.yaml --set formulation=reduced", "4 combinations give 2 runs");
+  refuses(2, "check bad.yaml --set kkt=tree",
+          "--set kkt:1:1: error: kkt tree is not used by any run");
 
   /* 3 x 3 parts, 4 of which refuse each other; a scene that does not serve a formulation */
   write_file("refused.yaml", "schema: perp-study/1\n"
@@ -593,10 +596,10 @@ static void test_combinations(void)
                              "grid:\n"
                              "  lcp: [dantzig, lemke, block-gs]\n"
                              "  contact: [box, \"polyhedral:directions=4\", cone]\n");
-  const char *refused = "4 of 9 cells cannot be set up, and will be skipped:";
+  const char *refused = "4 of 9 runs cannot be set up and will be skipped:";
   says("check refused.yaml", refused);
   says("check refused.yaml",
-       "  1: contact box needs an lcp that serves friction rows: 'lemke' does not");
+       "  1: contact box needs an LCP solver for friction rows: 'lemke' does not support them");
   ok(run("check refused.yaml --quick") == 0 && strstr(out, "skipped") == NULL,
      "check --quick does not try");
   json_t *j = json_of("check refused.yaml --json", 0);
@@ -606,8 +609,8 @@ static void test_combinations(void)
   json_decref(j);
   const int plain = run("plan refused.yaml");
   ok(plain == 0 && strstr(err, refused) != NULL &&
-         strstr(err, "  1: contact box needs an lcp that serves friction rows: 'lemke' does not") !=
-             NULL,
+         strstr(err, "  1: contact box needs an LCP solver for friction rows: 'lemke' does not "
+                     "support them") != NULL,
      "plan says it in the same words");
   ok(run("plan refused.yaml --quick") == 0 && strstr(err, "skipped") == NULL,
      "plan --quick does not try");
@@ -618,12 +621,12 @@ static void test_combinations(void)
   ok(json_array_size(j) == 9 && with == 4, "plan --json has the reason of each cell");
   json_decref(j);
   got = run("run refused.yaml -o refused --no-report");
-  ok(got == 0 && strstr(err, refused) != NULL && strstr(out, "9 cells: 5 ok, 4 skipped") != NULL,
+  ok(got == 0 && strstr(err, refused) != NULL && strstr(out, "9 runs: 5 ok, 4 skipped") != NULL,
      "run says it first, and skips them");
   char *csv = perp_read_file("refused/derived/cells.csv", NULL);
   int rows = 0;
   for (const char *s = csv; s != NULL && (s = strstr(s, ",skipped,")) != NULL; s++) rows++;
-  ok(rows == 4 && strstr(csv, "serves friction rows: 'lemke' does not") != NULL,
+  ok(rows == 4 && strstr(csv, "friction rows: 'lemke' does not support them") != NULL,
      "a skipped cell is a row with its reason");
   char id[17] = "", words[64];
   const char *row = csv != NULL ? strstr(csv, ",skipped,") : NULL;
@@ -632,9 +635,9 @@ static void test_combinations(void)
   snprintf(words, sizeof words, "rerun refused %s", id);
   says(words, "skipped");
   got = run("run refused.yaml -o refused --no-report");
-  ok(got == 0 && strstr(err, "9 finished before, 0 to run") != NULL, "... and is finished");
+  ok(got == 0 && strstr(err, "9 already finished, 0 to run") != NULL, "... and is finished");
   got = run("run refused.yaml -o refused --no-report --retry skipped");
-  ok(got == 0 && strstr(err, "4 run again (--retry)") != NULL && strstr(err, refused) != NULL,
+  ok(got == 0 && strstr(err, "4 to repeat (--retry)") != NULL && strstr(err, refused) != NULL,
      "--retry skipped tries these again");
 }
 

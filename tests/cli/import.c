@@ -32,10 +32,10 @@ static void test_lost(void)
   int got = run("import humanoid.xml -o humanoid.yaml");
   ok(got == 0, "perp import humanoid.xml");
   static const char *const lines[] = {
-    "lost: tendon knee, 2 sites, it would pull with 200 N/m",
+    "lost: tendon knee, 2 sites, with a spring of 200 N/m",
     "lost: tendon hamstring, 2 joints",
     "lost: armature 0.01 of joint right_knee",
-    "lost: actuator cable: it would drive tendon hamstring",
+    "lost: actuator cable: in MuJoCo it drives tendon hamstring",
     "note: body pelvis has no joint: it is a part of waist",
   };
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
@@ -49,11 +49,12 @@ static void test_lost(void)
   ok(strstr(err, "camera") == NULL && strstr(err, "light") == NULL,
      "cameras and lights are no physics");
   got = run("import gantry.urdf -o gantry.yaml");
-  ok(got == 0 && strstr(err, "lost: mimic of joint right: it would follow joint left") != NULL,
+  ok(got == 0 &&
+         strstr(err, "lost: mimic of joint right: in the URDF it follows joint left") != NULL,
      "a mimic joint of a URDF is lost, and said");
   ok(strstr(err, "lost: largest effort 200, largest velocity 2 of joint x") != NULL,
      "so are efforts and velocities");
-  ok(strstr(err, "note: link frame hangs on no joint") != NULL, "the root is the world");
+  ok(strstr(err, "note: link frame is connected to no joint") != NULL, "the root is the world");
   got = run("import planar.xml -o planar.yaml");
   ok(got == 0 && strstr(err, "lost: damping 0.4 of joint puck_z, a motion in a plane") != NULL,
      "slides in a plane have no drives");
@@ -61,7 +62,8 @@ static void test_lost(void)
   ok(got == 0 && strstr(err, "lost: equality joint 1 (second, crank)") != NULL,
      "joints that follow each other are lost, and said");
   got = run("import quadruped.xml -o quadruped.yaml");
-  ok(got == 0 && count(err, "would not touch") == 1 && strstr(err, "fr_shank and trunk") != NULL,
+  ok(got == 0 && count(err, "do not collide in MuJoCo") == 1 &&
+         strstr(err, "fr_shank and trunk") != NULL,
      "two pairs that exclude each other: one group says the one, the other is lost");
 }
 
@@ -78,7 +80,7 @@ static void test_scenes(void)
   json_decref(direct);
   json_decref(file);
   says("check arm.xml", "a valid scene in space");
-  says("info arm.xml", "control of actuator push");
+  says("info arm.xml", "Control of actuator push.");
   refuses(2, "simulate arm.xml:push=2", "arm.xml.push must be in [-1, 1]: got 2");
   says("simulate arm.xml:push=1,spin=-1 --t-end 0.05s", "status   ok");
   says("import arm.xml --key ready", "v: [");
@@ -193,7 +195,7 @@ static void test_bad(void)
     }
   }
   refuses(3, "import none.xml", "cannot read the robot none.xml: No such file");
-  refuses(2, "import robot.txt", "a robot is a file NAME.xml");
+  refuses(2, "import robot.txt", "robots (NAME.xml");
   refuses(2, "import", "an argument is missing");
   ok(access("MUJOCO_LOG.TXT", F_OK) != 0, "the library has left no log behind");
 }

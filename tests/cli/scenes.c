@@ -7,7 +7,7 @@
 static int write_examples(void)
 {
   const char *source = getenv("PERP_SOURCE");
-  char *path = perp_xprintf("%s/docs/scene-files.md", source != NULL ? source : ".");
+  char *path = perp_xprintf("%s/docs/reference/scene-files.md", source != NULL ? source : ".");
   char *text = perp_read_file(path, NULL);
   if (text == NULL) bail("%s", path);
   int n = 0;
@@ -86,12 +86,12 @@ static void test_template(void)
   refuses(2, "new scene --from motor --name mine", "exclude each other");
   refuses(2, "new study --from motor", "perp new scene --from motor");
   write_file("study.yaml", "schema: perp-study/1\nstudy: { name: s }\nscene: chain\n");
-  refuses(3, "simulate study.yaml", "this is a study");
+  refuses(3, "simulate study.yaml", "this file is a study");
   refuses(2, "simulate thrown.yaml:sped=3", "did you mean 'speed'");
   refuses(2, "simulate thrown.yaml:speed=-1", "[0, inf)");
   refuses(3, "simulate none.yaml", "there is no scene file none.yaml");
   refuses(3, "check none.yaml:a=1", "there is no scene file none.yaml");
-  refuses(3, "run thrown.yaml", "this is a scene");
+  refuses(3, "run thrown.yaml", "this file is a scene");
   write_file("wrong.yaml", "schema: perp-scene/1\nbodies:\n  - { name: a, mas: 1 }\n");
   refuses(3, "check wrong.yaml", "wrong.yaml:3:16: error: unknown key of bodies: 'mas'");
   refuses(3, "simulate wrong.yaml", "did you mean 'mass'?");
@@ -127,7 +127,8 @@ static void test_study(void)
   write_file("here/studies/s.yaml", STUDY);
   ok(runs("run here/studies/s.yaml -o results --no-report -j 2", "4 to run"),
      "a study of it runs, relative to its file");
-  ok(runs("run here/studies/s.yaml -o results --no-report", "4 finished before, 0 to run"), "once");
+  ok(runs("run here/studies/s.yaml -o results --no-report", "4 already finished, 0 to run"),
+     "once");
   char *text = perp_read_file("here/models/ball.yaml", NULL);
   char *place = strstr(text, "radius: 5 cm");
   if (place == NULL) bail("the template has changed");
@@ -135,11 +136,11 @@ static void test_study(void)
   write_file("here/models/ball.yaml", text);
   free(text);
   ok(runs("run here/studies/s.yaml -o results --no-report",
-          "4 run again (their scene file has changed), 4 to run"),
+          "4 to repeat (their scene file has changed), 4 to run"),
      "a change of the file runs its cells again");
   ok(runs("run here/studies/s.yaml -o results --no-report", "0 to run"), "once");
   write_file("here/models/ball-events.csv", "t [s], event\n0.3, apex\n");
-  ok(runs("run here/studies/s.yaml -o results --no-report", "4 run again"),
+  ok(runs("run here/studies/s.yaml -o results --no-report", "4 to repeat"),
      "so does a change of its table");
   ok(same_file("here/models/ball.yaml", "results/scenes/models/ball.yaml") &&
          same_file("here/models/ball-events.csv", "results/scenes/models/ball-events.csv"),
@@ -148,7 +149,7 @@ static void test_study(void)
          run("run here/studies/s.yaml -o rest --shard 2/2 --no-report") == 0,
      "two shards");
   if (rename("here", "elsewhere") != 0) bail("rename");
-  says("merge half rest -o both --no-report", "4 cells from 2 folders");
+  says("merge half rest -o both --no-report", "4 runs from 2 folders");
   says("status both", "4  100.0 %");
   says("status results", "4  100.0 %");
   ok(run("report results") == 0, "they can be read without the files");
@@ -156,7 +157,7 @@ static void test_study(void)
   write_file("here/models/ball.yaml",
              "schema: perp-scene/1\nparameters: { speed: 3.5 }\nbodies:\n  - { mass: 1 m }\n");
   refuses(3, "check here/studies/s.yaml",
-          "here/studies/../models/ball.yaml:4:13: error: this is in m, and kg is needed here");
+          "here/studies/../models/ball.yaml:4:13: error: this is in m; required here: kg");
   write_file("here/studies/s.yaml",
              "schema: perp-study/1\nscene: none.yaml\ngrid: { h: [1 ms] }\n");
   refuses(3, "check here/studies/s.yaml", "s.yaml:2:8: error: there is no scene file none.yaml");
@@ -174,7 +175,7 @@ static void test_export(void)
   json_decref(b);
   says("check s.yaml", "bodies 3");
   says("export-scene s.yaml", "schema: perp-scene/1");
-  refuses(2, "export-scene oscillator", "plain system of differential equations");
+  refuses(2, "export-scene oscillator", "a system of differential equations without bodies");
   refuses(2, "export-scene stak", "did you mean 'stack'");
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The arrows between folders, against the table of docs/architecture.md.
+"""The arrows between folders, against the table of docs/explanation/architecture.md.
 
   tests/house/arrows.py BUILD          checks; lists what is wrong
   tests/house/arrows.py BUILD --table  prints the arrows that there are
@@ -93,7 +93,7 @@ def circles(arrows):
 def table():
     """Folder -> those that it may use, from the rows `| folder | what it is | uses |`."""
     rows = {}
-    with open(os.path.join(ROOT, 'docs/architecture.md'), encoding='utf-8') as f:
+    with open(os.path.join(ROOT, 'docs/explanation/architecture.md'), encoding='utf-8') as f:
         for folder, uses in re.findall(r'^\| `([a-z_/]+)` \|[^|]*\|([^|]*)\|$', f.read(), re.M):
             rows[folder] = set(re.findall(r'`([a-z_/]+)`', uses))
     return rows
@@ -119,7 +119,7 @@ def main():
         if count[x] > MOST:
             wrong.append('%s holds %d C files; %d at most' % (x, count[x], MOST))
         if x not in rows:
-            wrong.append('%s is not in the table of docs/architecture.md' % x)
+            wrong.append('%s is not in the table of docs/explanation/architecture.md' % x)
         for y in sorted(folders[x] - rows.get(x, set())):
             wrong.append('%s -> %s is not in the table (%s)' % (x, y, why[x, y]))
         for y in sorted(rows.get(x, set()) - folders[x]):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* docs/scenes.md is what the scenes say of themselves: every one has its row and its section, with its equation, source,
+/* docs/reference/scenes.md is what the scenes say of themselves: every one has its row and its section, with its equation, source,
  * truths, figures and options.  --accept writes the file anew. */
 #include "experiments/base/util.h"
 #include "experiments/metrics/metrics.h"
@@ -83,7 +83,7 @@ static void put_section(FILE *out, const perp_desc *d, const perp_scene *s)
   fputc('\n', out);
   char *file = perp_scene_file_path(d);
   if (file != NULL)
-    fprintf(out, "* file: [%s](../experiments/scenes/shipped/%s)\n", strrchr(file, '/') + 1,
+    fprintf(out, "* file: [%s](../../experiments/scenes/shipped/%s)\n", strrchr(file, '/') + 1,
             strrchr(file, '/') + 1);
   free(file);
   if (s->n_truths > 0) fputs("* truth: ", out), put_truths(out, s, "; "), fputc('\n', out);
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
       perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
-  char *path = perp_xprintf("%s/docs/scenes.md", root);
+  char *path = perp_xprintf("%s/docs/reference/scenes.md", root);
   char *file = perp_read_file(path, NULL);
   char *made = file != NULL ? strstr(file, heading) : NULL;
   if (made == NULL) bail("%s: no heading \"## All\"", path);
@@ -170,9 +170,9 @@ int main(int argc, char **argv)
       const char *name = perp_plugin_at(&ctx, PERP_KIND_scene, i)->name;
       char row[200];
       snprintf(row, sizeof row, "\n| [%s](#%s) |", name, name);
-      ok(strstr(file, row) != NULL, "%s has its row in docs/scenes.md", name);
+      ok(strstr(file, row) != NULL, "%s has its row in docs/reference/scenes.md", name);
     }
-    if (!ok(strcmp(made, text) == 0, "docs/scenes.md is what the scenes say")) {
+    if (!ok(strcmp(made, text) == 0, "docs/reference/scenes.md is what the scenes say")) {
       first_difference(made, text);
       printf("# if that is as it should be: ninja -C build accept-scenes\n");
     }

@@ -211,7 +211,7 @@ async function filter(page, study) {
   }
   none(wrong, `${study}: ${good.length} expressions choose the cells that they say`);
   const silent = [];
-  const bad = [['statsu == ok', /unknown column 'statsu'.*status/], ['status = ok', /did you mean '=='/], ['status ==', /ends too early/], ['(status == ok', /expected '\)'/], ['status == "ok', /quote/], ['status < 3', /text/], ['status == ok and and', /out of place/], ['max(status) > 1', /claims/], ['status == ok ;', /unexpected character/], ['steps < 1 parsec', /unknown unit|unknown column/]];
+  const bad = [['statsu == ok', /unknown column 'statsu'.*status/], ['status = ok', /did you mean '=='/], ['status ==', /ends too early/], ['(status == ok', /expected '\)'/], ['status == "ok', /quote/], ['status < 3', /text/], ['status == ok and and', /not allowed here/], ['max(status) > 1', /claims/], ['status == ok ;', /unexpected character/], ['steps < 1 parsec', /unknown unit|unknown column/]];
   if (cells.h) bad.push(['h <= 1 kg', /wrong unit/], ['h<=1mss', /unknown unit 'mss'/], ['h == "post"', /number/]);
   await ask('');
   for (const [text, says] of bad) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""results/published/ against the program, and docs/results.md against results/published/.
+"""results/published/ against the program, and docs/explanation/results.md against results/published/.
 
     published.py page [--write]             are the numbers of the page those of the published files?  --write: make them so
     published.py again PERP OUT [NAME...]   runs a part of each published study again and compares
@@ -29,7 +29,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, 'results'))
 import publish  # noqa: E402
 
-PAGE = os.path.join(ROOT, 'docs/results.md')
+PAGE = os.path.join(ROOT, 'docs/explanation/results.md')
 LIMIT = 400_000  # bytes of a published study, the largest of 1791 cells
 # Figures are published in 7 digits; below FLOOR they are rounding.  Under another compiler, processor or library the
 # last digits differ, and a method that decides by comparing (control of the error, iteration) may make a step more or
@@ -294,16 +294,16 @@ def page():
         changed += isinstance(value, (int, float)) and not agrees(other, unit, value)
     if n != text.count('<!--'):
         wrong.append(f'{text.count("<!--")} comments, but {n} numbers with a query')
-    ok(n > 0 and not wrong, f'docs/results.md: its {n} numbers are those of results/published', *wrong)
+    ok(n > 0 and not wrong, f'docs/explanation/results.md: its {n} numbers are those of results/published', *wrong)
     ok(changed == n, f'another last digit would be found ({changed} of {n})')
     bare = bare_numbers(text)
-    ok(not bare, 'docs/results.md: every number that came out says from where', *bare)
+    ok(not bare, 'docs/explanation/results.md: every number that came out says from where', *bare)
     ok(bare_numbers('### What came out\n3 of `h=4`\n') == ['3'], 'one that does not is found')
     for name in publish.STUDIES:
         folder, where = os.path.join(publish.PUBLISHED, name), f'results/published/{name}'
         if not ok(os.path.isdir(folder), f'{where} is there'):
             continue
-        ok(f'](../{where}/figure.svg)' in text, f'{name}: its figure is on the page')
+        ok(f'](../../{where}/figure.svg)' in text, f'{name}: its figure is on the page')
         size = sum(os.path.getsize(f'{folder}/{f}') for f in os.listdir(folder))
         ok(size <= LIMIT, f'{name}: {size} bytes are small')
         open_claims = [c['text'] for c in published(name)['answer']['claims'] if c['verdict'] != 'proved']
@@ -311,6 +311,14 @@ def page():
         env = published(name)['environment']
         ok(not {'host', 'kernel'} & set(env) and not re.search(r'/(home|root|work|tmp|usr)\b', json.dumps(env)),
            f'{name}: its environment names no machine and no path')
+    # the table of symptoms: its words are those of the study, its rows in README.md those of the page
+    shown = publish.get_table(publish.COMPLAINTS)
+    ok(shown.count('\n') > 20 and publish.reworded(shown) == shown, 'complaints.md: its rows have the words of the study',
+       'results/publish.py --complaints --texts writes them')
+    ok(publish.get_table(publish.README) == publish.verdicts(shown), 'README.md: its rows of symptoms are those of complaints.md',
+       'results/publish.py --complaints --texts writes them')
+    other = shown.replace('**5.5**', '5.5e-9')
+    ok(other != shown and publish.verdicts(other) != publish.verdicts(shown), 'another verdict would be found')
     # a table or a map that was edited by hand or written by another program
     for name in bases:
         with open(os.path.join(publish.PUBLISHED, name, 'cells.csv'), newline='', encoding='utf-8') as f:

@@ -338,7 +338,7 @@ static void test_selection(void)
      "the others are rows with the reason");
   free(csv);
   o.only = "h > 9 s";
-  ok(run(text, &o) == PERP_EXIT_NOTHING && logged("nothing selected"),
+  ok(run(text, &o) == PERP_EXIT_NOTHING && logged("nothing is selected"),
      "nothing selected: status 4");
   o.only = "hh > 9 s";
   ok(run(text, &o) == PERP_EXIT_USAGE && logged("unknown column 'hh'"), "a bad --only: status 2");
@@ -363,7 +363,7 @@ static void test_selection(void)
   free(dir);
   dir = perp_xprintf("%s/no/such\n/place", "/proc");
   o = options(dir);
-  ok(run(HEAD "h: 1 s\n", &o) == PERP_EXIT_INTERNAL && logged("cannot make the folder"),
+  ok(run(HEAD "h: 1 s\n", &o) == PERP_EXIT_INTERNAL && logged("cannot create the folder"),
      "a folder that cannot be made: status 1");
   free(dir);
 }
@@ -375,7 +375,7 @@ static void test_budget(void)
   perp_run_options o = options(dir);
   o.budget = 1e-3;
   ok(run(text, &o) == PERP_EXIT_RESUMABLE && logged("the time budget is used up") &&
-         logged("go on with: perp run toys"),
+         logged("continue with: perp run toys"),
      "a used-up budget: status 7 and how to go on");
   int done = journal_of(dir).cells;
   ok(done < 60, "%d of 60 cells are done", done);
@@ -390,7 +390,7 @@ static void test_budget(void)
   pid_t pid = start(text, &o);
   while (journal_of(dir).cells < 3) usleep(2000);
   kill(pid, SIGINT);
-  ok(finish(pid) == PERP_EXIT_RESUMABLE && logged("will be finished") && logged("interrupted"),
+  ok(finish(pid) == PERP_EXIT_RESUMABLE && logged("stopping after the") && logged("interrupted"),
      "SIGINT: status 7");
   struct counts c = journal_of(dir);
   ok(c.cells == c.starts && c.cells < 60, "what was started is finished: %d cells", c.cells);
@@ -398,7 +398,7 @@ static void test_budget(void)
   while (journal_of(dir).cells < c.cells + 3) usleep(2000);
   /* one runner a folder; it waits, however long the second one takes to start */
   kill(pid, SIGSTOP);
-  ok(run(text, &o) == PERP_EXIT_INTERNAL && logged("another perp run is working in"),
+  ok(run(text, &o) == PERP_EXIT_INTERNAL && logged("another perp run is using"),
      "a second runner is refused");
   kill(pid, SIGTERM);
   kill(pid, SIGCONT);

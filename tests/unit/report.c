@@ -6,7 +6,7 @@
 #include "experiments/pages/plot.h"
 #include "experiments/pages/latex.h"
 #include "experiments/pages/styles.h"
-#include "experiments/report/words.h"
+#include "experiments/study/words.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/base/util.h"
 #include "tests/tap.h"
@@ -228,7 +228,7 @@ static void csv(perp_ctx *ctx)
 
   write_text("b.csv", "a,b\n1,2\n3\n");
   ok(perp_csv_read(ctx, in_dir("b.csv"), &t) == PERP_ERR_FORMAT &&
-         strstr(ctx->msg, ":3: 1 fields") != NULL,
+         strstr(ctx->msg, ":3: the line has 1 fields") != NULL,
      "a short row is refused: %s", ctx->msg);
   write_text("c.csv", "");
   ok(perp_csv_read(ctx, in_dir("c.csv"), &t) == PERP_ERR_FORMAT, "an empty file is refused: %s",

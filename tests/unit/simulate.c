@@ -69,7 +69,7 @@ static void refusals(void)
       "formulation velocity has no effect in scene circle, a plain ODE problem" },
     { { .scene = "chain", .formulation = "reduced", .stab = "post" },
       PERP_ERR_UNSUPPORTED,
-      "stab post has no effect with formulation reduced: leave it out, or take a formulation that "
+      "stab post has no effect with formulation reduced: remove it, or choose a formulation that "
       "uses one: acceleration, velocity" },
     { { .scene = "chain", .formulation = "impulse", .ode = "rk4" },
       PERP_ERR_UNSUPPORTED,

@@ -15,12 +15,13 @@ struct ball_opts {
   int impacts, dim;
 };
 static const perp_opt options[] = {
-  PERP_OPT_POSITIVE(struct ball_opts, height, 1, "m", "gap at the start"),
-  PERP_REAL(struct ball_opts, e, 0.8, 0, 1, 0, "", "restitution"),
-  PERP_OPT_POSITIVE(struct ball_opts, radius, 0.1, "m", "radius"),
-  PERP_OPT_POSITIVE(struct ball_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_POSITIVE(struct ball_opts, height, 1, "m", "Initial gap between ball and floor."),
+  PERP_REAL(struct ball_opts, e, 0.8, 0, 1, 0, "", "Coefficient of restitution."),
+  PERP_OPT_POSITIVE(struct ball_opts, radius, 0.1, "m", "Radius of the ball."),
+  PERP_OPT_POSITIVE(struct ball_opts, mass, 1, "kg", "Mass of the ball."),
   PERP_OPT_G(struct ball_opts),
-  PERP_INT(struct ball_opts, impacts, 4, 1, 100, "impacts that event.err judges"),
+  PERP_INT(struct ball_opts, impacts, 4, 1, 100,
+           "Number of impacts whose times event.err compares with the exact ones."),
   PERP_OPT_DIM(struct ball_opts, 3),
   PERP_OPTIONS_END
 };
@@ -137,8 +138,7 @@ static perp_status bouncing_ball_build(perp_ctx *ctx, const void *opts, perp_sce
 
 const perp_scene_desc perp_scene_bouncing_ball = {
   .d = { .name = "bouncing-ball",
-         .summary =
-             "a ball bounces with restitution e: apexes e^2n h, infinitely many in finite time",
+         .summary = "Ball that bounces with restitution e: infinitely many impacts in finite time",
          .reference = "closed form: parabolas between impacts",
          .equation = "t_n+1 = t_n + 2 e^n sqrt(2 h/g), Zeno time sqrt(2 h/g) (1 + e) / (1 - e)",
          PERP_OPTIONS(options, struct ball_opts) },

@@ -207,9 +207,10 @@ perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_pro
   *out_map = NULL;
   PERP_TRY(perp_lcp_check(ctx, p, NULL));
   if (p->A == NULL && p->n > 0)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the pure LCP needs a dense A");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the conversion to a pure LCP needs a dense A");
   if (perp_lcp_needs(p) & PERP_LCP_FRICTION)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "friction rows have no pure LCP; make a pyramid");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "friction rows have no pure LCP; convert them to a pyramid first");
   PERP_TRY(new_map(ctx, p, false, &map));
   perp_status status = convert_pure_eliminate(ctx, p, map, &done);
   if (status == PERP_OK && !done) {

@@ -167,7 +167,7 @@ export function view(data, root) {
     box.append(h('figure', { class: 'view-one' }, s.stage.canvas,
       h('figcaption', {}, runs.length > 1 && h('i', { class: `view-key view-key-${k}` }), label(runs, k), ending(runs[k]) && h('span', { class: 'bad' }, ` - ${ending(runs[k])}`))));
   });
-  if (shows.length === 0) box.append(h('p', { class: 'note view-none' }, `The motion needs WebGL, which this browser does not give (${reason}). Figures over time are below.`));
+  if (shows.length === 0) box.append(h('p', { class: 'note view-none' }, `The motion requires WebGL, which is not available in this browser (${reason}). Figures over time are below.`));
 
   // two cameras are one
   shows.forEach((s, k) => s.stage.controls.addEventListener('change', () => {
@@ -212,8 +212,8 @@ export function view(data, root) {
     ...Object.values(boxes), h('button', { class: 'tool view-fit', type: 'button', title: 'f', onclick: () => fit() }, 'fit'));
   const left = list.reduce((s, d) => s + d.contacts_left_out, 0), truths = [...new Set(runs.filter((_, k) => list[k].refs.length > 0).map((r) => r.truth))];
   root.append(box, ...(key ? [key.element] : []), bar, controls, table, h('p', { class: 'note' },
-    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: impulses of contacts in the step, on the second body; long ones are cut.' : '', key ? 'Balls: the largest force of drives, limits and controllers of a joint, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
-      left > 0 ? `${left} contacts of all frames are not in this page, which would be too large with them.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, D drives, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
+    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: contact impulses of the step on the second body; long arrows are shortened.' : '', key ? 'Balls: the largest force of motors, limits and controllers of a joint, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
+      left > 0 ? `${left} contacts are left out because the page would be too large.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, D motors, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
 
   function state() {
     Object.assign(root.dataset, { time: String(t), playing: String(playing), speed: String(speed), frame: String(place(list[0], t)[0]), arrows: String(shows[0]?.contacts && o.contacts ? shows[0].contacts.shown : 0),
