@@ -22,6 +22,9 @@ for kind, title in kinds:
     page += ['', f'## {title}']
     for part in parts:
         page += ['', f"### {part['name']}", '', escape(part['summary']) + '.']
+        if part.get('absent'):
+            page += ['', f"Not in this build: needs {part['packages']}."]
+            continue
         if part.get('equation'):
             page += ['', f"    {part['equation']}"]
         facts = []
