@@ -106,7 +106,7 @@ static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, 
   printf("%s: %d runs from %d folders in %s", r.study->name, r.plan.n - missing, g->n, dir);
   if (g->duplicates > 0) printf(", %d of them computed more than once", g->duplicates);
   if (missing > 0) printf(", %d missing", missing);
-  printf("\ntables  %s/derived/cells.csv, timing.csv\n", dir);
+  printf("\nTables: %s/derived/cells.csv, timing.csv\n", dir);
   fflush(stdout);
   perp_results_warn_unlike(&r);
   char page[4096];
@@ -167,7 +167,8 @@ const perp_command perp_merge_command = {
                  "times can differ.",
   .cli.more = "Exit status: 0 complete, 3 the folders are not shards of one study or disagree, 7 "
               "runs are missing.",
-  .cli.example = "perp merge part-1 part-2 -o results/chain6-stab",
+  .cli.example = "perp merge part-1 part-2 -o results/chain6-stab  # after perp run chain6-stab "
+                 "--shard 1/2 -o part-1, and 2/2 -o part-2",
   .cli.flags = merge_flags,
   .cli.min_args = 1,
   .cli.max_args = PERP_ARGS_MAX,

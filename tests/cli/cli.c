@@ -409,7 +409,7 @@ static const char mini[] =
 static void test_study(void)
 {
   write_file("mini.yaml", mini);
-  says("check mini.yaml", "18 combinations, 3 excluded (enough): 15 cells");
+  says("check mini.yaml", "18 combinations, 3 excluded (enough): 15 runs");
   json_t *j = json_of("check mini.yaml --json", 0);
   ok(json_integer_value(json_object_get(j, "cells")) == 15, "check --json counts");
   json_decref(j);
@@ -502,7 +502,7 @@ static void test_next(void)
              "grid: { h: [4 ms, 2 ms], ode: [rk4, midpoint] }\n"
              "metrics: { primary: err.q.max, record: [err.q.max, steps] }\n");
   int got = run("run next.yaml -o 'my results' --no-report");
-  ok(got == 0 && strstr(out, "next\n") == NULL && strstr(out, "tables  my results/") != NULL,
+  ok(got == 0 && strstr(out, "next\n") == NULL && strstr(out, "Tables: my results/") != NULL,
      "results are on standard output, without advice");
   int commands = 0;
   char *said = perp_xstrdup(err);
@@ -558,7 +558,7 @@ static void test_combinations(void)
                            "  h: [2 ms, 1 ms]\n");
   const char *equal = "12 combinations give 8 runs: stab has no effect with formulation reduced";
   says("check equal.yaml", equal);
-  says("check equal.yaml", "every cell can be set up (4 different combinations of parts tried)");
+  says("check equal.yaml", "every run can be set up (4 different combinations of methods tried)");
   int got = run("plan equal.yaml");
   ok(got == 0 && strstr(err, equal) != NULL, "plan says which combinations are equal");
   got = run("run equal.yaml -o equal --no-report");

@@ -69,7 +69,7 @@ static const struct bad {
   { "units that do not fit each other",
     HEAD
     "let: { l: 1 m, m: 2 kg }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], x: [l + m, 0, 0] }\n",
-    "f.yaml:4:44", "this is in kg, and m is", NULL },
+    "f.yaml:4:44", "this is in kg; unit of the other operand: m", NULL },
   { "an unknown name", HEAD "let: { long: 1 m }\nbodies:\n  - { mass: lon, inertia: [1, 1, 1] }\n",
     "f.yaml:4:13", "unknown name 'lon'", "'long'" },
   { "no value", HEAD "bodies:\n  - { mass: 1 / 0, inertia: [1, 1, 1] }\n", "f.yaml:3:13",
