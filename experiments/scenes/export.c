@@ -513,7 +513,8 @@ static void export_head(const perp_desc *d, const perp_scene *s, const char *nam
 {
   char *source = perp_scene_file_source(d);
   fprintf(out,
-          "schema: perp-scene/1\n# the scene %s with all its numbers, without its truth and gauges",
+          "schema: perp-scene/1\n# the scene %s with all its numbers, without reference solutions "
+          "and checks",
           name);
   if (source != NULL) fprintf(out, ":\n# perp info %s --source prints the file with them", d->name);
   fputs("\nscene:\n  summary: ", out);
