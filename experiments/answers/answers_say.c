@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char no_exponent[] =
+    "No exponent can be fitted: no curve has three points above rounding errors.";
+
 enum { FEW = 6, LINES = 3, NAMES = 3, MOST_NAMED = 4 };
 
 /* ---- labels of comparisons ------------------------------------------------------------------------- */
@@ -251,6 +254,7 @@ static void say_many(struct answering *w)
   int all = 0;
   while (all < a->n_who && t[all].n == n) all++;
   const char *best = say_best(w, w->metric), *text = "";
+  const char *in_all = n == 2 ? "both" : perp_pool_printf(&w->r->pool, "all %d", n);
   if (all == 0 && t[0].n > 0)
     add(w, &a->text, perp_pool_printf(&w->r->pool, "No %s wins everywhere.", say_kind(w)));
   if (w->at >= 0)
@@ -264,10 +268,10 @@ static void say_many(struct answering *w)
                             a->who[t[k].who]);
   if (all > FEW) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, all - FEW);
   if (a->n_who < 2)
-    text = perp_pool_printf(&w->r->pool, "There is only one competitor in all %d comparisons", n);
+    text = perp_pool_printf(&w->r->pool, "There is only one competitor in %s comparisons", in_all);
   else if (all > 0)
-    text = perp_pool_printf(&w->r->pool, "%s %s the %s in all %d comparisons", text,
-                            all > 1 ? "tie for" : "gives", best, n);
+    text = perp_pool_printf(&w->r->pool, "%s %s the %s in %s comparisons", text,
+                            all > 1 ? "tie for" : "gives", best, in_all);
   for (int k = 0; all == 0 && k < a->n_who && k < MOST_NAMED && t[k].n > 0; k++)
     text = k == 0 ? perp_pool_printf(&w->r->pool, "%s%s gives the %s in %d of %d comparisons", text,
                                      a->who[t[k].who], best, t[k].n, n)
@@ -376,7 +380,8 @@ static void say_most(struct answering *w)
   if (k > NAMES) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, k - NAMES);
   const bool runs = w->r->study->kind->runs;
   text = perp_pool_printf(&w->r->pool, "%s %s %s (%s).", text, k == 1 ? "solves" : "solve",
-                          runs ? "all contact problems in most runs" : "most problems",
+                          runs ? "all contact problems in the largest number of runs"
+                               : "the most problems",
                           k > 1 ? perp_pool_printf(&w->r->pool, "%.0f each", all->value)
                                 : share_text(w, &all->entry[first]));
   if (all->second[0] != '\0')
@@ -417,7 +422,7 @@ static void say_slopes(struct answering *w)
   }
   if (said > MOST) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, said - MOST);
   w->a->text = said == 0
-                   ? "No exponent can be fitted: no curve has three points above rounding errors."
+                   ? no_exponent
                    : perp_pool_printf(&w->r->pool,
                                       "The %s scales with a power of the %s; the exponents are %s.",
                                       perp_words(w->q.metric), say_over(w), text);
@@ -560,7 +565,8 @@ void answers_say(struct answering *w)
     line->who = names_of(w, line);
   }
   if (a->n_lines == 0)
-    a->text = w->q.kind == PERP_ASK_BEST
+    a->text = w->q.kind == PERP_ASK_SLOPE ? no_exponent
+              : w->q.kind == PERP_ASK_BEST
                   ? "No two runs can be compared: too few of those that may win have a value."
                   : "There are no runs to count.";
   else if (w->q.kind == PERP_ASK_MOST)

@@ -106,7 +106,7 @@ static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, 
   printf("%s: %d runs from %d folders in %s", r.study->name, r.plan.n - missing, g->n, dir);
   if (g->duplicates > 0) printf(", %d of them computed more than once", g->duplicates);
   if (missing > 0) printf(", %d missing", missing);
-  printf("\ntables  %s/derived/cells.csv, timing.csv\n", dir);
+  printf("\nTables: %s/derived/cells.csv, timing.csv\n", dir);
   fflush(stdout);
   perp_results_warn_unlike(&r);
   char page[4096];

@@ -160,7 +160,7 @@ static void read_plot(struct reader *r, const perp_node *map, perp_lesson_plot *
   p->series = kind != NULL && strcmp(kind, "series") == 0;
   if (kind != NULL && !p->series && strcmp(kind, "cells") != 0)
     perp_diag_error(r->diag, perp_tree_get(map, "kind"), 0, NULL,
-                    "the kind of a plot must be 'cells' or 'series'");
+                    "the kind of a plot must be `cells` or `series`");
   p->title = lesson_text(r, map, "title", true);
   p->x = lesson_text(r, map, "x", !p->series);
   p->y = lesson_text(r, map, "y", true);

@@ -289,21 +289,20 @@ void perp_page_curves(perp_page *page)
       told = told || strcmp(errors[i], primary) == 0;
       chart_section(
           page,
-          &(chart){
-              perp_pool_printf(&page->pool, "convergence-%d", (int)i + 1),
-              perp_pool_printf(&page->pool, "Convergence: %s", perp_words(errors[i])), NULL,
-              errors[i],
-              "Observed order: Theil-Sen slope of log error over log h. It is taken from the "
-              "longest window in which neighbouring slopes differ by less than 0.2; the "
-              "steps of the window are reported. No order is reported if no such window has three "
-              "points, or if the slope is below 0.25 (noise floor)." });
+          &(chart){ perp_pool_printf(&page->pool, "convergence-%d", (int)i + 1),
+                    perp_pool_printf(&page->pool, "Convergence: %s", perp_words(errors[i])), NULL,
+                    errors[i],
+                    "Observed order: Theil-Sen slope of log error over log h. It is taken from the "
+                    "longest window in which neighbouring slopes differ by less than 0.2; the "
+                    "steps of the window are shown. No order is shown if no such window has three "
+                    "points, or if the slope is below 0.25 (noise floor)." });
     }
   }
   const bool over_tol = strcmp(page->view.x_name, "tol") == 0;
   if (over_h || over_tol) return;
   static const char exponent[] =
       "Exponent: Theil-Sen slope of log y over log size, with the range of sizes. No exponent is "
-      "reported if the slopes between pairs scatter by more than 1.";
+      "shown if the slopes between pairs scatter by more than 1.";
   if (curves_wanted(study, "scaling") && strncmp(primary, "time.", 5) != 0)
     chart_section(page, &(chart){ "scaling",
                                   perp_pool_printf(&page->pool, "Scaling: %s", perp_words(primary)),

@@ -247,13 +247,13 @@ void perp_page_summary(perp_page *page)
             perp_words(primary));
   if (!isnan(x))
     perp_html(page->out, ", at %s = %m (methods with error control: at their tolerance)",
-              page->view.x_name, x);
+              perp_page_abscissa(page), x);
   perp_html(page->out,
             "%s. Green: the best of the scene. Runs with a status other than ok are listed last "
             "and cannot be the best.</p>\n<div class=\"scroll\"><table><tr><th>combination</th>",
             n == MOST ? "; the first 40 are shown" : "");
   for (int k = 0; k < n_shown; k++)
-    perp_html(page->out, "<th class=\"n wrap\" title=\"%s\">%s</th>", shown[k],
+    perp_html(page->out, "<th class=\"n head\" title=\"%s\">%s</th>", shown[k],
               perp_page_title(page, shown[k]));
   perp_html(page->out, "</tr>\n");
   for (int i = 0; i < n; i++) {

@@ -235,9 +235,9 @@ static void tex_example(perp_page *page, FILE *out)
   free(figs);
   perp_tex(
       out,
-      "%s}\nOf the \\perpvalue{cells} runs of \\texttt{\\perpvalue{study}}, \\ifcsname "
+      "%s}\nOf the \\perpvalue{%s} runs of \\texttt{\\perpvalue{study}}, \\ifcsname "
       "perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended with the status ok.\n",
-      page->study->title);
+      page->study->title, "cells");
   fputs("\\perpAnswers\n", out);
   const perp_answer *answer;
   const int n = perp_results_answers(page->ctx, page->results, &answer);

@@ -101,7 +101,7 @@ int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_j
   for (int k = 0; k < args->n; k++) {
     for (int i = 0; i < k; i++)
       if (strcmp(args->arg[i], args->arg[k]) == 0)
-        return perp_usage_error(args, "%s occurs twice", args->arg[k]);
+        return perp_usage_error(args, "%s is named more than once", args->arg[k]);
     int status = perp_results_open(ctx, args->arg[k], &g->part[k]);
     if (status >= 0) return status;
     g->n++;

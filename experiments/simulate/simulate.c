@@ -53,7 +53,7 @@ static perp_status parse_request(perp_ctx *ctx, run *r)
   const perp_request *request = r->request;
   perp_spec scene = { 0 };
   if (request->scene == NULL || request->scene[0] == '\0')
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "the scene is missing (perp list scenes)");
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "no scene is specified: see perp list scenes");
   if (!(request->h >= 0) || !isfinite(request->h))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", request->h);
   if (!(request->t_end >= 0) || !isfinite(request->t_end))

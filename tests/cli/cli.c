@@ -502,7 +502,7 @@ static void test_next(void)
              "grid: { h: [4 ms, 2 ms], ode: [rk4, midpoint] }\n"
              "metrics: { primary: err.q.max, record: [err.q.max, steps] }\n");
   int got = run("run next.yaml -o 'my results' --no-report");
-  ok(got == 0 && strstr(out, "next\n") == NULL && strstr(out, "tables  my results/") != NULL,
+  ok(got == 0 && strstr(out, "next\n") == NULL && strstr(out, "Tables: my results/") != NULL,
      "results are on standard output, without advice");
   int commands = 0;
   char *said = perp_xstrdup(err);

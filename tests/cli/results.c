@@ -142,7 +142,7 @@ static void test_merge(void)
   }
   ok(objects && last, "one object a line, the last one when all is done");
   refuses(2, "report part1 part2", "several folders need an output file: -o FILE.html");
-  refuses(2, "report part1 part1 -o x.html", "part1 is named twice");
+  refuses(2, "report part1 part1 -o x.html", "part1 is named more than once");
   ok(run("run small.yaml -o hash1 -q --shard hash:1/2") == 0 &&
          run("run small.yaml -o hash2 -q --shard hash:2/2") == 0 &&
          run("merge hash2 hash1 -o both2 --no-report") == 0 &&
@@ -168,7 +168,7 @@ static void test_merge(void)
          same_file("whole/derived/cells.csv", "first/derived/cells.csv"),
      "--keep-first takes the first");
   refuses(2, "merge part1 part2 -o both", "both contains results already");
-  refuses(2, "merge part1 part1 -o no", "part1 is named twice");
+  refuses(2, "merge part1 part1 -o no", "part1 is named more than once");
   refuses(2, "merge part1 part2", "use -o DIR");
   ok(run("run small.yaml -o other -q --no-report --set t_end=0.2s --set measure.repeats=0") == 0,
      "another study");

@@ -123,7 +123,7 @@ static void test_interrupts(void)
   bool begun = wait_for("grep -rqs '\"event\": \"cell\"' two/journal") &&
                wait_for("test $(grep -rs '\"event\": \"start\"' two/journal | wc -l) = 2");
   kill(pid, SIGINT);
-  bool asked = wait_for("grep -q 'Ctrl-C again stops at once' stderr.txt");
+  bool asked = wait_for("grep -q 'Ctrl-C again to stop at once' stderr.txt");
   kill(pid, SIGINT);
   int code = finish(pid);
   if (!ok(begun && asked && code == 7 && strstr(err, "continue with: perp run two.yaml") != NULL,

@@ -69,7 +69,7 @@ static const struct bad {
   { "units that do not fit each other",
     HEAD
     "let: { l: 1 m, m: 2 kg }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], x: [l + m, 0, 0] }\n",
-    "f.yaml:4:44", "this is in kg, and m is", NULL },
+    "f.yaml:4:44", "this is in kg; unit of the other operand: m", NULL },
   { "an unknown name", HEAD "let: { long: 1 m }\nbodies:\n  - { mass: lon, inertia: [1, 1, 1] }\n",
     "f.yaml:4:13", "unknown name 'lon'", "'long'" },
   { "no value", HEAD "bodies:\n  - { mass: 1 / 0, inertia: [1, 1, 1] }\n", "f.yaml:3:13",
@@ -97,7 +97,7 @@ static const struct bad {
   { "a place twice",
     HEAD "bodies:\n  - { name: a, mass: 1, inertia: [1, 1, 1], x: [0, 0, 1] }\n"
          "initial:\n  - { body: a, x: [0, 0, 2] }\n",
-    "f.yaml:5:19", "defined twice (first in line 3)", "must go" },
+    "f.yaml:5:19", "defined twice (first in line 3)", "remove one" },
   { "an initial state that contradicts a joint",
     HEAD "bodies:\n  - { name: a, mass: 1, inertia: [1, 1, 1], x: [0, 0, 1] }\n"
          "joints:\n  - { kind: ball, a: world, b: a }\n",

@@ -119,7 +119,7 @@ static void refused(void)
     const char *text, *place, *message;
   } bads[] = {
     { MOTION "0.1 * sin(3 * t)] }\n", "5:39", "this is in s; required here: a pure number" },
-    { MOTION "sin(3 rad/s * t) * 1 s] }\n", "5:29", "this is in s, and m is" },
+    { MOTION "sin(3 rad/s * t) * 1 s] }\n", "5:29", "this is in s; required here: m" },
     { MOTION "{ amplitude: 1 }] }\n", "5:29", "'kind' is missing" },
     { MOTION "{ kind: sin }] }\n", "5:37", "unknown value 'sin'" },
     { MOTION "{ kind: sine, points: [] }] }\n", "5:43", "points is not allowed with kind: sine" },
@@ -130,7 +130,7 @@ static void refused(void)
     { MOTION "{ kind: spline, points: [[0, 0], [0, 1]] }] }\n", "5:29", "must increase" },
     { MOTION "{ kind: table, points: [[0, 0], [1, 1]] }] }\n", "5:5", "use a spline" },
     { MOTION "{ kind: function }] }\n", "5:29", "'of' is missing" },
-    { MOTION "1 / t * 1 m s] }\n", "5:41", "out of place" },
+    { MOTION "1 / t * 1 m s] }\n", "5:41", "not allowed here" },
     { MOTION "log(t / 1 s)] }\n", "5:29", "the value at t = 0 is not finite" },
     { HEAD BALL "motions:\n  - { x: [0, 0, 0] }\n", "5:5", "'body' is missing" },
     { HEAD BALL "motions:\n  - { body: world }\n", "5:13", "the world cannot move" },

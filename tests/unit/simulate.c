@@ -488,7 +488,7 @@ static void clock_of_another_march(void)
   perp_result_free(&r);
   request.timing_rounds = 1;
   ok(perp_simulate(&ctx, &request, &r) == PERP_ERR_INTERNAL &&
-         strstr(ctx.msg, "not the one that was measured") != NULL &&
+         strstr(ctx.msg, "differs from the measured run") != NULL &&
          strstr(ctx.msg, "another state") != NULL,
      "... but is not clocked: %s", ctx.msg);
   perp_result_free(&r);

@@ -120,7 +120,7 @@ export function replay(data) {
   f.controls.append(
     sceneSelect,
     ...selection.controls,
-    select('speed', [['0.05', '1/20'], ['0.2', '1/5'], ['1', 'as it was'], ['5', '5 x']], '1', (v) => { speed = Number(v); }),
+    select('speed', [['0.05', '1/20'], ['0.2', '1/5'], ['1', 'real time'], ['5', '5 x']], '1', (v) => { speed = Number(v); }),
     checkbox('loop', true, (v) => { loop = v; }),
     drivesBox,
   );
