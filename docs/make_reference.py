@@ -22,9 +22,6 @@ for kind, title in kinds:
     page += ['', f'## {title}']
     for part in parts:
         page += ['', f"### {part['name']}", '', escape(part['summary']) + '.']
-        if part.get('absent'):
-            page += ['', f"Not in this build; it needs {part['packages']}."]
-            continue
         if part.get('equation'):
             page += ['', f"    {part['equation']}"]
         facts = []

@@ -22,7 +22,7 @@ if not os.path.exists(os.path.join(ROOT, 'experiments')):
 LONGEST = 30  # words of a sentence
 LAYERS = ('solvers', 'models', 'experiments')
 # first words of a help that continues another sentence, and subjects that name nothing
-CONTINUES = ('of', 'and', 'or', 'but', 'that', 'those', 'this', 'these', 'it', 'its', 'they', 'their', 'what', 'who', 'which', 'also',
+CONTINUES = ('of', 'and', 'or', 'but', 'that', 'those', 'this', 'these', 'it', 'its', 'they', 'their', 'what', 'who', 'which',
              'else', 'otherwise', 'ditto')
 # a summary may begin with these in lower case: they are names
 NAMES = ('perp',)
@@ -168,7 +168,10 @@ def markdown_texts(source):
         if line.lstrip().startswith('|'):
             flush()
             if not re.fullmatch(r'[\s|:-]+', line):
-                out.extend((n, cell.strip(), True) for cell in line.strip().strip('|').split('|'))
+                cells = [cell.strip() for cell in re.split(r'(?<!\\)\|', line.strip().strip('|'))]
+                if re.fullmatch('`[^`]*`', cells[0]):  # the row of an option: unit, default and range are tokens
+                    cells = [c for c in cells if len(c.split()) > 2 and '\\|' not in c]
+                out.extend((n, cell, True) for cell in cells)
             continue
         if item or line.startswith('#'):
             flush()
@@ -195,10 +198,10 @@ def plain(text):
     """Without what is not prose: code, addresses, markup, tokens, file names, formats."""
     text = re.sub(r'`[^`]*`', ' CODE ', text)
     text = re.sub(r"(?<!\w)'[\w.-]+'(?!\w)", ' CODE ', text)
+    text = re.sub(r'!?\[([^\]]*)\]\([^)]*\)', r'\1', text)
+    text = re.sub(r'\\\w+\{[^}]*\}|<[^>\s][^>]*>', ' ', text)
     if text.split(':')[0] in KNOWN:
         text = 'CODE' + text[text.index(':'):] if ':' in text else 'CODE'
-    text = re.sub(r'!?\[([^\]]*)\]\([^)]*\)', r'\1', text)
-    text = re.sub(r'<[^>\s][^>]*>', ' ', text)
     text = re.sub(r'%[-+ #0-9.*]*(?:hh|h|ll|l|z|j)?[diouxXeEfgGsc]', 'CODE', text)
     text = re.sub(r'https?://\S+', 'CODE', text)
     text = re.sub(r'(?<![\w])[\w-]*(?:\w[._/:=]|[_/=])[\w.:/=,<>*+-]*\w', 'CODE', text)  # a.b, a_b, a:b=c, a/b
