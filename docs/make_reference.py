@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes reference.md from the descriptors: every part with its equation, source and options.  make_reference.py PERP OUTPUT."""
+"""Writes reference.md from the descriptors: every method, scene and metric with its equation, reference and options.  make_reference.py PERP OUTPUT."""
 import json
 import os
 import subprocess
@@ -7,9 +7,9 @@ import sys
 
 perp, output = sys.argv[1], sys.argv[2]
 environment = {k: v for k, v in os.environ.items() if k != 'PERP_PLUGIN_PATH'}
-kinds = [('formulation', 'Formulations: how a scene becomes numbers'), ('ode', 'Integrators'),
+kinds = [('formulation', 'Formulations: equations of motion and their integration'), ('ode', 'Integrators'),
          ('kkt', 'KKT solvers: constrained dynamics'), ('lcp', 'Contact solvers: complementarity problems'),
-         ('stab', 'Stabilization'), ('contact', 'Contact and friction models'), ('engine', 'Engines of others'), ('joints', 'Joints'), ('forces', 'Forces'), ('scenes', 'Scenes'), ('metrics', 'Metrics')]
+         ('stab', 'Stabilization'), ('contact', 'Contact and friction models'), ('engine', 'Third-party engines'), ('joints', 'Joints'), ('forces', 'Forces'), ('scenes', 'Scenes'), ('metrics', 'Metrics')]
 
 
 def escape(text):
@@ -22,6 +22,9 @@ for kind, title in kinds:
     page += ['', f'## {title}']
     for part in parts:
         page += ['', f"### {part['name']}", '', escape(part['summary']) + '.']
+        if part.get('absent'):
+            page += ['', f"Not in this build; it needs {part['packages']}."]
+            continue
         if part.get('equation'):
             page += ['', f"    {part['equation']}"]
         facts = []
@@ -29,7 +32,10 @@ for kind, title in kinds:
             facts.append(f"order {part['order']}")
         if part['capabilities']:
             facts.append(', '.join(part['capabilities']))
-        facts.append('source: ' + escape(part['reference']))
+        if part.get('absent'):
+            facts.append(f"not in this build: ./perp setup {part['part']}")
+        else:
+            facts.append('source: ' + escape(part['reference']))
         page += ['', '; '.join(facts) + '.']
         if part['options']:
             page += ['', '| option | unit | default | range | |', '|---|---|---|---|---|']

@@ -393,7 +393,7 @@ const perp_command perp_rerun_command = {
                  "compares its results with the recorded ones. The folder is not changed. CELL is "
                  "the id of the run or its beginning.",
   .cli.more = "Exit status: 0 the results are identical to the last bit, 6 they differ.",
-  .cli.example = "perp rerun results/chain6-stab 6b1e --gdb",
+  .cli.example = "perp rerun results/chain6-stab a430",
   .cli.flags = rerun_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,

@@ -168,7 +168,7 @@ static int read_slurm(struct cluster *c, const perp_args *args)
   if (c->memory != NULL && (digits == 0 || c->memory[0] == '0' ||
                             strspn(c->memory + digits, "KMGT") != strlen(c->memory + digits) ||
                             strlen(c->memory + digits) > 1))
-    return perp_usage_error(args, "--memory must be a number with K, M, G or T, as 2G: got '%s'",
+    return perp_usage_error(args, "--memory must be a number with K, M, G or T, e.g. 2G: got '%s'",
                             c->memory);
   c->container = perp_args_get(args, "container");
   if (c->container != NULL && (c->container[0] == '\0' || strchr(c->container, '\n') != NULL))
@@ -270,15 +270,15 @@ static const perp_flag cluster_flags[] = {
   { "jobs", 'j', "N", "Number of runs that a task executes at the same time (default: 1)." },
   { "partition", 0, "NAME", "Slurm: partition of the tasks." },
   { "account", 0, "NAME", "Slurm: account that is charged." },
-  { "memory", 0, "SIZE", "Slurm: memory of a task, as 2G." },
+  { "memory", 0, "SIZE", "Slurm: memory of a task, e.g. 2G." },
   { "time", 0, "TIME",
-    "Slurm: time limit of a task, as 30m (default: three times the estimate plus ten minutes)." },
+    "Slurm: time limit of a task, e.g. 30m (default: three times the estimate plus ten minutes)." },
   { "array-limit", 0, "N",
     "Slurm: largest number of tasks in one array; more tasks make several arrays (default: "
     "MaxArraySize of the cluster, which start.sh reads)." },
   { "at-once", 0, "N", "Slurm: number of tasks of an array that run at the same time." },
   { "container", 0, "CMD",
-    "Command placed before perp to run the perp of a container, as 'apptainer exec perp.sif'." },
+    "Command placed before perp to run the perp of a container, e.g. 'apptainer exec perp.sif'." },
   { "set", 0, "KEY=VALUE", "Override a value of the study, as in perp run." },
   { "submit", 0, NULL, "Start the jobs now." },
   { "write-only", 0, NULL, "Write the scripts and print how to start them (the default)." },

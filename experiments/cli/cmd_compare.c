@@ -293,7 +293,7 @@ const perp_command perp_compare_command = {
       "succeed, results that became worse, and solvers that became slower.\n\nTimes are compared "
       "for each value of each axis and for single runs, with a rank test and a bootstrap interval. "
       "At least 3 timing rounds are needed. Times are relative to a fixed piece of work that is "
-      "timed beside each round. This removes the influence of other processes on the same "
+      "timed beside each round. This reduces the influence of other processes on the same "
       "machine.\n\nPrograms named in a folder are never executed by default. Name the programs of "
       "both results with --again-with to time suspicious runs again. Both programs then run in "
       "turn, and these times decide. A program that did not make the folder is refused (its hash "

@@ -121,6 +121,17 @@ static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *poo
   return n;
 }
 
+/* With the keys of one that is here (perp_describe_json), as far as they are known. */
+static void list_absent_json(perp_json *j, perp_kind kind, const char *name, const char *summary,
+                             const char *part, const char *packages)
+{
+  perp_json_members(
+      j,
+      "{ kind %s, name %s, summary %s, reference %s, absent? %d, part %s, packages %s, "
+      "capabilities: [ ] options: [ ] }",
+      perp_kind_name(kind), name, summary, "", 1, part, packages);
+}
+
 static void list_parts(const perp_ctx *ctx, const struct kind *kind, bool json)
 {
   perp_pool pool = { 0 };
@@ -141,8 +152,7 @@ static void list_parts(const perp_ctx *ctx, const struct kind *kind, bool json)
     else if (p->d != NULL)
       perp_describe_json(&j, kind->kind, p->d);
     else if (p->part != NULL)
-      perp_json_object(&j, NULL, "name %s, summary %s, absent? %d, part %s, packages %s", p->name,
-                       what, 1, p->part, p->packages);
+      list_absent_json(&j, kind->kind, p->name, what, p->part, p->packages);
     else if (p->path != NULL)
       perp_json_object(&j, NULL, "name %s, title %s, path %s", p->name, what, p->path);
     else
@@ -184,9 +194,9 @@ static const perp_flag list_flags[] = {
 const perp_command perp_list_command = {
   .cli.name = "list",
   .cli.usage = "[KIND] [--json]",
-  .cli.summary =
-      "Lists what can be combined. KIND is one of scenes, ode, kkt, lcp, stab, formulation, "
-      "contact, joints, forces, metrics, studies, plots. Without KIND: the number of each.",
+  .cli.summary = "Lists what can be combined. KIND is one of scenes, formulation, ode, kkt, lcp, "
+                 "stab, contact, engine, joints, forces, controllers, metrics, studies and plots. "
+                 "Without KIND: the number of each.",
   .cli.more = "To find the file of a study, use perp check NAME.",
   .cli.example = "perp list ode        # the integrators; details of one: perp info rk4",
   .cli.flags = list_flags,
@@ -357,8 +367,7 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
     if (strcmp(o->name, name) == 0 && (only < 0 || kinds[only].kind == o->kind)) {
       if (json) {
         perp_json_open(&j, NULL, '[');
-        perp_json_object(&j, NULL, "kind %s, name %s, summary %s, absent? %d, part %s, packages %s",
-                         perp_kind_name(o->kind), o->name, o->summary, 1, o->part, o->packages);
+        list_absent_json(&j, o->kind, o->name, o->summary, o->part, o->packages);
       } else {
         printf("%s (%s)\n", o->name, perp_kind_name(o->kind));
         perp_wrap(stdout, 2, o->summary);

@@ -167,7 +167,8 @@ const perp_command perp_merge_command = {
                  "times can differ.",
   .cli.more = "Exit status: 0 complete, 3 the folders are not shards of one study or disagree, 7 "
               "runs are missing.",
-  .cli.example = "perp merge part-1 part-2 -o results/chain6-stab",
+  .cli.example = "perp merge part-1 part-2 -o results/chain6-stab  # after perp run chain6-stab "
+                 "--shard 1/2 -o part-1, and 2/2 -o part-2",
   .cli.flags = merge_flags,
   .cli.min_args = 1,
   .cli.max_args = PERP_ARGS_MAX,

@@ -141,11 +141,12 @@ const perp_command perp_answer_command = {
                  "the answer: the most accurate method at equal work, the most robust one, "
                  "exponents of growth. The questions are in the section answer of the study. "
                  "Without that section the primary metric is compared.",
-  .cli.more = "Only valid runs are compared. Scenes, problems, durations and steps are never "
-              "mixed. Differences are ties (*) if they are below the uncertainty of the "
-              "references, the scatter of times, or 1 %.\n\nA proof that no solution exists counts "
-              "as solved, unless another solver found a solution. Problems outside of the declared "
-              "range of a solver are counted separately.",
+  .cli.more =
+      "Only runs that are ok are compared, and unsolved ones that the study accepts. Scenes, "
+      "problems, durations and steps are never mixed. Differences are ties (*) if they are below "
+      "the uncertainty of the references, the scatter of times, or 1 %.\n\nA proof that no "
+      "solution exists counts as solved, unless another solver found a solution. Problems outside "
+      "of the declared range of a solver are counted separately.",
   .cli.example = "perp answer results/chain6-stab",
   .cli.flags = answer_flags,
   .cli.min_args = 1,

@@ -141,7 +141,7 @@ static const perp_flag run_flags[] = {
   { "output", 'o', "DIR", "Results folder (default: results/NAME)." },
   { "jobs", 'j', "N", "Number of runs at the same time (default: one per core)." },
   { "set", 0, "KEY=VALUE",
-    "Override a value of the study: profile=NAME, or a dotted key, as measure.repeats=5 or h='[1 "
+    "Override a value of the study: profile=NAME, or a dotted key, e.g. measure.repeats=5 or h='[1 "
     "ms, 2 ms]'. Can be repeated." },
   { "only", 0, "EXPR", "Execute only the runs selected by EXPR: 'stab == post and h <= 1 ms'." },
   { "skip", 0, "EXPR", "Leave out the runs selected by EXPR." },
@@ -354,9 +354,9 @@ const perp_command perp_check_command = {
   .cli.name = "check",
   .cli.usage = "STUDY | SCENE.yaml[:options] | ROBOT.xml [options]",
   .cli.summary =
-      "Checks a scene file or a study, and reports errors in it. For a study it counts the runs: "
-      "combinations that are equal because a method has no effect in them, and invalid ones. For "
-      "this, every combination of methods is set up once, but not executed.",
+      "Checks a scene file or a study, and reports errors. For a study it also prints the number "
+      "of runs, and combinations that are equal (a method has no effect) or impossible. For this, "
+      "every combination of methods is set up once, but not executed.",
   .cli.more = "Exit status: 0 valid, 3 invalid or a value is used by no run, 4 no run is possible.",
   .cli.example = "perp check my-study.yaml --set profile=full --pilot",
   .cli.flags = study_flags,

@@ -244,7 +244,9 @@ static const perp_flag simulate_flags[] = {
     "Time between comparisons with the reference solution, and between rows of the series." },
   { "rounds", 0, "N", "Number of timed runs without metrics (default: 1)." },
   { "series", 0, "FILE", "Write the time series as CSV to FILE; - is standard output." },
-  { "json", 0, NULL, "Print the result as JSON. Figures that the run does not have are absent; infinite ones are the "
+  { "json", 0, NULL,
+    "Print the result as JSON. Figures that the run does not have are absent; infinite ones are "
+    "the "
     "texts inf and -inf." },
   PERP_WATCH_FLAGS,
   { "view", 0, NULL, "Make a page with an animation of the measured run (see perp view)." },

@@ -262,7 +262,7 @@ const perp_command perp_show_command = {
   .cli.usage = "DIR CELL [--json]",
   .cli.summary = "Shows one run completely: parameters, status, metrics, times, its output, and "
                  "the command that repeats it alone. CELL is the id of the run or its beginning.",
-  .cli.example = "perp show results/chain6-stab 6b1e",
+  .cli.example = "perp show results/chain6-stab a430",
   .cli.flags = show_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,

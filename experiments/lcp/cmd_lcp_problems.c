@@ -246,7 +246,7 @@ const perp_command perp_lcp_convert_command = {
   .cli.usage = "FILE [OUTPUT]",
   .cli.summary = "Converts a problem to another format (given by the suffix of OUTPUT: .lcp, .mtx, "
                  ".hdf5) or to another kind. Without OUTPUT it writes .lcp to standard output.",
-  .cli.example = "perp lcp convert Capsules.dat capsules.lcp --pyramid 8",
+  .cli.example = "perp lcp convert problems/stack-n60-1.lcp pyramids.lcp --pyramid 8",
   .cli.flags = lcp_convert_flags,
   .cli.min_args = 1,
   .cli.max_args = 2,

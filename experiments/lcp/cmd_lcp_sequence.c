@@ -172,7 +172,8 @@ const perp_command perp_lcp_sequence_command = {
                  "from the previous solution.",
   .cli.more = "Exit status: 0 all solved, cold and warm; 10 some not solved; 5 the solver crashed; "
               "2 wrong usage; 3 invalid file, or files that are not a sequence.",
-  .cli.example = "perp lcp sequence problems/stack --lcp bpp",
+  .cli.example = "perp lcp sequence problems/stack --lcp bpp  # after perp lcp harvest stack "
+                 "--sequence 6 -o problems",
   .cli.flags = lcp_sequence_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,

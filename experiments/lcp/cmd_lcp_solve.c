@@ -453,7 +453,7 @@ const perp_command perp_lcp_check_command = {
       "solved, or undecided (rounding errors exceed the margin to a tolerance).",
   .cli.more = "Exit status: 0 a solution or a valid certificate, 10 not a solution or undecided, 2 "
               "wrong usage, 3 invalid file.",
-  .cli.example = "perp lcp check wall.lcp lambda.txt",
+  .cli.example = "perp lcp check wall.lcp lambda.txt  # lambda.txt: perp lcp solve wall.lcp --json",
   .cli.flags = lcp_check_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,

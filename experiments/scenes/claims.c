@@ -139,7 +139,7 @@ static const char *claims_metric(perp_scene_reader *r, const perp_node *at, cons
     if (other->caps & PERP_METRIC_GAUGE) names[n++] = other->name;
   if (d != NULL)
     perp_diag_error(r->diag, at, 0, "use another metric: perp list metrics",
-                    "%s is computed by perp itself and cannot be a gauge", name);
+                    "%s is computed by perp itself and cannot be in `gauges`", name);
   else
     perp_scene_unknown(r->diag, at, "metric", name, names, n);
   return NULL;
@@ -194,7 +194,7 @@ static void claims_force(perp_scene_reader *r, const perp_node *entry, void *use
                      "a force is { a, b, exact } (b: any for all bodies), or { joint, exact }");
     return;
   }
-  if (!perp_keys_read(r, entry, "forces of a gauge", force_keys, &e)) return;
+  if (!perp_keys_read(r, entry, "`forces` in `gauges`", force_keys, &e)) return;
   if (joint != NULL) {
     claims_joint_force(r, entry, list, &e);
     return;
@@ -248,7 +248,7 @@ static void claims_velocity(perp_scene_reader *r, const perp_node *entry, void *
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("body"), PERP_KEY_SPECIAL("v"),
                                    PERP_KEY_SPECIAL("w"), PERP_KEYS_ENTRY, PERP_KEYS_END };
-  if (!perp_keys_read(r, entry, "bodies of a gauge", keys, NULL)) return;
+  if (!perp_keys_read(r, entry, "`bodies` in `gauges`", keys, NULL)) return;
   const perp_node *who = perp_tree_get(entry, "body"), *v = perp_tree_get(entry, "v"),
                   *w = perp_tree_get(entry, "w");
   if (who == NULL) {

@@ -512,9 +512,10 @@ static void export_line(FILE *out, const char *key, double x)
 static void export_head(const perp_desc *d, const perp_scene *s, const char *name, FILE *out)
 {
   char *source = perp_scene_file_source(d);
-  fprintf(out,
-          "schema: perp-scene/1\n# the scene %s with all its numbers, without its truth and gauges",
-          name);
+  fprintf(
+      out,
+      "schema: perp-scene/1\n# the scene %s with all its numbers, without its `truth` and `gauges`",
+      name);
   if (source != NULL) fprintf(out, ":\n# perp info %s --source prints the file with them", d->name);
   fputs("\nscene:\n  summary: ", out);
   free(source);

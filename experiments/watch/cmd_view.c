@@ -119,7 +119,7 @@ static int cmd_view(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag view_flags[] = { PERP_REQUEST_FLAGS,
-                                        { "against", 0, "'PART=NAME ...'",
+                                        { "against", 0, "'NAME=VALUE ...'",
                                           "Add a second simulation that differs in these values: "
                                           "'stab=baumgarte h=2ms', 'scene=stack:boxes=9'." },
                                         PERP_WATCH_FLAGS,

@@ -28,13 +28,13 @@ int perp_command_request(perp_ctx *ctx, const perp_args *args, perp_cli_request 
   { "contact", 0, "NAME", "Contact and friction model." },                                         \
   { "engine", 0, "NAME",                                                                           \
     "Third-party physics engine that replaces all of these methods: ode, bullet, ..." },           \
-  { "h", 0, "TIME", "Step size, as 1ms; adaptive methods start with it." },                        \
-  { "t-end", 0, "TIME", "End time of the simulation, as 0.8s." },                                  \
+  { "h", 0, "TIME", "Step size, e.g. 1ms; adaptive methods start with it." },                        \
+  { "t-end", 0, "TIME", "End time of the simulation, e.g. 0.8s." },                                  \
   { "tol", 0, "X", "Error tolerance per step; short for the option tol of --ode." },               \
   { "perturb", 0, "X",                                                                             \
     "Relative perturbation of the initial state; err.q / X is its amplification." },               \
   { "seed", 0, "N", "Seed of random numbers; short for the option seed of the scene." },           \
-  { "timeout", 0, "TIME", "Limit of the wall time, as 30s." }
+  { "timeout", 0, "TIME", "Limit of the wall time, e.g. 30s." }
 /* clang-format on */
 
 #endif

@@ -67,9 +67,9 @@ typedef struct opts {
 static const perp_opt options[] = {
   PERP_CONTACT_OPTIONS,
   PERP_REAL(opts, tol, 0, 0, 0.1, 0, "",
-            "Error tolerance of positions for adaptive steps, relative to the initial size of the "
-            "model (1 m for a single body). h is the first step; slip is at most tol^2 m/s, and "
-            "reuse is off. 0: fixed steps."),
+            "Error tolerance of positions for adaptive steps. It is relative to the initial size "
+            "of the model (1 m for a single body). h is the first step, slip is at most tol^2 m/s, "
+            "and reuse is off. 0: fixed steps."),
   PERP_OPTIONS_END
 };
 

@@ -161,7 +161,7 @@ static perp_status nonholonomic_check(perp_ctx *ctx, const void *opts, int dim, 
   if (n > 2)
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
-        "needs one body, and optionally a second one in whose frame the directions are given");
+        "needs one body, and optionally a second one whose frame defines the directions");
   if (!nonholonomic_some(row->along) && !nonholonomic_some(row->about))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "needs a direction: along or about");
   return PERP_OK;

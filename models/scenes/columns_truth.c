@@ -93,7 +93,7 @@ static perp_status states_fill(perp_ctx *ctx, const perp_scene *scene, perp_data
         snprintf(
             what, sizeof what,
             "there is no column for %s of body %d%s%.60s: a table of states needs all coordinates "
-            "and velocities of all bodies (a table with some of them is written as a gauge)",
+            "and velocities of all bodies (a table with some of them belongs into `gauges`)",
             perp_coordinate_name(dim, k), b, name != NULL ? " " : "", name != NULL ? name : "");
         return columns_error(ctx, c, what);
       }

@@ -176,7 +176,7 @@ def ask(words, plugins):
 
 def list_(kind, plugins=()):
     """Names of a kind: scenes, formulation, ode, kkt, lcp, stab, contact, metrics, studies, plots."""
-    return [one['name'] for one in ask(['list', kind], plugins)]
+    return [one['name'] for one in ask(['list', kind], plugins) if not one.get('absent')]
 
 
 def info(name, plugins=()):

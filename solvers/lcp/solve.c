@@ -120,7 +120,7 @@ static perp_status solve_spread(perp_ctx *ctx, perp_lcp_solver *s, const perp_co
   char what[80];
   if (C->n > s->spread_n) {
     const double numbers = (double)C->n * C->n;
-    snprintf(what, sizeof what, "%s needs a dense A: one of %d rows", s->d->d.name, C->n);
+    snprintf(what, sizeof what, "%s needs a dense A: with %d rows it", s->d->d.name, C->n);
     PERP_TRY(perp_lcp_affords(ctx, numbers * sizeof *s->spread, what));
     free(s->spread);
     s->spread_n = 0;

@@ -409,7 +409,7 @@ static const char mini[] =
 static void test_study(void)
 {
   write_file("mini.yaml", mini);
-  says("check mini.yaml", "18 combinations, 3 excluded (enough): 15 cells");
+  says("check mini.yaml", "18 combinations, 3 excluded (enough): 15 runs");
   json_t *j = json_of("check mini.yaml --json", 0);
   ok(json_integer_value(json_object_get(j, "cells")) == 15, "check --json counts");
   json_decref(j);
@@ -558,7 +558,7 @@ static void test_combinations(void)
                            "  h: [2 ms, 1 ms]\n");
   const char *equal = "12 combinations give 8 runs: stab has no effect with formulation reduced";
   says("check equal.yaml", equal);
-  says("check equal.yaml", "every cell can be set up (4 different combinations of parts tried)");
+  says("check equal.yaml", "every run can be set up (4 different combinations of methods tried)");
   int got = run("plan equal.yaml");
   ok(got == 0 && strstr(err, equal) != NULL, "plan says which combinations are equal");
   got = run("run equal.yaml -o equal --no-report");

@@ -70,7 +70,7 @@ static void test_inverse(void)
   refuses(2, "inverse rod.yaml", "has no motion that is known");
   write_file("held.csv", "t [s], rod.x [m], rod.y [m]\n0, 0.5, 0\n");
   refuses(3, "inverse rod.yaml --motion held.csv", "column rod.angle is missing");
-  refuses(3, "inverse rod.yaml --motion walk.bvh", "moves in space");
+  refuses(3, "inverse rod.yaml --motion walk.bvh", "is a motion in space");
   refuses(3, "inverse walk.bvh --motion none.bvh", "cannot read none.bvh");
   refuses(2, "inverse walk.bvh --kkt nobody", "nobody");
   refuses(2, "inverse walk.bvh --step 0", "--step");

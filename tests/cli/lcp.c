@@ -465,8 +465,9 @@ static void test_sequence(void)
     { "cp -r seq d5 && sed -i '/^end/d' d5/heap-004.lcp", "the file ends without 'end'" },
     { "cp -r seq d6 && sed -i 's/^before \\([0-9]*\\) .*/before \\1 2\\n0 0 1\\n0 0 1\\nend/' "
       "d6/heap-001.lcp",
-      "what row 0 has of row 0 is given twice" },
-    { "cp -r seq d7 && sed -i 's/^sequence 0 6/sequence 0 2000/' d7/heap-000.lcp", "1000 at most" },
+      "the carry to row 0 from row 0 is specified twice" },
+    { "cp -r seq d7 && sed -i 's/^sequence 0 6/sequence 0 2000/' d7/heap-000.lcp",
+      "(at most 1000)" },
   };
   for (size_t k = 0; k < sizeof damages / sizeof *damages; k++) {
     char text[80];
@@ -500,7 +501,7 @@ static void test_contacts(void)
        "perp %s", text);
     json_decref(j);
   }
-  ok(run("lcp solve slide.lcp --lcp pgs") == 10 && strstr(err, "block-gs takes contacts") != NULL,
+  ok(run("lcp solve slide.lcp --lcp pgs") == 10 && strstr(err, "use block-gs or lemke") != NULL,
      "pgs does not take such rows one by one, and says who does");
 }
 

@@ -73,16 +73,16 @@ static void test_templates(void)
   refuses(2, "new plugin lcp --name pgs", "there is a lcp 'pgs' already");
   refuses(2, "new plugin lcp --name My", "--name must be lower-case");
   says("new study -o first.yaml", "first.yaml");
-  says("check first.yaml", "12 cells");
+  says("check first.yaml", "12 runs");
   refuses(2, "new study -o first.yaml", "exists already");
 
-  says("info mine-lcp --plugin mine-lcp/mine-lcp.so", "relaxation");
+  says("info mine-lcp --plugin mine-lcp/mine-lcp.so", "Relaxation");
   refuses(2, "info mine-lcp", "mine-lcp");
   says("simulate pendulum --ode mine-ode --formulation acceleration --t-end 0.1s "
        "--plugin=mine-ode/mine-ode.so",
        "drift.pos.max");
   setenv("PERP_PLUGIN_PATH", "nowhere:mine-lcp:mine-ode/mine-ode.so", 1);
-  says("info mine-lcp", "relaxation");
+  says("info mine-lcp", "Relaxation");
   says("info mine-ode", "Ralston");
   unsetenv("PERP_PLUGIN_PATH");
 }
@@ -142,7 +142,7 @@ static void test_study(const char *folder)
      "a plug-in in two places");
   write_file("a/deep/keyed.yaml", KEYED("[../slow.so]", "dantzig, slowed"));
   ok(shell("cp a/deep/keyed.yaml b/deep"), "a study in two places");
-  says("check a/deep/keyed.yaml", "4 cells");
+  says("check a/deep/keyed.yaml", "4 runs");
   says("plan a/deep/keyed.yaml", "slowed");
   int status = run("run a/deep/keyed.yaml -o keyed -q");
   char *table = perp_read_file("keyed/derived/cells.csv", NULL);
@@ -186,7 +186,7 @@ static void test_study(const char *folder)
   ok(shell("mv a/slow.so slow.so"), "the file is moved");
   refuses(3, "status keyed", "cannot read the plug-in ");
   says("status keyed --plugin slow.so", "complete");
-  says("check a/deep/keyed.yaml --plugin slow.so", "4 cells");
+  says("check a/deep/keyed.yaml --plugin slow.so", "4 runs");
   ok(shell("mv slow.so a/slow.so"), "... and back");
   says("status keyed", "complete");
   ok(shell("cp %s/slowed20.so a/slow.so", folder), "it is changed");
@@ -321,7 +321,7 @@ static void test_unfit(const char *folder)
     "crashes while it is loaded: signal 6",
     "ends the program while it is loaded",
     "metric unfit has no value",
-    "a name of metric must be lower-case",
+    "the name of a metric must consist of lower-case",
     "bodies_min and bodies_max must be 1 to 16: got 1 and 17",
     "declares neither IN_SPACE nor IN_PLANE",
     "declares CONSERVATIVE, but has no energy",

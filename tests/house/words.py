@@ -188,9 +188,15 @@ def markdown_texts(source):
 
 # ---- words -----------------------------------------------------------------------------------------
 
+KNOWN = set()  # names of scenes and methods, as `jam`: at the beginning of a message they are no words
+
+
 def plain(text):
     """Without what is not prose: code, addresses, markup, tokens, file names, formats."""
     text = re.sub(r'`[^`]*`', ' CODE ', text)
+    text = re.sub(r"(?<!\w)'[\w.-]+'(?!\w)", ' CODE ', text)
+    if text.split(':')[0] in KNOWN:
+        text = 'CODE' + text[text.index(':'):] if ':' in text else 'CODE'
     text = re.sub(r'!?\[([^\]]*)\]\([^)]*\)', r'\1', text)
     text = re.sub(r'<[^>\s][^>]*>', ' ', text)
     text = re.sub(r'%[-+ #0-9.*]*(?:hh|h|ll|l|z|j)?[diouxXeEfgGsc]', 'CODE', text)
@@ -309,12 +315,12 @@ def help_blocks(text):
     for n, line in enumerate(text.split('\n') + [''], 1):
         title = re.fullmatch(r'[A-Z][a-z]+( with)?', line)
         option = section == 'Options' and re.match(r' +(-\w, )?--[a-z]', line)
-        row = section in ('Commands', 'Start with') and line.startswith('  ')
+        row = section in ('Commands', 'Start with') and line.startswith('  ') or re.match(r' +\d+  \S', line)
         if (not line.strip() or title or option or row) and block:
             yield begun, ' '.join(block), kind
             block, kind = [], '--help'
         if title or not line.strip():
-            section = title.group() if title else section if section not in ('Options', 'Commands') else ''
+            section = title.group() if title else section if section == 'Example' else ''
         elif n > 1 and section != 'Example':
             if not block:
                 begun = n
@@ -370,6 +376,7 @@ def collect(program):
         texts.append(Text('perp list', 1, kind['summary'], 'summary', kind['kind']))
         for part in json.loads(program('list', kind['kind'], '--json')):
             where = 'perp list %s' % kind['kind']
+            KNOWN.add(part['name'])
             summary = part.get('summary', part.get('title', ''))
             file, line = place(summary, where, part['name'])
             texts.append(Text(file, line, summary, 'summary', part['name']))
@@ -487,6 +494,10 @@ Commands
 Start with
   perp run chain6-stab      the main study
 
+Exit status
+   0  done
+  10  not done
+
 Example
   perp run chain6-stab
 """
@@ -527,7 +538,7 @@ def self_test(rows):
          ['A heading', 'Two lines of a paragraph.', 'an item goes on', 'a', 'table', 'one cell', '`code`']),
         ('--help', [(t, k) for _, t, k in help_blocks(BAD_HELP)],
          [('Runs a study. On two lines.', '--help'), ('results folder (default results/NAME)', 'flag'), ('help below it', 'flag'),
-          ('no progress', 'flag'), ('It goes on.', '--help'), ('run a study', 'command'), ('the main study', '--help')]))
+          ('no progress', 'flag'), ('It goes on.', '--help'), ('run a study', 'command'), ('the main study', '--help'), ('Exit status', '--help'), ('0  done', '--help'), ('10  not done', '--help')]))
     for what, got, want in expected:
         if got != want:
             yield '%s: read %s, not %s' % (what, got, want)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""results/published/ against the program, and docs/explanation/results.md against results/published/.
+"""results/published/ against the program, and pages of docs (PAGES) against results/published/.
 
-    published.py page [--write]             are the numbers of the page those of the published files?  --write: make them so
+    published.py page [--write]             are the numbers of the pages those of the published files?  --write: make them so
     published.py again PERP OUT [NAME...]   runs a part of each published study again and compares
 
-A number of the page is followed by a comment that says where it is from, which is a query (SQLite) on the published
+A number of a page is followed by a comment that says where it is from, which is a query (SQLite) on the published
 files: `2.8 mm<!-- chain6-stab: max("drift.pos.max") from cells where stab = 'post' -->`.  There are three tables: cells
 (cells.csv), best (ask, apart, condition, who, value: a row for each best one of a comparison) and claims (text, verdict).
 
@@ -29,7 +29,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, 'results'))
 import publish  # noqa: E402
 
-PAGE = os.path.join(ROOT, 'docs/explanation/results.md')
+PAGES = [os.path.join(ROOT, 'docs', name) for name in ('explanation/results.md', 'how-to/choose-solver.md')]
 LIMIT = 400_000  # bytes of a published study, the largest of 1791 cells
 # Figures are published in 7 digits; below FLOOR they are rounding.  Under another compiler, processor or library the
 # last digits differ, and a method that decides by comparing (control of the error, iteration) may make a step more or
@@ -258,28 +258,27 @@ def written(match, bases):
 
 
 def write_page():
-    with open(PAGE, encoding='utf-8') as f:
-        text = f.read()
     bases = {name: database(name) for name in os.listdir(publish.PUBLISHED) if name in publish.STUDIES}
-    with open(PAGE, 'w', encoding='utf-8') as f:
-        f.write(CITED.sub(lambda m: written(m, bases) if m.group(3) in bases else m.group(0), text))
+    for page in PAGES:
+        with open(page, encoding='utf-8') as f:
+            text = f.read()
+        with open(page, 'w', encoding='utf-8') as f:
+            f.write(CITED.sub(lambda m: written(m, bases) if m.group(3) in bases else m.group(0), text))
 
 
 def bare_numbers(text):
-    """Numbers under "What came out" that say no source.  Those in `names` and in the words of titles and links are none."""
+    """Numbers under "Results" that say no source.  Those in `names` and in the words of titles and links are none."""
     found = []
-    for part in re.findall(r'^### What came out\n(.*?)(?=^##)', text + '\n##', re.S | re.M):
+    for part in re.findall(r'^### Results\n(.*?)(?=^##)', text + '\n##', re.S | re.M):
         part = CITED.sub('', part)
         part = re.sub(r'<!--.*?-->|`[^`]*`|\]\([^)]*\)|^\|[-:| ]*$', '', part, flags=re.M | re.S)
         found += [m.group(0) for m in re.finditer(NUMBER, part)]
     return found
 
 
-def page():
-    with open(PAGE, encoding='utf-8') as f:
-        text = f.read()
-    bases = {name: database(name) for name in os.listdir(publish.PUBLISHED) if name in publish.STUDIES}
-    wrong, changed, n = [], 0, 0
+def cited(name, text, bases):
+    """the numbers of a page against the published files"""
+    page, wrong, changed, n = name, [], 0, 0
     for number, unit, name, query in CITED.findall(text):
         n += 1
         try:
@@ -294,11 +293,19 @@ def page():
         changed += isinstance(value, (int, float)) and not agrees(other, unit, value)
     if n != text.count('<!--'):
         wrong.append(f'{text.count("<!--")} comments, but {n} numbers with a query')
-    ok(n > 0 and not wrong, f'docs/explanation/results.md: its {n} numbers are those of results/published', *wrong)
+    ok(n > 0 and not wrong, f'{page}: its {n} numbers are those of results/published', *wrong)
     ok(changed == n, f'another last digit would be found ({changed} of {n})')
+
+
+def page():
+    bases = {name: database(name) for name in os.listdir(publish.PUBLISHED) if name in publish.STUDIES}
+    for path in reversed(PAGES):  # the last text is that of the results
+        with open(path, encoding='utf-8') as f:
+            text = f.read()
+        cited(os.path.relpath(path, ROOT), text, bases)
     bare = bare_numbers(text)
     ok(not bare, 'docs/explanation/results.md: every number that came out says from where', *bare)
-    ok(bare_numbers('### What came out\n3 of `h=4`\n') == ['3'], 'one that does not is found')
+    ok(bare_numbers('### Results\n3 of `h=4`\n') == ['3'], 'one that does not is found')
     for name in publish.STUDIES:
         folder, where = os.path.join(publish.PUBLISHED, name), f'results/published/{name}'
         if not ok(os.path.isdir(folder), f'{where} is there'):

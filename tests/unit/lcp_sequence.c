@@ -143,7 +143,7 @@ static void check_refusals(void)
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before 2 1\n0 1 nan\nend\n",
       "f:11: the factor of a carry is NaN" },
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before 2 3\n0 1 1\n1 1 1\n0 1 2\nend\n",
-      "f:13: the carry to row 0 from row 1 is given twice" },
+      "f:13: the carry to row 0 from row 1 is specified twice" },
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before 2 2000000000\n0 1 1\nend\n",
       "f:12: the file ends too early" },
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before -2 0\nend\n",

@@ -97,7 +97,7 @@ static const struct bad {
   { "a place twice",
     HEAD "bodies:\n  - { name: a, mass: 1, inertia: [1, 1, 1], x: [0, 0, 1] }\n"
          "initial:\n  - { body: a, x: [0, 0, 2] }\n",
-    "f.yaml:5:19", "defined twice (first in line 3)", "must go" },
+    "f.yaml:5:19", "defined twice (first in line 3)", "remove one" },
   { "an initial state that contradicts a joint",
     HEAD "bodies:\n  - { name: a, mass: 1, inertia: [1, 1, 1], x: [0, 0, 1] }\n"
          "joints:\n  - { kind: ball, a: world, b: a }\n",

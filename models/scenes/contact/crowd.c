@@ -114,7 +114,7 @@ static perp_status build_jam(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const int n = o->side, deep = o->dim == 3 ? n : 1, balls = n * n * deep;
   const double R = o->radius;
   perp_rng *rng = perp_rng_create((uint64_t)o->seed);
-  if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "jam: no memory");
+  if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for random numbers");
   perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
   crowd_walls(&y, n * R, n * R);
   perp_build_plane(&y, "lid", (const double[3]){ 0, 0, 2 * n * R }, M_PI, 0);

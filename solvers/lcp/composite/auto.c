@@ -47,7 +47,8 @@ static const perp_opt options[] = {
             "best iterate is returned. Above 800 rows, or 5e4 numbers in J, it grows in proportion "
             "to n^3 or J. 0: no limit."),
   PERP_BOOL(struct opts, peers, 0,
-            "Also try third-party solvers, after all others. Their work is not counted, and a time "
+            "Third-party solvers are tried as well, after all others. Their work is not counted, "
+            "and a time "
             "limit may stop them."),
   PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
             "Scaled residual of an accepted solution. 0: the tolerance of the caller."),

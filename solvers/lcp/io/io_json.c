@@ -240,7 +240,7 @@ static perp_status find_members(perp_scan *t, struct member_place *place)
     int k = 0;
     while (k < MEMBERS && strcmp(member_names[k], name) != 0) k++;
     if (k == MEMBERS) return perp_scan_unknown(t, t->line, "member", name, member_names, MEMBERS);
-    if (place[k].at != NULL) return perp_scan_fail(t, t->line, "%s is given twice", name);
+    if (place[k].at != NULL) return perp_scan_fail(t, t->line, "%s is specified twice", name);
     if (!io_json_take(t, ':')) return io_json_unexpected(t, "':'");
     io_json_peek(t);
     place[k].at = t->at;

@@ -88,7 +88,7 @@ static perp_status read_coordinate(perp_scan *t, int n, bool symmetric, perp_lcp
   perp_status status = read_entries_of(t, n, count, symmetric, &m);
   if (status == PERP_OK) status = perp_io_matrix_close(t->ctx, &m, PERP_TWICE_REFUSED, &twice);
   if (status == PERP_OK && twice.line >= 0)
-    status = perp_scan_fail(t, twice.line, "A[%d, %d] is given twice", twice.i, twice.j);
+    status = perp_scan_fail(t, twice.line, "A[%d, %d] is specified twice", twice.i, twice.j);
   if (status == PERP_OK && n > 0) status = perp_io_matrix_into(t->ctx, &m, out);
   perp_io_matrix_free(&m);
   return status;
@@ -279,7 +279,7 @@ static perp_status read_friction_rows(perp_scan *t, perp_lcp_arrays x, int n, in
   for (int k = 0; k < count; k++) {
     PERP_TRY(perp_scan_int(t, "a friction row", 0, n - 1, &i));
     int line = t->word_line;
-    if (x.fric_of[i] >= 0) return perp_scan_fail(t, line, "friction row %d is given twice", i);
+    if (x.fric_of[i] >= 0) return perp_scan_fail(t, line, "friction row %d is specified twice", i);
     PERP_TRY(perp_scan_int(t, "a normal row", 0, n - 1, &j));
     PERP_TRY(perp_scan_real(t, "mu", &x.mu[i]));
     if (j == i) return perp_scan_fail(t, line, "row %d takes its bounds from itself", i);
@@ -323,7 +323,7 @@ static perp_status read_contacts(perp_scan *t, int *contact_of, int n)
   for (int k = 0; k < count; k++) {
     PERP_TRY(perp_scan_int(t, "a row of a contact", 0, n - 1, &i));
     if (contact_of[i] >= 0)
-      return perp_scan_fail(t, t->word_line, "the contact of row %d is given twice", i);
+      return perp_scan_fail(t, t->word_line, "the contact of row %d is specified twice", i);
     PERP_TRY(perp_scan_int(t, "a contact", 0, n - 1, &contact_of[i]));
   }
   return PERP_OK;
@@ -380,8 +380,8 @@ static perp_status read_carries(perp_scan *t, int n, int rows, int count, perp_e
   qsort(e, (size_t)count, sizeof *e, io_lcp_by_place);
   for (int k = 1; k < count; k++)
     if (e[k].i == e[k - 1].i && e[k].j == e[k - 1].j)
-      return perp_scan_fail(t, e[k].line, "the carry to row %d from row %d is given twice", e[k].i,
-                            e[k].j);
+      return perp_scan_fail(t, e[k].line, "the carry to row %d from row %d is specified twice",
+                            e[k].i, e[k].j);
   return PERP_OK;
 }
 
@@ -442,7 +442,7 @@ static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned 
     return io_lcp_read_before(t, out);
   case S_A:
     if (present & 1u << S_FACTORED)
-      return perp_scan_fail(t, t->word_line, "A is given both dense and factored");
+      return perp_scan_fail(t, t->word_line, "A is specified both dense and factored");
     return read_A(t, out);
   case S_FACTORED:
     return read_factored(t, out, *softness);
@@ -515,7 +515,7 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
     else if (!(present & 1u << k))
       status = perp_scan_fail(t, line, "section %s must begin a new line", word);
     else if (done & 1u << k)
-      status = perp_scan_fail(t, line, "%s is given twice", word);
+      status = perp_scan_fail(t, line, "%s is specified twice", word);
     else if (k > S_N && !(done & 1u << S_N))
       status = perp_scan_fail(t, line, "section %s must follow section n", word);
     else if (k == S_END) {
