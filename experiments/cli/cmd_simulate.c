@@ -116,6 +116,11 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   }
   perp_table_print(&table, stdout);
   perp_table_free(&table);
+  if (perp_result_metric(r, "lambda.compared") == 1)
+    perp_wrap_after(
+        stdout, "\nlambda   ", 9,
+        "lambda.err.max is a single comparison: no other sample falls on the start of a "
+        "step whose multipliers the method reports");
   if (isnan(r->step_us)) return; /* cut short before the clock had its say */
   printf("\nstep     %.4g us CPU", r->step_us);
   const double us[] = { r->collision_us, r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us };

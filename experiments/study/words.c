@@ -33,6 +33,7 @@ static const struct {
   { "err.tip.end", "error of the tip at the end" },
   { "err.until", "compared with the reference until" },
   { "lambda.err.max", "largest relative error of the constraint forces" },
+  { "lambda.compared", "comparisons of the constraint forces" },
   { "truth.err", "error against the exact solution" },
   { "accel.rel.err", "relative error of the acceleration" },
   { "speed.rel.err", "relative error of the speed" },
