@@ -2,6 +2,8 @@
 /* perp status, show */
 #include "experiments/cli/command.h"
 
+#include "experiments/study/words.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -185,6 +187,21 @@ static void show_json(const perp_results *r, int i)
   perp_json_close(&j, '}');
 }
 
+/* "err.tip.max   4734  largest error of the tip [m]" */
+static void show_metric(const perp_metric *m, const char *value, const char *more)
+{
+  enum { WIDTH = 35 };
+  char head[128];
+  perp_text text = { 0 };
+  const char *words = perp_words(m->name);
+  snprintf(head, sizeof head, "  %-20s %10s  ", m->name, value);
+  if (strcmp(words, m->name) != 0) perp_text_add(&text, "%s", words);
+  if (m->unit[0] != '\0') perp_text_add(&text, "%s[%s]", text.n > 0 ? " " : "", m->unit);
+  perp_text_put(&text, more, strlen(more));
+  perp_wrap_after(stdout, head, WIDTH, text.s);
+  perp_text_free(&text);
+}
+
 static void show_text(const perp_results *r, int i)
 {
   const perp_study *s = r->study;
@@ -200,18 +217,19 @@ static void show_text(const perp_results *r, int i)
   if (rec->schema < 2 && rec->status == PERP_CELL_OK)
     printf("  ok has the older meaning (schema 1): not every problem was solved necessarily\n");
   if (rec->partial)
-    printf("  partial: the figures are those up to t = %s s\n", perp_brief(rec->reached, a));
+    printf("  partial: the values are those up to t = %s s\n", perp_brief(rec->reached, a));
   for (int m = 0; m < s->n_metrics; m++)
     if (!s->metric[m].timing && !isnan(rec->value[m]))
-      printf("  %-20s %12s  %s\n", s->metric[m].name, perp_brief(rec->value[m], a),
-             s->metric[m].unit);
+      show_metric(&s->metric[m], perp_brief(rec->value[m], a), "");
   for (int m = 0; m < s->n_metrics; m++) {
     if (!s->metric[m].timing) continue;
     perp_quartiles q = perp_results_timing(r, i, m);
-    if (q.n > 0 && q.max > 0)
-      printf("  %-20s %12s  %s, %s to %s in %d round(s)\n", s->metric[m].name,
-             perp_brief(q.median, a), s->metric[m].unit, perp_brief(q.min, b), perp_brief(q.max, c),
-             q.n);
+    if (!(q.n > 0 && q.max > 0)) continue;
+    char rounds[96] = "";
+    if (q.n > 1)
+      snprintf(rounds, sizeof rounds, "; %s to %s in %d rounds", perp_brief(q.min, b),
+               perp_brief(q.max, c), q.n);
+    show_metric(&s->metric[m], perp_brief(q.median, a), rounds);
   }
   char *series = perp_xprintf("%s/series/%s.csv", r->dir, cell->id);
   if (perp_exists(series)) printf("series %s\n", series);

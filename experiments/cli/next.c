@@ -112,7 +112,7 @@ void perp_next_say(const perp_results *r, bool shown)
     what[n] = "the report, in the browser";
     perp_text_add(&command[n++], "%s report %s --open", program.s, dir.s);
   }
-  fprintf(stderr, "\nnext\n");
+  fprintf(stderr, "\nNext:\n");
   for (int i = 0; i < n; i++) fprintf(stderr, "  %s\n      %s\n", command[i].s, what[i]);
   for (int i = 0; i <= COMMANDS; i++) perp_text_free(&command[i]);
   perp_text_free(&program);

@@ -49,6 +49,13 @@ static void test_help(void)
   ok(json_is_string(json_object_get(j, "commit")), "version names the commit");
   json_decref(j);
   says("completion bash", "complete -F _perp perp");
+  char *complete = perp_xprintf(
+      "mkdir path && ln -s '%s' path/perp && PATH=$PWD/path:$PATH bash -c '"
+      "source <(perp completion bash); COMP_WORDS=(perp run x --op); "
+      "COMP_CWORD=3; _perp; test \"${COMPREPLY[*]}\" = --open'",
+      program);
+  ok(system(complete) == 0, "options are completed: perp run x --open");
+  free(complete);
   refuses(2, "completion tcsh", "no completion for 'tcsh'");
   refuses(2, "test", "./perp test");
 }
@@ -335,7 +342,8 @@ static void test_bad_studies(void)
     const char *what, *text, *message;
   } bad[] = {
     { "a duplicate key", "schema: perp-study/1\nscene: pendulum\nscene: chain\n",
-      "bad.yaml:3:1: error: the key 'scene' occurs twice (first in line 2); remove one of them\n    "
+      "bad.yaml:3:1: error: the key 'scene' occurs twice (first in line 2); remove one of them\n   "
+      " "
       "3 | scene: "
       "chain\n      | ^" },
     { "an unknown stab",
@@ -504,11 +512,12 @@ static void test_next(void)
              "grid: { h: [4 ms, 2 ms], ode: [rk4, midpoint] }\n"
              "metrics: { primary: err.q.max, record: [err.q.max, steps] }\n");
   int got = run("run next.yaml -o 'my results' --no-report");
-  ok(got == 0 && strstr(out, "next\n") == NULL && strstr(out, "Tables: my results/") != NULL,
+  ok(got == 0 && strstr(out, "Next:") == NULL &&
+         strstr(out, "my results/derived/cells.csv") != NULL,
      "results are on standard output, without advice");
   int commands = 0;
   char *said = perp_xstrdup(err);
-  for (char *s = strstr(said, "\nnext\n"); s != NULL && (s = strstr(s, "\n  ")) != NULL; s += 3) {
+  for (char *s = strstr(said, "\nNext:\n"); s != NULL && (s = strstr(s, "\n  ")) != NULL; s += 3) {
     if (s[3] == ' ') continue;
     char *end = strchr(s + 3, '\n'), *open = strstr(s, " --open\n");
     *end = '\0';
@@ -526,7 +535,7 @@ static void test_next(void)
   got = run("run next.yaml -o quiet --no-report -q");
   ok(got == 0 && err[0] == '\0', "--quiet: none");
   got = run("run next.yaml -o objects --no-report --progress json");
-  ok(got == 0 && strstr(err, "next") == NULL, "--progress json: none");
+  ok(got == 0 && strstr(err, "Next:") == NULL, "--progress json: none");
   got = run("run next.yaml -o failed --no-report --set 'stab=[none, baumgarte:alpha=1e9]'");
   ok(got == 0 && strstr(err, " show failed ") != NULL && strstr(err, "a run that failed") != NULL,
      "a run that failed is the first to look at");

@@ -62,7 +62,7 @@ static void test_template(void)
   ok(run("new scene --name thrown") == 0 && strstr(out, "thrown-events.csv") != NULL,
      "new scene writes two files");
   says("check thrown.yaml", "a valid scene in space");
-  says("info thrown.yaml", "upwards at the start");
+  says("info thrown.yaml", "Upward velocity at the start.");
   json_t *j = json_of("info thrown.yaml --json", 0);
   ok(json_array_size(json_object_get(json_array_get(j, 0), "options")) == 2,
      "its parameters as JSON");
@@ -72,7 +72,7 @@ static void test_template(void)
   below(metric(j, "event.err"), 1e-3, "against its table of events");
   json_decref(j);
   refuses(2, "new scene --name thrown", "exists already");
-  refuses(2, "new scene -o thrown.txt", "NAME.yaml");
+  refuses(2, "new scene -o thrown.txt", "ends in .yaml");
   ok(run("new scene --from vibrating-pendulum") == 0 &&
          strstr(out, "vibrating-pendulum.csv") != NULL,
      "a copy of an example with its table");
