@@ -115,9 +115,11 @@ static void test_lists(void)
   says("info stab none", "none (stab)");
   json_t *lcp = json_of("list lcp --json", 0), *d;
   size_t i;
-  int full = 0, wide = 0;
+  int full = 0, wide = 0, present = 0;
   json_array_foreach(lcp, i, d)
   {
+    if (json_is_true(json_object_get(d, "absent"))) continue;
+    present++;
     char *words = perp_xprintf("info lcp %s", json_string_value(json_object_get(d, "name")));
     full += run(words) == 0 && strstr(out, "\n  serves        ") != NULL &&
             strstr(out, "\n  ties          ") != NULL &&
@@ -129,7 +131,7 @@ static void test_lists(void)
     }
     free(words);
   }
-  ok(full > 15 && full == (int)json_array_size(lcp),
+  ok(full > 15 && full == present,
      "info of each of %d lcp solvers: what it serves, ties, cost, iterations", full);
   ok(wide == 0, "... on lines of at most 80 columns");
   json_decref(lcp);

@@ -161,7 +161,7 @@ static const struct bad {
     "<mujoco>" },
   { "an empty file", "empty.xml", "", "empty.xml:1:1: error:", "not valid XML", "<mujoco>" },
   { "an element that is not closed", "open.urdf", "<robot name=\"a\">\n<link name=\"b\">\n",
-    "open.urdf:", "not valid XML", "closed" },
+    "open.urdf:", "not valid XML", "close each element" },
   { "an unknown element", "word.xml", IN_WORLD("<bodi/>"), "word.xml:3:1: error:", "<bodi>",
     "MJCF" },
   { "a body that moves without a mass", "light.xml", IN_WORLD("<body name=\"a\">\n<joint/></body>"),
