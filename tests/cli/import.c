@@ -110,12 +110,12 @@ static void test_study(void)
   ok(file_has("stones/scenes/stone.xml", "<mujoco>") && file_has("stones/scenes/stone.obj", "f 1"),
      "its folder has the robot and its mesh");
   got = run("run stones.yaml -o stones");
-  ok(got == 0 && strstr(out, "run again") == NULL && strstr(err, "run again") == NULL,
+  ok(got == 0 && strstr(out, "to repeat") == NULL && strstr(err, "to repeat") == NULL,
      "again: nothing is run again");
   write_file("stone.obj", "v 0 0 0\nv .3 0 0\nv 0 .3 0\nv 0 0 .3\nf 1 3 2\nf 1 2 4\nf 1 4 3\n"
                           "f 2 3 4\n");
   got = run("run stones.yaml -o stones");
-  if (!ok(got == 0 && (strstr(out, "2 run again") != NULL || strstr(err, "2 run again") != NULL),
+  if (!ok(got == 0 && (strstr(out, "2 to repeat") != NULL || strstr(err, "2 to repeat") != NULL),
           "with another mesh its cells run again"))
     complain();
 }
