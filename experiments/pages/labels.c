@@ -6,15 +6,17 @@
 #include <string.h>
 
 /* Costs, in lines of text by which a name is away from the end of its curve. */
-#define COST_COVER   0.5 /* of each piece of a curve below the text */
+#define COST_COVER   1.0 /* of each piece of a curve below the text */
 #define COST_OVERLAP 1e3 /* of two names */
 #define COST_CROSSED 4.0 /* of two names in the order opposite to that of their curves */
-#define COST_LEFT    1.5 /* at the first point, not at the last one */
-#define COST_BESIDE  2.5 /* above or below the curve */
-#define COST_LEADER  0.5 /* for each cm of a line */
-#define COST_MARGIN  0.5 /* for each cm that is taken from the field */
+#define COST_LEFT    2.5 /* at the first point, not at the last one */
+#define COST_BESIDE  6.0 /* above or below the curve */
+#define COST_AWAY    1.5 /* in the field, but not beside the curve */
+#define COST_LEADER  0.8 /* for each cm of a line */
+#define COST_LINE    0.4 /* of each line of text */
+#define COST_MARGIN  0.4 /* for each cm that is taken from the field */
 
-enum { SPOTS_UP = 10, SWEEPS = 4, CANDIDATES = 160, DOTS = 10 /* per cm, of the raster */ };
+enum { SPOTS_UP = 10, SWEEPS = 4, CANDIDATES = 240, DOTS = 10 /* per cm, of the raster */ };
 #define GAP      0.18 /* cm between a point and its name */
 #define TIGHTEST 0.47 /* the field keeps this share of the width */
 
@@ -114,15 +116,26 @@ static void board_make(board *b)
                            b->sum[(r - 1) * n + c - 1];
 }
 
-/* In lines of at most `most` bytes, broken at blanks; false when that needs too many or a word is longer. */
+/* Where to break a text after at most `most` bytes: at a blank that is not in brackets; 0: nowhere. */
+static int labels_break(const char *text, int most)
+{
+  int at = 0, depth = 0;
+  for (int i = 0; i <= most && text[i] != '\0'; i++) {
+    depth += text[i] == '(';
+    depth -= text[i] == ')';
+    if (text[i] == ' ' && depth == 0) at = i;
+  }
+  return at;
+}
+
+/* In lines of about `most` bytes; false when that needs too many or a word is much longer. */
 static bool labels_wrap(perp_plot_label *l, const char *text, int most)
 {
   for (l->lines = 0; *text != '\0'; l->lines++) {
     int n = (int)strlen(text);
     if (l->lines == PERP_LABEL_LINES) return false;
     if (n > most) {
-      int at = most;
-      while (at > 0 && text[at] != ' ') at--;
+      const int at = labels_break(text, most);
       n = at > 0 ? at : (int)strcspn(text, " ");
       if (n > most * 3 / 2) return false;
     }
@@ -164,6 +177,24 @@ static int labels_try(const board *b, const perp_plot_label *l, double x, double
   return n + 1;
 }
 
+/* A candidate with a line to the end of its curve, where it is not beside it. */
+static int labels_away(const board *b, const perp_plot_label *l, const double *end, double x,
+                       double y, double cost, spot *spots, int n)
+{
+  const double dx = x - 0.05 - end[0], dy = y - end[1], length = hypot(dx, dy);
+  const bool leader = dx > 0.4 || fabs(dy) > 0.4 * b->frame->line;
+  int crossed = 0;
+  /* the curve itself is left first */
+  for (double at = 0.3; leader && at < length; at += 1.0 / DOTS)
+    crossed += board_count(b, end[0] + dx * at / length, end[0] + dx * at / length,
+                           end[1] + dy * at / length, end[1] + dy * at / length) > 0;
+  if (leader) cost += length * COST_LEADER + crossed * COST_COVER;
+  const int before = n;
+  n = labels_try(b, l, x, y, -1, cost, spots, n);
+  if (n > before) spots[before].leader = leader;
+  return n;
+}
+
 /* Places of the name of one curve; column_y: its height in the column right of the field.  end: the last point. */
 static int labels_spots(const board *b, const perp_plot_label *l, const double *end,
                         double column_y, bool column, spot *spots)
@@ -189,25 +220,45 @@ static int labels_spots(const board *b, const perp_plot_label *l, const double *
       for (int align = -1; align <= 1; align++)
         n = labels_try(b, l, at[0], at[1] + side * (h / 2 + 0.12), align, COST_BESIDE, spots, n);
   }
-  for (int j = -2; column && j <= 2 && n < CANDIDATES; j++) {
-    const double x = z->right + GAP, y = column_y + 0.25 * j * z->line, reach = x - end[0];
-    const int before = n;
-    n = labels_try(b, l, x, y, -1,
-                   fabs(y - end[1]) / z->line * 0.5 + fmax(reach - 0.6, 0) * COST_LEADER, spots, n);
-    if (n > before) spots[before].leader = reach > 0.7 || fabs(y - end[1]) > 0.4 * z->line;
-  }
+  for (int i = 1; i <= 3; i++) /* in free room not far away */
+    for (int j = -6; j <= 6; j++)
+      n = labels_away(b, l, end, end[0] + 0.7 * i, end[1] + 0.75 * j * z->line, COST_AWAY, spots,
+                      n);
+  for (int j = -2; column && j <= 2; j++)
+    n = labels_away(b, l, end, z->right + GAP, column_y + 0.25 * j * z->line, 0, spots, n);
   return n;
+}
+
+/* Does the line from the end of a curve to its name run through the box of another one? */
+static bool labels_struck(const spot *p, const double *end, const spot *q, double height)
+{
+  const double from[2] = { end[0], end[1] }, by[2] = { p->x0 - end[0], p->y - end[1] },
+               low[2] = { q->x0, q->y - height / 2 }, high[2] = { q->x1, q->y + height / 2 };
+  double enter = 0, leave = 1;
+  if (!p->leader) return false;
+  for (int i = 0; i < 2; i++) {
+    if (fabs(by[i]) < 1e-9) {
+      if (from[i] < low[i] || from[i] > high[i]) return false;
+      continue;
+    }
+    const double t = (low[i] - from[i]) / by[i], u = (high[i] - from[i]) / by[i];
+    enter = fmax(enter, fmin(t, u));
+    leave = fmin(leave, fmax(t, u));
+  }
+  return enter < leave;
 }
 
 static double labels_between(const perp_plot_frame *z, const perp_plot_label *a, const spot *p,
                              const double *a_end, const perp_plot_label *b, const spot *q,
                              const double *b_end)
 {
-  const double room = (labels_height(z, a) + labels_height(z, b)) / 2 + 0.02;
+  const double a_height = labels_height(z, a), b_height = labels_height(z, b);
   const bool side = p->x0 < q->x1 + 0.15 && q->x0 < p->x1 + 0.15;
   double cost = 0;
-  if (side && fabs(p->y - q->y) < room) cost += COST_OVERLAP;
+  if (side && fabs(p->y - q->y) < (a_height + b_height) / 2 + 0.02) cost += COST_OVERLAP;
   if (side && p->align == q->align && (p->y - q->y) * (a_end[1] - b_end[1]) < 0)
+    cost += COST_CROSSED;
+  if (labels_struck(p, a_end, q, b_height) || labels_struck(q, b_end, p, a_height))
     cost += COST_CROSSED;
   return cost;
 }
@@ -218,7 +269,7 @@ static void labels_column(const perp_plot_frame *z, const perp_plot_label *l, co
                           int n, double (*end)[2], double *y)
 {
   double middle[PERP_LABELS], sum[PERP_LABELS], below = 0;
-  int size[PERP_LABELS], piles = 0;
+  int size[PERP_LABELS] = { 0 }, piles = 0;
   for (int i = 0; i < n; i++, piles++) {
     const double h = labels_height(z, &l[order[i]]) + 0.05;
     middle[i] = below + h / 2;
@@ -235,6 +286,35 @@ static void labels_column(const perp_plot_frame *z, const perp_plot_label *l, co
     if (left == 0) left = size[++pile];
     y[order[i]] = middle[i] + fmax(z->bottom, fmin(sum[pile] / size[pile], most));
   }
+}
+
+/* Choose for one after the other, some times; the sum of the costs, infinite when one has no place. */
+static double labels_sweep(const perp_plot_frame *z, const perp_plot_label *l, int n,
+                           const int *order, double (*end)[2], const spot *spots, const int *count,
+                           int *chosen)
+{
+  double total = 0;
+  for (int sweep = 0; sweep < SWEEPS; sweep++) {
+    total = 0;
+    for (int i = 0; i < n; i++) {
+      const int k = order[n - 1 - i];
+      double least = HUGE_VAL;
+      for (int s = 0; s < count[k]; s++) {
+        const spot *p = &spots[k * CANDIDATES + s];
+        double cost = p->cost;
+        for (int o = 0; o < n; o++)
+          if (o != k && chosen[o] >= 0)
+            cost += labels_between(z, &l[k], p, end[k], &l[o], &spots[o * CANDIDATES + chosen[o]],
+                                   end[o]);
+        if (cost < least) {
+          least = cost;
+          chosen[k] = s;
+        }
+      }
+      total += least;
+    }
+  }
+  return total;
 }
 
 /* Fill labels in; the sum of their costs. */
@@ -255,29 +335,23 @@ static double labels_choose(board *b, perp_plot_label *l, int n, bool column)
     for (at = k; at > 0 && end[order[at - 1]][1] > end[k][1]; at--) order[at] = order[at - 1];
     order[at] = k;
   }
-  labels_column(z, l, order, n, end, column_y);
-  for (int k = 0; k < n; k++) {
-    count[k] = labels_spots(b, &l[k], end[k], column_y[k], column, spots + k * CANDIDATES);
-    chosen[k] = -1;
-  }
-  for (int sweep = 0; sweep < SWEEPS; sweep++)
+  /* at first the column has room for all of them, then for those that are in it */
+  for (int k = 0; k < n; k++) chosen[k] = -1;
+  for (int turn = 0; turn < 2; turn++) {
+    int in_column[PERP_LABELS], m = 0;
     for (int i = 0; i < n; i++) {
-      const int k = order[n - 1 - i];
-      double least = HUGE_VAL;
-      for (int s = 0; s < count[k]; s++) {
-        const spot *p = &spots[k * CANDIDATES + s];
-        double cost = p->cost;
-        for (int o = 0; o < n; o++)
-          if (o != k && chosen[o] >= 0)
-            cost += labels_between(z, &l[k], p, end[k], &l[o], &spots[o * CANDIDATES + chosen[o]],
-                                   end[o]);
-        if (cost < least) {
-          least = cost;
-          chosen[k] = s;
-        }
-      }
-      if (sweep == SWEEPS - 1) total += least;
+      const int k = order[i];
+      column_y[k] = end[k][1];
+      if (turn == 0 || spots[k * CANDIDATES + chosen[k]].x0 > z->right) in_column[m++] = k;
     }
+    labels_column(z, l, in_column, m, end, column_y);
+    for (int k = 0; k < n; k++) {
+      count[k] = labels_spots(b, &l[k], end[k], column_y[k], column, spots + k * CANDIDATES);
+      chosen[k] = -1;
+    }
+    total = labels_sweep(z, l, n, order, end, spots, count, chosen);
+    if (isinf(total)) break;
+  }
   for (int k = 0; k < n && isfinite(total); k++) {
     const spot *p = &spots[k * CANDIDATES + chosen[k]];
     l[k].align = p->align;
@@ -316,7 +390,7 @@ static bool labels_fill(const perp_figure *f, const bool *named, const perp_plot
 bool perp_plot_place(const perp_figure *f, const bool *named, perp_plot_frame *frame,
                      perp_plot_label *labels, int *n)
 {
-  const double shares[] = { 0, 0.5, 0.75, 1 }, lines[] = { 0.22, 0.28, 0.36 };
+  const double shares[] = { 0, 0.5, 0.75, 1 }, lines[] = { 0.22, 0.28, 0.37 };
   perp_plot_label kept[PERP_LABELS];
   double widest, best = HUGE_VAL, right = 0;
   board b = { .f = f, .frame = frame };
@@ -327,11 +401,13 @@ bool perp_plot_place(const perp_figure *f, const bool *named, perp_plot_frame *f
     if (!labels_fill(f, named, frame, (int)(lines[w] * frame->width / frame->letter), kept, &count,
                      &widest))
       continue;
+    int all = 0;
+    for (int k = 0; k < count; k++) all += kept[k].lines;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
       frame->right = frame->width - 0.4 - shares[i] * (widest + 0.1);
       if (frame->right - frame->left < TIGHTEST * frame->width) break;
       const double cost = labels_choose(&b, kept, count, shares[i] == 1) +
-                          COST_MARGIN * (frame->width - frame->right);
+                          COST_MARGIN * (frame->width - frame->right) + COST_LINE * all;
       if (cost >= best) continue;
       best = cost;
       right = frame->right;
