@@ -404,7 +404,7 @@ bool perp_plot_place(const perp_figure *f, const bool *named, perp_plot_frame *f
     int all = 0;
     for (int k = 0; k < count; k++) all += kept[k].lines;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
-      frame->right = frame->width - 0.4 - shares[i] * (widest + 0.1);
+      frame->right = frame->width - fmax(0.7, 0.4 + shares[i] * (widest + 0.1));
       if (frame->right - frame->left < TIGHTEST * frame->width) break;
       const double cost = labels_choose(&b, kept, count, shares[i] == 1) +
                           COST_MARGIN * (frame->width - frame->right) + COST_LINE * all;

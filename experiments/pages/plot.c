@@ -232,6 +232,14 @@ static void plot_range(const perp_figure *f, char name, bool logarithmic, double
   }
 }
 
+static bool plot_narrow(const perp_figure *f)
+{
+  return f->width > 0 && f->width < 12;
+}
+
+/* A logarithmic axis beyond this ratio has powers of ten alone. */
+#define PLOT_DECADES 150.0
+
 static void plot_axis(FILE *out, const perp_figure *f, char name, bool logarithmic)
 {
   double range[2];
@@ -239,10 +247,15 @@ static void plot_axis(FILE *out, const perp_figure *f, char name, bool logarithm
   if (logarithmic) {
     fprintf(out, "set logscale %c 10\n", name);
     /* with less than two decades between the ends, powers of ten alone leave an axis bare */
-    if (range[1] / range[0] > 150) {
+    if (range[1] / range[0] > PLOT_DECADES) {
       fprintf(out, "set format %c (tex ? '$10^{%%L}$' : '10^{%%L}')\n", name);
       /* where powers of ten are left out, the marks between two of them are not worth their ink */
-      if (range[1] / range[0] > 1e7) fprintf(out, "unset m%ctics\n", name);
+      const double decades = log10(range[1] / range[0]);
+      if (decades > 7) fprintf(out, "unset m%ctics\n", name);
+      static const int steps[] = { 1, 2, 4, 5, 10, 20, 50, 100 };
+      int k = 0;
+      while (k < 7 && decades / steps[k] > (plot_narrow(f) ? 6 : 9)) k++;
+      if (k > 0) fprintf(out, "set %ctics 1e%d\n", name, steps[k]);
     } else {
       plot_tics(out, f, name, range[0], range[1]);
     }
@@ -258,6 +271,7 @@ typedef struct plot_size {
   double points;        /* of the font */
   double letter, line;  /* cm, a generous mean */
   size_t title, name;   /* letters of a title, of a name in the legend */
+  size_t tall;          /* letters along the height */
   int columns, rows;    /* of the legend */
   int n;                /* names beside the curves; 0: all are in the legend */
   perp_plot_label label[PERP_LABELS];
@@ -293,7 +307,7 @@ static void plot_legend(const perp_figure *f, plot_size *z)
 
 static plot_size plot_layout(const perp_figure *f)
 {
-  const bool narrow = f->width > 0 && f->width < 12;
+  const bool narrow = plot_narrow(f);
   plot_size z = { .width = f->width > 0 ? f->width : PERP_PLOT_PAGE, .points = narrow ? 6.5 : 9 };
   bool *named = calloc((size_t)f->n + 1, sizeof *named);
   z.height = z.width / 1.6;
@@ -301,18 +315,21 @@ static plot_size plot_layout(const perp_figure *f)
   z.line = 0.0353 * z.points * 1.35;
   z.title = (size_t)((z.width - 1.4) / z.letter);
   z.name = (size_t)((z.width - 2.4) / z.letter);
+  z.tall = (size_t)((z.height - 1.2) / z.letter);
   for (int k = 0; named != NULL && k < f->n; k++) {
     named[k] = perp_plot_direct(&f->curves[k]) && drawable_points(f, &f->curves[k]) > 0;
   }
   const double row = 0.0353 * z.points * 1.7;
   perp_plot_frame frame = { .width = z.width,
                             .height = z.height,
-                            .left = narrow ? 1.5 : 2.1,
                             .top = z.height - 3 * z.line,
                             .letter = z.letter,
                             .line = z.line };
   plot_range(f, 'x', f->logx, frame.x);
   plot_range(f, 'y', f->logy, frame.y);
+  /* powers of ten are short, and so are shares */
+  const bool few = f->share || (f->logy && frame.y[1] / frame.y[0] > PLOT_DECADES);
+  frame.left = z.line * (1.6 + (strlen(f->ylabel) > z.tall)) + z.letter * (few ? 8 : 10);
   if (f->share) {
     frame.y[0] = 0;
     frame.y[1] = 1.02;
@@ -330,7 +347,7 @@ static plot_size plot_layout(const perp_figure *f)
     z.n = 0;
     plot_legend(f, &z);
     /* the field keeps most of a picture of 16:10, which grows with a long legend */
-    z.height = fmax(z.height, 0.72 * z.height + row * z.rows);
+    z.height = fmax(z.height, (narrow ? 6 : 0.72 * z.height) + row * z.rows);
   }
   free(named);
   return z;
@@ -487,11 +504,14 @@ static void plot_write_script(FILE *out, const perp_figure *f)
   plot_terminals(out, f, &z);
   fprintf(out, "set title ");
   plot_quote(out, f->title, z.title);
+  /* in the middle of the picture, not of the field beside the names */
+  if (z.n > 0)
+    fprintf(out, " offset screen %.4f,0", 0.5 - (z.frame.left + z.frame.right) / z.width / 2);
   /* powers of ten need the enhanced mode; names with _ or ^ must not be read as markup */
   fprintf(out, " noenhanced\nset xlabel ");
   plot_axis_label(out, f->xlabel, z.title);
   fprintf(out, " noenhanced\nset ylabel ");
-  plot_axis_label(out, f->ylabel, (size_t)((z.width / 1.6 - 3) / z.letter));
+  plot_axis_label(out, f->ylabel, z.tall);
   fprintf(out,
           " noenhanced\nset border 3 lc '#555555'\nset tics nomirror\n"
           "set grid lc '#cccccc' lw 1 dt 1\n"
