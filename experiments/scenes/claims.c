@@ -285,11 +285,14 @@ static void claims_place(perp_scene_reader *r, const perp_node *entry, void *use
 
 /* ---- events ------------------------------------------------------------------------------------- */
 
-static const char *const directions[] = { "falls", "both", "rises", NULL };
+enum direction { FALLS, BOTH, RISES };
+static const char *const directions[] = {
+  [FALLS] = "falls", [BOTH] = "both", [RISES] = "rises", [RISES + 1] = NULL
+};
 struct event {
   const char *name, *of;
   double value;
-  int direction;
+  enum direction direction;
 };
 static const perp_key event_keys[] = { PERP_KEY_OF(struct event, name, "name", PERP_KEY_TEXT),
                                        PERP_KEY_OF(struct event, of, "of", PERP_KEY_TEXT),
@@ -332,10 +335,10 @@ static bool claims_times(perp_scene_reader *r, const perp_node *node, struct eve
 static void claims_event(perp_scene_reader *r, const perp_node *entry, void *user)
 {
   struct event_list *list = user;
-  struct event e = { .direction = 1 };
+  struct event e = { .direction = RISES };
   if (!claims_fit(r, entry, event_keys, "event", "name of ?value ?direction ?times")) return;
   if (!perp_keys_read(r, entry, "events", event_keys, &e)) return;
-  perp_event event = { .name = e.name, .value = e.value, .direction = e.direction - 1 };
+  perp_event event = { .name = e.name, .value = e.value, .direction = (int)e.direction - BOTH };
   if (perp_coordinate_find(r->ctx, r->scene->model, e.of, &event.body, &event.k) != PERP_OK) {
     perp_scene_refused(r, perp_tree_get(entry, "of"));
     return;

@@ -36,7 +36,10 @@ static bool serves_rebounds(const perp_model *m)
 {
   bool any = false;
   for (int i = 0; i < m->n_shapes; i++) any |= m->shape_def[i].surface.restitution > 0;
-  return any || m->n_pairs > 0;
+  int a, b;
+  const perp_surface *pair;
+  for (int i = 0; (pair = perp_model_pair(m, i, &a, &b)) != NULL; i++) any |= pair->restitution > 0;
+  return any;
 }
 
 /* A body with two shapes, or one that is not where its centre of mass is. */

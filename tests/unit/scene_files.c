@@ -572,6 +572,33 @@ static void test_gauges(void)
          "the distance from a path");
     perp_scene_destroy(&s);
   }
+  /* 1.2 m is passed at 0.0762 s on the way up, at 0.5354 s on the way down */
+  static const struct {
+    const char *direction;
+    double seen;
+  } ways[] = { { "", 0.0761470 },
+               { ", direction: rises", 0.0761470 },
+               { ", direction: falls", 0.5354738 } };
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    char *text = perp_xprintf(THROWN "events:\n  - { name: e, of: ball.y, value: 1.2 m%s, times: "
+                                     "[0.3] }\ngauges:\n  - { kind: events }\n",
+                              ways[i].direction);
+    const char *name = (const char *const[]){ "w.yaml", "w-rises.yaml", "w-falls.yaml" }[i];
+    put(name, text);
+    free(text);
+    if (!ok(build(name, &s), "an event%s: %s", ways[i].direction, ctx.msg)) continue;
+    near(gauge_of(&s, "event.err", 0.01, 60), fabs(ways[i].seen - 0.3), 1e-4, 0,
+         "an event%s of a height",
+         i == 0 ? " without a direction, which rises," : ways[i].direction);
+    perp_scene_destroy(&s);
+  }
+  put("never.yaml", THROWN "events:\n  - { name: e, of: ball.vy, value: 0, times: [0.3] }\n"
+                           "gauges:\n  - { kind: events }\n");
+  if (ok(build("never.yaml", &s), "an event that never rises: %s", ctx.msg)) {
+    ok(isinf(gauge_of(&s, "event.err", 0.01, 60)),
+       "an event without a direction does not fire on falling");
+    perp_scene_destroy(&s);
+  }
   perp_diag diag = { 0 };
   put("g.csv", "t [s], event\n0.1, hit\n");
   const char *yaml = THROWN

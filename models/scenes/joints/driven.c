@@ -34,23 +34,29 @@ static const perp_opt stop_options[] = {
   PERP_OPT_G(struct stop_opts), PERP_OPTIONS_END
 };
 
+/* largest error of the moment of the limit over all steps that start at t0, when any rebound has ended, or later */
 struct moment {
-  double exact, last;
+  double exact, t0, t, worst;
+  bool known;
 };
 
 static void moment_sample(void *user, double t, const double *q, const double *v,
                           const perp_step_info *info)
 {
   struct moment *g = user;
-  (void)t, (void)q, (void)v;
-  if (info != NULL && info->untold) g->last = nan("");
-  if (info != NULL && info->drive != NULL) g->last = info->drive[0];
+  (void)q, (void)v;
+  if (info != NULL && g->t >= g->t0 && (info->untold || info->drive != NULL)) {
+    const double err = info->untold ? (double)NAN : fabs(info->drive[0] / g->exact - 1);
+    if (!(err <= g->worst) && !isnan(g->worst)) g->worst = err;
+    g->known = true;
+  }
+  g->t = t;
 }
 
 static double moment_value(const void *user)
 {
   const struct moment *g = user;
-  return fabs(g->last - g->exact) / fabs(g->exact);
+  return g->known ? g->worst : nan("");
 }
 
 /* the rod has come down to the limit: up to what a limit of the velocity level leaves open in its
@@ -94,7 +100,8 @@ static perp_status build_stop(perp_ctx *ctx, const void *opts, perp_scene *scene
   PERP_TRY(perp_scene_assemble(ctx, scene, &parts, time + 1, 1e-3));
   scene->tip[0] = L / 2;
   scene->dissipative = true;
-  const struct moment g = { .exact = -o->mass * o->gravity * L / 2 * cos(o->angle) };
+  const struct moment g = { .exact = -o->mass * o->gravity * L / 2 * cos(o->angle),
+                            .t0 = time + 0.75 };
   PERP_TRY(perp_gauge_add(ctx, scene, "force.rel.err", &g, sizeof g, moment_sample, moment_value));
   return perp_gauge_events(ctx, scene, 1, &time, 0.5, driven_reached, &o->angle, sizeof o->angle);
 }
