@@ -183,8 +183,9 @@ typedef double perp_scheme_feedback(const perp_scheme *s, const perp_scheme_row 
 void perp_scheme_bias(perp_scheme *s, double h, perp_scheme_feedback *feedback, bool bounce);
 /* v += M^-1 J' p of all rows. */
 void perp_scheme_warm(perp_scheme *s, double *v);
-/* One sweep over all rows: drives, joints, contacts.  Of a contact its friction goes first, by the normal impulse of the sweep
- * before, so that the normal row has the last word; in a single cold sweep there is no impulse before. */
+/* One sweep over all rows: drives, joints, contacts.  Friction first: of each contact by the normal impulse of the sweep before, so that
+ * its normal row has the last word.  Normal first: the normal rows of all contacts of a pair of shapes, then their friction,
+ * by the normal impulse of this sweep. */
 typedef enum perp_scheme_order {
   PERP_SCHEME_FRICTION_FIRST,
   PERP_SCHEME_NORMAL_FIRST
