@@ -29,10 +29,7 @@ for kind, title in kinds:
             facts.append(f"order {part['order']}")
         if part['capabilities']:
             facts.append(', '.join(part['capabilities']))
-        if part.get('absent'):
-            facts.append(f"not in this build: ./perp setup {part['part']}")
-        else:
-            facts.append('source: ' + escape(part['reference']))
+        facts.append('source: ' + escape(part['reference']))
         page += ['', '; '.join(facts) + '.']
         if part['options']:
             page += ['', '| option | unit | default | range | |', '|---|---|---|---|---|']

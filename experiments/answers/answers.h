@@ -42,10 +42,11 @@ typedef struct perp_answer_line {
 
 typedef struct perp_answer {
   const perp_question *question;
-  const char *asked; /* by its tokens: "Smallest err.tip.max at equal time.cpu, by stab, for each scene" */
-  const char *text;  /* the whole answer in sentences */
-  const char *basis; /* what has been compared, in sentences after `text`; "" */
-  const char *note;  /* which differences were ignored, what was assumed; "" */
+  const char
+      *asked; /* by its tokens: "Smallest err.tip.max at equal time.cpu, by stab, for each scene" */
+  const char *text;          /* the whole answer in sentences */
+  const char *basis;         /* what has been compared, in sentences after `text`; "" */
+  const char *note;          /* which differences were ignored, what was assumed; "" */
   const char *by, *apart_by; /* "ode, stab"; "scene, h" */
   const char *unit, *cost_unit;
   int n_who;

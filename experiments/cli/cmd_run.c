@@ -26,7 +26,8 @@ static perp_status write_report(perp_ctx *ctx, const char *dir, void *user)
   PERP_TRY(perp_report(ctx, dir, &request, page, sizeof page));
   printf("report  %s\n", page);
   if (!perp_web_built())
-    perp_say("its figures are pictures; interactive ones: ./perp report %s --interactive", dir);
+    perp_say("its figures are pictures; interactive ones: ./perp setup web, then perp report %s",
+             dir);
   if (*open) perp_show_page(page);
   return PERP_OK;
 }

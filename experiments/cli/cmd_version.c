@@ -123,10 +123,7 @@ static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
          on_path("gnuplot") ? ""
                             : " is missing: reports have no figures (apt install gnuplot-nox)");
   REPORT(perp_web_built(), false, "interactive figures of the reports%s",
-         perp_web_built() ? ""
-         : on_path("npm")
-             ? " are not built: perp report DIR --interactive builds them"
-             : " are not built, and npm is missing (apt install npm): reports have pictures");
+         perp_web_built() ? "" : " are not built, so that reports have pictures: ./perp setup web");
   REPORT(access(".", W_OK) == 0, false, "results are written to %s",
          access(".", W_OK) == 0 ? "./results" : "... this folder is read-only: use -o DIR");
 #undef REPORT

@@ -99,7 +99,8 @@ const perp_command perp_import_command = {
       "tables. Its motion becomes the reference.",
   .cli.more =
       "Every command that takes a scene also takes the file of a robot: perp simulate robot.xml. "
-      "See docs/how-to/import.md for each element of a robot, and docs/how-to/figures.md for skeletons. Reading "
+      "See docs/how-to/import.md for each element of a robot, and docs/how-to/figures.md for "
+      "skeletons. Reading "
       "robots needs libmujoco (package libmujoco-dev when perp is built).",
   .cli.example = "perp import robot.xml -o robot.yaml",
   .cli.flags = import_flags,

@@ -182,8 +182,9 @@ static perp_status open_and_check(perp_ctx *ctx, const char *path, const perp_ou
   }
   const perp_outside *o = dlsym(handle, "perp_outside_plugin");
   if (o == NULL || o->magic != PERP_OUTSIDE_MAGIC)
-    return REFUSED("%s is not a plug-in of perp: it does not end in PERP_OUTSIDE (docs/how-to/plugins.md)",
-                   path);
+    return REFUSED(
+        "%s is not a plug-in of perp: it does not end in PERP_OUTSIDE (docs/how-to/plugins.md)",
+        path);
   if (o->abi != PERP_ABI)
     return REFUSED(
         "%s was built for interface version %d, but this perp has version %d; build it again", path,

@@ -97,7 +97,7 @@ static void report_upgrade(perp_page *page)
   perp_html(page->out,
             "<p class=\"note\">This page shows fixed figures. <code>./perp report %s "
             "--interactive</code> writes a page whose figures can be filtered and compared, with "
-            "animations of the runs (requires npm).</p>\n",
+            "animations of the runs (once: <code>./perp setup web</code>).</p>\n",
             page->dir);
 }
 

@@ -111,6 +111,7 @@ static void answer_table(perp_page *page, const perp_answer *a)
   perp_html(page->out, "</table></div></details>\n");
 }
 
+/* The test of a claim is folded: it may be long, and few read it. */
 static void sections_claims(perp_page *page)
 {
   int n = page->study->n_claims;
@@ -118,13 +119,18 @@ static void sections_claims(perp_page *page)
   const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   perp_html(page->out,
             "<h3>Claims</h3>\n<div class=\"scroll\"><table><tr><th>claim</th><th>verdict</th><th "
-            "class=\"n\">measured</th><th>test</th></tr>\n");
-  for (int i = 0; i < n; i++)
-    perp_html(page->out,
-              "<tr><td class=\"text\">%s</td><td class=\"%s\">%s</td><td class=\"n\">%m</td><td "
-              "class=\"wrap\"><code>%s</code></td></tr>\n",
-              result[i].claim->text, result[i].verdict == PERP_CLAIM_PROVED ? "good" : "bad",
-              perp_verdict_name(result[i].verdict), result[i].left, result[i].claim->expr_text);
+            "class=\"n\">measured</th></tr>\n");
+  for (int i = 0; i < n; i++) {
+    const perp_claim_result *c = &result[i];
+    const bool absent = perp_expr_absent(c->claim->expr) != NULL;
+    perp_html(
+        page->out,
+        "<tr><td class=\"wrap\">%s<details><summary>test</summary><code>%s</code></details></td>"
+        "<td class=\"%s\">%s%s</td><td class=\"n\">%m</td></tr>\n",
+        c->claim->text, c->claim->expr_text, c->verdict == PERP_CLAIM_PROVED ? "good" : "bad",
+        perp_verdict_name(c->verdict), absent ? perp_claim_sides(&page->results->pool, c) : "",
+        c->left);
+  }
   perp_html(page->out, "</table></div>\n");
 }
 

@@ -440,8 +440,7 @@ static void process_pool_judge(struct child *k, int wait_status, perp_outcome *o
   *o = k->answer.outcome;
   char limit[64] = "";
   if (k->order.memory > 0)
-    snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached",
-             k->order.memory / 1048576);
+    snprintf(limit, sizeof limit, "memory limit of %.0f MiB reached", k->order.memory / 1048576);
   if (process_pool_answered(k)) {
     if (o->status == PERP_CELL_OOM) {
       char said[304];

@@ -36,8 +36,7 @@ perp_status perp_motion_page(perp_ctx *ctx, const char *path, const char *const 
   char *script = perp_web_bundle();
   if (script == NULL)
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-                     "the script of the animation is not built: it needs npm (Debian package npm), "
-                     "then run sh experiments/report/web/build.sh");
+                     "the script of the animation is not built: ./perp setup web (it needs npm)");
   json_t *first = json_loads(run[0], 0, NULL);
   const char *scene = json_string_value(json_object_get(first, "scene"));
   char *folder = strdup(path);

@@ -48,8 +48,8 @@ bool perp_picture_possible(perp_ctx *ctx)
               "a picture needs Chromium, and PERP_CHROMIUM=%s cannot be executed", given);
   else
     PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-              "a picture needs Chromium (Debian package chromium), which is not installed; without "
-              "--png a page for any browser is made");
+              "a picture needs Chromium, which is not installed: ./perp setup pictures (without "
+              "--png a page for any browser is made)");
   return false;
 }
 

@@ -403,7 +403,7 @@ static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver 
   else if (stats->reason > 0 || part == 1 || !contact_solver_within(j, stats, 1))
     return PERP_OK;
   perp_lcp_judgement judgement;
-  perp_lcp_judge(p, lambda, j->w, j->scratch, &judgement);
+  perp_lcp_judge(&q, lambda, j->w, j->scratch, &judgement);
   stats->residual = judgement.rel;
   stats->data = judgement.data;
   const perp_reason verdict = perp_lcp_verdict(p, tol, &judgement);

@@ -32,14 +32,3 @@ const perp_optional *perp_optional_at(int i)
                              optional_list[i].part, perp_optional_packages(optional_list[i].part) };
   return &list[i];
 }
-
-const perp_optional *perp_optional_absent(const perp_ctx *ctx, perp_kind kind, const char *text)
-{
-  const perp_optional *o;
-  for (int i = 0; (o = perp_optional_at(i)) != NULL; i++) {
-    const size_t n = strlen(o->name);
-    if (o->kind == kind && strncmp(text, o->name, n) == 0 && (text[n] == '\0' || text[n] == ':'))
-      return perp_find(ctx, kind, o->name) == NULL ? o : NULL;
-  }
-  return NULL;
-}

@@ -15,7 +15,7 @@ typedef struct perp_optional {
 
 /* The i-th plug-in of the list, whether perp was built with its library or not; NULL past the end. */
 const perp_optional *perp_optional_at(int i);
-/* The plug-in that `text` ("name" or "name:key=value,...") names, where it is of the list and not registered in ctx; else
+/* (registry.c) The plug-in that `text` ("name" or "name:key=value,...") names, where it is of the list and not registered in ctx; else
  * NULL.  Its options are not read: they are known with the library only. */
 const perp_optional *perp_optional_absent(const perp_ctx *ctx, perp_kind kind, const char *text);
 /* Debian's packages of a part of optional.def; NULL: there is no such part. */

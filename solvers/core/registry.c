@@ -90,6 +90,17 @@ const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name
   return registry_ask(&quiet, kind, name, &d) == PERP_OK ? d : NULL;
 }
 
+const perp_optional *perp_optional_absent(const perp_ctx *ctx, perp_kind kind, const char *text)
+{
+  const perp_optional *o;
+  for (int i = 0; (o = perp_optional_at(i)) != NULL; i++) {
+    const size_t n = strlen(o->name);
+    if (o->kind == kind && strncmp(text, o->name, n) == 0 && (text[n] == '\0' || text[n] == ':'))
+      return perp_find(ctx, kind, o->name) == NULL ? o : NULL;
+  }
+  return NULL;
+}
+
 /* " (valid: a, b, c)" of a few names, else " (perp list KIND)". */
 static void registry_valid(const char *kind, const char *plural, const char *const *names, int n,
                            char *buf, size_t size)

@@ -375,7 +375,32 @@ static enum perp_exact_answer lcp_branch(const perp_exact_lcp *X, perp_exact *E,
   return PERP_EXACT_IMPOSSIBLE;
 }
 
-enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget, double *lambda)
+/* The part where each row is at the end that first [n] tells. */
+static enum perp_exact_answer lcp_part(const perp_exact_lcp *X, const signed char *first,
+                                       perp_exact *E, double *lambda)
+{
+  perp_exact part;
+  perp_exact_copy(E, &part);
+  for (int i = 0; i < X->p->n; i++) {
+    if (X->w[i] < 0) continue;
+    const perp_exact_sides side = perp_exact_sides_of(X->p, i);
+    const bool friction = perp_exact_is_friction(X->p, i);
+    if (!friction && side.down && side.up) continue;
+    enum lcp_end end = first[i] == PERP_ROW_FREE ? LCP_INSIDE
+                       : first[i] == PERP_ROW_LO ? LCP_LOWER
+                                                 : LCP_UPPER;
+    if (!friction && side.down && end != LCP_INSIDE) end = LCP_LOWER; /* counted from above */
+    lcp_take(X, &part, i, end);
+  }
+  const enum perp_exact_answer answer = perp_exact_decide(&part, NULL);
+  if (answer == PERP_EXACT_POSSIBLE) lcp_lambda(X, &part, lambda);
+  E->work = part.work;
+  perp_exact_free(&part);
+  return answer;
+}
+
+enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget,
+                                          const signed char *first, double *lambda)
 {
   enum { MOST = 20 };
   bool keep[MOST];
@@ -390,7 +415,9 @@ enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget, dou
   }
   perp_exact_lcp X;
   perp_exact_lcp_new(&X, p, keep, NULL, budget);
-  enum perp_exact_answer answer = lcp_branch(&X, &X.E, lambda);
+  enum perp_exact_answer answer = PERP_EXACT_IMPOSSIBLE;
+  if (first != NULL) answer = lcp_part(&X, first, &X.E, lambda);
+  if (answer == PERP_EXACT_IMPOSSIBLE) answer = lcp_branch(&X, &X.E, lambda);
   perp_exact_lcp_free(&X);
   return answer;
 }

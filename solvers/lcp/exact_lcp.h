@@ -23,9 +23,11 @@ void perp_exact_lcp_new(perp_exact_lcp *X, const perp_lcp *p, const bool *keep, 
 void perp_exact_lcp_free(perp_exact_lcp *X);
 
 /* Is there no solution at all?  Branches on complementarity, each part in exact arithmetic: IMPOSSIBLE when all are
- * excluded; POSSIBLE with a solution in lambda [n] (rounded); SPENT when the budget does not suffice, or n > 20, a
+ * excluded; POSSIBLE with a solution in lambda [n] (rounded).  first [n] (may be NULL): PERP_ROW_LO ... of each row, the part
+ * that is looked at before all others.  SPENT when the budget does not suffice, or n > 20, a
  * cone, or a normal row with lo < 0 is there. */
-enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget, double *lambda);
+enum perp_exact_answer perp_exact_exclude(const perp_lcp *p, int64_t budget,
+                                          const signed char *first, double *lambda);
 
 static inline bool perp_exact_is_friction(const perp_lcp *p, int i)
 {

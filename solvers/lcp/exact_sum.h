@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sums of products of doubles without any rounding, over- or underflow: numbers in fixed point, long enough for products
  * of five doubles of any size (Kulisch's long accumulator).  For the judge, and nothing else is as slow. */
-#ifndef PERP_LCP_EXACT_H
-#define PERP_LCP_EXACT_H
+#ifndef PERP_LCP_EXACT_SUM_H
+#define PERP_LCP_EXACT_SUM_H
 
 #include <stdbool.h>
 #include <stdint.h>

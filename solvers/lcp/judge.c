@@ -5,6 +5,7 @@
  * Nothing a method says is used.  Exact: fixed point for the sums (exact.h), then long double numbers, whose range no
  * quotient or square of doubles leaves, and no difference of nearly equal numbers except of those that are given.  The
  * row scales of a factored A are sums of products in long double, as good as M_b is conditioned. */
+#include "solvers/lcp/exact_lcp.h"
 #include "solvers/lcp/exact_sum.h"
 #include "solvers/lcp/lcp_private.h"
 
@@ -145,13 +146,17 @@ static void judge_row(const perp_lcp *p, const double *lambda, int g, int i, per
 }
 
 /* residual.c's disc_residual, where the sides that may cancel are exact: |lambda|^2 - radius^2, lambda'w and
- * lambda x w.  size: |w| */
+ * lambda x w.  size: |w|; *slack: a times the distance of lambda - w / a from the disc */
 static real judge_disc(const double *lambda, perp_exact_sum *w0, perp_exact_sum *w1, real size,
-                       real a, double radius)
+                       real a, double radius, real *slack)
 {
   perp_exact_sum x;
   const real l = hypotl(lambda[0], lambda[1]), y = size / a;
-  if (!(l > 0)) return y > radius ? radius : y;
+  *slack = 0;
+  if (!(l > 0)) {
+    *slack = a * fmaxl(y - radius, 0);
+    return y > radius ? radius : y;
+  }
   perp_exact_sum_clear(&x);
   for (int k = 0; k < 2; k++) perp_exact_sum_add_product(&x, lambda[k], lambda[k]);
   perp_exact_sum_add_product(&x, -radius, radius);
@@ -164,7 +169,9 @@ static real judge_disc(const double *lambda, perp_exact_sum *w0, perp_exact_sum 
   perp_exact_sum_add_times(&x, w1, lambda[0]);
   perp_exact_sum_add_times(&x, w0, -lambda[1]);
   const real cross = perp_exact_sum_value(&x) / a;
-  if (!(over - 2 * dot + y * y > 0)) return y; /* |z|^2 - radius^2 */
+  const real outside = over - 2 * dot + y * y; /* |z|^2 - radius^2 */
+  if (!(outside > 0)) return y;
+  *slack = a * outside / (sqrtl(outside + (real)radius * radius) + radius);
   const real angle = atan2l(fabsl(cross) / l, l - dot / l);
   return hypotl(over / (l + radius), 2 * sqrtl(l) * sqrtl(radius) * sinl(angle / 2));
 }
@@ -176,20 +183,31 @@ typedef struct judge_job {
   const double *lambda;
   real *a, *c, *w, *F;           /* [n] scales, |A||lambda|, w, natural map */
   real worst, size, data, start; /* as perp_lcp_extremes */
-  real left, beyond;             /* data and worst of the rows above the rounding of |A||lambda| */
-  real force, moved;
-  real product; /* |A lambda|_2^2 */
+  real force, rest, calm, moved;
+  real left, beyond; /* data and worst of the rows above the rounding of |A||lambda| */
+  real product;      /* |A lambda|_2^2 */
 } judge_job;
 
-static void judge_add(judge_job *job, int i, int rows, real r, real a)
+/* counts: part of the least slack */
+static void judge_add(judge_job *job, int i, int rows, real r, real a, real slack, bool counts)
 {
   const perp_lcp *p = job->p;
-  real size = 0, unit = 0;
+  real size = 0, unit = 0, b = 0, w = 0;
   for (int k = i; k < i + rows; k++) {
     size = hypotl(size, job->c[k] + fabs(p->b[k]));
     unit = fmaxl(unit, p->unit != NULL ? p->unit[k] : 1);
+    b = rows > 1 ? hypotl(b, p->b[k]) : fabs(p->b[k]);
+    w = rows > 1 ? hypotl(w, job->w[k]) : fabsl(job->w[k]);
   }
+  if (!(slack > PERP_LCP_REST * w)) slack = 0;
+  const real beta = b - slack > PERP_LCP_REST * b ? b - slack : 0;
   job->worst = fmaxl(job->worst, r);
+  job->data = fmaxl(job->data, beta / a);
+  job->force = fmaxl(job->force, unit * beta);
+  if (counts) {
+    job->rest = fminl(job->rest, slack / a);
+    job->calm = fminl(job->calm, unit * slack);
+  }
   if (!(a * r > JUDGE_FLOOR * size)) return;
   job->left = fmaxl(job->left, unit * a * r);
   job->beyond = fmaxl(job->beyond, r);
@@ -201,7 +219,7 @@ static void judge_rows(judge_job *job, int g, int from, int end, double *w)
   const perp_lcp *p = job->p;
   perp_exact_sum sum, before; /* before: of the first row of a cone */
   for (int i = from; i < end; i++) {
-    const real unit = p->unit != NULL ? p->unit[i] : 1, b = fabs(p->b[i]);
+    const real unit = p->unit != NULL ? p->unit[i] : 1;
     double lo, hi;
     perp_lcp_bounds(p, job->lambda, i, &lo, &hi);
     judge_row(p, job->lambda, g, i, &sum);
@@ -211,19 +229,21 @@ static void judge_rows(judge_job *job, int g, int from, int end, double *w)
     job->w[i] = perp_exact_sum_value(&sum);
     if (w != NULL) w[i] = (double)job->w[i];
     job->size = fmaxl(job->size, fabs(job->lambda[i]));
-    job->data = fmaxl(job->data, b / job->a[i]);
-    job->force = fmaxl(job->force, unit * b);
     job->moved = fmaxl(job->moved, unit * job->c[i]);
     if (perp_lcp_is_cone(p, i)) {
       before = sum;
     } else if ((i > 0 && perp_lcp_is_cone(p, i - 1))) {
       const real a = fmaxl(job->a[i - 1], job->a[i]);
       const real size = hypotl(job->w[i - 1], job->w[i]);
-      judge_add(job, i - 1, 2, judge_disc(job->lambda + i - 1, &before, &sum, size, a, hi), a);
+      real slack;
+      const real r = judge_disc(job->lambda + i - 1, &before, &sum, size, a, hi, &slack);
+      judge_add(job, i - 1, 2, r, a, slack, false);
     } else {
-      const real x = job->lambda[i];
+      const real a = job->a[i], x = job->lambda[i];
+      const real slack = fmaxl(job->w[i] - a * (x - lo), a * (x - hi) - job->w[i]);
+      const real r = fabsl(judge_median(x - lo, job->w[i] / a, x - hi));
       job->start = fmaxl(job->start, fabsl(judge_median(-(real)lo, 0, -(real)hi)));
-      judge_add(job, i, 1, fabsl(judge_median(x - lo, job->w[i] / job->a[i], x - hi)), job->a[i]);
+      judge_add(job, i, 1, r, a, slack, lo < hi && !perp_exact_is_friction(p, i));
     }
   }
 }
@@ -312,6 +332,11 @@ static bool judge_readable(const perp_lcp *p, const double *lambda)
   return probe == 0 && perp_lcp_finite(p);
 }
 
+static real judge_scale(real most, real least)
+{
+  return least > most && least <= DBL_MAX ? least : most;
+}
+
 /* everything that scratch [PERP_LCP_SCRATCH] and a pass over all rows give */
 static void judge_all(judge_job *job, double *w, double *scratch)
 {
@@ -326,12 +351,15 @@ static void judge_all(judge_job *job, double *w, double *scratch)
     judge_factored_sizes(p->F, job->lambda, job->a, job->c, job->F);
   else
     judge_dense_sizes(p, job->lambda, job->a, job->c);
+  job->rest = job->calm = HUGE_VAL;
   for (size_t i = 0; i < n; i++) largest = fmaxl(largest, job->a[i]);
   for (size_t i = 0; i < n; i++)
     if (job->a[i] == 0) job->a[i] = largest > 0 ? largest : 1;
   if (p->F == NULL) judge_rows(job, 0, 0, p->n, w);
   for (int g = 0; p->F != NULL && g < p->F->nc; g++)
     judge_rows(job, g, p->F->cptr[g], p->F->cptr[g + 1], w);
+  job->data = judge_scale(job->data, job->rest);
+  job->force = judge_scale(job->force, job->calm);
 }
 
 static double judge_data(const judge_job *job)
@@ -344,7 +372,15 @@ static double judge_data(const judge_job *job)
 perp_lcp_judgement perp_lcp_no_judgement(void)
 {
   const double lost = (double)NAN;
-  return (perp_lcp_judgement){ lost, lost, lost, lost, lost, lost, lost, lost };
+  return (perp_lcp_judgement){ .rel = lost,
+                               .data = lost,
+                               .abs = lost,
+                               .componentwise = lost,
+                               .siconos = lost,
+                               .fclib = lost,
+                               .abh = lost,
+                               .coupling = lost,
+                               .own = lost };
 }
 
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
@@ -379,6 +415,7 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
   j->siconos = f > 0 ? (double)(f / (most > 0 ? most : DBL_MIN)) : 0;
   j->fclib = (double)(f / (1 + q));
   j->abh = f > 0 ? (double)(f / (q > 0 ? q : DBL_MIN)) : 0;
+  if (j->rel < 1) j->exists = perp_lcp_small(p, lambda, &j->own);
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
@@ -394,35 +431,98 @@ perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judge
 {
   const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
   const perp_reason rel = judge_side(j->rel, tol, margin);
-  if (!(p->tol_data > 0) || rel == PERP_INACCURATE) return rel;
-  const perp_reason data = judge_side(j->data, p->tol_data, margin);
+  if (rel == PERP_INACCURATE) return rel;
+  const perp_reason data = judge_side(j->data, perp_lcp_data_limit(p, tol), margin);
+  if (data == PERP_INACCURATE || !(j->own <= sqrt(sqrt(tol)))) return PERP_INACCURATE;
+  if (j->exists == PERP_EXISTS_NOT) /* but nearly: the rounding of its numbers decides */
+    return j->own <= 64 * p->n * DBL_EPSILON ? PERP_UNDECIDED : PERP_INACCURATE;
   return data == PERP_CONVERGED ? rel : data;
 }
 
-/* How far r_i and unit_i a_i r_i of the plain w may be off. */
+/* How far r_i and unit_i a_i r_i of the plain w may be off, and what D_b and B are between. */
 typedef struct judge_error {
   double r, left;
+  double data[2], force[2];
 } judge_error;
 
-/* A cone takes both of its rows, and the rounding of its figure. */
-static void judge_widen(const perp_lcp *p, const perp_lcp_extremes *x, judge_error *e)
+/* From one bound of all errors. */
+static judge_error judge_overall(const perp_lcp *p, const perp_lcp_extremes *x, double r,
+                                 double left)
 {
-  if (p->cone == NULL || p->frozen) return;
-  e->r = 1.5 * e->r + 64 * DBL_EPSILON * x->size;
-  e->left = 1.5 * e->left + 64 * DBL_EPSILON * x->size * x->stiff;
+  judge_error e = { .r = r, .left = left };
+  if (p->cone != NULL && !p->frozen) { /* both rows of it, and the rounding of its figure */
+    e.r = 1.5 * e.r + 64 * DBL_EPSILON * x->size;
+    e.left = 1.5 * e.left + 64 * DBL_EPSILON * x->size * x->stiff;
+  }
+  /* a row may be on the other side of PERP_LCP_REST; slacks that do not count are left to the bounds row by row */
+  const double cut = 2 * PERP_LCP_REST;
+  const double data = e.r + cut * x->alone, force = e.left + cut * x->given;
+  e.data[0] = x->data - data;
+  e.data[1] = perp_lcp_scale_of(x->data + data, x->rest + e.r + cut * (x->worst + e.r));
+  e.force[0] = x->force - force;
+  e.force[1] = perp_lcp_scale_of(x->force + force, x->calm + e.left + cut * (x->left + e.left));
+  return e;
 }
 
-/* From bounds e [n] of the errors of w. */
-static judge_error judge_errors(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
-                                const double *e)
+/* What row i, or the two of a cone, may be off by, where its w are by at most `off`; least [4]: slacks, as data and force. */
+static void judge_error_row(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
+                            const double *lambda, const double *w, int i, double off,
+                            judge_error *e, double *least)
 {
-  judge_error out = { 0, 0 };
-  for (int i = 0; i < p->n; i++) {
-    out.r = fmax(out.r, e[i] / a[i]);
-    out.left = fmax(out.left, (p->unit != NULL ? p->unit[i] : 1) * e[i]);
+  const bool cone = perp_lcp_is_cone(p, i);
+  const double cut[2] = { PERP_LCP_REST * (1 + 1e-3), PERP_LCP_REST * (1 - 1e-3) };
+  const double s = cone ? fmax(a[i], a[i + 1]) : a[i];
+  const double unit = p->unit == NULL ? 1 : cone ? fmax(p->unit[i], p->unit[i + 1]) : p->unit[i];
+  const double b = cone ? hypot(p->b[i], p->b[i + 1]) : fabs(p->b[i]);
+  double lo, hi, slack, size = fabs(w[i]);
+  bool counts = false;
+  perp_lcp_bounds(p, lambda, i, &lo, &hi);
+  if (cone) {
+    size = hypot(w[i], w[i + 1]);
+    off += 64 * DBL_EPSILON * x->size * s;
+    slack = s * fmax(hypot(lambda[i] - w[i] / s, lambda[i + 1] - w[i + 1] / s) - hi, 0);
+  } else {
+    const double above = lambda[i] - lo, below = lambda[i] - hi, y = w[i] / s;
+    const double m = y > above ? above : y < below ? below : y;
+    slack = m == y ? 0 : fabs(w[i] - s * m);
+    off += 4 * DBL_EPSILON * fabs(w[i]);
+    counts = lo < hi && !perp_exact_is_friction(p, i);
   }
-  judge_widen(p, x, &out);
-  return out;
+  const double sure = slack - off > cut[0] * (size + off) ? slack - off : 0;
+  const double may = slack + off > cut[1] * (size - off) ? slack + off : 0;
+  if (cone || sure == 0) { /* else the bound is what counts, whatever w is */
+    e->r = fmax(e->r, off / s);
+    e->left = fmax(e->left, unit * off);
+  }
+  for (int side = 0; side < 2; side++) {
+    double beta = b - (side ? sure : may);
+    if (!(beta > cut[side] * b)) beta = 0;
+    e->data[side] = fmax(e->data[side], beta / s);
+    e->force[side] = fmax(e->force[side], unit * beta);
+    if (!counts) continue;
+    const double room = side ? may : sure;
+    least[side] = fmin(least[side], room / s);
+    least[2 + side] = fmin(least[2 + side], unit * room);
+  }
+}
+
+/* From bounds off [n] of the errors of w. */
+static judge_error judge_errors(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
+                                const double *lambda, const double *w, const double *off)
+{
+  judge_error e = { .r = 0 };
+  double least[4] = { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL };
+  for (int i = 0; i < p->n; i++) {
+    const bool cone = perp_lcp_is_cone(p, i);
+    judge_error_row(p, x, a, lambda, w, i, cone ? 1.5 * fmax(off[i], off[i + 1]) : off[i], &e,
+                    least);
+    i += cone;
+  }
+  for (int side = 0; side < 2; side++) {
+    e.data[side] = perp_lcp_scale_of(e.data[side], least[side]);
+    e.force[side] = perp_lcp_scale_of(e.force[side], least[2 + side]);
+  }
+  return e;
 }
 
 /* What plain figures with that error say; PERP_UNDECIDED: nothing.  *missed: rel holds, data may not. */
@@ -431,7 +531,7 @@ static perp_reason judge_plain(const perp_lcp *p, double tol, const perp_lcp_ext
 {
   const double up = 1 + 64 * DBL_EPSILON, down = 1 - 64 * DBL_EPSILON;
   *missed = false;
-  const double most = fmax(x->size, x->data);
+  const double most = fmax(x->size, x->alone);
   if (x->bad || !(e.r <= DBL_MAX)) return PERP_UNDECIDED;
   if (most < JUDGE_SMALL) {
     bool zero = most == 0;
@@ -440,23 +540,26 @@ static perp_reason judge_plain(const perp_lcp *p, double tol, const perp_lcp_ext
   }
   /* whether a row is beyond the rounding of |A||lambda| is not known here */
   const double most_left = x->worst * up + e.r;
-  if (judge_rel(fmax(x->worst * down - e.r, 0), x->size, x->data, x->start, 0) * down > tol)
+  const double least_left = fmax(x->worst * down - e.r, 0);
+  if (least_left / fmax(fmax(x->size, e.data[1]), DBL_MIN) * down > tol) return PERP_INACCURATE;
+  if (fmax(e.data[0], x->start) >= JUDGE_SMALL && /* else D may be 0 */
+      judge_rel(least_left, x->size, e.data[1], x->start, 0) * down > tol)
     return PERP_INACCURATE;
-  if (!(judge_rel(most_left, x->size, x->data, x->start, most_left) * up <= tol))
+  if (!(judge_rel(most_left, x->size, fmax(e.data[0], 0), x->start, most_left) * up <= tol))
     return PERP_UNDECIDED;
-  if (!(p->tol_data > 0)) return PERP_CONVERGED;
-  const double allowed = p->tol_data * x->force;
-  if (allowed >= JUDGE_SMALL && (x->left * up + e.left) * up <= allowed) return PERP_CONVERGED;
+  if (most_left > 0 && !(fmax(e.data[0], x->start) >= JUDGE_SMALL)) return PERP_UNDECIDED;
+  const double left = (x->left * up + e.left) * up;
+  if (left == 0) return PERP_CONVERGED;
+  const double allowed = perp_lcp_data_limit(p, tol) * e.force[0];
+  if (allowed >= JUDGE_SMALL && left <= allowed) return PERP_CONVERGED;
   *missed = true;
   return PERP_UNDECIDED;
 }
 
-/* Does a row, no cone, certainly leave more than tol_data allows?  e [n] as above; size [n]: |A||lambda| or more */
-static bool judge_refused(const perp_lcp *p, const perp_lcp_extremes *x, const double *a,
-                          const double *lambda, const double *w, const double *e,
-                          const double *size)
+/* Does a row, no cone, certainly leave more than `allowed`?  e [n]: errors of w; size [n]: |A||lambda| or more */
+static bool judge_refused(const perp_lcp *p, double allowed, const double *a, const double *lambda,
+                          const double *w, const double *e, const double *size)
 {
-  if (!(x->force > 0)) return false;
   for (int i = 0; i < p->n; i++) {
     if (perp_lcp_is_cone(p, i) || (i > 0 && perp_lcp_is_cone(p, i - 1))) continue;
     const double unit = p->unit != NULL ? p->unit[i] : 1, up = 1 + 64 * DBL_EPSILON;
@@ -464,40 +567,40 @@ static bool judge_refused(const perp_lcp *p, const perp_lcp_extremes *x, const d
     perp_lcp_bounds(p, lambda, i, &lo, &hi);
     const real x_i = lambda[i],
                left = fabsl(judge_median(a[i] * (x_i - lo), w[i], a[i] * (x_i - hi))) - e[i];
-    if (left > up * JUDGE_FLOOR * (size[i] + fabs(p->b[i])) &&
-        unit * left > up * p->tol_data * x->force)
+    if (left > up * JUDGE_FLOOR * (size[i] + fabs(p->b[i])) && unit * left > up * allowed)
       return true;
   }
   return false;
 }
 
-perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
-                            const double *w, double *scratch, double *rel, double *data)
+/* by rel and data */
+static perp_reason judge_figures(const perp_lcp *p, double tol, const double *a,
+                                 const double *lambda, const double *w, double *scratch,
+                                 double *rel, double *data)
 {
   const int n = p->n;
   perp_lcp_extremes x;
   double total = 0, least = HUGE_VAL;
   bool missed;
   perp_lcp_survey_residual(p, a, lambda, w, true, &x);
-  *rel = (double)judge_rel(x.worst, x.size, x.data, x.start, x.worst);
+  *rel = (double)judge_rel(x.worst, x.size, perp_lcp_scale_of(x.data, x.rest), x.start, x.worst);
   *data = perp_lcp_plain_data(&x);
   for (int i = 0; i < n; i++) {
     total += fabs(lambda[i]);
     least = a[i] < least ? a[i] : least;
   }
-  judge_error e = { 0, 0 };
   if (total == 0) { /* w is b */
-    const perp_reason reason = judge_plain(p, tol, &x, e, &missed);
+    const perp_reason reason = judge_plain(p, tol, &x, judge_overall(p, &x, 0, 0), &missed);
     if (reason != PERP_UNDECIDED) return reason;
   }
   /* roundings of size eps / 2, and a little more for those of the bound itself */
   const double each = 0.51 * DBL_EPSILON;
   if (p->F == NULL) {
     const double gamma = each * (n + 4.0);
-    e.r = gamma * (total + x.data + DBL_MIN / least);
-    e.left = gamma * (x.stiff * total + x.force + (x.stiff > 0 ? DBL_MIN * x.stiff / least : 0));
-    judge_widen(p, &x, &e);
-    const perp_reason reason = judge_plain(p, tol, &x, e, &missed);
+    const double r = gamma * (total + x.alone + DBL_MIN / least);
+    const double left = gamma *
+                        (x.stiff * total + x.given + (x.stiff > 0 ? DBL_MIN * x.stiff / least : 0));
+    const perp_reason reason = judge_plain(p, tol, &x, judge_overall(p, &x, r, left), &missed);
     if (reason != PERP_UNDECIDED) return reason;
   }
   /* bounds row by row */
@@ -516,13 +619,26 @@ perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, cons
     }
   }
   for (int i = 0; i < n; i++) off[i] = gamma * (size[i] + fabs(p->b[i]));
-  const perp_reason reason = judge_plain(p, tol, &x, judge_errors(p, &x, a, off), &missed);
+  const judge_error e = judge_errors(p, &x, a, lambda, w, off);
+  const perp_reason reason = judge_plain(p, tol, &x, e, &missed);
   if (reason != PERP_UNDECIDED) return reason;
-  if (missed && judge_refused(p, &x, a, lambda, w, off, size)) return PERP_INACCURATE;
+  if (missed && e.force[0] > 0 &&
+      judge_refused(p, perp_lcp_data_limit(p, tol) * e.force[1], a, lambda, w, off, size))
+    return PERP_INACCURATE;
 
   judge_job job = { .p = p, .lambda = lambda };
   judge_all(&job, NULL, scratch);
   *rel = (double)judge_rel(job.worst, job.size, job.data, job.start, job.beyond);
   *data = judge_data(&job);
   return perp_lcp_verdict(p, tol, &(perp_lcp_judgement){ .rel = *rel, .data = *data });
+}
+
+perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
+                            const double *w, double *scratch, double *rel, double *data)
+{
+  const perp_reason reason = judge_figures(p, tol, a, lambda, w, scratch, rel, data);
+  perp_lcp_judgement j = { .rel = 0 };
+  if (reason != PERP_CONVERGED) return reason;
+  j.exists = perp_lcp_small(p, lambda, &j.own);
+  return perp_lcp_verdict(p, tol, &j);
 }

@@ -52,7 +52,7 @@ typedef struct perp_lcp {
   /* What the caller will accept (set by perp_lcp_solve, 0 when unknown).  An iterative method whose own
    * option tol is 0 (the default) stops when perp_lcp_merit() <= tol. */
   double tol;
-  /* Asked for beside tol where > 0: the figure `data` below must be at most this, too. */
+  /* Where > 0: the figure `data` below must be at most this; it must be at most sqrt(tol) in any case. */
   double tol_data;
   /* [n] > 0, factors that bring w of each row to one unit, that of `data` (a slack of Stewart and Trinkle is
    * an impulse: A_nn of its contact); NULL: all 1. */
@@ -200,36 +200,53 @@ double perp_lcp_asymmetry(const perp_lcp *p);
 
 /* ---- judging: judge.c and residual.c, the one judge ------------------------------------------ */
 
+/* Has the problem a solution?  Of small ones, see below. */
+typedef enum perp_lcp_exists {
+  PERP_EXISTS_UNKNOWN = 0,
+  PERP_EXISTS_PROVED, /* yes */
+  PERP_EXISTS_NOT     /* no: the conditions of all index sets contradict each other */
+} perp_lcp_exists;
+enum { PERP_LCP_SMALL = 8 };
+
 typedef struct perp_lcp_judgement {
-  double rel;  /* scaled natural map, see below: decides */
-  double data; /* what is left in units of the data, see below: decides where tol_data > 0 */
-  double abs;  /* max |lambda - clamp(lambda - w, lo, hi)| */
+  double rel;           /* scaled natural map, see below: decides */
+  double data;          /* what is left in units of the data, see below: decides, too */
+  double abs;           /* max |lambda - clamp(lambda - w, lo, hi)| */
   double componentwise; /* max over rows of |natural map| over (|A||lambda| + |b|)_i */
   double siconos;       /* |natural map|_2 / max(|b|_2, |A lambda|_2, |lambda|_2) */
   double fclib;         /* |natural map|_2 / (1 + |b|_2) */
   double abh;           /* |natural map|_2 / |b|_2 (Acary, Bremond and Huber 2018) */
   double coupling;      /* frozen limits: max |hi - mu lambda_n+| / max(hi, mu lambda_n); else 0 */
+  double own; /* small problems: the largest part of a row that is left, see below; else 0 */
+  perp_lcp_exists exists;
 } perp_lcp_judgement;
 
 /* The two figures.  With a_i = max_j |A_ij| (for a zero row the largest of all rows, so that the figure is
- * invariant; 1 when A = 0), bounds of friction rows from the double nearest to mu_i max(lambda_j, 0), and
+ * invariant; 1 when A = 0), bounds of friction rows from the double nearest to mu_i max(lambda_j, 0),
  *      r_i = |lambda_i - clamp(lambda_i - w_i / a_i, lo_i, hi_i)|
- *          = |the median of lambda_i - lo_i, w_i / a_i, lambda_i - hi_i|:
+ *          = |m_i|, m_i the median of lambda_i - lo_i, w_i / a_i, lambda_i - hi_i:
  *
- *      rel = max_i r_i / max(|lambda|_inf, D_b, smallest normal),              D_b = max_i |b_i| / a_i,
- *      data = max_i unit_i a_i r_i / B,                                        B = max_i unit_i |b_i|,
+ *      rel = max_i r_i / max(|lambda|_inf, D_b, smallest normal),     D_b = max(max_i beta_i / a_i, min_i phi_i / a_i),
+ *      data = max_i unit_i a_i r_i / B,                               B = max(max_i unit_i beta_i, min_i unit_i phi_i),
  * data over the rows with a_i r_i > 8 eps (|A||lambda| + |b|)_i, which the nearest doubles to a solution leave as well;
- * 0 when there is no such row.  Where b = 0, B = max_i unit_i (|A||lambda|)_i; where that is 0, too, data is 0 or inf.
+ * 0 when there is no such row.  Where B = 0, B = max_i unit_i (|A||lambda|)_i; where that is 0, too, data is 0 or inf.
  * A cone is one row of two components: the disc projection of lambda_T - w_T / a with a = max(a_i, a_{i+1}), Euclidean
  * norms, the larger unit.
  *
- * The rule: solved means rel <= tol, and where p->tol_data > 0 is asked also data <= tol_data.
+ * What acts on the answer: phi_i = |w_i - a_i m_i| is the slack, the part of w_i that may be there because the row is at its
+ * bound (0 where that is at most 2^-40 |w_i|), and beta_i = |b_i| - phi_i the part of b_i that is not taken up by it (0 where
+ * that is at most 2^-40 |b_i|).  A row with w_i = 0 has beta_i = |b_i|; one that rests on its bound without a force on it has
+ * none, and is no scale for others, whatever its a_i and b_i are.  The least phi, over rows that are neither friction rows nor
+ * fixed, is more than 0 only where every such row rests: then it is what may be added before one of them begins to act.
+ *
+ * The rule: solved means rel <= tol and data <= perp_lcp_data_limit, which is sqrt(tol), or p->tol_data where that is > 0 and
+ * less; and of small problems also what `own` and `exists` say, below.
  *
  * rel is the backward error against the size of lambda: what any solver in double numbers can reach, whatever the
  * condition of A.  It promises nothing about w in units of b: where |lambda| exceeds D_b, w may be wrong by
  * tol |lambda| a_i, which can be more than all of b (mass ratios, nearly dependent contacts).  data promises just that:
- * no row misses its condition by more than tol_data of the largest b, but for the rounding that exact lambda would
- * have, too.  From |lambda| of about 1e9 D_b on (tol_data = 1e-6), that rounding is what is left, and data is 0 for want of
+ * no row misses its condition by more than its limit times the data that act, but for the rounding that exact lambda would
+ * have, too.  From |lambda| of about 1e9 D_b on (a limit of 1e-6), that rounding is what is left, and data is 0 for want of
  * anything to tell.  Neither says how far lambda is from a solution: that takes the condition of A.
  *
  * Safeguard in rel: dividing by |lambda| lets a huge lambda certify itself (A = v v' with v of both signs has no
@@ -239,12 +256,27 @@ typedef struct perp_lcp_judgement {
  * than sqrt(tol) of the data unsolved (tol = 1e-8: 1e-4), but for rounding; and where s > 1e-4 at least s^4 (s from s = 1
  * on), rounding or not: an exact method gets there from |lambda| / D of about 1e12 on.
  *
+ * Small problems, of at most PERP_LCP_SMALL rows and without circular cones, unless they are `brief`: let lambda' be lambda
+ * with each row that has a slack on the bound that it rests on, and w' = A lambda' + b.
+ *      own = max over rows of the part of |w'_i| that the signs do not allow, over (|A||lambda'| + |b|)_i
+ * must be at most tol^(1/4): lambda' solves exactly what one gets by changing each number of A and b by that part of it or
+ * less (Oettli and Prager 1964).  It is the same under positive scaling of rows and columns.  And where no index set has a
+ * solution in exact arithmetic (`exists`), nothing is solved: PERP_UNDECIDED where own is rounding, 64 n eps or less, as of
+ * redundant contacts whose b agree but for that, else PERP_INACCURATE.
+ *
  * Invariant: rel under (A, b) -> s (A, b), exactly for powers of two, under units of lambda and w and of single rows;
  * data under the first, and under row units when unit_i goes with them; both under permutations.  The judge works with
  * w summed exactly; perp_lcp_rel and perp_lcp_rate with the rounded w they are given, and where that hides the data
  * (16 eps |lambda| >= D) s is at least 1.
  *
  * NaN anywhere gives NaN, which is never accepted. */
+
+/* The largest `data` of an answer that counts as solved at tol. */
+static inline double perp_lcp_data_limit(const perp_lcp *p, double tol)
+{
+  const double root = __builtin_sqrt(tol);
+  return p->tol_data > 0 && p->tol_data < root ? p->tol_data : root;
+}
 
 /* a [n] out: the row scales.  scratch [n + nv], not read when dense.  O(n^2) dense; factored
  * O(sum over blocks of (rows touching the block)^2 d). */
@@ -256,16 +288,18 @@ double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, co
  * number is not finite.  O(n), no allocation. */
 void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
                    double *rel, double *data);
-/* What iterative methods stop on, at most p->tol when both rules hold: rel where p->tol_data is 0, else
- * max(rel, data p->tol / p->tol_data) with the figures of perp_lcp_rate.  O(n), no allocation. */
+/* What iterative methods stop on, at most p->tol when both rules hold: max(rel, data p->tol / limit) with the figures of
+ * perp_lcp_rate and the limit of perp_lcp_data_limit; rel where p->tol is 0.  O(n), no allocation. */
 double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w);
 /* What the figures of j, of the judge, say at tol and p->tol_data: PERP_CONVERGED (solved), PERP_INACCURATE (not), or
- * PERP_UNDECIDED, where the rounding of a figure itself reaches across its tolerance. */
+ * PERP_UNDECIDED, where the rounding of a figure itself reaches across its tolerance, or that of the numbers of the problem
+ * decides whether it has a solution. */
 perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judgement *j);
 /* Everything, from exact sums: right to rounding of the figures themselves, for numbers of any size, denormal ones
  * too (factored: as far as the rounding of A_ij in long double allows, 1e-12 for cond(M_b) up to 1e6).  w [n] out:
- * A lambda + b to the nearest double, may be NULL.  scratch [PERP_LCP_SCRATCH].  No allocation.  About 10 ns for each
- * entry of A, factored for each J'lambda of each row. */
+ * A lambda + b to the nearest double, may be NULL.  scratch [PERP_LCP_SCRATCH].  About 10 ns for each
+ * entry of A, factored for each J'lambda of each row.  Allocates where a small problem is degenerate, or singular, and takes up
+ * to 20 ms then. */
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j);
 

@@ -66,18 +66,25 @@ double perp_lcp_factored_row(const perp_blocks *F, int g, int l, double *acc, do
  * is not there. */
 bool perp_lcp_contact_scales(const perp_blocks *F, double *a, double *scratch);
 
-/* Largest numbers over all rows, in the terms of lcp.h: r_i, |lambda_i|, |b_i| / a_i, |clamp(0)|; where units are
- * asked for unit_i times a_i r_i, a_i, |b_i|, |w_i|. */
+/* A slack that is less than that part of w is none, and less than that part of b is no beta. */
+#define PERP_LCP_REST 0x1p-40
+/* Largest numbers over all rows, in the terms of lcp.h: r_i, |lambda_i|, beta_i / a_i, |b_i| / a_i, |clamp(0)|; where units
+ * are asked for unit_i times a_i r_i, a_i, beta_i, |b_i|, |w_i|; and the least slack_i / a_i and unit_i slack_i, infinite where
+ * no row has one. */
 typedef struct perp_lcp_extremes {
-  double worst, size, data, start;
-  double left, stiff, force, moved;
-  bool bad; /* something is not finite: a maximum would lose a NaN */
+  double worst, size, data, alone, start;
+  double left, stiff, force, given, moved;
+  double rest, calm;
+  double resting; /* largest r_i of rows with a slack */
+  bool bad;       /* something is not finite: a maximum would lose a NaN */
 } perp_lcp_extremes;
+/* The scale D_b or B of the largest beta and the least slack, which is infinite where there is none. */
+double perp_lcp_scale_of(double most, double least);
 /* Of plain numbers, by a team of F->threads.  O(n), no allocation. */
 void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *lambda,
                               const double *w, bool units, perp_lcp_extremes *out);
 /* perp_lcp_rate of a factored problem with the row scales of perp_lcp_scales, most of which are not needed for it and not
- * computed: O(nnz) and a few rows.  a [n] out: no scales, but what was used.  scratch [PERP_LCP_SCRATCH].  By a team of
+ * computed: O(nnz) and a few rows.  *data may be more than that of perp_lcp_rate, not less.  a [n] out: no scales, but what was used.  scratch [PERP_LCP_SCRATCH].  By a team of
  * F->threads, the same bit by bit.  False: a diagonal vanishes, there are few rows, or many that matter; take the two functions. */
 bool perp_lcp_rate_factored(const perp_lcp *p, const double *lambda, const double *w, double *a,
                             double *scratch, double *rel, double *data);
@@ -91,6 +98,10 @@ perp_lcp_judgement perp_lcp_no_judgement(void);
  * overwritten).  scratch [PERP_LCP_SCRATCH].  PERP_CONVERGED, PERP_INACCURATE or PERP_UNDECIDED. */
 perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
                             const double *w, double *scratch, double *rel, double *data);
+
+/* small.c: of an answer to a problem of at most PERP_LCP_SMALL rows, none of them a circular cone, that is not brief.  *own
+ * out, as in perp_lcp_judgement; 0 where nothing is said.  Allocates where neither is plain in long double, up to 20 ms. */
+perp_lcp_exists perp_lcp_small(const perp_lcp *p, const double *lambda, double *own);
 
 /* D [n] out: the powers of two of a symmetric equilibration of dense A.  scratch [n]. */
 void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch);

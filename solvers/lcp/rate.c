@@ -30,17 +30,24 @@ static inline double map_row(double lambda, double y, double lo, double hi)
 
 /* |lambda_T - disc(lambda_T - y, radius)|_2, y = w_T / a.  Where z = lambda_T - y is inside, that is |y|; else, with
  * the angle between lambda_T and z, the third side of a triangle: l - radius in the radial direction and what the
- * angle makes of both.  No y is too small for it. */
-static double disc_residual(const double *lambda, const double *w, double a, double radius)
+ * angle makes of both.  No y is too small for it.  *slack: |y less what the map keeps of it|_2 = max(|z| - radius, 0) */
+static double disc_residual(const double *lambda, const double *w, double a, double radius,
+                            double *slack)
 {
   const double y[2] = { w[0] / a, w[1] / a }, l = hypot(lambda[0], lambda[1]);
   const double size = hypot(y[0], y[1]);
-  if (!(l > 0)) return size > radius ? radius : size;
+  *slack = 0;
+  if (!(l > 0)) {
+    *slack = fmax(size - radius, 0);
+    return size > radius ? radius : size;
+  }
   const double c = lambda[0] / l, s = lambda[1] / l;
   const double along = c * y[0] + s * y[1], across = c * y[1] - s * y[0];
   /* (|z|^2 - radius^2) / l */
   const double beyond = (l - radius) * ((l + radius) / l) - 2 * along + size * (size / l);
   if (!(beyond > 0)) return isnan(beyond) ? beyond : size;
+  const double z = hypot(lambda[0] - y[0], lambda[1] - y[1]);
+  *slack = size > l ? fmax(z - radius, 0) : beyond * (l / (z + radius));
   return hypot(l - radius, 2 * sqrt(l) * sqrt(radius) * sin(0.5 * atan2(across, l - along)));
 }
 
@@ -52,9 +59,19 @@ typedef struct rating {
   perp_lcp_extremes part[RATERS];
 } rating;
 
+static bool rate_friction(const perp_lcp *p, int i)
+{
+  return p->fric_of != NULL && p->fric_of[i] >= 0 && !p->frozen;
+}
+
 static inline double residual_larger(double x, double y)
 {
   return x > y ? x : y;
+}
+
+static inline double residual_smaller(double x, double y)
+{
+  return x < y ? x : y;
 }
 
 static inline void residual_join(perp_lcp_extremes *e, const perp_lcp_extremes *part)
@@ -63,61 +80,86 @@ static inline void residual_join(perp_lcp_extremes *e, const perp_lcp_extremes *
   e->worst = residual_larger(part->worst, e->worst);
   e->size = residual_larger(part->size, e->size);
   e->data = residual_larger(part->data, e->data);
+  e->alone = residual_larger(part->alone, e->alone);
+  e->resting = residual_larger(part->resting, e->resting);
+  e->rest = residual_smaller(part->rest, e->rest);
+  e->calm = residual_smaller(part->calm, e->calm);
   e->start = residual_larger(part->start, e->start);
   e->left = residual_larger(part->left, e->left);
   e->stiff = residual_larger(part->stiff, e->stiff);
   e->force = residual_larger(part->force, e->force);
   e->moved = residual_larger(part->moved, e->moved);
+  e->given = residual_larger(part->given, e->given);
 }
 
-static void rate_units(perp_lcp_extremes *e, const rating *job, int i, double a, double r)
+/* Rows i and, of a cone, i + 1: r is left, slack is what w / a has beyond it, y |w| / a, b |b|; counts: part of `rest` */
+static inline __attribute__((always_inline)) void rate_data(perp_lcp_extremes *e, const rating *job,
+                                                            int i, double a, double r, double slack,
+                                                            double y, double b, bool counts,
+                                                            bool units)
 {
-  const double unit = job->p->unit != NULL ? job->p->unit[i] : 1;
+  if (!(slack > PERP_LCP_REST * y)) slack = 0;
+  const double beta = b / a - slack > PERP_LCP_REST * (b / a) ? b / a - slack : 0;
+  e->bad |= !(r <= DBL_MAX) | !(b / a <= DBL_MAX);
+  e->worst = residual_larger(r, e->worst);
+  e->data = residual_larger(beta, e->data);
+  if (slack > 0) e->resting = residual_larger(r, e->resting);
+  e->alone = residual_larger(b / a, e->alone);
+  if (counts) e->rest = residual_smaller(slack, e->rest);
+  if (!units) return;
+  double unit = job->p->unit != NULL ? job->p->unit[i] : 1;
+  if (perp_lcp_is_cone(job->p, i) && job->p->unit != NULL)
+    unit = residual_larger(unit, job->p->unit[i + 1]);
   e->left = residual_larger(unit * (a * r), e->left);
   e->stiff = residual_larger(unit * a, e->stiff);
-  e->force = residual_larger(unit * fabs(job->p->b[i]), e->force);
-  e->moved = residual_larger(unit * fabs(job->w[i]), e->moved);
+  e->force = residual_larger(unit * (a * beta), e->force);
+  e->given = residual_larger(unit * b, e->given);
+  if (counts) e->calm = residual_smaller(unit * (a * slack), e->calm);
 }
 
 static inline __attribute__((always_inline)) void rate_row(perp_lcp_extremes *e, const rating *job,
                                                            int i, double lo, double hi, bool units)
 {
-  const double a = job->a[i], r = fabs(map_row(job->lambda[i], job->w[i] / a, lo, hi)),
-               x = fabs(job->lambda[i]), b = fabs(job->p->b[i]) / a;
-  e->bad |= !(r <= DBL_MAX) | !(x <= DBL_MAX) | !(b <= DBL_MAX);
-  e->worst = residual_larger(r, e->worst);
+  const double a = job->a[i], y = job->w[i] / a, m = map_row(job->lambda[i], y, lo, hi);
+  const double x = fabs(job->lambda[i]);
+  e->bad |= !(x <= DBL_MAX);
   e->size = residual_larger(x, e->size);
-  e->data = residual_larger(b, e->data);
   e->start = residual_larger(fabs(residual_clamp(0, lo, hi)), e->start);
-  if (units) rate_units(e, job, i, a, r);
+  rate_data(e, job, i, a, fabs(m), fabs(y - m), fabs(y), fabs(job->p->b[i]),
+            lo < hi && !rate_friction(job->p, i), units);
+  if (units)
+    e->moved = residual_larger((job->p->unit != NULL ? job->p->unit[i] : 1) * fabs(job->w[i]),
+                               e->moved);
 }
 
 static void rate_cone(const rating *job, int i, perp_lcp_extremes *e)
 {
   const double *a = job->a + i, *lambda = job->lambda + i, *b = job->p->b + i;
   const double most = fmax(a[0], a[1]);
-  double lo, hi;
+  double lo, hi, slack;
   perp_lcp_bounds(job->p, job->lambda, i, &lo, &hi);
-  const double r = disc_residual(lambda, job->w + i, most, hi);
-  e->worst = residual_larger(r, e->worst);
-  e->bad |= !(r <= DBL_MAX);
+  const double r = disc_residual(lambda, job->w + i, most, hi, &slack);
+  rate_data(e, job, i, most, r, slack, hypot(job->w[i], job->w[i + 1]) / most, hypot(b[0], b[1]),
+            false, job->units);
   for (int k = 0; k < 2; k++) {
-    const double x = fabs(lambda[k]), data = fabs(b[k]) / a[k];
-    e->bad |= !(x <= DBL_MAX) | !(data <= DBL_MAX);
+    const double x = fabs(lambda[k]), unit = job->p->unit != NULL ? job->p->unit[i + k] : 1;
+    e->bad |= !(x <= DBL_MAX);
     e->size = residual_larger(x, e->size);
-    e->data = residual_larger(data, e->data);
-    if (job->units) rate_units(e, job, i + k, most, r);
+    if (job->units) e->moved = residual_larger(unit * fabs(job->w[i + k]), e->moved);
   }
 }
 
 /* rows i ... i + n - 1 with bounds lo, hi [n], by fours */
 static inline __attribute__((always_inline)) void rate_bounded(const rating *job, int i, int n,
                                                                const double *lo, const double *hi,
-                                                               bool units, perp_lcp_extremes *e)
+                                                               const double *skip, bool units,
+                                                               perp_lcp_extremes *e)
 {
   const perp_v4 most = { DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX };
   perp_v4 worst = { 0 }, size = { 0 }, data = { 0 }, start = { 0 };
-  perp_v4 left = { 0 }, stiff = { 0 }, force = { 0 }, moved = { 0 };
+  perp_v4 left = { 0 }, stiff = { 0 }, force = { 0 }, moved = { 0 }, alone = { 0 }, given = { 0 };
+  const perp_v4 endless = { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL }, none = { 0 };
+  perp_v4 rest = endless, calm = endless, resting = { 0 };
   perp_i4 good = { -1, -1, -1, -1 };
   int k = 0;
   for (; k + 4 <= n; k += 4) {
@@ -127,32 +169,61 @@ static inline __attribute__((always_inline)) void rate_bounded(const rating *job
     const perp_v4 data_of = PERP_SIZE4(*(const perp_v4_any *)(job->p->b + i + k));
     const perp_v4 low = *(const perp_v4 *)(lo + k), high = *(const perp_v4 *)(hi + k);
     const perp_v4 above = lambda - low, below = lambda - high;
-    perp_v4 at = w / a, zero = { 0 };
+    const perp_v4 y = w / a;
+    perp_v4 at = y, zero = { 0 };
     at = PERP_CHOOSE4(at > above, above, at);
     at = PERP_CHOOSE4(at < below, below, at);
     zero = PERP_CHOOSE4(zero < low, low, zero);
     zero = PERP_CHOOSE4(zero > high, high, zero);
     const perp_v4 r = PERP_SIZE4(at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
-    const perp_v4 b = data_of / a;
+    const perp_v4 b = data_of / a, beyond = PERP_SIZE4(y - at);
+    const perp_v4 slack = PERP_CHOOSE4(beyond > PERP_LCP_REST * PERP_SIZE4(y), beyond, none);
+    const perp_v4 beta = PERP_CHOOSE4(b - slack > PERP_LCP_REST * b, b - slack, none);
+    const perp_v4 away = PERP_CHOOSE4(low < high, slack + *(const perp_v4 *)(skip + k), endless);
     good &= (r <= most) & (x <= most) & (b <= most);
     worst = PERP_LARGER4(r, worst);
     size = PERP_LARGER4(x, size);
-    data = PERP_LARGER4(b, data);
+    data = PERP_LARGER4(beta, data);
+    const perp_v4 at_rest = PERP_CHOOSE4(slack > none, r, none);
+    alone = PERP_LARGER4(b, alone);
+    resting = PERP_LARGER4(at_rest, resting);
+    rest = PERP_CHOOSE4(away < rest, away, rest);
     start = PERP_LARGER4(z, start);
     if (units) {
       perp_v4 unit = { 1, 1, 1, 1 };
       if (job->p->unit != NULL) unit = *(const perp_v4_any *)(job->p->unit + i + k);
-      const perp_v4 d = unit * (a * r), s = unit * a, f = unit * data_of, m = unit * PERP_SIZE4(w);
+      const perp_v4 d = unit * (a * r), s = unit * a, f = unit * (a * beta);
+      const perp_v4 m = unit * PERP_SIZE4(w), c = unit * (a * away), given_of = unit * data_of;
       left = PERP_LARGER4(d, left);
       stiff = PERP_LARGER4(s, stiff);
       force = PERP_LARGER4(f, force);
       moved = PERP_LARGER4(m, moved);
+      given = PERP_LARGER4(given_of, given);
+      calm = PERP_CHOOSE4(c < calm, c, calm);
     }
   }
   for (int q = 0; q < 4 && k > 0; q++) /* not for the few rows of a small problem */
-    residual_join(e, &(perp_lcp_extremes){ worst[q], size[q], data[q], start[q], left[q], stiff[q],
-                                           force[q], moved[q], good[q] == 0 });
+    residual_join(e, &(perp_lcp_extremes){ .worst = worst[q],
+                                           .size = size[q],
+                                           .data = data[q],
+                                           .rest = rest[q],
+                                           .alone = alone[q],
+                                           .resting = resting[q],
+                                           .start = start[q],
+                                           .left = left[q],
+                                           .stiff = stiff[q],
+                                           .force = force[q],
+                                           .calm = calm[q],
+                                           .given = given[q],
+                                           .moved = moved[q],
+                                           .bad = good[q] == 0 });
   for (; k < n; k++) rate_row(e, job, i + k, lo[k], hi[k], units);
+}
+
+/* of no rows */
+static inline perp_lcp_extremes rate_nothing(void)
+{
+  return (perp_lcp_extremes){ .rest = HUGE_VAL, .calm = HUGE_VAL };
 }
 
 /* Rows i ... end - 1; a pair belongs to whom its first row does. */
@@ -162,16 +233,19 @@ static inline __attribute__((always_inline)) void rate_rows(const rating *job, i
   const perp_lcp *p = job->p;
   const bool cones = p->cone != NULL && !p->frozen;
   double lo[BATCH] __attribute__((aligned(32))), hi[BATCH] __attribute__((aligned(32)));
-  perp_lcp_extremes e = { .worst = 0 };
+  double skip[BATCH] __attribute__((aligned(32)));
+  perp_lcp_extremes e = rate_nothing();
   if (i > 0 && perp_lcp_is_cone(p, i - 1)) i++;
   while (i < end) {
     int n = 0;
-    for (; n < BATCH && i + n < end && !(cones && p->cone[i + n]); n++)
+    for (; n < BATCH && i + n < end && !(cones && p->cone[i + n]); n++) {
       perp_lcp_bounds(p, job->lambda, i + n, &lo[n], &hi[n]);
+      skip[n] = rate_friction(p, i + n) ? HUGE_VAL : 0;
+    }
     if (job->units)
-      rate_bounded(job, i, n, lo, hi, true, &e);
+      rate_bounded(job, i, n, lo, hi, skip, true, &e);
     else
-      rate_bounded(job, i, n, lo, hi, false, &e);
+      rate_bounded(job, i, n, lo, hi, skip, false, &e);
     i += n;
     if (i < end && perp_lcp_is_cone(p, i)) {
       rate_cone(job, i, &e);
@@ -199,11 +273,17 @@ void perp_lcp_survey_residual(const perp_lcp *p, const double *a, const double *
   *out = e;
 }
 
+double perp_lcp_scale_of(double most, double least)
+{
+  return least > most && least <= DBL_MAX ? least : most;
+}
+
 static double residual_plain_rel(const perp_lcp_extremes *e)
 {
   if (e->bad) return (double)NAN;
-  double rel = e->worst / fmax(fmax(e->size, e->data), DBL_MIN);
-  const double D = e->start > e->data ? e->start : e->data;
+  const double data = perp_lcp_scale_of(e->data, e->rest);
+  double rel = e->worst / fmax(fmax(e->size, data), DBL_MIN);
+  const double D = e->start > data ? e->start : data;
   if (D > 0) {
     /* w is rounded: what is lost in that is not known to be solved */
     double drowned = DBL_EPSILON * e->size / D;
@@ -215,7 +295,8 @@ static double residual_plain_rel(const perp_lcp_extremes *e)
 
 double perp_lcp_plain_data(const perp_lcp_extremes *e)
 {
-  const double B = e->force > 0 ? e->force : e->moved;
+  double B = perp_lcp_scale_of(e->force, e->calm);
+  if (!(B > 0)) B = e->moved;
   if (e->bad) return (double)NAN;
   return e->left > 0 ? e->left / B : 0;
 }
@@ -239,16 +320,22 @@ void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, con
 double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w)
 {
   double rel, data;
-  if (!(p->tol_data > 0)) return perp_lcp_rel(p, a, lambda, w);
+  const double limit = perp_lcp_data_limit(p, p->tol);
+  if (!(limit > 0)) return perp_lcp_rel(p, a, lambda, w);
   perp_lcp_rate(p, a, lambda, w, &rel, &data);
-  return isnan(rel) ? rel : fmax(rel, data * (p->tol / p->tol_data));
+  return isnan(rel) ? rel : fmax(rel, data * (p->tol / limit));
 }
 
 /* ---- without all row scales ------------------------------------------------------------------ */
 
-/* Every figure is a maximum over rows of what falls as a_i grows, |natural map| and |b_i| / a_i, or grows with it, a_i
+/* Every figure is made of numbers that fall as a_i grows, |natural map|, |b_i| / a_i, slack_i / a_i, or grow with it, a_i
  * |natural map|; and A_ii <= a_i <= sqrt(A_ii max_j A_jj).  So a row counts only where what A_ii makes of it exceeds the
- * largest that is known: those get their a_i, which are few. */
+ * largest that is known: those get their a_i, which are few.
+ *
+ * beta_i / a_i does neither.  With u = 1 / a_i it is f(u) = |b_i| u - dist(u), the distance of lambda - u w from the set,
+ * whose slope is at most |w|: where |b_i| >= |w|, f grows with u; else f < u |w| - dist <= |natural map|, which grows with u;
+ * and where there is no slack, there is none for a larger a_i (Gafni and Bertsekas 1984).  beta_i itself is less than it should be where both the natural map and the slack are
+ * not 0; so is B then, and `data` more. */
 typedef struct lazy {
   rating job;
   double *a, *acc, *y;
@@ -269,7 +356,7 @@ PERP_CLONES_OF_FOUR static void rate_batches(void *user, int member, int members
 /* May rows with figures e, the least of their A_ii being `least`, raise a maximum? */
 static bool rate_matters(const lazy *z, const perp_lcp_extremes *e, double least)
 {
-  return e->worst > z->best.worst || e->data > z->best.data ||
+  return e->worst > z->best.worst || e->data > z->best.data || e->resting > z->best.data ||
          e->left * (sqrt(z->most / least) * (1 + 1e-9)) > z->best.left;
 }
 
@@ -301,7 +388,7 @@ static void rate_look(lazy *z, int k)
       above = middle;
   }
   for (int rows; i < end; i += rows) {
-    perp_lcp_extremes e = { .worst = 0 };
+    perp_lcp_extremes e = rate_nothing();
     rows = perp_lcp_is_cone(p, i) ? 2 : 1;
     rate_one(&z->job, i, &e);
     if (!rate_matters(z, &e, rows == 2 ? fmin(z->a[i], z->a[i + 1]) : z->a[i])) continue;
@@ -326,31 +413,38 @@ bool perp_lcp_rate_factored(const perp_lcp *p, const double *lambda, const doubl
     most = a[i] > most ? a[i] : most;
   }
   if (!(least > DBL_MIN) || !(most <= DBL_MAX) || n < LEAST_ROWS) return false;
-  perp_lcp_extremes all = { .worst = 0 };
+  perp_lcp_extremes all = rate_nothing();
   lazy z = { .job = { .p = p, .a = a, .lambda = lambda, .w = w, .units = true },
              .a = a,
              .acc = scratch,
              .y = scratch + n,
-             .most = most };
+             .most = most,
+             .best = rate_nothing() };
   z.job.batch = (perp_lcp_extremes *)(void *)(scratch + n + F->nv);
   perp_team(F->threads, rate_batches, &z.job);
   for (int i = 0; i < n; i++) z.acc[i] = 0;
-  int top[3] = { 0, 0, 0 };
+  int top[4] = { 0, 0, 0, 0 };
   for (int k = 0; k < batches; k++) {
     const perp_lcp_extremes *e = &z.job.batch[k];
     residual_join(&all, e);
     if (e->worst > z.job.batch[top[0]].worst) top[0] = k;
     if (e->data > z.job.batch[top[1]].data) top[1] = k;
     if (e->left > z.job.batch[top[2]].left) top[2] = k;
+    if (e->force > z.job.batch[top[3]].force) top[3] = k;
   }
   *rel = *data = (double)NAN;
   if (all.bad) return true;
-  for (int k = 0; k < 3; k++) rate_look(&z, top[k]);
+  for (int k = 0; k < 4; k++) rate_look(&z, top[k]);
   for (int k = 0; k < batches && z.computed <= n / MANY_ROWS; k++)
     if (rate_matters(&z, &z.job.batch[k], least)) rate_look(&z, k);
   if (z.computed > n / MANY_ROWS) return false;
-  all.worst = z.best.worst;
+  /* slacks are these or less: they are no scale where that is no more than the others, and else not known well enough */
   all.data = z.best.data;
+  all.force = all.force > z.best.force ? all.force : z.best.force;
+  if (perp_lcp_scale_of(all.data, all.rest) > all.data ||
+      perp_lcp_scale_of(all.force, all.calm) > all.force)
+    return false;
+  all.worst = z.best.worst;
   all.left = z.best.left;
   *rel = residual_plain_rel(&all);
   *data = perp_lcp_plain_data(&all);

@@ -305,7 +305,7 @@ static perp_reason solve_weigh(perp_lcp_solver *s, const perp_lcp *p, perp_reaso
                      : perp_lcp_sharpen(p, s->certificate, s->certificate, s->scratch);
   if (s->proof == PERP_PROOF_INFEASIBLE) return PERP_INFEASIBLE;
   if (reason == PERP_INFEASIBLE && exhaustive && !brief &&
-      perp_exact_exclude(p, PERP_EXCLUDE_WORK, s->scratch) == PERP_EXACT_IMPOSSIBLE) {
+      perp_exact_exclude(p, PERP_EXCLUDE_WORK, NULL, s->scratch) == PERP_EXACT_IMPOSSIBLE) {
     s->proof = PERP_PROOF_EXCLUDED;
     return PERP_INFEASIBLE;
   }

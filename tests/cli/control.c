@@ -80,7 +80,7 @@ static void examples(void)
   runs("run s.yaml -o results --no-report", "2 to run", "an example is found by its name");
   ok(same_file("home/experiments/scenes/examples/elsewhere.yaml", "results/scenes/elsewhere.yaml"),
      "the results have a copy, beside the study");
-  runs("run s.yaml -o results --no-report", "2 finished before", "once");
+  runs("run s.yaml -o results --no-report", "2 already finished", "once");
   setenv("PERP_HOME", old, 1);
   refuses(3, "check s.yaml", "there is no scene file elsewhere.yaml"); /* another home has none */
   runs("run results/study.yaml -o again --no-report", "2 to run",

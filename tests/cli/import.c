@@ -110,12 +110,12 @@ static void test_study(void)
   ok(file_has("stones/scenes/stone.xml", "<mujoco>") && file_has("stones/scenes/stone.obj", "f 1"),
      "its folder has the robot and its mesh");
   got = run("run stones.yaml -o stones");
-  ok(got == 0 && strstr(out, "run again") == NULL && strstr(err, "run again") == NULL,
+  ok(got == 0 && strstr(out, "to repeat") == NULL && strstr(err, "to repeat") == NULL,
      "again: nothing is run again");
   write_file("stone.obj", "v 0 0 0\nv .3 0 0\nv 0 .3 0\nv 0 0 .3\nf 1 3 2\nf 1 2 4\nf 1 4 3\n"
                           "f 2 3 4\n");
   got = run("run stones.yaml -o stones");
-  if (!ok(got == 0 && (strstr(out, "2 run again") != NULL || strstr(err, "2 run again") != NULL),
+  if (!ok(got == 0 && (strstr(out, "2 to repeat") != NULL || strstr(err, "2 to repeat") != NULL),
           "with another mesh its cells run again"))
     complain();
 }
@@ -161,7 +161,7 @@ static const struct bad {
     "<mujoco>" },
   { "an empty file", "empty.xml", "", "empty.xml:1:1: error:", "not valid XML", "<mujoco>" },
   { "an element that is not closed", "open.urdf", "<robot name=\"a\">\n<link name=\"b\">\n",
-    "open.urdf:", "not valid XML", "closed" },
+    "open.urdf:", "not valid XML", "close each element" },
   { "an unknown element", "word.xml", IN_WORLD("<bodi/>"), "word.xml:3:1: error:", "<bodi>",
     "MJCF" },
   { "a body that moves without a mass", "light.xml", IN_WORLD("<body name=\"a\">\n<joint/></body>"),

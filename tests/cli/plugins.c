@@ -523,9 +523,8 @@ static void test_models(const char *folder)
                             "limits: { timeout: 1 s }\n"
                             "grid: { scene: \"bad-model:what=[crash, loop, limits, good]\" }\n");
   char *words = perp_xprintf("check scenes.yaml --plugin %s/models.so", folder);
-  says(words,
-       "1 of 4 runs cannot be set up and will be skipped:\n  1: drive 0 'stop': no finite "
-       "value lies within the limits");
+  says(words, "1 of 4 runs cannot be set up and will be skipped:\n  1: drive 0 'stop': no finite "
+              "value lies within the limits");
   says(words, "2 of 4 runs fail during set-up:\n  1: crash: signal 6");
   says(words, "  1: timeout: killed at the time limit of 1 s (run");
   free(words);

@@ -474,7 +474,7 @@ static void test_export(void)
              "schema: perp-study/1\nstudy: { name: refs }\nscene: carousel\nt_end: 0.1 s\n"
              "ode: rk4\ngrid: { h: [2 ms] }\n"
              "reference: { method: reduced, agree: { with: extrapolation, below: 1e-10 } }\n");
-  says("ref refs.yaml", "agree: reduced, gsl:rk8pd:tol=1e-13 against extrapolation");
+  says("ref refs.yaml", "agree: reduced coordinates, gsl:rk8pd:tol=1e-13 against extrapolation");
   ok(strstr(out, "kept") == NULL && run("run refs.yaml -q --no-report") == 0 &&
          file_has("results/refs/reference.json", "\"agree\": true"),
      "two ways to the same motion, without a closed form");

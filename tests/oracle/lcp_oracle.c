@@ -263,7 +263,9 @@ static void make(perp_rng *g, problem *q)
   int size = perp_rng_int(g, 3), n = 1 + perp_rng_int(g, ROWS);
   if (perp_rng_int(g, 12) == 0) size = DENORMAL;
   if (kind >= 2) n = perp_rng_int(g, 3) ? 3 : 6;
-  q->p = (perp_lcp){ .n = n, .b = q->b };
+  q->p = (perp_lcp){ .n = n,
+                     .b = q->b,
+                     .brief = true }; /* figures alone: lcp_exact.c has the rest */
   bounds(g, q, kind);
   if (perp_rng_int(g, 4) == 0)
     factored(g, q, size, kind >= 2 ? 3 : 1);
@@ -274,9 +276,10 @@ static void make(perp_rng *g, problem *q)
 
 /* ---- comparisons ---------------------------------------------------------------------------------------------- */
 
-/* within 10 %, or both below 1e-14 */
+/* within 10 %, or both below 1e-14; what is wrong by all of the data is wrong, whatever rounding of a scale makes of it */
 static bool agrees(double x, double exact)
 {
+  if (x >= 0.99 && exact >= 0.99) return true;
   if (x < 1e-14 && exact < 1e-14) return true;
   if (x == exact) return true;
   return fabs(x - exact) <= 0.1 * exact;
@@ -342,8 +345,9 @@ int main(void)
       q.p.tol_data = tols_data[t / 3];
       rational_of(tol, accept);
       rational_of(tol_data, q.p.tol_data);
-      const bool right = mpq_cmp(exact.rel, tol) <= 0 &&
-                         (t < 3 || (!exact.endless && mpq_cmp(exact.data, tol_data) <= 0));
+      if (t < 3) rational_of(tol_data, sqrt(accept));
+      const bool right = mpq_cmp(exact.rel, tol) <= 0 && !exact.endless &&
+                         mpq_cmp(exact.data, tol_data) <= 0;
       told = q.x;
       for (int i = 0; i < q.p.n; i++) x[i] = 0;
       if (perp_lcp_solve(&ctx, s, &q.p, accept, x, NULL, NULL, &stats) != PERP_OK)
@@ -371,8 +375,8 @@ int main(void)
          "%d, in %d tame\n",
          PROBLEMS, tame, big, decided, solved, refused, undecided, tame_undecided);
   printf("# the formula that absorbs decides %d wrongly\n", caught);
-  ok(apart == 0, "rel agrees within 10 %%, or both are below 1e-14");
-  ok(data_apart == 0, "data agrees within 10 %%, or both are below 1e-14");
+  ok(apart == 0, "rel agrees within 10 %%, or both are below 1e-14, or at least 1");
+  ok(data_apart == 0, "data agrees within 10 %%, or both are below 1e-14, or at least 1");
   ok(wrong == 0, "nothing is decided wrongly");
   ok(1000 * tame_undecided <= tame, "undecided: at most 0.1 %% of %d tame problems", tame);
   ok(solved > PROBLEMS / 2 && refused > PROBLEMS / 2, "there are many of both kinds");

@@ -90,12 +90,13 @@ static void rational_matrix(const perp_lcp *p, mpq_t A[RATIONAL_ROWS][RATIONAL_R
   mpq_clears(t, u, NULL);
 }
 
-/* x less its projection on [lo, hi]; in place of x - y is given y */
-static void rational_clamp(mpq_t r, const mpq_t x, const mpq_t y, double lo, double hi)
+/* x less the projection of x - y on [lo, hi]; slack: what the projection moves x - y by */
+static void rational_clamp(mpq_t r, const mpq_t x, const mpq_t y, double lo, double hi, mpq_t slack)
 {
   mpq_t z, bound;
   mpq_inits(z, bound, NULL);
   mpq_sub(z, x, y);
+  mpq_set(slack, z);
   if (lo > -HUGE_VAL) {
     rational_of(bound, lo);
     if (mpq_cmp(z, bound) < 0) mpq_set(z, bound);
@@ -104,19 +105,23 @@ static void rational_clamp(mpq_t r, const mpq_t x, const mpq_t y, double lo, dou
     rational_of(bound, hi);
     if (mpq_cmp(z, bound) > 0) mpq_set(z, bound);
   }
+  mpq_sub(slack, slack, z);
+  mpq_abs(slack, slack);
   mpq_sub(r, x, z);
   mpq_abs(r, r);
   mpq_clears(z, bound, NULL);
 }
 
 /* |x - y projected on the disc| */
-static void rational_disc(mpq_t r, mpq_t x[2], mpq_t y[2], double radius)
+static void rational_disc(mpq_t r, mpq_t x[2], mpq_t y[2], double radius, mpq_t slack)
 {
   mpq_t R, l, z[2];
   mpq_inits(R, l, z[0], z[1], NULL);
   rational_of(R, radius);
   for (int k = 0; k < 2; k++) mpq_sub(z[k], x[k], y[k]);
   rational_length(l, z[0], z[1]);
+  mpq_sub(slack, l, R);
+  if (mpq_sgn(slack) < 0) mpq_set_ui(slack, 0, 1);
   if (mpq_cmp(l, R) > 0)
     for (int k = 0; k < 2; k++) {
       mpq_mul(z[k], z[k], R);
@@ -125,6 +130,17 @@ static void rational_disc(mpq_t r, mpq_t x[2], mpq_t y[2], double radius)
   for (int k = 0; k < 2; k++) mpq_sub(z[k], x[k], z[k]);
   rational_length(r, z[0], z[1]);
   mpq_clears(R, l, z[0], z[1], NULL);
+}
+
+/* 0 where it is at most 2^-40 |y| */
+static void rational_cut(mpq_t slack, const mpq_t y)
+{
+  mpq_t t;
+  mpq_init(t);
+  mpq_abs(t, y);
+  mpq_div_2exp(t, t, 40);
+  if (mpq_cmp(slack, t) <= 0) mpq_set_ui(slack, 0, 1);
+  mpq_clear(t);
 }
 
 typedef struct rational_figures {
@@ -136,7 +152,8 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
 {
   static mpq_t A[RATIONAL_ROWS][RATIONAL_ROWS], x[RATIONAL_ROWS], w[RATIONAL_ROWS],
       a[RATIONAL_ROWS], c[RATIONAL_ROWS], b[RATIONAL_ROWS], y[RATIONAL_ROWS];
-  static mpq_t largest, worst, size, data, start, left, beyond, force, moved, r, t, u, one;
+  static mpq_t largest, worst, size, data, start, left, beyond, force, moved, rest, calm, slack, r,
+      t, u, one;
   static bool ready;
   const int n = p->n;
   if (!ready) {
@@ -144,7 +161,8 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       mpq_inits(x[i], w[i], a[i], c[i], b[i], y[i], NULL);
       for (int j = 0; j < RATIONAL_ROWS; j++) mpq_init(A[i][j]);
     }
-    mpq_inits(largest, worst, size, data, start, left, beyond, force, moved, r, t, u, one, NULL);
+    mpq_inits(largest, worst, size, data, start, left, beyond, force, moved, rest, calm, slack, r,
+              t, u, one, NULL);
     ready = true;
   }
   mpq_t *const all[] = { &largest, &worst, &size, &data, &start, &left, &beyond, &force, &moved };
@@ -174,32 +192,32 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
     if (mpq_sgn(a[i]) == 0) mpq_set(a[i], largest);
     mpq_abs(t, x[i]);
     rational_max(size, t);
-    mpq_abs(t, b[i]);
-    mpq_div(t, t, a[i]);
-    rational_max(data, t);
     rational_of(u, p->unit != NULL ? p->unit[i] : 1);
-    mpq_abs(t, b[i]);
-    mpq_mul(t, t, u);
-    rational_max(force, t);
     mpq_mul(t, c[i], u);
     rational_max(moved, t);
   }
+  bool resting = false; /* has any row a slack that counts? */
   for (int i = 0; i < n; i++) {
     const bool cone = p->cone != NULL && p->cone[i];
     double lo = p->lo != NULL ? p->lo[i] : 0, hi = p->hi != NULL ? p->hi[i] : HUGE_VAL;
-    const double unit = p->unit != NULL ? p->unit[i] : 1;
+    double unit = p->unit != NULL ? p->unit[i] : 1;
+    if (cone && p->unit != NULL) unit = fmax(unit, p->unit[i + 1]);
     if (p->fric_of != NULL && p->fric_of[i] >= 0) {
       const double normal = lambda[p->fric_of[i]];
       hi = normal > 0 ? p->mu[i] * normal : 0;
       lo = -hi;
     }
-    mpq_t s, rounding;
-    mpq_inits(s, rounding, NULL);
+    mpq_t s, rounding, beta;
+    mpq_inits(s, rounding, beta, NULL);
     mpq_set(s, a[i]);
+    mpq_abs(beta, b[i]);
     if (cone) {
       rational_max(s, a[i + 1]);
       for (int k = 0; k < 2; k++) mpq_div(y[k], w[i + k], s);
-      rational_disc(r, x + i, y, hi);
+      rational_disc(r, x + i, y, hi, slack);
+      rational_length(t, y[0], y[1]);
+      rational_cut(slack, t);
+      rational_length(beta, b[i], b[i + 1]);
       for (int k = 0; k < 2; k++) {
         mpq_abs(y[k], b[i + k]);
         mpq_add(y[k], y[k], c[i + k]);
@@ -208,15 +226,35 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       i++;
     } else {
       mpq_div(y[0], w[i], s);
-      rational_clamp(r, x[i], y[0], lo, hi);
+      rational_clamp(r, x[i], y[0], lo, hi, slack);
+      rational_cut(slack, y[0]);
       mpq_abs(rounding, b[i]);
       mpq_add(rounding, rounding, c[i]);
       if (p->fric_of == NULL || p->fric_of[i] < 0) {
         mpq_set_ui(t, 0, 1);
         mpq_set_ui(u, 0, 1);
-        rational_clamp(t, u, u, lo, hi);
+        rational_clamp(t, u, u, lo, hi, one);
         rational_max(start, t);
+        if (lo < hi) {
+          rational_of(u, unit);
+          mpq_mul(t, slack, s);
+          mpq_mul(t, t, u);
+          if (!resting || mpq_cmp(slack, rest) < 0) mpq_set(rest, slack);
+          if (!resting || mpq_cmp(t, calm) < 0) mpq_set(calm, t);
+          resting = true;
+        }
       }
+    }
+    /* beta = |b| - a slack, where that is more than 2^-40 |b| */
+    mpq_mul(t, slack, s);
+    mpq_div_2exp(u, beta, 40);
+    mpq_sub(beta, beta, t);
+    if (mpq_cmp(beta, u) > 0) {
+      mpq_div(t, beta, s);
+      rational_max(data, t);
+      rational_of(u, unit);
+      mpq_mul(t, beta, u);
+      rational_max(force, t);
     }
     rational_max(worst, r);
     mpq_mul(t, r, s);
@@ -228,8 +266,13 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       rational_max(left, t);
       rational_max(beyond, r);
     }
-    mpq_clears(s, rounding, NULL);
+    mpq_clears(s, rounding, beta, NULL);
   }
+  if (resting) {
+    rational_max(data, rest);
+    rational_max(force, calm);
+  }
+  mpq_set_ui(one, 1, 1);
   rational_of(t, DBL_MIN);
   rational_max(t, size);
   rational_max(t, data);

@@ -297,6 +297,12 @@ def cited(name, text, bases):
     ok(changed == n, f'another last digit would be found ({changed} of {n})')
 
 
+def tokens_shown(what, svg, header):
+    texts = re.findall(r'<text[^>]*>(.*?)</text>', svg, re.S)
+    shown = {c for c in header if '.' in c and any(c in t for t in texts)}
+    ok(len(texts) > 9 and not shown, f'{what} has words, no tokens of metrics', *shown)
+
+
 def page():
     bases = {name: database(name) for name in os.listdir(publish.PUBLISHED) if name in publish.STUDIES}
     for path in reversed(PAGES):  # the last text is that of the results
@@ -326,6 +332,11 @@ def page():
        'results/publish.py --complaints --texts writes them')
     other = shown.replace('**5.5**', '5.5e-9')
     ok(other != shown and publish.verdicts(other) != publish.verdicts(shown), 'another verdict would be found')
+    with open(publish.FRONT_FIGURE, encoding='utf-8') as f:
+        svg = f.read()
+    with open(os.path.join(publish.PUBLISHED, 'chain6-stab/cells.csv'), encoding='utf-8') as f:
+        tokens_shown('README.md: its figure', svg, f.readline().strip().split(','))
+    ok(all(words in svg for words, *_ in publish.BANDS.values()), 'README.md: its figure names its curves')
     # a table or a map that was edited by hand or written by another program
     for name in bases:
         with open(os.path.join(publish.PUBLISHED, name, 'cells.csv'), newline='', encoding='utf-8') as f:
@@ -333,6 +344,9 @@ def page():
         if 'panels' not in publish.STUDIES[name]:
             with open(os.path.join(publish.PUBLISHED, name, 'figure.svg'), encoding='utf-8') as f:
                 ok(f.read() == publish.who_solves_what(name, published(name)['cells']), f'{name}: its map is that of its table')
+        else:
+            with open(os.path.join(publish.PUBLISHED, name, 'figure.svg'), encoding='utf-8') as f:
+                tokens_shown(f'{name}: its figure', f.read(), header)
         ok(all(f in header for f in publish.STUDIES[name]['figures']), f'{name}: its columns are those that are published today')
 
 

@@ -134,7 +134,7 @@ static const perp_answer *only(perp_results *r)
 
 static bool has(const char *text, const char *part)
 {
-  if (strstr(text, part) == NULL) printf("# '%s' has no '%s'\n", text, part);
+  if (strstr(text, part) == NULL) tap_note("'%s' has no '%s'\n", text, part);
   return strstr(text, part) != NULL;
 }
 

@@ -125,8 +125,9 @@ static void check_absorption(void)
   double A[4] = { 0, 1, 1, 0 }, b[2] = { -0.4, 41 }, x[2] = { 5e15, 0 };
   perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
   perp_lcp_judgement j = judge(&p, x);
-  near(j.rel, pow(0.4 / 41, 2), 0, 1e-14, "w_1 = -0.4 beside lambda = 5e15: the safeguard");
-  near(j.data, 0.4 / 41, 0, 1e-15, "... and data");
+  /* the second row rests, and its b = 41 is no scale of the first one's */
+  near(j.rel, 1, 0, 1e-14, "w_1 = -0.4 beside lambda = 5e15: the safeguard");
+  near(j.data, 1, 0, 1e-15, "... and data");
   near(j.abs, 0.4, 0, 1e-15, "... and abs");
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "... is not solved");
   /* a cone on which a contact sticks with lambda_T = 1e17 (0.5, 0) of a radius of 1e17, and w_T = (0.3, 0) is left */
@@ -159,16 +160,20 @@ static void check_data(void)
   p.unit = unit;
   near(judge(&p, x).data, 0.75, 0, 1e-15, "data with units: 3 * 1 over max(4, 3 * 1)");
   p.b = none;
-  /* w = (4.5, 2); d = (min(4.5, 4), 3 * min(2, 1)), B = max(4.5, 3 * 2) */
-  near(judge(&p, x).data, 4.0 / 6, 0, 1e-15, "b = 0: relative to |A||lambda|");
+  /* w = (4.5, 2), both rows rest; d = (min(4.5, 4), 3 * min(2, 1)), B = min(4.5 - 4, 3 * (2 - 1)), what the slacks are */
+  near(judge(&p, x).data, 4 / 0.5, 0, 1e-15, "b = 0: relative to the least slack");
   near(judge(&p, none).data, 0, 0, 0, "b = 0 and lambda = 0: 0");
+  A[1] = A[2] = -8;
+  /* w = (0, -7); row 2 acts: 3 * 7 over max(8, 3 * 9) */
+  near(judge(&p, x).data, 21.0 / 27, 0, 1e-15, "without slacks: relative to |A||lambda|");
+  A[1] = A[2] = 1;
   double lo[2] = { 1, 1 };
   p.lo = lo;
-  ok(judge(&p, none).data == HUGE_VAL, "b = 0 and lambda = 0 outside its bounds: inf");
+  near(judge(&p, none).data, 6.0 / 4, 0, 1e-15, "lambda = 0 outside its bounds");
   /* the verdict asks for both where tol_data > 0 */
-  perp_lcp_judgement j = { .rel = 1e-12, .data = 1e-3 };
+  perp_lcp_judgement j = { .rel = 1e-12, .data = 0.9e-5 };
   p = (perp_lcp){ .n = 2, .A = A, .lda = 2, .b = b };
-  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_CONVERGED, "data is not asked for: rel decides");
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_CONVERGED, "data may be up to the root of tol");
   p.tol_data = 1e-6;
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "data is asked for: it decides, too");
   j.data = 1e-6;
@@ -187,12 +192,12 @@ static void check_cone_data(void)
   const double mu[3] = { 0, 1, 1 }, left = hypot(0.25, 0.5);
   const int of[3] = { -1, 0, 0 };
   const signed char cone[3] = { 0, 1, 0 };
-  double unit[3] = { 1, 1, 4 };
+  double unit[3] = { 8, 1, 4 };
   perp_lcp p = { .n = 3, .A = A, .lda = 3, .b = b, .unit = unit };
   p.fric_of = of, p.mu = mu, p.cone = cone;
-  near(judge(&p, x).data, 4 * left / 2, 0, 1e-15, "a cone: the unit of its second row");
+  near(judge(&p, x).data, 4 * left / 8, 0, 1e-15, "a cone: the unit of its second row");
   unit[1] = 8, unit[2] = 1;
-  near(judge(&p, x).data, 8 * left / 2, 0, 1e-15, "... of its first");
+  near(judge(&p, x).data, 8 * left / 8, 0, 1e-15, "... of its first");
   unit[0] = 16, unit[1] = 1;
   near(judge(&p, x).data, left / 16, 0, 1e-15, "... and not of the normal row");
   p.unit = NULL;

@@ -483,7 +483,7 @@ static void check_exclude(int problems)
     const bool any = solvable();
     bool below_zero = false;
     for (int i = 0; i < p.n; i++) below_zero |= is_friction(i) && lo[of[i]] < 0;
-    const enum perp_exact_answer said = perp_exact_exclude(&p, 1000000000, x);
+    const enum perp_exact_answer said = perp_exact_exclude(&p, 1000000000, NULL, x);
     none += !any;
     if (below_zero) {
       refused += said == PERP_EXACT_SPENT;

@@ -256,14 +256,9 @@ static void check_kinds(void)
       }
       /* near a solution, where the judge's safeguard is silent */
       double size = 0, D = 0;
-      for (int i = 0; i < n; i++) {
-        double most = 0;
-        for (int j = 0; j < n; j++) most = fmax(most, fabs(q.A[i + j * n]));
-        D = fmax(D, fabs(p.b[i]) / most);
-        size = fmax(size, fabs(x[i]));
-      }
+      for (int i = 0; i < n; i++) size = fmax(size, fabs(x[i]));
       perp_rows_w(&R, x, w);
-      const double rel = independent_rel(&p, q.A, x);
+      const double rel = independent_parts(&p, q.A, x, &D);
       size = fmax(size, D);
       if (!(rel * size * size <= 0.5 * D * D)) continue;
       judged++;

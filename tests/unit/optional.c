@@ -3,7 +3,6 @@
 #include "experiments/study/plan.h"
 #include "models/models.h"
 #include "solvers/core/optional.h"
-#include "solvers/solvers.h"
 #include "tests/tap.h"
 
 #include <math.h>
@@ -14,7 +13,6 @@ static void list_is_true(void)
 {
   perp_ctx all;
   perp_ctx_init(&all);
-  perp_register_solvers(&all);
   perp_register_models(&all);
   const perp_optional *o;
   int listed = 0, found = 0, registered = 0;

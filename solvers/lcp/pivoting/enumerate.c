@@ -362,7 +362,7 @@ static void enumerate_run(struct search *s, const perp_lcp *p, bool all)
   if (limit < s->sets) s->sets = limit;
   s->excluded = false;
   if (s->best_rel <= s->accept || !s->complete) return;
-  enum perp_exact_answer exact = perp_exact_exclude(p, PERP_EXCLUDE_WORK, s->lambda);
+  enum perp_exact_answer exact = perp_exact_exclude(p, PERP_EXCLUDE_WORK, NULL, s->lambda);
   s->excluded = exact == PERP_EXACT_IMPOSSIBLE;
   if (exact != PERP_EXACT_POSSIBLE) return;
   enumerate_state_of(s);

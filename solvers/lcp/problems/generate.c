@@ -60,8 +60,8 @@ static const perp_lcp_family families[] = {
   { "wall-friction", "Wall, Stewart-Trinkle, 4 directions, 6 rows per contact", 24, MOST, 24, 1, 0,
     0, COP | OK | DEG, PERP_GEN_WALL },
   /* has a solution, but that is not labelled: no solver is sure to reach it in doubles */
-  { "heavy-cone", "Stack-cone, mass ratio 100 upwards, velocities 5 % off", 12, 60, 12, 1, 1,
-    1, SYM | PSD | DEG, PERP_GEN_CONTACT },
+  { "heavy-cone", "Stack-cone, mass ratio 100 upwards, velocities 5 % off", 12, 60, 12, 1, 1, 1,
+    SYM | PSD | DEG, PERP_GEN_CONTACT },
   { "pushed-cone", "Stack-cone, mu 0.3, top pushed at 1 m/s, velocities 2 % off", 12, HUGE_N, 12, 1,
     1, 1, SYM | PSD | OK | DEG, PERP_GEN_CONTACT },
   { "wall-rough-cone", "Wall-cone, velocities 5 % off", 12, HUGE_N, 12, 1, 1, 1,
