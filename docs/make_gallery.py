@@ -20,9 +20,9 @@ SCENES = {'pendulum': 0.4, 'four-bar': 0.7, 'springs': 0.6, 'billiard': 0.45, 'c
 
 HEAD = """# Gallery
 
-Each kind of scene as a picture, and the file that makes it: [scene files](../scene-files.md) has all of their words. Each runs as
+Each kind of scene as a picture, and the file that makes it: [scene files](../reference/scene-files.md) has all of their words. Each runs as
 it is, `perp simulate docs/gallery/chain.yaml:links=12`, and moves on a page of its own, `perp view docs/gallery/chain.yaml`.
-More scenes come with perp: [scenes](../scenes.md). This page is made by `docs/make_gallery.py make build/experiments/perp`.
+More scenes come with perp: [scenes](../reference/scenes.md). This page is made by `docs/make_gallery.py make build/experiments/perp`.
 """
 
 

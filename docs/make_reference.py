@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Writes reference.md from the descriptors: every part with its equation, source and options.  make_reference.py PERP OUTPUT."""
+"""Writes reference.md from the descriptors: every method, scene and metric with its equation, reference and options.  make_reference.py PERP OUTPUT."""
 import json
 import os
 import subprocess
@@ -7,9 +7,9 @@ import sys
 
 perp, output = sys.argv[1], sys.argv[2]
 environment = {k: v for k, v in os.environ.items() if k != 'PERP_PLUGIN_PATH'}
-kinds = [('formulation', 'Formulations: how a scene becomes numbers'), ('ode', 'Integrators'),
+kinds = [('formulation', 'Formulations: equations of motion and their integration'), ('ode', 'Integrators'),
          ('kkt', 'KKT solvers: constrained dynamics'), ('lcp', 'Contact solvers: complementarity problems'),
-         ('stab', 'Stabilization'), ('contact', 'Contact and friction models'), ('engine', 'Engines of others'), ('joints', 'Joints'), ('forces', 'Forces'), ('scenes', 'Scenes'), ('metrics', 'Metrics')]
+         ('stab', 'Stabilization'), ('contact', 'Contact and friction models'), ('engine', 'Third-party engines'), ('joints', 'Joints'), ('forces', 'Forces'), ('scenes', 'Scenes'), ('metrics', 'Metrics')]
 
 
 def escape(text):

@@ -12,9 +12,16 @@ results/published/NAME/:
   figure.svg        the main figure, drawn from cells.csv: curves (by gnuplot) or a map of who solves what
   environment.json  commit, compiler, processor, libraries, the command, and what times are worth
 
+    results/publish.py --figures
+
+draws every figure.svg anew from the cells.csv beside it, and docs/img/chain6-work.svg, the figure of README.md, from those of
+chain6-stab.  Nothing is run; curves need gnuplot.
+
     results/publish.py --complaints [--perp PROGRAM]
 
-runs study complaints and writes its table of symptoms between the marks of README.md and docs/complaints.md.
+runs study complaints and writes its table of symptoms between the marks of docs/explanation/complaints.md, and five rows of
+it, with signs for figures, between those of README.md.  With --texts nothing is run: the figures of the page stay, the words
+of its rows become those of the study.
 
 tests/report/published.py runs a part of each again and compares."""
 import argparse
@@ -58,8 +65,8 @@ STUDIES = {
         'figures': ['err.tip.max', 'drift.pos.max', 'drift.pos.pre', 'energy.rel.max', 'steps', 'rhs.calls'], 'time': 'time.cpu',
         # the other factorizations differ in time alone
         'kept': lambda r: r['kkt'] == 'tree' or r['h'] == '0.001',
-        'panels': [('h', 'drift.pos.max', 'how far the joints drift [m]', the_chain),
-                   ('h', 'err.tip.max', 'how wrong the tip is [m]', the_chain)],
+        'panels': [('h', 'drift.pos.max', 'Largest constraint error [m]', the_chain),
+                   ('h', 'err.tip.max', 'Largest error of the tip [m]', the_chain)],
         'curve': lambda r: r['stab']},
     'lcp-compare': {
         'figures': ['rel', 'iterations', 'work.counted', 'warm.work.rel'], 'time': 'time.cpu',
@@ -72,16 +79,16 @@ STUDIES = {
         'figures': ['err.tip.max', 'drift.pos.max', 'energy.rel.max', 'h.stable'], 'time': 'time.cpu',
         # study work-precision is about integrators
         'kept': lambda r: r['ode'] != 'implicit-midpoint',
-        'panels': [('h', 'err.tip.max', 'how wrong the tip is [m]', lambda r: r['scene'] == 'chain'),
-                   ('h', 'drift.pos.max', 'how far the joints drift [m]', lambda r: r['scene'] == 'chain')],
+        'panels': [('h', 'err.tip.max', 'Largest error of the tip [m]', lambda r: r['scene'] == 'chain'),
+                   ('h', 'drift.pos.max', 'Largest constraint error [m]', lambda r: r['scene'] == 'chain')],
         'curve': formulation},
     'work-precision': {
         'figures': ['err.q.max', 'energy.rel.max', 'rhs.calls', 'steps'], 'time': 'time.cpu',
-        'panels': [('rhs.calls', 'err.q.max', f'error: {scene}', lambda r, scene=scene: r['scene'] == scene)
-                   for scene in ('pendulum', 'free-body:preset=box149', 'chain')],
+        'panels': [('rhs.calls', 'err.q.max', f'Largest relative error: {words}', lambda r, scene=scene: r['scene'] == scene)
+                   for scene, words in (('pendulum', 'pendulum'), ('free-body:preset=box149', 'free body'), ('chain', 'chain'))],
         'curve': integrator},
 }
-AXES = {'h': 'step [s]', 'rhs.calls': 'derivatives'}
+AXES = {'h': 'Step size h [s]', 'rhs.calls': 'Evaluations of the right-hand side'}
 PARTS = ['scene', 'problem', 'formulation', 'ode', 'kkt', 'lcp', 'contact', 'stab', 'h', 'tol']
 TIMES = ('CPU times of one thread, medians over the timing rounds, on a machine of two cores that was shared; with '
          'measure.repeats=0 in the command of a single run without rounds. They are good for ratios of two and more, not for '
@@ -154,27 +161,71 @@ def environment(name, folder, command):
 COLOURS = ['#0072b2', '#d55e00', '#009e73', '#e69f00', '#cc79a7', '#56b4e9', '#000000', '#999999', '#7f3c00']  # Okabe and Ito
 
 
+def gnuplot(script):
+    """the picture; gnuplot numbers its elements alike every time: the same rows give the same bytes"""
+    return subprocess.run(['gnuplot'], input='\n'.join(script), stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
 def curves(name, rows):
     """The panels of a study, drawn by gnuplot from the published rows that are ok."""
     study = STUDIES[name]
     names = sorted({c for r in rows if any(p[3](r) for p in study['panels']) for c in [study['curve'](r)] if c})
-    width = 340 * len(study['panels']) + 220
-    styles = [f"with linespoints lw 1.5 pt {k + 4} ps 0.7 lc rgb '{COLOURS[k]}'" for k in range(len(names))]
+    legend = 70 + 7 * max(map(len, names))
+    width = 340 * len(study['panels']) + legend
+    styles = {c: f"with linespoints lw 1.5 pt {k + 4} ps 0.7 lc rgb '{COLOURS[k]}'" for k, c in enumerate(names)}
     out = [f"set terminal svg size {width},320 font 'sans-serif,11' dynamic background 'white'",
-           'set multiplot', 'set logscale xy', "set format xy '10^{%T}'", 'set grid', 'unset key']
+           'set multiplot', 'set logscale xy', "set format xy '10^{%T}'", 'set border 3', 'set tics nomirror', 'unset mytics',
+           "set grid lc rgb '#cccccc'", 'unset key']
+    last = {}  # of a curve in the last panel: its value at the least x
     for i, (x, y, title, chosen) in enumerate(study['panels']):
         for k, curve in enumerate(names):
-            own = [r for r in rows if chosen(r) and study['curve'](r) == curve and r['status'] == 'ok']
-            points = [f'{r[x]} {r[y]}' for r in own if r[y]]
-            out += [f'$c{k} << EOD', *points, 'nan nan', 'EOD']
+            own = [r for r in rows if chosen(r) and study['curve'](r) == curve and r['status'] == 'ok' and r[y]]
+            out += [f'$c{k} << EOD', *(f'{r[x]} {r[y]}' for r in own), 'nan nan', 'EOD']
+            last[curve] = float((max if x != 'h' else min)(own, key=lambda r: float(r[x]))[y]) if own else 0
         out += [f'set origin {340 * i / width},0', f'set size {340 / width},1', f"set title '{title}' noenhanced",
-                f"set xlabel '{AXES[x]}'", 'plot ' + ', '.join(f'$c{k} {style} notitle' for k, style in enumerate(styles))]
-    # the legend has a place of its own
-    out += [f'set origin {1 - 220 / width},0', f'set size {220 / width},1', 'unset border', 'unset tics', 'unset xlabel',
-            'unset title', 'unset logscale', 'set key center center Left reverse', 'set xrange [0:1]', 'set yrange [0:1]',
-            'plot ' + ', '.join(f"NaN {style} title '{curve}' noenhanced" for curve, style in zip(names, styles))]
-    # gnuplot numbers its elements alike every time: the same rows give the same bytes
-    return subprocess.run(['gnuplot'], input='\n'.join(out), stdout=subprocess.PIPE, text=True, check=True).stdout
+                f"set xlabel '{AXES[x]}'", 'plot ' + ', '.join(f'$c{k} {styles[c]} notitle' for k, c in enumerate(names))]
+    # the legend has a place of its own, in the order of the curves beside it
+    out += [f'set origin {1 - legend / width},0', f'set size {legend / width},1', 'set lmargin 0', 'set rmargin 0', 'unset border',
+            'unset tics', 'unset xlabel', 'unset title', 'unset logscale', 'set key left center Left reverse', 'set xrange [0:1]',
+            'set yrange [0:1]',
+            'plot ' + ', '.join(f"NaN {styles[c]} title '{c}' noenhanced" for c in sorted(names, key=last.get, reverse=True))]
+    return gnuplot(out)
+
+
+# the figure of README.md: integrators, their colours, markers, and how far their names are moved up
+FRONT_FIGURE = os.path.join(ROOT, 'docs/img/chain6-work.svg')
+BANDS = {'euler': ('Euler', '#666666', 4, -0.35), 'symplectic-euler': ('semi-implicit Euler', '#d55e00', 9, 0.35),
+         'midpoint': ('midpoint', '#a66f00', 11, 0), 'rk4': ('Runge-Kutta 4', '#0072b2', 7, 0),
+         'gsl:rk8pd': ('Prince-Dormand 8', '#007d5a', 5, 0)}
+
+
+def front(rows):
+    """Error of the tip of the chain against work: for each integrator a curve without stabilization and, as a band, what the
+    best stabilization at each step size gains."""
+    own = [r for r in rows if (r['scene'], r['formulation'], r['kkt'], r['status']) == ('chain', 'acceleration', 'tree', 'ok') and
+           r['h'] != '0.001']
+    out = ["set terminal svg size 760,475 font 'sans-serif,13' dynamic background 'white'", 'set logscale xy',
+           "set format xy '10^{%T}'", 'set border 3', 'set tics nomirror', 'unset mxtics', 'unset mytics', "set grid lc rgb '#cccccc'",
+           'unset key', 'set lmargin 11', 'set rmargin 19', 'set xrange [80:2e5]', 'set yrange [1e-15:4]', 'set ytics 100',
+           'set title "{/=15 The integrator matters more than the stabilization}\\n'
+           '{/=12 Six hanging links. Line: no stabilization. Shaded: down to the best of seven stabilizations}"',
+           f"set xlabel 'Work: {AXES['rhs.calls'].lower()}'", "set ylabel 'Largest error of the tip [m]'",
+           "set label 'rounding errors' at 3e4,2e-13 center textcolor rgb '#666666'"]
+    bands, lines = [], []
+    for i, (ode, (name, colour, point, up)) in enumerate(BANDS.items()):
+        least, plain = {}, {}
+        for r in own:
+            if r['ode'] == ode:
+                error = float(r['err.tip.max'])
+                least[r['h']] = min(error, least.get(r['h'], error))
+                if r['stab'] == 'none':
+                    plain[r['h']] = float(r['rhs.calls']), error
+        curve = sorted((x, error, least[h]) for h, (x, error) in plain.items())
+        out += [f'$c{i} << EOD', *(f'{x:g} {error:g} {best:g}' for x, error, best in curve), 'EOD',
+                f"set label '{name}' at {curve[-1][0]:g},{curve[-1][1]:g} offset 1,{up} textcolor rgb '{colour}'"]
+        bands.append(f"$c{i} using 1:2:3 with filledcurves fc rgb '{colour}' fs transparent solid 0.25 noborder")
+        lines.append(f"$c{i} using 1:2 with linespoints lw 2 pt {point} ps 0.8 lc rgb '{colour}'")
+    return gnuplot(out + ['plot ' + ', '.join(bands + lines)])
 
 
 # ---- a map of who solves what -----------------------------------------------------------------------------------------
@@ -200,13 +251,15 @@ def who_solves_what(name, rows):
         what = 'harvested' if what.endswith('.lcp') else what
         share.setdefault((who, what), []).append(r['status'] == 'ok')
     whos, whats = sorted({w for w, _ in share}), sorted({w for _, w in share})
-    left, top, step = 200, 260, 14
+    left, step = 200, 14
+    shown = [re.sub(r'\d+\.\d{4,}', lambda m: f'{float(m.group(0)):.2g}', what) for what in whats]
+    top = 30 + round(5.2 * max(map(len, shown)))
     width, height = left + step * len(whats) + 130, top + step * len(whos) + 50
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
            'font-family="sans-serif" font-size="10">', f'<title>{name}: share of cells that are ok</title>',
            f'<rect width="{width}" height="{height}" fill="white"/>']
-    for i, what in enumerate(whats):
-        x, short = left + step * i + 10, re.sub(r'\d+\.\d{4,}', lambda m: f'{float(m.group(0)):.2g}', what)
+    for i, short in enumerate(shown):
+        x = left + step * i + 10
         out.append(f'<text transform="translate({x},{top - 6}) rotate(-60)">{escaped(short)}</text>')
     squares = {colour: [] for _, colour, _ in SHADES}
     for k, who in enumerate(whos):
@@ -246,6 +299,20 @@ def write_json(path, value):
         f.write(pretty(value) + '\n')
 
 
+def figure(name, rows, out):
+    with open(f'{out}/figure.svg', 'w', encoding='utf-8') as f:
+        f.write(curves(name, rows) if 'panels' in STUDIES[name] else who_solves_what(name, rows))
+
+
+def figures():
+    for name in STUDIES:
+        rows = rows_of(f'{PUBLISHED}/{name}/cells.csv')
+        figure(name, rows, f'{PUBLISHED}/{name}')
+        if name == 'chain6-stab':
+            with open(FRONT_FIGURE, 'w', encoding='utf-8') as f:
+                f.write(front(rows))
+
+
 def publish(name, folder, command, out):
     rows, env = table(name, folder), environment(name, folder, command)
     shutil.rmtree(out, ignore_errors=True)
@@ -257,8 +324,7 @@ def publish(name, folder, command, out):
         writer.writerows(rows)
     write_json(f'{out}/answer.json', answers(folder))
     write_json(f'{out}/environment.json', env)
-    with open(f'{out}/figure.svg', 'w', encoding='utf-8') as f:
-        f.write(curves(name, rows) if 'panels' in STUDIES[name] else who_solves_what(name, rows))
+    figure(name, rows, out)
     size = sum(os.path.getsize(f'{out}/{f}') for f in os.listdir(out))
     print(f'{os.path.relpath(out)}: {len(rows)} cells, {size // 1000} kB')
 
@@ -266,6 +332,18 @@ def publish(name, folder, command, out):
 # ---- the table of symptoms --------------------------------------------------------------------------------------------
 
 MARKS = ('<!-- symptoms -->', '<!-- /symptoms -->')
+
+
+# the rows of README.md, by the threads that report them
+FRONT = ('Genesis-Embodied-AI/genesis-world#907', 'dartsim/dart#3442', 'jrouwe/JoltPhysics#1392', 'liabru/matter-js#5',
+         'bulletphysics/bullet3#1446')
+README, COMPLAINTS = os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'docs/explanation/complaints.md')
+
+
+def get_table(path):
+    """the table between the marks of a page"""
+    with open(path, encoding='utf-8') as f:
+        return f.read().partition(MARKS[0] + '\n')[2].partition(MARKS[1])[0]
 
 
 def put_table(path, made):
@@ -289,18 +367,40 @@ def verdict(cell):
         return cell.split(' ')[-1]  # nothing, '-', 'u', or how it failed
 
 
+def reworded(made):
+    """the table with the words of the study: what is reported, of whom, where"""
+    with open(os.path.join(ROOT, 'experiments/studies/complaints.yaml'), encoding='utf-8') as f:
+        rows = re.split(r'\n    - name: ', f.read().partition('\n  rows:')[2])[1:]
+    head, line, *old = made.splitlines()
+    if len(rows) != len(old):
+        sys.exit(f'publish.py: the study has {len(rows)} rows and the page {len(old)}: run --complaints without --texts')
+    lines = [head, line]
+    for row, shown in zip(rows, old):
+        cells = shown.split(' | ')
+        key = {k: v.strip().strip('"') for k, v in re.findall(r'^      (text|of|source): (.*)$', row, re.M)}
+        thread = f'[{key["source"]}]({"https://github.com/" + key["source"].replace("#", "/issues/")})'
+        cells[:3] = f'| {key["text"]}', key['of'], thread if '#' in key['source'] else key['source']
+        lines.append(' | '.join(cells))
+    return '\n'.join(lines) + '\n'
+
+
 def verdicts(made):
-    """the table with signs for figures, and the thread behind what it reports"""
+    """five rows of the table with signs for figures, and the thread behind what they report"""
     head, _, *rows = ([cell.strip() for cell in line.strip('|\n').split(' | ')] for line in made.splitlines())
     lines = [['what is reported, and of whom', *head[4:]], ['---', *[':-:' for _ in head[4:]]]]
-    for what, of, thread, _, *cells in rows:
+    of_thread = {row[2].strip('[').partition(']')[0]: row for row in rows}
+    for what, of, thread, _, *cells in (of_thread[thread] for thread in FRONT):
         link = re.search(r'\(https:[^)]*\)', thread)
         said = f'[{what}]{link.group()}' if link else what
         lines.append([f'{said} ({of})', *map(verdict, cells)])
     return ''.join(f'| {" | ".join(line)} |\n' for line in lines)
 
 
-def complaints(perp):
+def complaints(perp, texts):
+    if texts:
+        put_table(COMPLAINTS, reworded(get_table(COMPLAINTS)))
+        put_table(README, verdicts(get_table(COMPLAINTS)))
+        return
     folder = os.path.join(ROOT, 'results/complaints')
     call = ['run', 'complaints', '-o', folder, '--no-report']
     status = subprocess.call([perp, *call], stdout=subprocess.DEVNULL)
@@ -308,8 +408,8 @@ def complaints(perp):
         sys.exit(f'publish.py: perp {" ".join(call)} ended with exit status {status}')
     with open(f'{folder}/derived/symptoms.md', encoding='utf-8') as f:
         made = f.read()
-    for name, table in ('README.md', verdicts(made)), ('docs/complaints.md', made):
-        print(f'{name}: {"table written" if put_table(os.path.join(ROOT, name), table) else "has no marks, left alone"}')
+    for path, table in (README, verdicts(made)), (COMPLAINTS, made):
+        print(f'{os.path.relpath(path, ROOT)}: {"table written" if put_table(path, table) else "has no marks, left alone"}')
 
 
 def main():
@@ -317,10 +417,15 @@ def main():
     p.add_argument('names', nargs='*', metavar='NAME', help=', '.join(STUDIES))
     p.add_argument('--perp', default=os.path.join(ROOT, 'perp'), metavar='PROGRAM', help='default: the launcher ./perp')
     p.add_argument('--repeats', type=int, metavar='N', help='timing rounds, where not those of the study; 0: none')
-    p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/complaints.md, alone')
+    p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/explanation/complaints.md, alone')
+    p.add_argument('--texts', action='store_true', help='with --complaints: the words of the study, without running it')
+    p.add_argument('--figures', action='store_true', help='the figures alone, from the published cells')
     a = p.parse_args()
+    if a.figures:
+        figures()
+        return
     if a.complaints:
-        complaints(a.perp)
+        complaints(a.perp, a.texts)
         return
     for name in a.names:
         if name not in STUDIES:

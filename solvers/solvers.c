@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solvers/solvers.h"
+#include "solvers/optional_here.h"
 
 #define PERP_PLUGIN(kind, name) extern const perp_##kind##_desc perp_##kind##_##name;
 #include "solvers/plugins.def"

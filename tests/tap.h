@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* a sanitizer has its own way with memory */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -59,13 +60,34 @@ __attribute__((format(printf, 4, 5), unused)) static int tap_check(int pass, con
     printf(__VA_ARGS__);                                                                           \
     printf(" # SKIP %s\n", why);                                                                   \
   } while (0)
-#define bail(...)                                                                                  \
-  do {                                                                                             \
-    printf("Bail out! ");                                                                          \
-    printf(__VA_ARGS__);                                                                           \
-    printf("\n");                                                                                  \
-    exit(99);                                                                                      \
-  } while (0)
+/* What a reader may want to know, of any number of lines: comments, each. */
+__attribute__((format(printf, 1, 2), unused)) static void tap_note(const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  char text[8192];
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  printf("# ");
+  for (const char *c = text; *c != '\0'; c++) {
+    putchar(*c);
+    if (*c == '\n' && c[1] != '\0') printf("# ");
+  }
+  if (text[0] == '\0' || text[strlen(text) - 1] != '\n') putchar('\n');
+}
+/* The text may have several lines, the reason is one. */
+__attribute__((format(printf, 1, 2), noreturn, unused)) static void bail(const char *fmt, ...)
+{
+  va_list ap;
+  va_start(ap, fmt);
+  char text[4096];
+  vsnprintf(text, sizeof text, fmt, ap);
+  va_end(ap);
+  for (char *c = text; *c != '\0'; c++)
+    if (*c == '\n') *c = ' ';
+  printf("Bail out! %s\n", text);
+  exit(99);
+}
 
 __attribute__((unused)) static int tap_done(void)
 {

@@ -220,7 +220,7 @@ static perp_answer_line *new_line(struct answering *w, int facet)
   w->facet_of[a->n_lines] = facet;
   perp_answer_line *line = &a->line[a->n_lines++];
   *line = (perp_answer_line){
-    .apart = "", .brief = "", .condition = "", .limit = "", .who = "", .second = ""
+    .apart = "", .brief = "", .condition = "", .words = "", .limit = "", .who = "", .second = ""
   };
   line->entry = perp_pool_alloc(&w->r->pool, (size_t)a->n_who + 1, sizeof *line->entry);
   return line;
@@ -259,6 +259,7 @@ static void answer_best(struct answering *w)
     for (int k = 0; k < n; k++) {
       perp_answer_line *line = new_line(w, f);
       line->condition = answers_condition(w, w->at, v[k], false);
+      line->words = answers_condition_words(w, w->at, v[k], false);
       line->limit = answers_limit(w, w->at, v[k], false);
       compare(w, f, v[k], (double)NAN, line);
       keep_line(w);
@@ -274,6 +275,7 @@ static void answer_best(struct answering *w)
     for (int k = n - 1; k >= 0; k--) {
       perp_answer_line *line = new_line(w, f);
       line->condition = answers_condition(w, w->metric, v[k], true);
+      line->words = answers_condition_words(w, w->metric, v[k], true);
       line->limit = answers_limit(w, w->metric, v[k], true);
       compare(w, f, HUGE_VAL, v[k], line);
       keep_line(w);
@@ -436,6 +438,7 @@ static void answer_one(const perp_ctx *ctx, perp_results *r, const perp_question
   *a = (perp_answer){ .question = q,
                       .asked = "",
                       .text = "",
+                      .basis = "",
                       .note = "",
                       .by = "",
                       .apart_by = "",

@@ -32,6 +32,7 @@ typedef struct perp_answer_line {
   const char *brief;     /* the same in as few letters as tell it from the others */
   const char *limit;     /* "in 1 ms", "to 1 mm": the same in short */
   const char *condition; /* "time.cpu up to 1 ms", "err.tip.max down to 1 mm"; "" */
+  const char *words;     /* the condition in words: "CPU time at most 1 ms"; "" */
   bool cost;             /* values are costs, of a target */
   int n_best;
   double value, next;       /* of the best; of the best that is no tie, NaN */
@@ -41,9 +42,11 @@ typedef struct perp_answer_line {
 
 typedef struct perp_answer {
   const perp_question *question;
-  const char *asked; /* "Smallest err.tip.max [m] at equal time.cpu, by stab, for each scene" */
-  const char *text;  /* the whole answer in words, after `asked` */
-  const char *note;  /* what was taken for none, what was assumed; "" */
+  const char
+      *asked; /* by its tokens: "Smallest err.tip.max at equal time.cpu, by stab, for each scene" */
+  const char *text;          /* the whole answer in sentences */
+  const char *basis;         /* what has been compared, in sentences after `text`; "" */
+  const char *note;          /* which differences were ignored, what was assumed; "" */
   const char *by, *apart_by; /* "ode, stab"; "scene, h" */
   const char *unit, *cost_unit;
   int n_who;

@@ -29,8 +29,8 @@ static void answer_json(perp_json *j, const perp_answer *a)
 {
   static const char *const kinds[] = { "best", "most", "slope", "claims" };
   const perp_question *q = a->question;
-  perp_json_members(j, "kind %s, ask %s, asked %s, answer %s, note %s, assumed? %d", kinds[q->kind],
-                    q->ask, a->asked, a->text, a->note, q->assumed);
+  perp_json_members(j, "kind %s, ask %s, asked %s, answer %s, basis %s, note %s, assumed? %d",
+                    kinds[q->kind], q->ask, a->asked, a->text, a->basis, a->note, q->assumed);
   if (q->kind == PERP_ASK_CLAIMS) return;
   perp_json_members(j, "by %s, for %s, unit %s", a->by, a->apart_by, a->unit);
   perp_json_open(j, "comparisons", '[');

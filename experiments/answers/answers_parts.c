@@ -2,6 +2,8 @@
 /* What an answer is made of: values and settings in words, and what is too small to be told. */
 #include "experiments/answers/answers_parts.h"
 
+#include "experiments/study/words.h"
+
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -88,6 +90,14 @@ const char *answers_condition(struct answering *w, int m, double v, bool down)
   const perp_metric *metric = &w->r->study->metric[m];
   return perp_pool_printf(&w->r->pool, "%s %s %s", metric->name, down ? "down to" : "up to",
                           parts_setting(&w->r->pool, v, metric->unit));
+}
+
+const char *answers_condition_words(struct answering *w, int m, double v, bool down)
+{
+  const perp_metric *metric = &w->r->study->metric[m];
+  const bool least = down && metric->better > 0;
+  return perp_pool_printf(&w->r->pool, "%s at %s %s", perp_words_ranked(metric->name),
+                          least ? "least" : "most", parts_setting(&w->r->pool, v, metric->unit));
 }
 
 const char *answers_limit(struct answering *w, int m, double v, bool down)

@@ -49,6 +49,8 @@ const char *answers_quantity(perp_pool *pool, double v, const char *unit);
 const char *answers_value(struct answering *w, const perp_study_key *key, int cell);
 /* "time.cpu up to 1 ms", "err.tip.max down to 1e-3 m" */
 const char *answers_condition(struct answering *w, int m, double v, bool down);
+/* "CPU time at most 1 ms", "error of the tip at most 1e-3 m" */
+const char *answers_condition_words(struct answering *w, int m, double v, bool down);
 /* "in 1 ms", "to 0.001 m" */
 const char *answers_limit(struct answering *w, int m, double v, bool down);
 /* Words for what has been compared. */

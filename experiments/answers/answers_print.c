@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Answers as tables on a terminal. */
-#include "experiments/answers/answers.h"
+#include "experiments/answers/answers_parts.h"
+
+#include "experiments/study/words.h"
 
 #include <math.h>
 #include <string.h>
@@ -60,8 +62,9 @@ static void print_pivot(perp_results *r, const perp_answer *a, int most, FILE *o
   for (int i = 0; i < a->n_lines; i++)
     perp_table_put(&t, "%s",
                    a->line[i].brief[0] != '\0'   ? a->line[i].brief
-                   : a->question->metric != NULL ? a->question->metric
-                                                 : "");
+                   : a->question->metric == NULL ? ""
+                   : a->unit[0] == '\0'          ? "value"
+                                        : perp_pool_printf(&r->pool, "value [%s]", a->unit));
   int rows = 0;
   const int *order = row_order(r, a);
   bool marked = false;
@@ -80,7 +83,10 @@ static void print_pivot(perp_results *r, const perp_answer *a, int most, FILE *o
   perp_table_free(&t);
   if (rows > most) fprintf(out, "... and %d more\n", rows - most);
   if (marked)
-    perp_wrap(out, 0, "(in brackets: it stands, and wins nothing: unsolved, or fixed work)");
+    perp_wrap(
+        out, 0,
+        "* marks the best. Values in parentheses cannot win: the run left problems unsolved or "
+        "was limited to fixed work.");
 }
 
 static const char *first_best(const perp_answer *a, const perp_answer_line *line)
@@ -120,8 +126,18 @@ static void put_apart(perp_table *t, const char *label, int columns)
   if (columns > 0) perp_table_put(t, "%s", label);
 }
 
+/* With its unit where costs and errors are in one column. */
+static const char *list_value(perp_results *r, const perp_answer *a, const perp_answer_line *line,
+                              double v)
+{
+  char number[32];
+  if (line->condition[0] != '\0')
+    return answers_quantity(&r->pool, v, line->cost ? a->cost_unit : a->unit);
+  return perp_pool_strdup(&r->pool, perp_number(v, number));
+}
+
 /* One row a comparison: who is best, and who is next. */
-static void print_list(const perp_answer *a, int most, FILE *out)
+static void print_list(perp_results *r, const perp_answer *a, int most, FILE *out)
 {
   bool condition = false, ties = false;
   const int apart = apart_columns(a);
@@ -130,10 +146,14 @@ static void print_list(const perp_answer *a, int most, FILE *out)
     ties = ties || a->line[i].n_best > 1;
   }
   if (condition)
-    perp_wrapf(out, 0, "(in: the least %s within that %s; to: the least %s that reaches that %s)",
-               a->question->metric, a->question->at, a->question->at, a->question->metric);
+    perp_wrapf(
+        out, 0,
+        "\"in\" rows: smallest %s within that %s. \"to\" rows: smallest %s that reaches that "
+        "%s.",
+        perp_words_ranked(a->question->metric), perp_words_ranked(a->question->at),
+        perp_words_ranked(a->question->at), perp_words_ranked(a->question->metric));
   perp_table t;
-  char align[PERP_TABLE_COLUMNS + 1] = "", number[32];
+  char align[PERP_TABLE_COLUMNS + 1] = "";
   for (int c = 0; c < apart; c++) strcat(align, "l");
   strcat(align, condition ? "l" : "");
   strcat(align, ties ? "llrlr" : "lrlr");
@@ -144,11 +164,12 @@ static void print_list(const perp_answer *a, int most, FILE *out)
   perp_table_put(&t, "best");
   if (ties) perp_table_put(&t, "ties");
   perp_table_put(&t, "%s",
-                 condition                     ? "figure"
-                 : a->question->metric != NULL ? a->question->metric
-                                               : "solved");
+                 a->question->metric == NULL ? "solved"
+                 : condition || a->unit[0] == '\0'
+                     ? "value"
+                     : perp_pool_printf(&r->pool, "value [%s]", a->unit));
   perp_table_put(&t, "next");
-  perp_table_put(&t, "%s", "");
+  perp_table_put(&t, "value");
   for (int i = 0; i < a->n_lines && i < most; i++) {
     const perp_answer_line *line = &a->line[i];
     put_apart(&t, line->brief, apart);
@@ -156,16 +177,18 @@ static void print_list(const perp_answer *a, int most, FILE *out)
     perp_table_put(&t, "%s", first_best(a, line));
     if (ties && line->n_best > 1) perp_table_put(&t, "+%d", line->n_best - 1);
     if (ties && line->n_best <= 1) perp_table_put(&t, "%s", "");
-    perp_table_put(&t, "%s", perp_number(line->value, number));
+    perp_table_put(&t, "%s", list_value(r, a, line, line->value));
     perp_table_put(&t, "%s", line->second);
-    perp_table_put(&t, "%s", isnan(line->next) ? "" : perp_number(line->next, number));
+    perp_table_put(&t, "%s", isnan(line->next) ? "" : list_value(r, a, line, line->next));
   }
   t.spare = 2;
   if (!perp_table_print(&t, out))
-    perp_wrap(out, 0, "(who is next: in a wider terminal, on the page, in derived/answers.json)");
+    perp_wrap(out, 0,
+              "The runner-up is shown in a wider terminal, in the report and in "
+              "derived/answers.json.");
   perp_table_free(&t);
   if (a->n_lines > most)
-    fprintf(out, "... and %d more: derived/answers.json, perp answer\n", a->n_lines - most);
+    fprintf(out, "... and %d more rows: see perp answer %s\n", a->n_lines - most, r->dir);
 }
 
 /* Slopes of many comparisons: one row each comparison and competitor. */
@@ -190,16 +213,17 @@ static void print_slopes(perp_results *r, const perp_answer *a, int most, FILE *
     }
   perp_table_print(&t, out);
   perp_table_free(&t);
-  if (rows > most)
-    fprintf(out, "... and %d more: derived/answers.json, perp answer\n", rows - most);
+  if (rows > most) fprintf(out, "... and %d more rows: see perp answer %s\n", rows - most, r->dir);
 }
 
 void perp_answer_print(perp_results *r, const perp_answer *a, int most, FILE *out)
 {
   putc('\n', out);
   if (a->question->ask[0] != '\0') perp_wrap(out, 0, a->question->ask);
-  perp_wrapf(out, 2, "%s: %s", a->asked, a->text);
-  if (a->note[0] != '\0') perp_wrapf(out, 2, "(%s)", a->note);
+  perp_wrap(out, 2, a->text);
+  if (a->basis[0] != '\0' || a->note[0] != '\0')
+    perp_wrapf(out, 2, "%s%s%s", a->basis, a->basis[0] != '\0' && a->note[0] != '\0' ? " " : "",
+               a->note);
   if (a->n_lines == 0 || a->n_who < 2) return;
   const bool matrix = a->question->kind == PERP_ASK_MOST &&
                       perp_kind_param(r->study->kind, "problem") >= 0;
@@ -210,5 +234,5 @@ void perp_answer_print(perp_results *r, const perp_answer *a, int most, FILE *ou
   else if (a->question->kind == PERP_ASK_SLOPE)
     print_slopes(r, a, most, out);
   else
-    print_list(a, most, out);
+    print_list(r, a, most, out);
 }

@@ -2,11 +2,16 @@
 /* Answers in words and as JSON. */
 #include "experiments/answers/answers_parts.h"
 
+#include "experiments/study/words.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW = 6, LINES = 3, NAMES = 3 };
+static const char no_exponent[] =
+    "No exponent can be fitted: no curve has three points above rounding errors.";
+
+enum { FEW = 6, LINES = 3, NAMES = 3, MOST_NAMED = 4 };
 
 /* ---- labels of comparisons ------------------------------------------------------------------------- */
 
@@ -143,6 +148,36 @@ static const char *keys_text(struct answering *w, const perp_study_key *keys, in
   return text;
 }
 
+/* "integrator, formulation and scene": keys in words */
+static const char *say_keys(struct answering *w, const perp_study_key *keys, int n)
+{
+  const char *text = "";
+  for (int k = 0; k < n; k++)
+    text = perp_pool_printf(&w->r->pool, "%s%s%s", text,
+                            k == 0       ? ""
+                            : k == n - 1 ? " and "
+                                         : ", ",
+                            perp_words(keys[k].text));
+  return text;
+}
+
+/* What competes: "integrator", "combination of integrator and stabilization" */
+static const char *say_kind(struct answering *w)
+{
+  const char *keys = say_keys(w, w->q.by, w->q.n_by);
+  return w->q.n_by == 0   ? "competitor"
+         : w->q.n_by == 1 ? keys
+                          : perp_pool_printf(&w->r->pool, "combination of %s", keys);
+}
+
+/* "smallest error of the tip" */
+static const char *say_best(struct answering *w, int m)
+{
+  const perp_metric *metric = &w->r->study->metric[m];
+  return perp_pool_printf(&w->r->pool, "%s %s", metric->better > 0 ? "largest" : "smallest",
+                          perp_words_ranked(metric->name));
+}
+
 /* ---- sentences ------------------------------------------------------------------------------------- */
 
 static void add(struct answering *w, const char **text, const char *more)
@@ -155,24 +190,43 @@ static const char *where_text(struct answering *w, int i)
   const perp_answer_line *line = &w->a->line[i];
   const int facet = w->facet_of[i];
   const char *apart = facet < 0 ? "" : apart_label(w, w->example[facet], false);
-  return line->condition[0] == '\0' ? apart
-         : apart[0] == '\0'         ? line->condition
-                            : perp_pool_printf(&w->r->pool, "%s, %s", apart, line->condition);
+  return line->words[0] == '\0' ? apart
+         : apart[0] == '\0'     ? line->words
+                                : perp_pool_printf(&w->r->pool, "%s, %s", apart, line->words);
 }
 
-static const char *say_line(struct answering *w, const perp_answer_line *line)
+/* "0.2 m; next: none, factor 2.5": the best figure, and how far behind the next is. */
+static const char *say_figures(struct answering *w, const perp_answer_line *line)
 {
-  const char *text = perp_pool_printf(&w->r->pool, "%s (%s", line->who, value_text(w, line));
-  if (line->second[0] == '\0') return perp_pool_printf(&w->r->pool, "%s)", text);
+  const char *text = value_text(w, line);
+  if (line->second[0] == '\0') return text;
   const double factor = line->cost || w->r->study->metric[w->metric].better < 0
                             ? line->next / line->value
                             : line->value / line->next;
-  const bool tells = isfinite(factor) && factor > 1 &&
-                     strncmp(value_text(w, line), "below", 5) != 0;
+  const bool tells = isfinite(factor) && factor > 1 && strncmp(text, "below", 5) != 0;
   char number[32];
-  return tells ? perp_pool_printf(&w->r->pool, "%s; next %s, %s times)", text, line->second,
+  return tells ? perp_pool_printf(&w->r->pool, "%s; next: %s, factor %s", text, line->second,
                                   perp_number(factor, number))
-               : perp_pool_printf(&w->r->pool, "%s; next %s)", text, line->second);
+               : perp_pool_printf(&w->r->pool, "%s; next: %s", text, line->second);
+}
+
+/* The answer where there is one comparison. */
+static void say_one(struct answering *w)
+{
+  const perp_answer_line *line = &w->a->line[0];
+  const char *best = say_best(w, line->cost ? w->at : w->metric);
+  const char *where = line->words[0] == '\0'
+                          ? ""
+                          : perp_pool_printf(&w->r->pool, "With %s, ", line->words);
+  if (w->a->n_who < 2)
+    w->a->text = perp_pool_printf(&w->r->pool, "%s %s is %s.",
+                                  where[0] == '\0' ? "The"
+                                                   : perp_pool_printf(&w->r->pool, "%sthe", where),
+                                  best, value_text(w, line));
+  else
+    w->a->text = perp_pool_printf(&w->r->pool, "%s%s %s the %s (%s).", where, line->who,
+                                  line->n_best > 1 ? "tie for" : "gives", best,
+                                  say_figures(w, line));
 }
 
 /* How often each competitor is among the best, the most frequent first. */
@@ -199,30 +253,37 @@ static void say_many(struct answering *w)
   qsort(t, (size_t)a->n_who, sizeof *t, say_more);
   int all = 0;
   while (all < a->n_who && t[all].n == n) all++;
-  const char *text = "";
-  for (int k = 0; k < a->n_who && t[k].n > 0 && k < (all > 0 ? all : 4) && k < FEW; k++)
-    text = all > 0
-               ? perp_pool_printf(&w->r->pool, "%s%s%s", text,
-                                  k == 0         ? ""
-                                  : k == all - 1 ? " and "
-                                                 : ", ",
-                                  a->who[t[k].who])
-               : perp_pool_printf(
-                     &w->r->pool, "%s%s%s in %d%s", text, k == 0 ? "" : ", ", a->who[t[k].who],
-                     t[k].n, k > 0 ? "" : perp_pool_printf(&w->r->pool, " of %d comparisons", n));
+  const char *best = say_best(w, w->metric), *text = "";
+  const char *in_all = n == 2 ? "both" : perp_pool_printf(&w->r->pool, "all %d", n);
+  if (all == 0 && t[0].n > 0)
+    add(w, &a->text, perp_pool_printf(&w->r->pool, "No %s wins everywhere.", say_kind(w)));
+  if (w->at >= 0)
+    text = perp_pool_printf(&w->r->pool, "At equal %s, ",
+                            perp_words_ranked(w->r->study->metric[w->at].name));
+  for (int k = 0; k < all && k < FEW; k++)
+    text = perp_pool_printf(&w->r->pool, "%s%s%s", text,
+                            k == 0         ? ""
+                            : k == all - 1 ? " and "
+                                           : ", ",
+                            a->who[t[k].who]);
   if (all > FEW) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, all - FEW);
-  if (all > 0)
-    text = perp_pool_printf(
-        &w->r->pool, "%s %s in all %d comparisons", text,
-        all > 1 ? "are the best, without a difference that counts," : "is the best", n);
-  else
-    text = perp_pool_printf(&w->r->pool, "%s; no one is the best in all", text);
+  if (a->n_who < 2)
+    text = perp_pool_printf(&w->r->pool, "There is only one competitor in %s comparisons", in_all);
+  else if (all > 0)
+    text = perp_pool_printf(&w->r->pool, "%s %s the %s in %s comparisons", text,
+                            all > 1 ? "tie for" : "gives", best, in_all);
+  for (int k = 0; all == 0 && k < a->n_who && k < MOST_NAMED && t[k].n > 0; k++)
+    text = k == 0 ? perp_pool_printf(&w->r->pool, "%s%s gives the %s in %d of %d comparisons", text,
+                                     a->who[t[k].who], best, t[k].n, n)
+                  : perp_pool_printf(&w->r->pool, "%s, %s in %d", text, a->who[t[k].who], t[k].n);
   if (ties > 0 && all <= 1)
-    text = perp_pool_printf(&w->r->pool, "%s (ties, in %d, count for each)", text, ties);
+    text = perp_pool_printf(&w->r->pool, "%s (%d %s, counted for each)", text, ties,
+                            ties == 1 ? "tie" : "ties");
   add(w, &a->text, perp_pool_printf(&w->r->pool, "%s.", text));
   for (int i = 0; i < a->n_lines && a->n_lines <= LINES; i++)
     add(w, &a->text,
-        perp_pool_printf(&w->r->pool, "%s: %s.", where_text(w, i), say_line(w, &a->line[i])));
+        perp_pool_printf(&w->r->pool, "With %s: %s (%s).", where_text(w, i), a->line[i].who,
+                         say_figures(w, &a->line[i])));
 }
 
 /* Who would be chosen by another figure, and what that costs. */
@@ -262,17 +323,19 @@ static void say_proxy(struct answering *w)
   }
   char number[32];
   if (facets == 0) return;
+  const char *proxy = perp_words_ranked(w->q.proxy), *chosen = apart_label(w, worst, false);
   if (wrong == 0)
     add(w, &w->a->text,
-        perp_pool_printf(&r->pool, "The least %s chooses the same in all %d.", w->q.proxy, facets));
+        perp_pool_printf(&r->pool, "The smallest %s gives the same winner in all %d comparisons.",
+                         proxy, facets));
   else
     add(w, &w->a->text,
         perp_pool_printf(&r->pool,
-                         "Chosen by the least %s it is another one in %d of %d, whose %s is up to "
-                         "%s times the smallest (%s, %s).",
-                         w->q.proxy, wrong, facets, w->q.metric, perp_number(most, number),
-                         answers_label(w, w->q.by, w->q.n_by, worst),
-                         apart_label(w, worst, false)));
+                         "The smallest %s gives another winner in %d of %d comparisons. There the "
+                         "%s is up to %s times the smallest one (%s%s%s).",
+                         proxy, wrong, facets, perp_words_ranked(w->q.metric),
+                         perp_number(most, number), answers_label(w, w->q.by, w->q.n_by, worst),
+                         chosen[0] != '\0' ? ", " : "", chosen));
 }
 
 static const char *share_text(struct answering *w, const perp_answer_entry *e)
@@ -280,9 +343,9 @@ static const char *share_text(struct answering *w, const perp_answer_entry *e)
   const int suited = e->asked - e->unsuited;
   const char *text = perp_pool_printf(&w->r->pool, "%.0f of %d", e->value, suited);
   if (e->unsuited > 0)
-    text = perp_pool_printf(&w->r->pool, "%s that suit it, %d do not", text, e->unsuited);
+    text = perp_pool_printf(&w->r->pool, "%s; %d are outside its domain", text, e->unsuited);
   if (e->proved > 0)
-    text = perp_pool_printf(&w->r->pool, "%s; %d of them proved to have no solution", text,
+    text = perp_pool_printf(&w->r->pool, "%s; %d of these are proofs that no solution exists", text,
                             e->proved);
   return text;
 }
@@ -304,7 +367,7 @@ static void say_most(struct answering *w)
     whole = perp_pool_printf(&w->r->pool, "%s%s%s (%d)", whole, i == 0 ? "" : ", ",
                              w->a->who[t[i].who], t[i].n);
   if (first < 0) {
-    w->a->text = "nobody solves any.";
+    w->a->text = perp_pool_printf(&w->r->pool, "No %s solves any problem.", say_kind(w));
     return;
   }
   for (int i = 0; i < w->a->n_who; i++)
@@ -315,18 +378,25 @@ static void say_most(struct answering *w)
                                                  : ", ",
                               w->a->who[i]);
   if (k > NAMES) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, k - NAMES);
-  text = perp_pool_printf(&w->r->pool, "%s %s %s (%s%s).", text,
-                          k == 1 ? "answers" : "answer the same number,",
-                          k == 1 ? "the most" : "the most of all", k > 1 ? "each " : "",
-                          k > 1 ? perp_pool_printf(&w->r->pool, "%.0f", all->value)
+  const bool runs = w->r->study->kind->runs;
+  text = perp_pool_printf(&w->r->pool, "%s %s %s (%s).", text, k == 1 ? "solves" : "solve",
+                          runs ? "all contact problems in the largest number of runs"
+                               : "the most problems",
+                          k > 1 ? perp_pool_printf(&w->r->pool, "%.0f each", all->value)
                                 : share_text(w, &all->entry[first]));
   if (all->second[0] != '\0')
-    text = perp_pool_printf(&w->r->pool, "%s Next: %s, %.0f.", text, all->second, all->next);
+    text = perp_pool_printf(&w->r->pool, "%s Next is %s with %.0f.", text, all->second, all->next);
   if (n > 0)
-    text = perp_pool_printf(
-        &w->r->pool, "%s Others are asked less than that, and answer all that suits them: %s%s.",
-        text, whole, n > NAMES ? perp_pool_printf(&w->r->pool, " and %d others", n - NAMES) : "");
+    text = perp_pool_printf(&w->r->pool, "%s Others accept fewer %s and solve all of them: %s%s.",
+                            text, runs ? "runs" : "problems", whole,
+                            n > NAMES ? perp_pool_printf(&w->r->pool, " and %d others", n - NAMES)
+                                      : "");
   w->a->text = text;
+}
+
+static const char *say_over(const struct answering *w)
+{
+  return perp_words(w->q.over_metric != NULL ? w->q.over_metric : w->q.over.text);
 }
 
 /* Of each competitor the exponent, or its range over the comparisons. */
@@ -351,8 +421,11 @@ static void say_slopes(struct answering *w)
                                   a->who[k], lo, hi);
   }
   if (said > MOST) text = perp_pool_printf(&w->r->pool, "%s and %d others", text, said - MOST);
-  w->a->text = said == 0 ? "no three points make a line above what can be told."
-                         : perp_pool_printf(&w->r->pool, "%s.", text);
+  w->a->text = said == 0
+                   ? no_exponent
+                   : perp_pool_printf(&w->r->pool,
+                                      "The %s scales with a power of the %s; the exponents are %s.",
+                                      perp_words(w->q.metric), say_over(w), text);
 }
 
 /* ---- notes ----------------------------------------------------------------------------------------- */
@@ -375,7 +448,7 @@ static const char *free_ones(struct answering *w)
     }
     if (!used && varies)
       text = perp_pool_printf(&w->r->pool, "%s%s%s", text, text[0] ? ", " : "",
-                              s->kind->params[p].key);
+                              perp_words(s->kind->params[p].key));
   }
   return text;
 }
@@ -384,10 +457,10 @@ static void say_notes(struct answering *w)
 {
   perp_answer *a = w->a;
   const perp_metric *table = w->r->study->metric;
-  if (w->q.assumed) add(w, &a->note, "The study names no answer, so this is assumed.");
+  if (w->q.assumed) add(w, &a->note, "The study has no `answer`, so this question is assumed.");
   const char *open = free_ones(w);
   if (w->q.kind == PERP_ASK_BEST && open[0] != '\0')
-    add(w, &a->note, perp_pool_printf(&w->r->pool, "Each takes the %s that serves it best.", open));
+    add(w, &a->note, perp_pool_printf(&w->r->pool, "Each %s uses its best %s.", say_kind(w), open));
   bool floor = false, timing = w->metric >= 0 && table[w->metric].timing;
   timing = w->q.kind == PERP_ASK_BEST && (timing || (w->at >= 0 && table[w->at].timing));
   for (int i = 0; i < a->n_lines; i++)
@@ -396,24 +469,52 @@ static void say_notes(struct answering *w)
   char lo[32], hi[32];
   if (floor && w->references_used)
     add(w, &a->note,
-        perp_pool_printf(
-            &w->r->pool, "Differences below %s%s%s, to which two references agree, are none.",
-            perp_number(w->least_floor, lo), w->most_floor > w->least_floor ? " to " : "",
-            w->most_floor > w->least_floor ? perp_number(w->most_floor, hi) : ""));
+        perp_pool_printf(&w->r->pool,
+                         "Two independent references differ by %s%s%s; smaller differences are "
+                         "ignored.",
+                         perp_number(w->least_floor, lo),
+                         w->most_floor > w->least_floor ? " to " : "",
+                         w->most_floor > w->least_floor ? perp_number(w->most_floor, hi) : ""));
   else if (floor)
     add(w, &a->note,
-        perp_pool_printf(&w->r->pool, "Differences below %s are none: %s.",
+        perp_pool_printf(&w->r->pool, "Differences below %s are ignored (%s).",
                          perp_number(w->most_floor, hi),
-                         w->q.floor > 0 ? "the study says so" : "rounding"));
+                         w->q.floor > 0 ? "floor of the study" : "rounding errors"));
   if (timing)
     add(w, &a->note,
-        "Times that differ by less than 5 % (20 % when measured once or twice), or by less than "
-        "they "
-        "scatter, are equal.");
+        "Times count as equal if they differ by less than 5 % (20 % if measured only once or "
+        "twice), or by less than their scatter.");
   if (w->left_out > 0)
     add(w, &a->note,
-        perp_pool_printf(&w->r->pool, "%d comparison(s) with one competitor only are left out.",
+        perp_pool_printf(&w->r->pool,
+                         w->left_out == 1
+                             ? "%d comparison has only one competitor and is left out."
+                             : "%d comparisons have only one competitor and are left out.",
                          w->left_out));
+}
+
+/* What has been compared, after the answer. */
+static const char *basis_text(struct answering *w)
+{
+  perp_pool *pool = &w->r->pool;
+  const char *by = say_keys(w, w->q.by, w->q.n_by), *apart = say_keys(w, w->q.apart, w->q.n_apart);
+  const char *text = "";
+  if (w->q.kind == PERP_ASK_SLOPE && (by[0] != '\0' || apart[0] != '\0'))
+    text = perp_pool_printf(pool, "One exponent is fitted for each %s%s%s.", by,
+                            by[0] != '\0' && apart[0] != '\0' ? ", and for each " : "", apart);
+  else if (w->q.kind != PERP_ASK_SLOPE && (by[0] != '\0' || apart[0] != '\0'))
+    text = perp_pool_printf(pool, "Runs are %s%s%s%s%s.",
+                            w->q.kind == PERP_ASK_MOST ? "counted" : "compared",
+                            by[0] != '\0' ? " by " : "", by,
+                            apart[0] == '\0' ? ""
+                            : by[0] != '\0'  ? ", separately for each "
+                                             : " separately for each ",
+                            apart);
+  if (w->q.kind == PERP_ASK_MOST && !w->r->study->kind->runs)
+    add(w, &text, "A proof that no solution exists counts as solved.");
+  if (w->q.where_text != NULL)
+    add(w, &text, perp_pool_printf(pool, "Only runs with %s are included.", w->q.where_text));
+  return text;
 }
 
 /* ---- all ------------------------------------------------------------------------------------------- */
@@ -451,6 +552,7 @@ void answers_say(struct answering *w)
   a->by = keys_text(w, w->q.by, w->q.n_by);
   a->apart_by = keys_text(w, w->q.apart, w->q.n_apart);
   a->asked = asked_text(w);
+  a->basis = basis_text(w);
   look_at_keys(w);
   for (int i = 0; i < a->n_lines; i++) {
     perp_answer_line *line = &a->line[i];
@@ -463,14 +565,16 @@ void answers_say(struct answering *w)
     line->who = names_of(w, line);
   }
   if (a->n_lines == 0)
-    a->text = w->q.kind == PERP_ASK_BEST ? "no two can be compared: none that may win has figures."
-                                         : "there is nothing to count.";
+    a->text = w->q.kind == PERP_ASK_SLOPE ? no_exponent
+              : w->q.kind == PERP_ASK_BEST
+                  ? "No two runs can be compared: too few of those that may win have a value."
+                  : "There are no runs to count.";
   else if (w->q.kind == PERP_ASK_MOST)
     say_most(w);
   else if (w->q.kind == PERP_ASK_SLOPE)
     say_slopes(w);
   else if (a->n_lines == 1)
-    a->text = perp_pool_printf(&w->r->pool, "%s.", say_line(w, &a->line[0]));
+    say_one(w);
   else
     say_many(w);
   if (w->proxy >= 0) say_proxy(w);
@@ -486,8 +590,11 @@ void answers_say_claims(struct answering *w)
   w->a->asked = "Claims of the study";
   w->a->text = count[PERP_CLAIM_PROVED] == n
                    ? perp_pool_printf(&w->r->pool,
-                                      n == 1 ? "the one claim is proved." : "all %d are proved.", n)
-                   : perp_pool_printf(&w->r->pool, "%d of %d are proved, %d refuted, %d undecided.",
+                                      n == 1 ? "The claim of the study is proved."
+                                             : "All %d claims of the study are proved.",
+                                      n)
+                   : perp_pool_printf(&w->r->pool,
+                                      "%d of %d claims are proved, %d refuted, %d undecided.",
                                       count[PERP_CLAIM_PROVED], n, count[PERP_CLAIM_REFUTED],
                                       count[PERP_CLAIM_UNDECIDED]);
   for (int i = 0; i < n; i++)
@@ -522,8 +629,8 @@ const char *perp_results_left_out(perp_results *r)
   if (!s->kind->runs && scene < 0) names = ""; /* proofs have no residual */
   if (scenes.n > NAMES)
     names = perp_pool_printf(&r->pool, "%s and %d other scenes", names, scenes.n - NAMES);
-  return perp_pool_printf(&r->pool, "%d of the %d cells that reached their end have no %s%s.",
-                          without, whole, s->metrics.primary, names);
+  return perp_pool_printf(&r->pool, "%d of %d completed runs have no value of the %s%s.", without,
+                          whole, perp_words(s->metrics.primary), names);
 }
 
 const char *perp_answer_entry_text(perp_pool *pool, const perp_answer *a,

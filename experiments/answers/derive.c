@@ -119,30 +119,32 @@ static void write_cells_schema(const struct tables *t, FILE *f)
   perp_json j = { .out = f, .indent = true };
   perp_json_open(&j, NULL, '[');
   derive_schema(&j, "cell", "text", "",
-                "id of the cell: hash of its parameters; key of every table", 0);
+                "Id of the run: hash of its parameters. The key of every table.", 0);
   derive_schema(
       &j, "status", "text", "",
       s->kind->runs
-          ? "ok: the end was reached and every problem solved by the solver that was named; "
-            "unsolved: the end was reached without that; fixed-work: with the sweeps asked for; "
-            "unsuited: outside of what the method serves; diverged, maxiter, timeout, oom, crash, "
-            "setup-failed, skipped; planned = not run yet"
-          : "ok: solved, or proved to have no solution (reason infeasible); fixed-work: the "
-            "sweeps asked for; unsuited: outside of what the solver serves; unsolved, maxiter, "
-            "timeout, oom, crash, setup-failed, skipped; "
-            "planned = not run yet",
+          ? "ok: the run reached its end and the chosen solver solved every problem. unsolved: it "
+            "reached its end with unsolved problems. fixed-work: it used a fixed number of sweeps. "
+            "unsuited: the scene is outside the domain of the method. planned: not run yet. "
+            "Others: "
+            "diverged, maxiter, timeout, oom, crash, setup-failed, skipped."
+          : "ok: solved, or proved to have no solution (reason infeasible). fixed-work: a fixed "
+            "number of sweeps was used. unsuited: the problem is outside the domain of the solver. "
+            "planned: not run yet. Others: unsolved, maxiter, timeout, oom, crash, setup-failed, "
+            "skipped.",
       0);
-  derive_schema(&j, "cause", "text", "", "why it failed or was skipped", 0);
-  derive_schema(&j, "reason", "text", "", "why the cell ended", 0);
-  derive_schema(&j, "problems", "number", "",
-                "problems that the run met; empty: none, or not recorded", 0);
-  derive_schema(&j, "unsolved", "number", "", "of these, left unsolved", -1);
-  derive_schema(&j, "share", "number", "", "unsolved / problems", -1);
+  derive_schema(&j, "cause", "text", "", "Cause of a failure, or why the run was skipped.", 0);
+  derive_schema(&j, "reason", "text", "", "Reason for the end of the run.", 0);
+  derive_schema(
+      &j, "problems", "number", "",
+      "Number of contact or complementarity problems of the run. Empty: none, or not recorded.", 0);
+  derive_schema(&j, "unsolved", "number", "", "Number of problems left unsolved.", -1);
+  derive_schema(&j, "share", "number", "", "Share of unsolved problems (unsolved / problems).", -1);
   derive_schema(&j, "swept", "number", "",
-                "of these, left above the tolerance by the number of sweeps that was asked for", 0);
+                "Number of problems above the tolerance after the requested number of sweeps.", 0);
   derive_schema(&j, "partial", "number", "",
-                "1: the run was cut short, the figures are those up to `reached`", 0);
-  derive_schema(&j, "reached", "number", "s", "simulated time that the run reached", 0);
+                "1: the run stopped early; its values are those up to the time `reached`.", 0);
+  derive_schema(&j, "reached", "number", "s", "Simulated time at which the run ended.", 0);
   for (int p = 0; p < s->n_params; p++) {
     const perp_param *q = &s->kind->params[p];
     bool number = q->type == PERP_PARAM_REAL || q->type == PERP_PARAM_INT;
@@ -152,8 +154,8 @@ static void write_cells_schema(const struct tables *t, FILE *f)
   for (int o = 0; o < t->parts.n; o++)
     derive_schema(&j, t->parts.text[o], "text", "",
                   strstr(t->parts.text[o], ".name") != NULL
-                      ? "the same without options"
-                      : "an option that a value of the grid names, empty where there is none",
+                      ? "Name of the method without its options."
+                      : "Option set by a value of the grid. Empty: the method has no such option.",
                   0);
   for (int k = 0; k < t->n_metrics; k++) {
     const perp_metric *m = &s->metric[t->metric[k]];
@@ -161,7 +163,7 @@ static void write_cells_schema(const struct tables *t, FILE *f)
   }
   if (t->engines)
     derive_schema(&j, "resolved", "text", "",
-                  "of a whole engine: its version, and its options as it used them", 0);
+                  "Version of the external engine and the options it used.", 0);
   perp_json_close(&j, ']');
 }
 
@@ -197,11 +199,14 @@ static void write_timing_schema(const struct tables *t, FILE *f)
   const perp_metric *metrics = t->r->study->metric;
   perp_json j = { .out = f, .indent = true };
   perp_json_open(&j, NULL, '[');
-  derive_schema(&j, "cell", "text", "", "id of the cell, as in cells.csv", 0);
-  derive_schema(&j, "rounds", "number", "", "timing rounds; 0: the times are of the first run", 0);
-  derive_schema(&j, "noisy", "number", "", "rounds with wall time / CPU time > 1.05", -1);
-  derive_schema(&j, "cpu_s", "number", "s", "thread-CPU time of the run that made the results", 0);
-  derive_schema(&j, "wall_s", "number", "s", "wall time of that run", 0);
+  derive_schema(&j, "cell", "text", "", "Id of the run, as in cells.csv.", 0);
+  derive_schema(&j, "rounds", "number", "",
+                "Number of timing rounds. 0: the times are those of the first run.", 0);
+  derive_schema(&j, "noisy", "number", "", "Number of rounds with wall time / CPU time > 1.05.",
+                -1);
+  derive_schema(&j, "cpu_s", "number", "s", "Thread CPU time of the run that produced the results.",
+                0);
+  derive_schema(&j, "wall_s", "number", "s", "Wall time of the run that produced the results.", 0);
   for (int m = 0; m < t->r->study->n_metrics; m++)
     for (int k = 0; metrics[m].timing && k < 6; k++) {
       char name[80], meaning[200];

@@ -3,6 +3,7 @@
 #include "experiments/answers/answers.h"
 #include "experiments/results/endings.h"
 #include "experiments/results/tally.h"
+#include "experiments/study/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,13 +16,13 @@ static void print_counts(const perp_results *r, FILE *out)
   const int proved = perp_results_proved(r);
   perp_text t = { 0 };
   const char *comma = "";
-  perp_text_add(&t, "%d cells:", r->plan.n);
+  perp_text_add(&t, "%d run%s:", r->plan.n, r->plan.n == 1 ? "" : "s");
   for (int s = PERP_CELL_OK; s < PERP_CELL_STATUSES; s++) {
     if (r->count[s] == 0) continue;
     perp_text_add(&t, "%s %d %s", comma, r->count[s], perp_cell_status_names[s]);
     comma = ",";
     if (s == PERP_CELL_OK && proved > 0)
-      perp_text_add(&t, " (%d of them proofs that there is no solution)", proved);
+      perp_text_add(&t, " (%d of these proved that no solution exists)", proved);
   }
   if (r->count[PERP_CELL_PLANNED] > 0)
     perp_text_add(&t, "%s %d not run yet", comma, r->count[PERP_CELL_PLANNED]);
@@ -29,8 +30,8 @@ static void print_counts(const perp_results *r, FILE *out)
   perp_text_free(&t);
   if (r->as_recorded > 0)
     perp_wrap(out, 2,
-              "ok as recorded (schema 1): it meant that the run reached its end, not that every "
-              "problem of it was solved");
+              "In results of schema 1, ok means that a run reached its end, not that all of its "
+              "problems were solved.");
 }
 
 /* Status, reason and cause of a cell: causes that differ in their numbers only are one cause. */
@@ -63,11 +64,11 @@ static void print_failures(perp_results *r, bool counted, FILE *out)
     perp_tally_add(&failures, summary_failure(&r->pool, a), i);
   }
   perp_tally_sort(&failures);
-  if (failures.n > 0) fprintf(out, "\nnot solved, or failed\n");
+  if (failures.n > 0) fprintf(out, "\nFailed or unsolved runs\n");
   for (int k = 0; k < failures.n && k < 5; k++) {
     const int n = failures.count[k].n, first = failures.count[k].first;
     const perp_record *a = &r->record[first];
-    perp_wrapf(out, 2, "%d %s: %s%s (cell %.6s)", n, perp_cell_status_names[a->status],
+    perp_wrapf(out, 2, "%d %s: %s%s (run %.6s)", n, perp_cell_status_names[a->status],
                n > 1 ? "e.g. " : "", a->cause[0] ? a->cause : a->reason, r->plan.cells[first].id);
   }
   if (failures.n > 5) fprintf(out, "  and %d other kinds of failure\n", failures.n - 5);
@@ -115,12 +116,34 @@ static int rank_cells(const perp_ctx *ctx, perp_results *r, perp_ranked *rank, i
 }
 
 /* "err.tip.max" -> "err.tip": a head that fits. */
-static void put_short_name(perp_table *t, const char *name)
+static const char *short_name(const char *name, int *length)
 {
   if (strncmp(name, "time.", 5) == 0) name += 5;
-  size_t n = strlen(name);
-  if (n > 4 && strcmp(name + n - 4, ".max") == 0) n -= 4;
-  perp_table_put(t, "%.*s", (int)n, name);
+  const size_t n = strlen(name);
+  *length = (int)(n > 4 && strcmp(name + n - 4, ".max") == 0 ? n - 4 : n);
+  return name;
+}
+
+static void put_short_name(perp_table *t, const char *name)
+{
+  int length;
+  name = short_name(name, &length);
+  perp_table_put(t, "%.*s", length, name);
+}
+
+/* "err.tip: largest error of the tip [m]; ...": what the heads stand for. */
+static const char *metrics_legend(perp_results *r, const int *metric, int n)
+{
+  const char *text = "";
+  for (int k = 0; k < n; k++) {
+    const perp_metric *m = &r->study->metric[metric[k]];
+    int length;
+    const char *name = short_name(m->name, &length);
+    text = perp_pool_printf(&r->pool, "%s%s%.*s: %s%s%s%s", text, k == 0 ? "" : "; ", length, name,
+                            perp_words(m->name), m->unit[0] != '\0' ? " [" : "", m->unit,
+                            m->unit[0] != '\0' ? "]" : "");
+  }
+  return text;
 }
 
 /* The metrics worth a column: the primary one, the recorded ones, the time of a step. */
@@ -147,11 +170,14 @@ static void print_chosen(const perp_ctx *ctx, perp_results *r, FILE *out)
   int *apart = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *apart);
   const int n = rank_cells(ctx, r, rank, apart), rows = n < 3 * MOST_ROWS ? n : 3 * MOST_ROWS;
   if (n == 0) {
-    fprintf(out, "\nno cell has %s where %s\n", s->metrics.primary, s->report.summary_text);
+    putc('\n', out);
+    perp_wrapf(out, 0, "No run with %s has a value of the %s.", s->report.summary_text,
+               perp_words(s->metrics.primary));
     return;
   }
   putc('\n', out);
-  perp_wrapf(out, 0, "by %s, where %s", s->metrics.primary, s->report.summary_text);
+  perp_wrapf(out, 0, "Runs with %s, sorted by the %s", s->report.summary_text,
+             perp_words(s->metrics.primary));
   bool marked = false;
   for (int i = 0; i < rows; i++) marked = marked || r->record[rank[i].cell].status != PERP_CELL_OK;
   int metric[MOST_METRICS], n_metrics = summary_metrics(r, MOST_METRICS - marked, metric);
@@ -184,7 +210,8 @@ static void print_chosen(const perp_ctx *ctx, perp_results *r, FILE *out)
   }
   perp_table_print(&t, out);
   perp_table_free(&t);
-  if (rows < n) fprintf(out, "... and %d more: derived/cells.csv\n", n - rows);
+  if (rows < n) fprintf(out, "... and %d more rows: see derived/cells.csv\n", n - rows);
+  perp_wrap(out, 2, metrics_legend(r, metric, n_metrics));
 }
 
 static void print_answers(const perp_ctx *ctx, perp_results *r, FILE *out)
@@ -203,7 +230,7 @@ static void print_claims(const perp_ctx *ctx, perp_results *r, FILE *out)
 {
   if (r->study->n_claims == 0) return;
   const perp_claim_result *c = perp_results_claims(ctx, r);
-  fprintf(out, "\nclaims\n");
+  fprintf(out, "\nClaims\n");
   for (int i = 0; i < r->study->n_claims; i++) {
     const char *sides = perp_claim_sides(&r->pool, &c[i]);
     perp_wrapf(out, 2, "%s: %s%s", perp_verdict_name(c[i].verdict), c[i].claim->text, sides);
@@ -219,7 +246,7 @@ static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
   if (n == 0) return;
   const perp_study *s = r->study;
   int figures = s->n_published < MOST_FIGURES ? s->n_published : MOST_FIGURES;
-  fprintf(out, "\npublished figures beside ours\n");
+  fprintf(out, "\nPublished values and ours\n");
   perp_table t;
   char align[MOST_FIGURES + 3], number[32];
   snprintf(align, sizeof align, "l%.*s", figures + 1, "rrrrrrr");
@@ -246,14 +273,15 @@ static void print_published(const perp_ctx *ctx, perp_results *r, FILE *out)
   perp_table_print(&t, out);
   perp_table_free(&t);
   for (int k = 0; k < figures; k++)
-    perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, s->published[k].metric,
+    perp_wrapf(out, 2, "(%d) %s where %s: %s", k + 1, perp_words(s->published[k].metric),
                s->published[k].where_text, s->published[k].source);
   if (n > MOST_ROWS || s->n_published > figures)
-    perp_wrapf(out, 2, "... %d of %d figures, %d of %d variants: the others are in the report",
+    perp_wrapf(out, 2,
+               "%d of %d values and %d of %d variants are shown; the report has all of them.",
                figures, s->n_published, n < MOST_ROWS ? n : MOST_ROWS, n);
   perp_wrap(out, 2,
-            "factor: geometric mean of ours / published, whichever is larger; a cell that failed "
-            "counts as 100");
+            "factor: geometric mean of the ratio between our value and the published one, at least "
+            "1. A failed run counts as 100.");
 }
 
 void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
@@ -281,5 +309,5 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
     fprintf(out, "\n%d of %d timing rounds were noisy (wall time / CPU time > 1.05)\n", noisy,
             rounds);
   if (r->torn > 0)
-    fprintf(out, "%d journal line(s) were torn by a kill and are left out\n", r->torn);
+    fprintf(out, "%d incomplete journal line(s) of a killed program are ignored\n", r->torn);
 }

@@ -72,8 +72,9 @@ void perp_symptoms_print(const perp_ctx *ctx, perp_results *r, FILE *out)
   const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
   putc('\n', out);
   perp_wrap(out, 0,
-            "who shows what (!: shows it; -: unsuited; u: it left problems unsolved; ?: it has no "
-            "such figure)");
+            "Reported problems and where they occur. !: shows the problem. -: the scene is outside "
+            "the domain of the method. u: some contact problems were left unsolved. ?: the value "
+            "is not available.");
   putc('\n', out);
   for (int k = 0, n; k < s->n_symptom_columns; k += n) {
     n = symptoms_fit(r, e, k, perp_width(out));
@@ -108,7 +109,7 @@ void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *r, FILE *out)
 {
   const perp_study *s = r->study;
   const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
-  fputs("| what is reported | of | thread | shows it |", out);
+  fputs("| reported problem | engine | thread | criterion |", out);
   for (int k = 0; k < s->n_symptom_columns; k++) {
     putc(' ', out);
     put_markdown(out, s->symptom_columns[k].name);

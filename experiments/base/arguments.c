@@ -127,7 +127,7 @@ int perp_args_read(const perp_cli *cli, int argc, char **argv, perp_args *args)
     const char *word = argv[i];
     if (only_words || word[0] != '-' || word[1] == '\0') {
       if (args->n >= cli->max_args || args->n == PERP_ARGS_MAX)
-        return perp_usage_error(args, "one argument too many: '%s'", word);
+        return perp_usage_error(args, "too many arguments: '%s' is not expected", word);
       args->arg[args->n++] = word;
       continue;
     }

@@ -61,7 +61,7 @@ char *perp_read_input(const char *path, size_t *size, const char **why)
   if (stat(path, &st) != 0)
     *why = strerror(errno);
   else if (!S_ISREG(st.st_mode))
-    *why = "it is no file";
+    *why = "it is not a regular file";
   else if (st.st_size > MOST_BYTES)
     *why = "it is larger than 64 MiB";
   char *text = *why == NULL ? perp_read_file(path, size) : NULL;
@@ -188,7 +188,7 @@ perp_status perp_make_dirs(perp_ctx *ctx, const char *path)
     *s = '\0';
     struct stat st;
     if (mkdir(p, 0777) != 0 && !(errno == EEXIST && stat(p, &st) == 0 && S_ISDIR(st.st_mode))) {
-      status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot make the folder %s: %s", p, strerror(errno));
+      status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot create the folder %s: %s", p, strerror(errno));
       break;
     }
     *s = keep;
@@ -205,8 +205,8 @@ perp_status perp_make_part(perp_ctx *ctx, const char *dir, const char *name)
   perp_status status = perp_make_dirs(ctx, dir);
   if (status == PERP_OK && lstat(path, &st) == 0 && S_ISLNK(st.st_mode))
     status = PERP_FAIL(ctx, PERP_ERR_IO,
-                       "%s is a link: a results folder is written to only where it is itself; "
-                       "remove the link, or use another folder",
+                       "%s is a link; results are written only to a real folder: remove the link, "
+                       "or choose another folder",
                        path);
   if (status == PERP_OK) status = perp_make_dirs(ctx, path);
   free(path);
@@ -236,7 +236,7 @@ char *perp_temp_folder(perp_ctx *ctx)
   const char *tmp = getenv("TMPDIR");
   char *path = perp_xprintf("%s/perp-XXXXXX", tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
   if (mkdtemp(path) != NULL) return path;
-  PERP_FAIL(ctx, PERP_ERR_IO, "cannot make a temporary folder %s: %s", path, strerror(errno));
+  PERP_FAIL(ctx, PERP_ERR_IO, "cannot create a temporary folder %s: %s", path, strerror(errno));
   free(path);
   return NULL;
 }

@@ -68,7 +68,7 @@ void perp_kept_cause(int wait_status, char *buf, size_t size)
   if (WIFSIGNALED(wait_status)) {
     const int number = WTERMSIG(wait_status);
     snprintf(buf, size, "signal %d (%s)%s", number, strsignal(number),
-             number == SIGKILL ? ", by hand or for want of memory" : "");
+             number == SIGKILL ? ", by hand or because memory ran out" : "");
   } else
     snprintf(buf, size, "ended with status %d and without a result", WEXITSTATUS(wait_status));
 }

@@ -74,8 +74,9 @@ static void progress_show(perp_progress *p, const char *what)
     return;
   }
   if (!p->terminal) {
-    fprintf(p->out, "%d/%d %s, %d failed, %s, about %s left\n", p->done, p->total, p->phase,
-            p->failed, spent, left);
+    const char *phase = strcmp(p->phase, "cells") == 0 ? "runs" : p->phase; /* JSON has the token */
+    fprintf(p->out, "%d/%d %s, %d failed, %s, about %s left\n", p->done, p->total, phase, p->failed,
+            spent, left);
     fflush(p->out);
     return;
   }

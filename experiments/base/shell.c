@@ -102,6 +102,6 @@ void perp_show_page(const char *path)
   const char *const argv[] = { "xdg-open", whole != NULL ? whole : path, NULL };
   pid_t pid;
   if (shell_spawn(&(perp_process){ .argv = argv, .quiet = true, .said = -1 }, &pid) != 0)
-    perp_say("xdg-open is not installed (package xdg-utils): open %s by hand", path);
+    perp_say("xdg-open is not installed (package xdg-utils): open %s in a browser", path);
   free(whole);
 }

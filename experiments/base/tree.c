@@ -193,7 +193,7 @@ static perp_node *tree_remember(struct reader *r, const char *name, perp_node *n
 {
   if (name == NULL || node == NULL) return node;
   int i = perp_names_index(r->pool, &r->anchors, name, MOST_ANCHORS);
-  if (i < 0) return tree_fail(r, node, "too many anchors");
+  if (i < 0) return tree_fail(r, node, "too many anchors in this file");
   return r->anchor[i] = node;
 }
 
@@ -208,7 +208,7 @@ static perp_node *read_key(struct reader *r, const perp_node *map, int depth)
   int first = tree_place(map, key->text);
   if (first < 0) return key;
   perp_diag_error(r->diag, key, 0, NULL,
-                  "the key '%s' stands here for the second time (first in line %d)", key->text,
+                  "the key '%s' occurs twice (first in line %d); remove one of them", key->text,
                   map->key[first]->line + 1);
   return NULL;
 }
@@ -219,7 +219,7 @@ static perp_node *read_members(struct reader *r, perp_node_type type, struct fy_
 {
   const bool map = type == PERP_NODE_MAP, placed = token != NULL;
   perp_node *node = new_node(r, type, token), *key = NULL;
-  if (depth > DEEPEST) return tree_fail(r, node, "nested too deeply");
+  if (depth > DEEPEST) return tree_fail(r, node, "nested too deeply; use fewer levels");
   while (tree_next(r) && r->event->type != (map ? FYET_MAPPING_END : FYET_SEQUENCE_END)) {
     if (map && ((key = read_key(r, node, depth + 1)) == NULL || !tree_next(r))) return NULL;
     perp_node *value = read_node(r, depth + 1);
@@ -249,7 +249,7 @@ static perp_node *read_node(struct reader *r, int depth)
     n = 0;
     node->text = tree_text(r, token, &n);
     if (node->text == NULL) node->text = "";
-    if (strlen(node->text) != n) return tree_fail(r, node, "a text holds a zero byte");
+    if (strlen(node->text) != n) return tree_fail(r, node, "a text contains a zero byte");
     enum fy_scalar_style style = token != NULL ? fy_token_scalar_style(token) : FYSS_PLAIN;
     node->plain = style == FYSS_PLAIN;
     return tree_remember(r, anchor, node);
@@ -292,7 +292,8 @@ static bool all_text(perp_diag *diag, const perp_source *src)
     n = tree_character((const unsigned char *)s);
     if (n == 0) {
       char message[60];
-      snprintf(message, sizeof message, "byte 0x%02x is no UTF-8 text here", (unsigned char)*s);
+      snprintf(message, sizeof message, "byte 0x%02x is not valid UTF-8; save the file as UTF-8",
+               (unsigned char)*s);
       add_error(diag, src, line, column, NULL, message);
       return false;
     }
@@ -324,7 +325,7 @@ perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, co
   perp_node *root = NULL;
   int before = diag->errors;
   if (strlen(src->text) != size)
-    perp_diag_error(diag, NULL, 0, NULL, "%s: not a text file (it holds a zero byte)", name);
+    perp_diag_error(diag, NULL, 0, NULL, "%s: not a text file (it contains a zero byte)", name);
   else if (all_text(diag, src) && r.fyp != NULL &&
            fy_parser_set_string(r.fyp, src->text, size) == 0)
     root = read_document(&r);
@@ -350,6 +351,35 @@ perp_node *perp_tree_get(const perp_node *map, const char *key)
 {
   int i = map != NULL && map->type == PERP_NODE_MAP ? tree_place(map, key) : -1;
   return i >= 0 ? map->item[i] : NULL;
+}
+
+/* What stands behind a scalar without quotes in its source; NULL: it is written in another way than it reads. */
+static const char *tree_behind(const perp_node *node)
+{
+  const char *s = node->src->text;
+  for (int i = 0; i < node->line && *s != '\0'; i++) {
+    s += strcspn(s, "\n");
+    s += *s == '\n';
+  }
+  for (int i = 0; i < node->column; i++) {
+    const int n = tree_character((const unsigned char *)s);
+    if (n == 0) return NULL;
+    s += n;
+  }
+  const size_t n = strlen(node->text);
+  return strncmp(s, node->text, n) == 0 ? s + n + strspn(s + n, " \t\r\n") : NULL;
+}
+
+int perp_tree_split(const perp_node *map, int i)
+{
+  for (; i >= 0; i--) {
+    const perp_node *key = map->key[i], *value = map->item[i];
+    if (value->type != PERP_NODE_SCALAR || !value->plain) return -1;
+    if (value->text[0] != '\0') return i;
+    const char *behind = key->plain ? tree_behind(key) : NULL;
+    if (behind == NULL || (*behind != ',' && *behind != '}')) return -1;
+  }
+  return -1;
 }
 
 perp_node *perp_tree_without(perp_pool *pool, const perp_node *base, const char *key)

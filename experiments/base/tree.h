@@ -42,6 +42,9 @@ perp_node *perp_tree_read(perp_pool *pool, perp_diag *diag, const char *name, co
                           size_t size);
 /* A member of a map, NULL when absent. */
 perp_node *perp_tree_get(const perp_node *map, const char *key);
+/* A text with a comma and without quotes in a map in braces is read as a text and as keys without values:
+ * { text: one, two }.  Which member's text is key i a piece of?  -1: it is a key. */
+int perp_tree_split(const perp_node *map, int i);
 /* Merge `over` into `base`: maps member by member, everything else replaces.  Neither is changed. */
 perp_node *perp_tree_merge(perp_pool *pool, const perp_node *base, const perp_node *over);
 /* base with the member at the dotted path replaced or added; maps on the way are made.  NULL when

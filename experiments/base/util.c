@@ -223,11 +223,12 @@ void perp_json_text(perp_json *j, const char *key, const char *value)
 
 void perp_json_real(perp_json *j, const char *key, double value)
 {
+  if (isnan(value) && key != NULL) return; /* a figure that a run does not have is absent */
   json_lead(j, key);
   if (isfinite(value))
     fprintf(j->out, "%.17g", value);
   else
-    fputs(isnan(value) ? "\"nan\"" : value > 0 ? "\"inf\"" : "\"-inf\"", j->out);
+    fputs(isnan(value) ? "null" : value > 0 ? "\"inf\"" : "\"-inf\"", j->out);
 }
 
 void perp_json_int(perp_json *j, const char *key, int64_t value)
@@ -395,7 +396,7 @@ static perp_status util_scaled(perp_ctx *ctx, const char *what, const char *text
     return PERP_OK;
   }
   return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                   *end == '\0' ? "'%s': a %s needs a unit%.0s; one of: %s"
+                   *end == '\0' ? "'%s': a %s needs a unit%.0s; use one of: %s"
                                 : "'%s' is not a %s: unknown unit '%s'; use one of: %s",
                    text, what, end, list);
 }

@@ -52,7 +52,8 @@ void perp_text_free(perp_text *t);
 
 /* ---- JSON out ------------------------------------------------------------------------------------------- */
 
-/* Numbers as %.17g, not finite ones as the strings "nan", "inf", "-inf".  key NULL: inside a list.
+/* Numbers as %.17g.  A member that is not a number (NaN) is left out, in a list it is null; infinite values, which JSON
+ * cannot write, are the strings "inf" and "-inf".  key NULL: inside a list.
  * `indent` true puts each member on a line of its own. */
 typedef struct perp_json {
   FILE *out;
@@ -86,7 +87,8 @@ void perp_json_floats(perp_json *j, const char *key, const float *v, size_t n);
 void perp_write_quoted(FILE *out, const char *s);
 /* Text that is JSON already. */
 void perp_json_raw(perp_json *j, const char *key, const char *json);
-/* A value read back as a number: JSON number, or "nan", "inf", "-inf"; NaN when absent.  (Of jansson.) */
+/* A value read back as a number: JSON number, or "inf", "-inf"; NaN when absent, null or "nan", as journals of before
+ * have it.  (Of jansson.) */
 struct json_t;
 double perp_json_number(const struct json_t *value);
 

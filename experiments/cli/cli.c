@@ -23,23 +23,32 @@ static const perp_cell_kind *const kinds[] = { &perp_kind_simulate, &perp_kind_l
 static void print_commands(FILE *out)
 {
   fputs("perp COMMAND [arguments]\n\n"
-        "Compares numerical solvers for constrained rigid-body dynamics: choose a scene,\n"
-        "swap one part at a time, see which is accurate, fast and robust, and why.\n\n"
+        "Compares numerical solvers for constrained rigid-body dynamics. Choose a scene\n"
+        "and exchange one method at a time: perp shows which is accurate, fast and\n"
+        "robust, and why.\n\n"
         "Commands\n",
         out);
-  perp_commands_print(perp_commands, 11, out);
+  perp_commands_print(perp_commands, 12, out);
   fputs("\nStart with\n"
-        "  perp run chain6-stab            the main study: a table, then a page to see\n"
-        "  perp simulate pendulum --json   one run, as data\n"
+        "  perp run chain6-stab            the main study: a table, then a page\n"
+        "  perp simulate pendulum --json   one simulation, as data\n"
         "  perp COMMAND --help             options and an example of one command\n"
         "\n"
-        "Every command takes --plugin FILE.so: solvers, scenes and metrics of your own\n"
-        "(perp new plugin; folders of them in PERP_PLUGIN_PATH), in Python FILE.py.\n"
+        "Every command accepts --plugin FILE.so or FILE.py: your own solvers, scenes and\n"
+        "metrics (see perp new). PERP_PLUGIN_PATH lists folders of plug-ins.\n"
         "\n"
-        "Exit status: 0 done, 2 usage, 3 invalid file, 4 nothing selected, 5 cells\n"
-        "crashed or figures failed, 6 regression, 7 incomplete but resumable,\n"
-        "8 references disagree, 9 simulated with problems that were not solved, 10 none\n"
-        "succeeded, 1 internal error.\n",
+        "Exit status\n"
+        "   0  done\n"
+        "   1  internal error\n"
+        "   2  wrong usage\n"
+        "   3  invalid file\n"
+        "   4  nothing selected\n"
+        "   5  runs crashed, or figures failed\n"
+        "   6  regression\n"
+        "   7  incomplete; run the command again to continue\n"
+        "   8  references disagree\n"
+        "   9  simulated, but some contact problems were not solved\n"
+        "  10  no run succeeded\n",
         out);
 }
 
@@ -80,7 +89,8 @@ static int cmd_completion(perp_ctx *ctx, const perp_args *args)
   static const char *const shells[] = { "bash", "zsh", "fish" };
   int k = 0;
   while (k < 3 && strcmp(shells[k], shell) != 0) k++;
-  if (k == 3) return perp_usage_error(args, "no completion for '%s'", shell);
+  if (k == 3)
+    return perp_usage_error(args, "no completion for '%s'; choose bash, zsh or fish", shell);
   char name[32];
   snprintf(name, sizeof name, "completion.%s", shell);
   perp_text words = { 0 }, script = { 0 };
@@ -97,27 +107,47 @@ static int cmd_completion(perp_ctx *ctx, const perp_args *args)
 const perp_command perp_completion_command = {
   .cli.name = "completion",
   .cli.usage = "bash|zsh|fish",
-  .cli.summary = "Prints a completion script for a shell: commands, studies, scenes.",
+  .cli.summary =
+      "Prints a completion script for a shell. It completes commands, studies and scenes.",
   .cli.example = "source <(perp completion bash)",
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "completion script for bash, zsh or fish",
+  .summary = "Completion script for bash, zsh or fish",
   .run = cmd_completion
 };
 
 /* In the order of the help. */
-const perp_command *const perp_commands[] = {
-  &perp_run_command,     &perp_simulate_command,     &perp_view_command,
-  &perp_list_command,    &perp_info_command,         &perp_answer_command,
-  &perp_status_command,  &perp_show_command,         &perp_report_command,
-  &perp_explain_command, &perp_rerun_command,        &perp_ref_command,
-  &perp_merge_command,   &perp_cluster_command,      &perp_compare_command,
-  &perp_export_command,  &perp_export_scene_command, &perp_import_command,
-  &perp_inverse_command, &perp_check_command,        &perp_plan_command,
-  &perp_lcp_command,     &perp_lesson_command,       &perp_new_command,
-  &perp_doctor_command,  &perp_completion_command,   &perp_version_command,
-  &perp_python_command,  &perp_test_command,         NULL
-};
+const perp_command *const perp_commands[] = { &perp_run_command,
+                                              &perp_simulate_command,
+                                              &perp_view_command,
+                                              &perp_list_command,
+                                              &perp_info_command,
+                                              &perp_answer_command,
+                                              &perp_status_command,
+                                              &perp_show_command,
+                                              &perp_report_command,
+                                              &perp_explain_command,
+                                              &perp_rerun_command,
+                                              &perp_ref_command,
+                                              &perp_merge_command,
+                                              &perp_cluster_command,
+                                              &perp_compare_command,
+                                              &perp_export_command,
+                                              &perp_export_scene_command,
+                                              &perp_import_command,
+                                              &perp_inverse_command,
+                                              &perp_check_command,
+                                              &perp_plan_command,
+                                              &perp_lcp_command,
+                                              &perp_lesson_command,
+                                              &perp_new_command,
+                                              &perp_doctor_command,
+                                              &perp_completion_command,
+                                              &perp_version_command,
+                                              &perp_python_command,
+                                              &perp_setup_command,
+                                              &perp_test_command,
+                                              NULL };
 
 int perp_main(int argc, char **argv)
 {

@@ -30,13 +30,13 @@ static const char *cmd_cell_decision(const perp_ctx *ctx, const perp_results *r,
   const bool timed = perp_cell_timed(r->study->kind, rec->status);
   int missing = timed ? r->study->measure.repeats - rec->rounds : 0;
   if (rec->attempt == 0 && rec->interrupted)
-    snprintf(why, size, "it was started, but never ended: the run was stopped or killed");
+    snprintf(why, size, "it was started, but was stopped or killed before its end");
   else if (rec->attempt == 0)
     snprintf(why, size, "it has not been run");
   else if (strcmp(code, rec->code) != 0)
-    snprintf(why, size, "its outside plug-in, or the file of its scene, has changed since");
+    snprintf(why, size, "its plug-in, or the file of its scene, has changed since");
   else if (missing > 0) {
-    snprintf(why, size, "its results are kept (attempt %d); %d of %d timing rounds are missing",
+    snprintf(why, size, "its results are complete (attempt %d); %d of %d timing rounds are missing",
              rec->attempt, missing, r->study->measure.repeats);
     return "time";
   } else {
@@ -56,8 +56,8 @@ static void explain_one(const perp_ctx *ctx, const perp_study *s, const perp_pla
   char why[256], id[17];
   const perp_cell *cell = &plan->cells[i];
   int at = r != NULL ? perp_plan_find(&r->plan, cell->id) : -1;
-  printf("cell %s of %s\n", cell->id, s->name);
-  printf("the id is a hash of the kind and of these parameters, nothing else:\n");
+  printf("run %s of %s\n", cell->id, s->name);
+  printf("the id is a hash of the kind and of these parameters only:\n");
   printf("  %-14s %s\n", "kind", s->kind->name);
   for (int p = 0; p < s->n_params; p++)
     if (cell->value[p][0] != '\0') printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p]);
@@ -76,9 +76,8 @@ static void explain_one(const perp_ctx *ctx, const perp_study *s, const perp_pla
   bool here = false;
   for (int e = 0; e < r->n_envs; e++) here = here || strcmp(r->envs[e].id, id) == 0;
   if (!here)
-    printf("it was made by another build or machine (env/%s.json); results are kept all the same, "
-           "--fresh makes "
-           "them anew\n",
+    printf("the results were computed by another build or machine (env/%s.json) and remain valid; "
+           "--fresh computes them again\n",
            r->n_envs > 0 ? r->envs[0].id : "?");
 }
 
@@ -101,7 +100,8 @@ static int cmd_cell_explain(perp_ctx *ctx, const perp_args *args, const perp_stu
   perp_expr *e = perp_expr_parse(&pool, &scope.scope, which, &error);
   int matched = 0, status = PERP_EXIT_OK;
   if (e == NULL)
-    status = perp_usage_error(args, "'%s' is neither the beginning of an id nor an expression: %s",
+    status = perp_usage_error(args,
+                              "'%s' is neither the beginning of an id nor a valid expression: %s",
                               which, error.message);
   for (int i = 0; e != NULL && i < plan->n; i++) {
     if (!perp_expr_true(e, &scope.scope, i)) continue;
@@ -115,14 +115,13 @@ static int cmd_cell_explain(perp_ctx *ctx, const perp_args *args, const perp_stu
     matched++;
   }
   if (e != NULL && matched == 0) {
-    printf("no cell of %s is like that\n", s->name);
+    printf("no run of %s matches\n", s->name);
     for (int x = 0; x < s->n_exclude; x++)
       printf("excluded: %s (%d combinations)%s%s\n", s->exclude[x].where_text, plan->excluded[x],
              s->exclude[x].reason[0] ? ": " : "", s->exclude[x].reason);
     if (plan->duplicates > 0)
-      printf("%d combinations are another cell again: they differ only in parts that the "
-             "formulation does not "
-             "use\n",
+      printf("%d combinations repeat another run: they differ only in methods that the formulation "
+             "does not use\n",
              plan->duplicates);
     status = PERP_EXIT_NOTHING;
   }
@@ -152,8 +151,8 @@ static int cmd_explain(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag explain_flags[] = {
-  { "output", 'o', "DIR", "the results to look at (default results/NAME)" },
-  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { "output", 'o', "DIR", "Results folder to examine (default: results/NAME)." },
+  { "set", 0, "KEY=VALUE", "Override a value of the study, as in perp run." },
   { 0 }
 };
 
@@ -161,13 +160,13 @@ const perp_command perp_explain_command = {
   .cli.name = "explain",
   .cli.usage = "STUDY CELL [options]",
   .cli.summary =
-      "Says what perp run would do with a cell and why: keep it, run it (again), or only time it. "
-      "CELL is an id or its beginning, or an expression over the parameters.",
+      "Explains why perp run would skip a run, execute it (again), or only time it. CELL is the id "
+      "of a run or the beginning of its id, or an expression over the parameters.",
   .cli.example = "perp explain chain6-stab 'stab == post and h == 1 ms'",
   .cli.flags = explain_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,
-  .summary = "why a cell is kept or run again",
+  .summary = "Explain why a run would be skipped, executed or timed",
   .run = cmd_explain
 };
 
@@ -284,7 +283,7 @@ static int dump_lcp(perp_ctx *ctx, const perp_results *r, int cell, const char *
     if (known == NULL || known->seeded) add_words(&w, "--seed", seed, "");
     if (strstr(problem, ",factored") != NULL) add_words(&w, NULL, "--factored", "");
   } else {
-    perp_say("error: the problem of this cell is a file already: %s", problem);
+    perp_say("error: the problem of this run is a file already: %s", problem);
     perp_pool_free(&w.pool);
     return PERP_EXIT_USAGE;
   }
@@ -299,7 +298,7 @@ static int dump_kkt(perp_ctx *ctx, const perp_results *r, int cell, const char *
 {
   const perp_study *s = r->study;
   if (s->kind != &perp_kind_simulate) {
-    perp_say("error: cells of kind %s solve no KKT systems", s->kind->name);
+    perp_say("error: runs of kind %s solve no KKT systems", s->kind->name);
     return PERP_EXIT_USAGE;
   }
   perp_request request = perp_kind_simulate_request(&r->plan.cells[cell]);
@@ -329,7 +328,7 @@ static int rerun_cell(perp_ctx *ctx, const perp_args *args, const perp_results *
     if (!json) print_times(r, &outcome);
   } else if (r->record[cell].attempt == 0) {
     differs = false;
-    if (!json) printf("nothing is recorded for this cell\n");
+    if (!json) printf("no results are recorded for this run\n");
   } else if (!json)
     printf(differs ? "the results differ\n" : "the same results to the last bit\n");
   if (json) {
@@ -370,31 +369,34 @@ static int cmd_rerun(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag rerun_flags[] = {
-  { "gdb", 0, NULL, "in the debugger, without limits" },
-  { "here", 0, NULL, "in this process, without limits: a crash is a crash" },
-  { "series", 0, "FILE", "write the time series as CSV" },
-  { "time", 0, NULL, "a timing round instead: times only, nothing is compared" },
+  { "gdb", 0, NULL, "Execute it in the debugger gdb, without limits." },
+  { "here", 0, NULL, "Execute it in the process of perp, without limits; a crash then ends perp." },
+  { "series", 0, "FILE", "Write the time series as CSV." },
+  { "time", 0, NULL,
+    "Make a timing round instead: only times are measured and nothing is compared." },
   { "dump-lcp", 0, "PATH",
-    "instead: its contact problem as a file, or those that its simulation meets in a folder" },
+    "Write the contact problem of the run to a file instead; of a simulation, write all its "
+    "problems to a folder." },
   { "dump-kkt", 0, "DIR",
-    "instead: the KKT systems that its simulation meets, as Matrix Market files in a folder" },
+    "Write the KKT systems of the simulation to a folder instead, as Matrix Market files." },
   { "steps", 0, "N,N,..",
-    "with --dump-kkt: of these steps, or all (default 1, 2, 4, 8, ... and the last system)" },
-  { "json", 0, NULL, "as JSON" },
+    "Steps whose KKT systems are written with --dump-kkt: numbers, or all (default: 1, 2, 4, 8, "
+    "... and the last system)." },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 
 const perp_command perp_rerun_command = {
   .cli.name = "rerun",
   .cli.usage = "DIR CELL [options]",
-  .cli.summary =
-      "Runs one cell of a results folder again, alone and with its limits, and compares with what "
-      "is recorded. The folder is not changed. CELL is an id or its beginning.",
-  .cli.more = "Exit status 0: the same results to the last bit; 6: they differ.",
-  .cli.example = "perp rerun results/chain6-stab 6b1e --gdb",
+  .cli.summary = "Executes one run of a results folder again, alone and within its limits, and "
+                 "compares its results with the recorded ones. The folder is not changed. CELL is "
+                 "the id of the run or its beginning.",
+  .cli.more = "Exit status: 0 the results are identical to the last bit, 6 they differ.",
+  .cli.example = "perp rerun results/chain6-stab a430",
   .cli.flags = rerun_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,
-  .summary = "one cell again, alone: are its results the same?",
+  .summary = "Execute one run again and compare its results",
   .run = cmd_rerun
 };

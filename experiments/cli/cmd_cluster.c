@@ -144,7 +144,7 @@ static int cmd_cluster_word(const perp_args *args, const char *name, const char 
       (*word)[strspn(
           *word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:@+-")] == '\0')
     return -1;
-  return perp_usage_error(args, "--%s: '%s' is no name that Slurm takes", name, *word);
+  return perp_usage_error(args, "--%s: '%s' is not a valid Slurm name", name, *word);
 }
 
 static int read_slurm(struct cluster *c, const perp_args *args)
@@ -153,7 +153,7 @@ static int read_slurm(struct cluster *c, const perp_args *args)
                                             "time",      "array-limit", "at-once" };
   for (size_t i = 0; i < sizeof slurm_only / sizeof *slurm_only && !c->slurm; i++)
     if (perp_option_given(args, slurm_only[i]))
-      return perp_usage_error(args, "--%s is for slurm", slurm_only[i]);
+      return perp_usage_error(args, "--%s is an option of perp cluster slurm", slurm_only[i]);
   int64_t array_limit = 0, at_once = 0;
   int status = cmd_cluster_word(args, "partition", &c->partition);
   if (status < 0) status = cmd_cluster_word(args, "account", &c->account);
@@ -168,10 +168,12 @@ static int read_slurm(struct cluster *c, const perp_args *args)
   if (c->memory != NULL && (digits == 0 || c->memory[0] == '0' ||
                             strspn(c->memory + digits, "KMGT") != strlen(c->memory + digits) ||
                             strlen(c->memory + digits) > 1))
-    return perp_usage_error(args, "--memory: a number with K, M, G or T: got '%s'", c->memory);
+    return perp_usage_error(args, "--memory must be a number with K, M, G or T, e.g. 2G: got '%s'",
+                            c->memory);
   c->container = perp_args_get(args, "container");
   if (c->container != NULL && (c->container[0] == '\0' || strchr(c->container, '\n') != NULL))
-    return perp_usage_error(args, "--container: one line, the command that perp is put behind");
+    return perp_usage_error(args,
+                            "--container must be one line: the command that is placed before perp");
   return -1;
 }
 
@@ -187,14 +189,14 @@ static int cmd_cluster_read_numbers(struct cluster *c, const perp_args *args, do
   c->jobs = (int)jobs;
   if (status < 0) status = read_slurm(c, args);
   if (status >= 0 || *target > 0) return status;
-  return perp_usage_error(args, "--target-time: must be positive");
+  return perp_usage_error(args, "--target-time must be positive");
 }
 
 static int cmd_cluster_run(struct cluster *c, const perp_args *args, double target)
 {
   c->seconds = (double)NAN;
   if (c->tasks == 0) {
-    perp_say("trying some cells, to see how long they take");
+    perp_say("executing some runs to estimate their duration");
     double total = perp_command_pilot(c->ctx, c->study, &c->plan) / c->jobs;
     if (!isfinite(total)) return perp_refuse(c->ctx, PERP_EXIT_INTERNAL);
     c->tasks = (int)fmin(fmax(ceil(total / target), 1), c->plan.n);
@@ -203,7 +205,7 @@ static int cmd_cluster_run(struct cluster *c, const perp_args *args, double targ
   if (c->tasks > c->plan.n) c->tasks = c->plan.n;
   if (write_all(c) != PERP_OK) return perp_refuse(c->ctx, PERP_EXIT_INTERNAL);
   char brief[32];
-  printf("%d cells in %d task(s)%s%s of %d job(s) each: %s/cluster\n", c->plan.n, c->tasks,
+  printf("%d runs in %d task(s)%s%s of %d job(s) each: %s/cluster\n", c->plan.n, c->tasks,
          isfinite(c->seconds) ? " of about " : "",
          isfinite(c->seconds) ? perp_brief_time(c->seconds, brief) : "", c->jobs, c->dir);
   perp_pool *pool = &c->plan.pool;
@@ -234,7 +236,8 @@ static int cmd_cluster(perp_ctx *ctx, const perp_args *args)
   if (!c.slurm && strcmp(args->arg[0], "parallel") != 0)
     return perp_usage_error(args, "'%s' is neither slurm nor parallel", args->arg[0]);
   if (perp_option_given(args, "submit") && perp_option_given(args, "write-only"))
-    return perp_usage_error(args, "--submit and --write-only contradict each other");
+    return perp_usage_error(args,
+                            "--submit and --write-only contradict each other; use one of them");
   int status = cmd_cluster_read_numbers(&c, args, &target);
   if (status >= 0) return status;
   perp_args of_study = *args;
@@ -261,44 +264,43 @@ static int cmd_cluster(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag cluster_flags[] = {
-  { "output", 'o', "DIR", "results folder that all machines see (default results/NAME)" },
-  { "tasks", 0, "N",
-    "number of tasks (default: from some cells that are tried, and --target-time)" },
-  { "target-time", 0, "TIME", "how long a task shall take (default 10m)" },
-  { "jobs", 'j', "N", "cells at a time in one task (default 1)" },
-  { "partition", 0, "NAME", "Slurm: where the tasks run" },
-  { "account", 0, "NAME", "Slurm: whom they are charged to" },
-  { "memory", 0, "SIZE", "Slurm: of a task, 2G" },
+  { "output", 'o', "DIR", "Results folder that all machines can access (default: results/NAME)." },
+  { "tasks", 0, "N", "Number of tasks (default: estimated from some runs and --target-time)." },
+  { "target-time", 0, "TIME", "Desired duration of a task (default: 10m)." },
+  { "jobs", 'j', "N", "Number of runs that a task executes at the same time (default: 1)." },
+  { "partition", 0, "NAME", "Slurm: partition of the tasks." },
+  { "account", 0, "NAME", "Slurm: account that is charged." },
+  { "memory", 0, "SIZE", "Slurm: memory of a task, e.g. 2G." },
   { "time", 0, "TIME",
-    "Slurm: limit of a task, 30m (default: three times the estimate and ten minutes)" },
+    "Slurm: time limit of a task, e.g. 30m (default: three times the estimate plus ten minutes)." },
   { "array-limit", 0, "N",
-    "Slurm: tasks in one array; more are submitted as several (default: MaxArraySize of the "
-    "cluster, which start.sh asks for)" },
-  { "at-once", 0, "N", "Slurm: tasks of an array that may run at a time" },
+    "Slurm: largest number of tasks in one array; more tasks make several arrays (default: "
+    "MaxArraySize of the cluster, which start.sh reads)." },
+  { "at-once", 0, "N", "Slurm: number of tasks of an array that run at the same time." },
   { "container", 0, "CMD",
-    "run the perp of a container: what is put before `perp`, 'apptainer exec perp.sif'" },
-  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
-  { "submit", 0, NULL, "start them now" },
-  { "write-only", 0, NULL, "write the scripts and say how to start them (the default)" },
+    "Command placed before perp to run the perp of a container, e.g. 'apptainer exec perp.sif'." },
+  { "set", 0, "KEY=VALUE", "Override a value of the study, as in perp run." },
+  { "submit", 0, NULL, "Start the jobs now." },
+  { "write-only", 0, NULL, "Write the scripts and print how to start them (the default)." },
   { 0 }
 };
 
 const perp_command perp_cluster_command = {
   .cli.name = "cluster",
   .cli.usage = "slurm|parallel STUDY [options]",
-  .cli.summary = "Writes a study as jobs: DIR/cluster/start.sh submits Slurm job arrays, or runs "
-                 "GNU parallel (xargs where it is missing), and finishes with the tables and the "
-                 "report. Tasks share the results folder, each with a journal of its own. Run "
-                 "again, start.sh submits the tasks that are not complete: those that were killed, "
-                 "or whose node never came back.",
-  .cli.more = "Without a folder that all machines see: run the shards that perp plan STUDY "
-              "--shards N prints, then perp merge.",
+  .cli.summary =
+      "Writes a study as jobs. DIR/cluster/start.sh submits Slurm job arrays, or runs GNU parallel "
+      "(xargs where parallel is missing). At the end it writes the tables and the report.\n\nTasks "
+      "share the results folder, and each writes a journal of its own. Run again, start.sh submits "
+      "only tasks that are not complete, for example because a node failed.",
+  .cli.more = "Without a shared folder, run the commands that perp plan STUDY --shards N prints, "
+              "then perp merge.",
   .cli.example = "perp cluster slurm kkt-scaling --set profile=full -o /shared/kkt --partition "
                  "short --memory 2G "
                  "--time 30m --target-time 20m --submit",
   .cli.flags = cluster_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,
-  .summary = "a study as jobs for Slurm or GNU parallel",
+  .summary = "Write a study as jobs for Slurm or GNU parallel",
   .run = cmd_cluster
 };

@@ -54,13 +54,14 @@ static int read_programs(const perp_args *args, perp_compare *c, const char **pl
     if (strcmp(name, "again-plugin") == 0) plugins[c->n_again_plugins++] = args->flag[i].value;
     if (strcmp(name, "again-with") != 0) continue;
     if (n == 2)
-      return perp_usage_error(args, "--again-with is given twice at most: for BASE and for NEW");
+      return perp_usage_error(args, "--again-with can be used at most twice: for BASE and for NEW");
     c->with[n++] = args->flag[i].value;
   }
   if (n == 1) c->with[1] = c->with[0];
   c->again_plugin = plugins;
   if (c->as_recorded && n > 0)
-    return perp_usage_error(args, "--again-with and --as-recorded contradict each other");
+    return perp_usage_error(
+        args, "--again-with and --as-recorded contradict each other; use one of them");
   return -1;
 }
 
@@ -70,11 +71,11 @@ static int ask_for_programs(const perp_args *args, perp_compare *c)
   perp_text command = { 0 };
   const int status = perp_compare_line(c, &command) != PERP_OK
                          ? perp_refuse(c->ctx, PERP_EXIT_INPUT)
-                         : perp_usage_error(args,
-                                            "--again: by which programs? What a folder names is "
-                                            "not run unless you say so; if you trust these files: "
-                                            "%s",
-                                            command.s);
+                         : perp_usage_error(
+                               args,
+                               "--again needs the programs (--again-with). Programs named in a "
+                               "folder are not executed by default; if you trust these files: %s",
+                               command.s);
   perp_text_free(&command);
   return status;
 }
@@ -91,24 +92,25 @@ static void times_json(perp_json *j, const perp_time_comparison *t)
 static void times_text(const perp_time_comparison *t)
 {
   if (isnan(t->ratio)) {
-    printf("times: not compared, there are no timing rounds in both\n");
+    printf("times: not compared, because one folder has no timing rounds\n");
     return;
   }
-  printf("times: %.3f times those of the base (median over cells%s)\n", t->ratio,
-         t->paced ? ", in units of the pace of the machine" : "");
+  printf("times: %.3f times those of the base (median over runs%s)\n", t->ratio,
+         t->paced ? ", relative to the speed of the machine" : "");
   if (t->busy)
-    printf(
-        "%d of %d timing rounds are noisy: a busy machine; solvers are compared with each other, "
-        "and that ratio is taken for its pace\n",
-        t->noisy, t->rounds);
+    printf("%d of %d timing rounds are noisy: the machine was busy. The ratio between solvers is "
+           "taken as the speed of the machine.\n",
+           t->noisy, t->rounds);
   if (t->retimed > 0)
-    printf("%d cell(s) timed again by both programs in turn, %d block(s) of four: that decides\n",
+    printf("%d run(s) timed again by both programs in turn, in %d block(s) of four; these times "
+           "decide\n",
            t->retimed, t->blocks);
   else if (t->why_not[0] != '\0')
-    printf("as recorded, nothing timed again: %s\n", t->why_not);
+    printf("times are compared as recorded, nothing was timed again: %s\n", t->why_not);
   if (t->how.n > 0)
-    printf("to time again by the programs that the folders name, if you trust these files:\n  %s\n",
-           t->how.s);
+    printf(
+        "to time again with the programs named in the folders, if you trust these files:\n  %s\n",
+        t->how.s);
 }
 
 /* What comes after the single findings.  cpu: the two processors, where they differ. */
@@ -128,9 +130,9 @@ static int conclude(perp_compare *c, int changed, const char *const *cpu,
     perp_json_bool(&c->j, "regressed", failed);
     perp_json_close(&c->j, '}');
   } else {
-    printf("results: %d of %d cells differ in some figure\n", changed, c->n);
+    printf("results: %d of %d runs differ in at least one figure\n", changed, c->n);
     if (cpu != NULL)
-      printf("times: not compared, the processors differ (%s; %s)\n", cpu[0], cpu[1]);
+      printf("times: not compared, because the processors differ (%s; %s)\n", cpu[0], cpu[1]);
     else
       times_text(times);
     printf("%d regression(s) in time, %d in accuracy, %d in status; %d improvement(s)\n",
@@ -145,7 +147,7 @@ static int run_compare(perp_compare *c)
   int only_base = 0, only_now = 0;
   perp_compare_match(c, &only_base, &only_now);
   if (c->n == 0) {
-    perp_say("error: %s and %s have no finished cell in common", c->base.dir, c->now.dir);
+    perp_say("error: %s and %s have no finished run in common", c->base.dir, c->now.dir);
     return PERP_EXIT_NOTHING;
   }
   char *cpu[2] = { cmd_compare_processor(&c->base), cmd_compare_processor(&c->now) };
@@ -159,12 +161,13 @@ static int run_compare(perp_compare *c)
                       same_cpu);
     perp_json_open(&c->j, "findings", '[');
   } else {
-    printf("%s: %d cells in both", c->base.study->name, c->n);
-    if (only_base > 0) printf(", %d in %s alone", only_base, c->base.dir);
-    if (only_now > 0) printf(", %d in %s alone", only_now, c->now.dir);
+    printf("%s: %d runs in both", c->base.study->name, c->n);
+    if (only_base > 0) printf(", %d only in %s", only_base, c->base.dir);
+    if (only_now > 0) printf(", %d only in %s", only_now, c->now.dir);
     printf("\n");
     if (c->base.as_recorded + c->now.as_recorded > 0)
-      printf("ok in %s as recorded (schema 1): it did not mean that every problem was solved\n",
+      printf("note: ok in %s has the older meaning (schema 1): not every problem was solved "
+             "necessarily\n",
              c->base.as_recorded == 0  ? c->now.dir
              : c->now.as_recorded == 0 ? c->base.dir
                                        : "both");
@@ -190,10 +193,12 @@ static int run_commits(perp_compare *c, const perp_args *args, perp_commits *com
   const char *study = perp_args_get(args, "study"), *given = perp_args_get(args, "output");
   if (study == NULL)
     return given != NULL || perp_option_given(args, "set")
-               ? perp_usage_error(args, "-o and --set are for two commits, with --study")
+               ? perp_usage_error(
+                     args, "-o and --set need --study: they apply to the comparison of two commits")
                : -1;
   if (c->with[0] != NULL)
-    return perp_usage_error(args, "--study and --again-with contradict each other");
+    return perp_usage_error(args,
+                            "--study and --again-with contradict each other; use one of them");
   char *path = perp_study_find(c->ctx, study);
   if (path == NULL) return perp_usage_error(args, "%s", c->ctx->msg);
   char *out = given != NULL ? perp_xstrdup(given)
@@ -225,7 +230,8 @@ static int cmd_compare(perp_ctx *ctx, const perp_args *args)
   int status = perp_option_int(ctx, args, "again", 1, PERP_COMPARE_BLOCKS, &blocks);
   if (status >= 0) return status;
   if (blocks > 0 && c.as_recorded)
-    return perp_usage_error(args, "--again and --as-recorded contradict each other");
+    return perp_usage_error(args,
+                            "--again and --as-recorded contradict each other; use one of them");
   c.again = (int)blocks;
   status = read_programs(args, &c, plugins);
   if (status < 0) status = cmd_compare_read_classes(args, &c);
@@ -258,23 +264,24 @@ static int cmd_compare(perp_ctx *ctx, const perp_args *args)
 
 static const perp_flag compare_flags[] = {
   { "fail-on", 0, "CLASS,..",
-    "what makes the exit status 6: time, accuracy, status (default: all)" },
-  { "time-tol", 0, "X", "slower by more than this is a finding (default 10%)" },
-  { "accuracy-tol", 0, "X", "a result worse by more than this is a finding (default 5%)" },
+    "Findings that cause exit status 6: time, accuracy, status (default: all)." },
+  { "time-tol", 0, "X", "Relative slowdown above which a difference is a finding (default: 10%)." },
+  { "accuracy-tol", 0, "X",
+    "Relative loss of accuracy above which a difference is a finding (default: 5%)." },
   { "again-with", 0, "PROGRAM",
-    "run this program to time cells again: given twice, that of BASE and that of NEW; once, when "
-    "one made both" },
+    "Program that times runs again. Use it twice for the programs of BASE and of NEW, once when "
+    "one program made both." },
   { "again-plugin", 0, "FILE.so",
-    "a plug-in for these programs, where a folder was made with one (--plugin counts too)" },
+    "Plug-in for these programs, if a folder was computed with one (--plugin counts too)." },
   { "again", 0, "N",
-    "with --again-with: time all cells, N blocks of four (new and old alternate), and compare "
-    "these times" },
+    "With --again-with: time all runs in N blocks of four (new and old alternate), and compare "
+    "these times." },
   { "study", 0, "STUDY",
-    "BASE and NEW are commits of perp: build both, run this study with both in turn, and compare" },
-  { "output", 'o', "DIR", "with --study: where the results go (default: results/compare-...)" },
-  { "set", 0, "KEY=VALUE", "with --study: change it, as in perp run" },
-  { "as-recorded", 0, NULL, "start no program: the times of the journals only" },
-  { "json", 0, NULL, "as JSON" },
+    "Compare two commits of perp, BASE and NEW: build both and run this study with both in turn." },
+  { "output", 'o', "DIR", "With --study: results folder (default: results/compare-...)." },
+  { "set", 0, "KEY=VALUE", "With --study: override a value of the study, as in perp run." },
+  { "as-recorded", 0, NULL, "Start no program: compare the recorded times only." },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 
@@ -282,26 +289,24 @@ const perp_command perp_compare_command = {
   .cli.name = "compare",
   .cli.usage = "BASE NEW [options]",
   .cli.summary =
-      "Compares two runs of one study, before and after a change: cells that no longer end well, "
-      "results that became worse, solvers that became slower. Times are compared for each value of "
-      "each axis and for single cells, with a rank test and a bootstrap interval; 3 timing rounds "
-      "or more are needed. They are taken in units of the pace of the machine, a fixed piece of "
-      "work timed beside each round, as a neighbour on the same core costs up to half as much "
-      "again.\n\nA folder is data: what it holds or names is never run. Where you name the "
-      "programs of both runs (--again-with; the journals have paths and hashes, perp run "
-      "--keep-program keeps copies) a difference in time is a suspicion at first: the cells of it "
-      "are timed again, by both programs in turn, and that decides. The hashes are a check: a "
-      "program that did not make the folder is refused. Without --again-with times are compared as "
-      "recorded, and the command that would time again is printed.\n\nWith --study the two sides "
-      "are "
-      "commits (HEAD~1, a tag) of the tree that perp runs from: each is checked out in a temporary "
-      "git "
-      "worktree, built with meson, and the study is run with both in turn, part by part.",
-  .cli.more = "Exit status 6: a regression.",
+      "Compares two results of one study, before and after a change. It lists runs that no longer "
+      "succeed, results that became worse, and solvers that became slower.\n\nTimes are compared "
+      "for each value of each axis and for single runs, with a rank test and a bootstrap interval. "
+      "At least 3 timing rounds are needed. Times are relative to a fixed piece of work that is "
+      "timed beside each round. This reduces the influence of other processes on the same "
+      "machine.\n\nPrograms named in a folder are never executed by default. Name the programs of "
+      "both results with --again-with to time suspicious runs again. Both programs then run in "
+      "turn, and these times decide. A program that did not make the folder is refused (its hash "
+      "differs). perp run --keep-program stores a copy of the program.\n\nWithout --again-with "
+      "times are compared as recorded, and perp prints the command that would time again.\n\nWith "
+      "--study the two sides are commits (HEAD~1, a tag) of the source tree of perp. Each is "
+      "checked out in a temporary git worktree and built with meson. The study is then run with "
+      "both in turn.",
+  .cli.more = "Exit status: 0 no regression, 6 a regression.",
   .cli.example = "perp compare results/before results/after --fail-on time",
   .cli.flags = compare_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,
-  .summary = "two runs of one study: what became worse",
+  .summary = "Compare two results of one study: regressions",
   .run = cmd_compare
 };

@@ -51,9 +51,8 @@ static void write_table(const perp_ctx *ctx, perp_results *r, FILE *f, bool gnup
   struct form o = { gnuplot, f, 0 };
   if (gnuplot)
     fprintf(f,
-            "# %s: one row a cell, missing numbers are NaN.  Columns by name:\n"
-            "#   set key autotitle columnhead; plot 'FILE' using "
-            "(column(\"h\")):(column(\"err.q.max\"))\n",
+            "# %s: one row per run, missing numbers are NaN.  Columns by name:\n#   set key "
+            "autotitle columnhead; plot 'FILE' using (column(\"h\")):(column(\"err.q.max\"))\n",
             s->name);
   cmd_export_put_text(&o, "cell");
   cmd_export_put_text(&o, "status");
@@ -154,10 +153,12 @@ static int cmd_export(perp_ctx *ctx, const perp_args *args)
   static const char *const forms[] = { "csv", "jsonl", "gnuplot", "hdf5" };
   perp_results r;
   const char *to = perp_args_get(args, "to"), *path = perp_args_get(args, "output");
-  if (to == NULL) return perp_usage_error(args, "--to is missing: csv, jsonl, gnuplot or hdf5");
-  const int form = perp_choose(args, "--to: unknown form", to, forms, FORMS, "");
+  if (to == NULL)
+    return perp_usage_error(args, "--to is missing; choose csv, jsonl, gnuplot or hdf5");
+  const int form = perp_choose(args, "--to: unknown format", to, forms, FORMS, "");
   if (form < 0) return PERP_EXIT_USAGE;
-  if (form == HDF5 && path == NULL) return perp_usage_error(args, "--to hdf5 needs -o FILE");
+  if (form == HDF5 && path == NULL)
+    return perp_usage_error(args, "--to hdf5 needs a file: -o FILE");
   const int status = perp_results_open(ctx, args->arg[0], &r);
   if (status >= 0) return status;
   const bool to_stdout = path == NULL || strcmp(path, "-") == 0;
@@ -177,23 +178,22 @@ static int cmd_export(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag export_flags[] = {
-  { "to", 0, "FORM", "csv, jsonl, gnuplot or hdf5" },
-  { "output", 'o', "FILE", "where to (default: standard output; hdf5 needs a file)" },
+  { "to", 0, "FORM", "Format: csv, jsonl, gnuplot or hdf5." },
+  { "output", 'o', "FILE", "Output file (default: standard output; hdf5 needs a file)." },
   { 0 }
 };
 
 const perp_command perp_export_command = {
   .cli.name = "export",
   .cli.usage = "DIR --to csv|jsonl|gnuplot|hdf5 [-o FILE]",
-  .cli.summary =
-      "Writes all cells of a results folder as one table: parameters, names and options of "
-      "parts in columns of their own, every metric, "
-      "times (min, median, max over the rounds; jsonl: all rounds). derived/cells.csv "
-      "of the folder has the recorded metrics alone.",
+  .cli.summary = "Writes all runs of a results folder as one table. It has columns for parameters, "
+                 "for names and options of methods, and for every metric. Times are the minimum, "
+                 "median and maximum over the rounds; jsonl has all rounds. The file "
+                 "derived/cells.csv of the folder has the recorded metrics only.",
   .cli.example = "perp export results/chain6-stab --to gnuplot -o chain6.dat",
   .cli.flags = export_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "all cells as one table for another program",
+  .summary = "Write all runs as one table for another program",
   .run = cmd_export
 };

@@ -81,7 +81,7 @@ static void show_results(struct session *s, perp_results *r)
     if (picture != NULL)
       printf("%s\n", picture);
     else
-      printf("  (%s: no figure; gnuplot is missing, or nothing is to be drawn)\n\n",
+      printf("  (%s: no figure, because gnuplot is missing or there is no data)\n\n",
              s->l->plots[i].title);
     if (s->talks) wait_for_enter();
   }
@@ -107,7 +107,7 @@ static void ask_exercise(const struct session *s)
   const perp_lesson *l = s->l;
   printf("EXERCISE\n");
   perp_wrap(stdout, 2, l->exercise.ask);
-  printf("  check yours with: perp lesson %s --check '%s'\n", l->name,
+  printf("  check your answer with: perp lesson %s --check '%s'\n", l->name,
          l->exercise.try != NULL ? "..." : "NUMBER");
 }
 
@@ -255,8 +255,7 @@ static int cmd_lesson(perp_ctx *ctx, const perp_args *args)
   else {
     const char **names = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *names);
     for (int i = 0; i < n; i++) names[i] = files[i].name;
-    const int k = perp_choose(args, "unknown lesson", args->arg[0], names, n,
-                              " (perp lesson list)");
+    const int k = perp_choose(args, "unknown lesson", args->arg[0], names, n, "");
     if (k >= 0) status = run_lesson(&s, &files[k]);
   }
   perp_pool_free(&pool);
@@ -264,25 +263,26 @@ static int cmd_lesson(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag lesson_flags[] = {
-  { "answer", 'a', "K", "your prediction, when there is no terminal to ask you" },
-  { "check", 0, "ANSWER", "check your answer to the exercise" },
-  { "step", 0, NULL, "one time step of its scene with all numbers: q, v, C, J, A, b, lambda" },
-  { "html", 0, "FILE", "write a page with the story and the figures" },
-  { "open", 0, NULL, "write it and open it in a browser" },
-  { "output", 'o', "DIR", "keep the results of the run here" },
-  { "json", 0, NULL, "the list of lessons as JSON" },
+  { "answer", 'a', "K", "Your prediction (without it, perp asks on a terminal)." },
+  { "check", 0, "ANSWER", "Check your answer to the exercise." },
+  { "step", 0, NULL,
+    "Print one time step of the scene with all numbers: q, v, C, J, A, b, lambda." },
+  { "html", 0, "FILE", "Write a page with the story and the figures." },
+  { "open", 0, NULL, "Write the page and open it in a browser." },
+  { "output", 'o', "DIR", "Folder in which the results are stored." },
+  { "json", 0, NULL, "Print the list of lessons as JSON." },
   { 0 }
 };
 
 const perp_command perp_lesson_command = {
   .cli.name = "lesson",
   .cli.usage = "[list | NAME] [options]",
-  .cli.summary = "Lessons on constrained dynamics and its solvers: a story, a prediction, a run of "
-                 "a few seconds that shows what happens, and an exercise that checks your answer.",
-  .cli.more = "Exit status of --check: 0 right, 10 not yet.",
+  .cli.summary = "Lessons on constrained dynamics and its solvers. Each has a story, a prediction, "
+                 "an experiment of a few seconds, and an exercise that checks your answer.",
+  .cli.more = "Exit status of --check: 0 right, 10 not yet right.",
   .cli.example = "perp lesson drift",
   .cli.flags = lesson_flags,
   .cli.max_args = 1,
-  .summary = "learn: a story, a prediction, a run, an exercise",
+  .summary = "Learn with a story, a prediction, an experiment and an exercise",
   .run = cmd_lesson
 };

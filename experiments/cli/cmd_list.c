@@ -6,7 +6,9 @@
 #include "experiments/study/describe.h"
 #include "experiments/study/study.h"
 #include "experiments/base/tree.h"
+#include "models/engines/engine.h"
 #include "models/models.h"
+#include "solvers/core/optional.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -17,22 +19,24 @@ static const struct kind {
   perp_kind kind; /* NONE: studies, plots */
   int width;      /* of the names; 0: that of the longest */
 } kinds[] = {
-  { "scenes", "scene", "what is simulated, each with its ground truth", PERP_KIND_scene, 0 },
-  { "formulation", "formulations", "how a scene becomes numbers that march in time",
+  { "scenes", "scene", "Scenes to simulate, most with a reference solution", PERP_KIND_scene, 0 },
+  { "formulation", "formulations",
+    "Formulations: equations of motion of a scene and their time integration",
     PERP_KIND_formulation, 0 },
-  { "ode", "odes", "integrators", PERP_KIND_ode, 0 },
-  { "kkt", "kkts", "ways to solve the equality-constrained dynamics", PERP_KIND_kkt, 0 },
-  { "lcp", "lcps", "solvers of linear complementarity problems", PERP_KIND_lcp, 0 },
-  { "stab", "stabs", "constraint stabilization", PERP_KIND_stab, 0 },
-  { "contact", "contacts", "contact and friction models", PERP_KIND_contact, 0 },
-  { "engine", "engines", "whole engines of others, beside perp's own parts", PERP_KIND_engine, 0 },
-  { "joints", "joint", "what holds bodies together", PERP_KIND_joint, 0 },
-  { "forces", "force", "what pushes and pulls bodies", PERP_KIND_force, 0 },
-  { "controllers", "controller", "what drives the joints of a figure along a motion",
+  { "ode", "odes", "Integrators", PERP_KIND_ode, 0 },
+  { "kkt", "kkts", "Solvers of the equality-constrained dynamics", PERP_KIND_kkt, 0 },
+  { "lcp", "lcps", "Solvers of linear complementarity problems", PERP_KIND_lcp, 0 },
+  { "stab", "stabs", "Constraint stabilization", PERP_KIND_stab, 0 },
+  { "contact", "contacts", "Contact and friction models", PERP_KIND_contact, 0 },
+  { "engine", "engines", "Third-party physics engines, beside the methods of perp",
+    PERP_KIND_engine, 0 },
+  { "joints", "joint", "Joints between bodies", PERP_KIND_joint, 0 },
+  { "forces", "force", "Forces on bodies", PERP_KIND_force, 0 },
+  { "controllers", "controller", "Controllers that follow a motion by the joints of a figure",
     PERP_KIND_controller, 0 },
-  { "metrics", "metric", "what a run is judged by", PERP_KIND_metric, 0 },
-  { "studies", "study", "study files that come with perp", PERP_KIND_NONE, 22 },
-  { "plots", "plot", "figures that a study may ask for", PERP_KIND_NONE, 19 },
+  { "metrics", "metric", "Metrics of accuracy, robustness and speed", PERP_KIND_metric, 0 },
+  { "studies", "study", "Study files included in perp", PERP_KIND_NONE, 22 },
+  { "plots", "plot", "Figures that a study can request", PERP_KIND_NONE, 19 },
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -82,7 +86,14 @@ enum { MOST = 512 };
 struct part {
   const char *name, *what, *path;
   const perp_desc *d;
+  const char *part, *packages; /* of an optional part that is not here; else NULL */
 };
+
+/* Is this the descriptor of an engine whose library is not here? */
+static bool list_absent(perp_kind kind, const perp_desc *d)
+{
+  return kind == PERP_KIND_engine && !perp_engine_here((const perp_engine_desc *)(const void *)d);
+}
 
 static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *pool,
                     struct part part[MOST])
@@ -90,16 +101,35 @@ static int parts_of(const perp_ctx *ctx, const struct kind *kind, perp_pool *poo
   int n = 0;
   const perp_desc *d;
   perp_study_file *file;
-  if (kind->kind != PERP_KIND_NONE)
-    for (; n < MOST && (d = perp_plugin_at(ctx, kind->kind, n)) != NULL; n++)
+  if (kind->kind != PERP_KIND_NONE) {
+    for (; n < MOST && (d = perp_plugin_at(ctx, kind->kind, n)) != NULL; n++) {
       part[n] = (struct part){ .name = d->name, .what = d->summary, .d = d };
-  else if (strcmp(kind->name, "plots") == 0)
+      if (!list_absent(kind->kind, d)) continue;
+      part[n].part = d->name;
+      part[n].packages = perp_optional_packages(d->name);
+    }
+    const perp_optional *o;
+    for (int i = 0; n < MOST && (o = perp_optional_at(i)) != NULL; i++)
+      if (o->kind == kind->kind && perp_optional_absent(ctx, o->kind, o->name) != NULL)
+        part[n++] = (struct part){ o->name, o->summary, NULL, NULL, o->part, o->packages };
+  } else if (strcmp(kind->name, "plots") == 0)
     for (const perp_plot_name *p = perp_plot_names; p->name != NULL; p++)
       part[n++] = (struct part){ .name = p->name, .what = p->what };
   else
     for (const int files = perp_study_files(pool, &file); n < files; n++)
       part[n] = (struct part){ .name = file[n].name, .path = file[n].path };
   return n;
+}
+
+/* With the keys of one that is here (perp_describe_json), as far as they are known. */
+static void list_absent_json(perp_json *j, perp_kind kind, const char *name, const char *summary,
+                             const char *part, const char *packages)
+{
+  perp_json_members(
+      j,
+      "{ kind %s, name %s, summary %s, reference %s, absent? %d, part %s, packages %s, "
+      "capabilities: [ ] options: [ ] }",
+      perp_kind_name(kind), name, summary, "", 1, part, packages);
 }
 
 static void list_parts(const perp_ctx *ctx, const struct kind *kind, bool json)
@@ -115,10 +145,14 @@ static void list_parts(const perp_ctx *ctx, const struct kind *kind, bool json)
   for (int i = 0; i < n; i++) {
     const struct part *p = &part[i];
     const char *what = p->path != NULL ? title_of(&pool, p->path) : p->what;
+    if (p->part != NULL && !json)
+      what = perp_pool_printf(&pool, "%s (needs %s: ./perp setup %s)", what, p->packages, p->part);
     if (!json)
       list_line(p->name, width, what);
     else if (p->d != NULL)
       perp_describe_json(&j, kind->kind, p->d);
+    else if (p->part != NULL)
+      list_absent_json(&j, kind->kind, p->name, what, p->part, p->packages);
     else if (p->path != NULL)
       perp_json_object(&j, NULL, "name %s, title %s, path %s", p->name, what, p->path);
     else
@@ -154,20 +188,20 @@ static int cmd_list(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag list_flags[] = {
-  { "json", 0, NULL, "names, references, capabilities and options as JSON" }, { 0 }
+  { "json", 0, NULL, "Print names, references, capabilities and options as JSON." }, { 0 }
 };
 
 const perp_command perp_list_command = {
   .cli.name = "list",
   .cli.usage = "[KIND] [--json]",
-  .cli.summary =
-      "What can be combined: KIND is one of scenes, ode, kkt, lcp, stab, formulation, "
-      "contact, joints, forces, metrics, studies, plots. Without it: how many there are of each.",
-  .cli.more = "Where the file of a study is, perp check NAME says.",
-  .cli.example = "perp list ode        # the integrators; more about one: perp info rk4",
+  .cli.summary = "Lists what can be combined. KIND is one of scenes, formulation, ode, kkt, lcp, "
+                 "stab, contact, engine, joints, forces, controllers, metrics, studies and plots. "
+                 "Without KIND: the number of each.",
+  .cli.more = "To find the file of a study, use perp check NAME.",
+  .cli.example = "perp list ode        # the integrators; details of one: perp info rk4",
   .cli.flags = list_flags,
   .cli.max_args = 1,
-  .summary = "what can be combined: scenes, solvers, studies",
+  .summary = "List what can be combined: scenes, solvers, studies",
   .run = cmd_list
 };
 
@@ -285,8 +319,9 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
     only = find_kind(args->arg[0]);
     if (only < 0) return unknown_kind(args, args->arg[0]);
     if (kinds[only].kind == PERP_KIND_NONE)
-      return perp_usage_error(args, "%s are no parts of a run: perp list %s", kinds[only].name,
-                              kinds[only].name);
+      return perp_usage_error(args,
+                              "%s have no description of their own; list them with perp list %s",
+                              kinds[only].name, kinds[only].name);
   }
   bool json = perp_option_given(args, "json"), source = perp_option_given(args, "source");
   perp_json j = { .out = stdout, .indent = true };
@@ -327,6 +362,20 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
       found++;
     }
   }
+  const perp_optional *o;
+  for (int i = 0; found == 0 && !source && (o = perp_optional_at(i)) != NULL; i++)
+    if (strcmp(o->name, name) == 0 && (only < 0 || kinds[only].kind == o->kind)) {
+      if (json) {
+        perp_json_open(&j, NULL, '[');
+        list_absent_json(&j, o->kind, o->name, o->summary, o->part, o->packages);
+      } else {
+        printf("%s (%s)\n", o->name, perp_kind_name(o->kind));
+        perp_wrap(stdout, 2, o->summary);
+        perp_wrapf(stdout, 2, "This perp was built without %s. To have it: ./perp setup %s",
+                   o->packages, o->part);
+      }
+      found++;
+    }
   if (found > 0) {
     if (json) perp_json_close(&j, ']');
     return PERP_EXIT_OK;
@@ -336,20 +385,21 @@ static int cmd_info(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag info_flags[] = {
-  { "json", 0, NULL, "as JSON: a list, one entry for each match" },
-  { "source", 0, NULL, "print the file of a scene that is one, to copy and change" },
+  { "json", 0, NULL, "Print JSON: a list with one entry for each match." },
+  { "source", 0, NULL, "Print the YAML file of a scene, as a start for your own." },
   { 0 }
 };
 
 const perp_command perp_info_command = {
   .cli.name = "info",
   .cli.usage = "[KIND] NAME [--json | --source]",
-  .cli.summary = "Everything about one part: what it does, its source, order, capabilities and "
-                 "options with unit, range and default. A scene file is a part, too.",
-  .cli.example = "perp info baumgarte  # or, where a name is used twice: perp info stab none",
+  .cli.summary =
+      "Describes one method, scene or metric: its purpose, reference, order, capabilities and "
+      "options. Options have a unit, a range and a default. NAME can also be a scene file.",
+  .cli.example = "perp info baumgarte  # for a name with two meanings: perp info stab none",
   .cli.flags = info_flags,
   .cli.min_args = 1,
   .cli.max_args = 2,
-  .summary = "one part: its source, order, options with units and ranges",
+  .summary = "Describe one method, scene or metric with its options",
   .run = cmd_info
 };

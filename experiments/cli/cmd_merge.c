@@ -22,8 +22,9 @@ static perp_status copy_file(perp_ctx *ctx, const char *from, const char *to)
   char *text = perp_read_plain(from, &n); /* what a link leads to is no part of the folder */
   if (text == NULL)
     return PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", from,
-                     errno == ELOOP ? "it is a link, and what it leads to is not part of the folder"
-                                    : strerror(errno));
+                     errno == ELOOP
+                         ? "it is a link to files outside of the folder; copy the files themselves"
+                         : strerror(errno));
   perp_status status = perp_write_file(ctx, to, text, n);
   free(text);
   return status;
@@ -102,10 +103,10 @@ static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, 
   if (perp_results_load(ctx, dir, NULL, &r) != PERP_OK) return perp_refuse(ctx, PERP_EXIT_INTERNAL);
   int code = PERP_EXIT_OK, missing = r.count[PERP_CELL_PLANNED];
   if (perp_results_derive(ctx, &r) != PERP_OK) code = perp_refuse(ctx, PERP_EXIT_INTERNAL);
-  printf("%s: %d cells from %d folders in %s", r.study->name, r.plan.n - missing, g->n, dir);
+  printf("%s: %d runs from %d folders in %s", r.study->name, r.plan.n - missing, g->n, dir);
   if (g->duplicates > 0) printf(", %d of them computed more than once", g->duplicates);
   if (missing > 0) printf(", %d missing", missing);
-  printf("\ntables  %s/derived/cells.csv, timing.csv\n", dir);
+  printf("\nTables: %s/derived/cells.csv, timing.csv\n", dir);
   fflush(stdout);
   perp_results_warn_unlike(&r);
   char page[4096];
@@ -123,7 +124,7 @@ static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, 
     perp_shell_path(&again, study);
     perp_text_add(&again, " -o ");
     perp_shell_path(&again, dir);
-    perp_say("not complete; go on with: %s", again.s);
+    perp_say("not complete; continue with: %s", again.s);
     free(study);
     perp_text_free(&again);
     code = PERP_EXIT_RESUMABLE;
@@ -135,11 +136,12 @@ static int cmd_merge_finish(perp_ctx *ctx, const perp_join *g, const char *dir, 
 static int cmd_merge(perp_ctx *ctx, const perp_args *args)
 {
   const char *dir = perp_args_get(args, "output");
-  if (dir == NULL) return perp_usage_error(args, "where to? -o DIR is missing");
+  if (dir == NULL) return perp_usage_error(args, "the output folder is missing: use -o DIR");
   char *plan = perp_xprintf("%s/plan.jsonl", dir);
   bool taken = perp_exists(plan);
   free(plan);
-  if (taken) return perp_usage_error(args, "%s holds results already", dir);
+  if (taken)
+    return perp_usage_error(args, "%s contains results already; choose another folder", dir);
   perp_join g;
   int status = perp_join_load(ctx, args, perp_option_given(args, "keep-first"), &g);
   if (status < 0 && write_folder(ctx, &g, dir) != PERP_OK)
@@ -150,24 +152,26 @@ static int cmd_merge(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag merge_flags[] = {
-  { "output", 'o', "DIR", "the folder to write; must not hold results yet" },
-  { "keep-first", 0, NULL, "where folders disagree about a cell, take the first that has it" },
-  { "no-report", 0, NULL, "tables only, no report.html" },
+  { "output", 'o', "DIR", "Folder to write; it must not contain results." },
+  { "keep-first", 0, NULL,
+    "Where folders disagree about a run, use the first folder that has it." },
+  { "no-report", 0, NULL, "Write tables only, no report.html." },
   { 0 }
 };
 
 const perp_command perp_merge_command = {
   .cli.name = "merge",
   .cli.usage = "DIR... -o DIR",
-  .cli.summary =
-      "Puts the results of one study that were computed in parts (perp run --shard) into one "
-      "folder. Cells computed more than once must agree in all results; times may differ.",
-  .cli.more =
-      "Exit status 0: complete; 3: not parts of one run, or they disagree; 7: cells are missing.",
-  .cli.example = "perp merge part-1 part-2 -o results/chain6-stab",
+  .cli.summary = "Merges results of one study that were computed in shards (perp run --shard) into "
+                 "one folder. Runs that were computed more than once must have the same results; "
+                 "times can differ.",
+  .cli.more = "Exit status: 0 complete, 3 the folders are not shards of one study or disagree, 7 "
+              "runs are missing.",
+  .cli.example = "perp merge part-1 part-2 -o results/chain6-stab  # after perp run chain6-stab "
+                 "--shard 1/2 -o part-1, and 2/2 -o part-2",
   .cli.flags = merge_flags,
   .cli.min_args = 1,
   .cli.max_args = PERP_ARGS_MAX,
-  .summary = "results that were computed in parts become one folder",
+  .summary = "Merge results that were computed in shards",
   .run = cmd_merge
 };

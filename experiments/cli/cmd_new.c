@@ -61,10 +61,8 @@ static int cmd_new_ended(perp_status status, perp_ctx *ctx)
 static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
 {
   if (args->n < 2)
-    return perp_usage_error(
-        args,
-        "a plug-in of which kind? lcp, ode, kkt, stab, contact, formulation, scene, metric, force "
-        "or joint");
+    return perp_usage_error(args, "the kind of the plug-in is missing: lcp, ode, kkt, stab, "
+                                  "contact, formulation, scene, metric, force or joint");
   w->kind = args->arg[1];
   if (perp_choose(args, "there is no template for a plug-in of kind", w->kind, kinds,
                   sizeof kinds / sizeof *kinds, "") < 0)
@@ -75,8 +73,9 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
     return PERP_EXIT_USAGE;
   const bool python = language != NULL && strcmp(language, "python") == 0;
   if (python && strcmp(w->kind, "lcp") != 0)
-    return perp_usage_error(args, "a %s is written in C: in Python there are solvers of kind lcp",
-                            w->kind);
+    return perp_usage_error(
+        args, "a plug-in of kind %s must be written in C; Python is available for kind lcp only",
+        w->kind);
   const char *name = perp_args_get(args, "name");
   char usual[32];
   snprintf(usual, sizeof usual, "my-%s", w->kind);
@@ -131,7 +130,8 @@ static int new_plugin(perp_ctx *ctx, const perp_args *args, struct words *w)
 
 static int new_study(perp_ctx *ctx, const perp_args *args, struct words *w)
 {
-  if (args->n > 1) return perp_usage_error(args, "one argument too many: '%s'", args->arg[1]);
+  if (args->n > 1)
+    return perp_usage_error(args, "too many arguments: '%s' is not expected", args->arg[1]);
   const char *file = perp_args_get(args, "output"), *given = perp_args_get(args, "name");
   char *usual = perp_xprintf("%s.yaml", given != NULL ? given : "my-study");
   if (file == NULL) file = usual;
@@ -160,8 +160,8 @@ static void new_scene_next(const char *file)
 static int new_scene_from(perp_ctx *ctx, const perp_args *args, const char *name)
 {
   if (perp_args_get(args, "name") != NULL)
-    return perp_usage_error(
-        args, "--from and --name exclude each other: --output says what the copy is called");
+    return perp_usage_error(args,
+                            "--from and --name exclude each other; name the copy with --output");
   char *file = NULL;
   const perp_status status = perp_scene_copy(ctx, name, perp_args_get(args, "output"), &file);
   if (status == PERP_OK) new_scene_next(file);
@@ -172,7 +172,8 @@ static int new_scene_from(perp_ctx *ctx, const perp_args *args, const char *name
 /* A scene file, and the table of events that it names. */
 static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
 {
-  if (args->n > 1) return perp_usage_error(args, "one argument too many: '%s'", args->arg[1]);
+  if (args->n > 1)
+    return perp_usage_error(args, "too many arguments: '%s' is not expected", args->arg[1]);
   const char *from = perp_args_get(args, "from");
   if (from != NULL) return new_scene_from(ctx, args, from);
   const char *file = perp_args_get(args, "output"), *given = perp_args_get(args, "name");
@@ -187,7 +188,7 @@ static int new_scene(perp_ctx *ctx, const perp_args *args, struct words *w)
   perp_status status = n > 5 && strcmp(file + n - 5, ".yaml") == 0
                            ? PERP_OK
                            : PERP_FAIL(ctx, PERP_ERR_ARG,
-                                       "a scene file is called NAME.yaml: got %s", file);
+                                       "the name of a scene file ends in .yaml: got %s", file);
   if (status == PERP_OK) status = write_one(ctx, w, "scene-file.yaml", file);
   if (status == PERP_OK) status = write_one(ctx, w, "scene-events.csv", table);
   if (status == PERP_OK) new_scene_next(file);
@@ -220,19 +221,21 @@ static int cmd_new(perp_ctx *ctx, const perp_args *args)
   if (status >= 0) return status;
   static const char *const what[] = { "study", "scene", "plugin" };
   const char *close = perp_closest(args->arg[0], what, 3);
-  return perp_usage_error(args, "new what? '%s' is neither study nor scene nor plugin%s%s%s",
+  return perp_usage_error(args, "perp new cannot make '%s'; choose study, scene or plugin%s%s%s",
                           args->arg[0], close != NULL ? "; did you mean '" : "",
                           close != NULL ? close : "", close != NULL ? "'?" : "");
 }
 
 static const perp_flag new_flags[] = {
   { "output", 'o', "PATH",
-    "file of the study or scene (default NAME.yaml), folder of the plug-in (default its name)" },
+    "File of the study or scene (default: NAME.yaml), or folder of the plug-in (default: its "
+    "name)." },
   { "from", 0, "NAME",
-    "a copy of a scene file that comes with perp: an example (belt, rocking, ...), or a scene of "
-    "which perp info shows the file" },
-  { "language", 0, "LANG", "of the plug-in: c (default) or python (kind lcp)" },
-  { "name", 0, "NAME", "what it is called (default my-KIND, or the name of the file)" },
+    "Copy a scene file included in perp: an example (belt, rocking, ...), or any scene whose file "
+    "perp info shows." },
+  { "language", 0, "LANG", "Language of the plug-in: c (default), or python (kind lcp only)." },
+  { "name", 0, "NAME",
+    "Name of the study, scene or plug-in (default: my-KIND, or the name of the file)." },
   { 0 }
 };
 
@@ -240,16 +243,15 @@ const perp_command perp_new_command = {
   .cli.name = "new",
   .cli.usage = "study | scene | plugin KIND [options]",
   .cli.summary =
-      "Writes a study or a scene file to begin with, or the folder of a plug-in of kind "
-      "lcp, ode, kkt, "
-      "stab, contact, formulation, scene, metric, force or joint that builds, passes the contract "
-      "tests and stands in a study as it is.",
-  .cli.more = "Nothing is overwritten. perp new scene --from belt copies a scene that comes with "
-              "perp. docs/plugins.md explains what the files of a plug-in say.",
+      "Writes a study file, a scene file, or the folder of a plug-in as a start for your own. The "
+      "plug-in builds, passes the contract tests and works in studies as it is. KIND is one of "
+      "lcp, ode, kkt, stab, contact, formulation, scene, metric, force and joint.",
+  .cli.more = "Existing files are never overwritten. To change a scene included in perp, copy it: "
+              "perp new scene --from belt. See docs/how-to/plugins.md for the files of a plug-in.",
   .cli.example = "perp new plugin lcp --name my-solver   # then: make -C my-solver check",
   .cli.flags = new_flags,
   .cli.min_args = 1,
   .cli.max_args = 2,
-  .summary = "a study, a scene or a plug-in to begin with",
+  .summary = "Start a study, a scene or a plug-in of your own",
   .run = cmd_new
 };

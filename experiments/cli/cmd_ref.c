@@ -43,7 +43,7 @@ static int compare_references(perp_ctx *ctx, const perp_args *args, const perp_s
     else if (both)
       printf("%s: %s: %s against %s differ by %.3g at %d times to %g s%s\n", scene,
              good ? "agree" : "DISAGREE", a.method, a.with, a.worst, a.times, a.t_end,
-             kept ? " (kept by a run; --recompute)" : "");
+             kept ? " (stored by an earlier run; --recompute computes it again)" : "");
     else
       printf("%s: %s%s\n", scene,
              a.method[0] != '\0' ? "only one reference: " : "no reference: invariants only",
@@ -64,13 +64,13 @@ static int cmd_ref(perp_ctx *ctx, const perp_args *args)
   const char *text = perp_args_get(args, "below");
   const bool json = perp_option_given(args, "json");
   if (text != NULL && (perp_parse_real(ctx, text, "", &below) != PERP_OK || !(below > 0)))
-    status = perp_usage_error(args, "--below must be a number above 0: got '%s'", text);
+    status = perp_usage_error(args, "--below must be a positive number: got '%s'", text);
   else if (s->kind == &perp_kind_simulate)
     status = compare_references(ctx, args, s, &plan, below, json);
   else {
-    printf("studies of kind %s have no references: the judge tells from the problem alone whether "
-           "an answer solves it\n",
-           s->kind->name);
+    printf(
+        "studies of kind %s need no references: solutions are checked against the problem itself\n",
+        s->kind->name);
     status = PERP_EXIT_OK;
   }
   perp_plan_free(&plan);
@@ -79,27 +79,28 @@ static int cmd_ref(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag ref_flags[] = {
-  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
+  { "set", 0, "KEY=VALUE", "Override a value of the study, as in perp run." },
   { "below", 0, "X",
-    "relative difference that is allowed (default: what the study says, or 1e-9)" },
+    "Largest relative difference that is accepted (default: that of the study, or 1e-9)." },
   { "recompute", 0, NULL,
-    "compute them although a run of this program has kept them in results/NAME" },
-  { "json", 0, NULL, "as JSON" },
+    "Compute the references even if results/NAME has them from an earlier run of the same "
+    "program." },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 
 const perp_command perp_ref_command = {
   .cli.name = "ref",
   .cli.usage = "STUDY [options]",
-  .cli.summary = "Computes the references that errors are measured against, one line a scene: what "
-                 "they are and how far two independent ones differ. That difference is the "
+  .cli.summary = "Computes the reference solutions that errors are measured against, one line per "
+                 "scene. Two independent references are compared: their difference is the "
                  "uncertainty of every error in the report. A scene with one reference is compared "
                  "with an extrapolation (gsl:rk8pd in 3200 and 6400 steps).",
-  .cli.more = "Exit status 8 when they disagree.",
+  .cli.more = "Exit status: 0 the references agree, 8 they disagree.",
   .cli.example = "perp ref chain6-stab",
   .cli.flags = ref_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "the references of a study and how far they agree",
+  .summary = "Compute the reference solutions of a study and compare them",
   .run = cmd_ref
 };

@@ -29,7 +29,8 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
   perp_text formats = { 0 };
   const char *width = perp_args_get(args, "width");
   if (width != NULL && strcmp(width, "column") != 0 && strcmp(width, "page") != 0)
-    return perp_usage_error(args, "--width: column (8.4 cm) or page (17.5 cm), not '%s'", width);
+    return perp_usage_error(args, "--width must be column (8.4 cm) or page (17.5 cm): got '%s'",
+                            width);
   if (width != NULL)
     request.width = strcmp(width, "column") == 0 ? PERP_PLOT_COLUMN : PERP_PLOT_PAGE;
   int known = 0;
@@ -43,7 +44,7 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
   request.all_figures = request.figs != NULL && chosen[known];
   request.figs = formats.s;
   if (args->n > 1 && request.out == NULL)
-    return perp_usage_error(args, "where to? several folders need -o FILE.html");
+    return perp_usage_error(args, "several folders need an output file: -o FILE.html");
   perp_join g;
   int undrawn = 0;
   exit_status = perp_join_load(ctx, args, perp_option_given(args, "keep-first"), &g);
@@ -61,42 +62,43 @@ static int cmd_report(perp_ctx *ctx, const perp_args *args)
   perp_join_free(&g);
   if (exit_status >= 0) return exit_status;
   if (duplicates > 0)
-    perp_say("%d cell(s) are in more than one of the %d folders", duplicates, folders);
+    perp_say("%d run(s) are in more than one of the %d folders", duplicates, folders);
   printf("%s\n", page);
   if (perp_option_given(args, "open")) perp_show_page(page);
   return undrawn > 0 ? PERP_EXIT_INFRA : PERP_EXIT_OK;
 }
 
 static const perp_flag report_flags[] = {
-  { "output", 'o', "FILE.html", "where to write the page (default: DIR/report.html)" },
+  { "output", 'o', "FILE.html", "Output file (default: DIR/report.html)." },
   { "figs", 0, "LIST",
-    "formats of the figures, out of svg, pdf, png, tikz (default: svg); with all: of every choice "
-    "of the parts, not only of "
-    "the best 12" },
-  { "width", 0, "WIDTH", "of the figures in print: column (8.4 cm) or page (17.5 cm, default)" },
-  { "tex", 0, "DIR", "write tables.tex, numbers.tex and figures.tex for a LaTeX document" },
+    "Formats of the figures: svg, pdf, png, tikz (default: svg). Add all to draw every combination "
+    "instead of the best 12." },
+  { "width", 0, "WIDTH", "Width of printed figures: column (8.4 cm) or page (17.5 cm, default)." },
+  { "tex", 0, "DIR",
+    "Write tables.tex, numbers.tex and figures.tex for a LaTeX document into DIR." },
   { "interactive", 0, NULL,
-    "build the script of the interactive figures when it is missing (npm)" },
-  { "keep-first", 0, NULL, "where folders disagree about a cell, take the first that has it" },
-  { "open", 0, NULL, "show the page in the browser of the desktop (xdg-open)" },
-  { "no-js", 0, NULL, "pictures only" },
+    "Build the script of the interactive figures if it is missing (needs npm)." },
+  { "keep-first", 0, NULL,
+    "Where folders disagree about a run, use the first folder that has it." },
+  { "open", 0, NULL, "Show the page in the browser of the desktop (xdg-open)." },
+  { "no-js", 0, NULL, "Write pictures only, without a script." },
   { 0 }
 };
 
 const perp_command perp_report_command = {
   .cli.name = "report",
   .cli.usage = "DIR... [options]",
-  .cli.summary = "Write the report of a results folder: one HTML page without a network.",
-  .cli.more =
-      "DIR is a folder that `perp run` made, or the name of a study with a folder in results/. "
-      "Figures stay in DIR/figs with their data and gnuplot script. Several folders with parts of "
-      "one run (--shard) make one page, which needs -o; its figures go beside it. Exit status 5: "
-      "the report is there, but without figures that gnuplot could not draw (it says which, why).",
+  .cli.summary = "Writes the report of a results folder: one HTML page that needs no network.",
+  .cli.more = "DIR is a folder made by `perp run`, or the name of a study with a folder in "
+              "results/. Figures are stored in DIR/figs with their data and gnuplot scripts. "
+              "Several folders with shards of one study (--shard) give one page, which needs -o; "
+              "its figures are stored beside it.\n\nExit status: 0 the report is complete, 5 "
+              "gnuplot could not draw some figures (an error names them).",
   .cli.example = "perp report results/chain6-stab --figs svg,pdf",
   .cli.flags = report_flags,
   .cli.min_args = 1,
   .cli.max_args = PERP_ARGS_MAX,
-  .summary = "the page of a results folder, made anew",
+  .summary = "Write the report of a results folder as a page",
   .run = cmd_report
 };
 
@@ -129,26 +131,26 @@ static int cmd_answer(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag answer_flags[] = {
-  { "json", 0, NULL, "as JSON: what derived/answers.json of the folder has" }, { 0 }
+  { "json", 0, NULL, "Print JSON, as in the file derived/answers.json of the folder." }, { 0 }
 };
 
 const perp_command perp_answer_command = {
   .cli.name = "answer",
   .cli.usage = "DIR [--json]",
-  .cli.summary =
-      "Answers the question of a study from its results, with every comparison behind it: who is "
-      "best at equal work, who solves most, with which exponent figures grow. What is asked "
-      "stands in the section answer of the study; where there is none, the primary metric is "
-      "compared, and that is said.",
+  .cli.summary = "Answers the question of a study from its results, with every comparison behind "
+                 "the answer: the most accurate method at equal work, the most robust one, "
+                 "exponents of growth. The questions are in the section answer of the study. "
+                 "Without that section the primary metric is compared.",
   .cli.more =
-      "Only cells that may win are compared; scenes, problems, lengths and steps are never mixed. "
-      "Figures that differ by less than the references are apart, than times scatter, or than 1 % "
-      "are ties (marked *). A proof that there is no solution counts as an answer unless another "
-      "solver has found one; what does not suit a solver is counted apart.",
+      "Only runs that are ok are compared, and unsolved ones that the study accepts. Scenes, "
+      "problems, durations and steps are never mixed. Differences are ties (*) if they are below "
+      "the uncertainty of the references, the scatter of times, or 1 %.\n\nA proof that no "
+      "solution exists counts as solved, unless another solver found a solution. Problems outside "
+      "of the declared range of a solver are counted separately.",
   .cli.example = "perp answer results/chain6-stab",
   .cli.flags = answer_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "answer the question of a study from its results",
+  .summary = "Answer the question of a study from its results",
   .run = cmd_answer
 };

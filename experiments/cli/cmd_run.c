@@ -6,6 +6,7 @@
 #include "experiments/report/report.h"
 #include "experiments/report/web.h"
 #include "experiments/cli/command.h"
+#include "experiments/cli/next.h"
 #include "experiments/base/env.h"
 #include "experiments/run/run.h"
 #include "experiments/base/shell.h"
@@ -19,14 +20,22 @@
 
 static perp_status write_report(perp_ctx *ctx, const char *dir, void *user)
 {
-  (void)user;
+  const bool *open = user;
   char page[4096];
   perp_report_request request = { 0 };
   PERP_TRY(perp_report(ctx, dir, &request, page, sizeof page));
   printf("report  %s\n", page);
   if (!perp_web_built())
-    perp_say("its figures are pictures; interactive ones: ./perp report %s --interactive", dir);
+    perp_say("its figures are pictures; interactive ones: ./perp setup web, then perp report %s",
+             dir);
+  if (*open) perp_show_page(page);
   return PERP_OK;
+}
+
+static void say_next(const perp_results *after, void *user)
+{
+  const bool *open = user;
+  perp_next_say(after, *open);
 }
 
 /* The words of a command line so that a shell reads them back; --fresh does not belong to
@@ -77,8 +86,8 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
   if (style != NULL) {
     int n = 0;
     while (perp_progress_styles[n] != NULL) n++;
-    const int k = perp_choose(args, "--progress is auto, plain, json or none: got", style,
-                              perp_progress_styles, n, "");
+    const int k = perp_choose(args, "--progress: unknown style", style, perp_progress_styles, n,
+                              "");
     if (k < 0) return PERP_EXIT_USAGE;
     o->progress = (perp_progress_style)k;
   }
@@ -88,6 +97,10 @@ static int read_options(perp_ctx *ctx, const perp_args *args, perp_run_options *
   if (o->progress == PERP_PROGRESS_JSON) o->quiet = true;
   o->journal_only = perp_option_given(args, "journal-only");
   if (perp_option_given(args, "no-report") || o->journal_only) o->report = NULL;
+  static const char *const without[] = { "no-report", "journal-only", "shard" };
+  for (int i = 0; i < 3 && perp_option_given(args, "open"); i++)
+    if (perp_option_given(args, without[i]))
+      return perp_usage_error(args, "--open shows the report, and --%s makes none", without[i]);
   if (o->fresh && perp_option_given(args, "resume"))
     return perp_usage_error(args, "--fresh and --resume contradict each other");
   const int first = PERP_CELL_FIXED_WORK, causes = PERP_CELL_SKIPPED + 1 - first;
@@ -100,7 +113,9 @@ static int cmd_run(perp_ctx *ctx, int argc, char **argv)
 {
   perp_args args;
   perp_study *study = NULL;
-  perp_run_options o = { .timeout = (double)NAN, .memory = (double)NAN, .report = write_report };
+  perp_run_options o = {
+    .timeout = (double)NAN, .memory = (double)NAN, .report = write_report, .next = say_next
+  };
   int status = perp_args_read(&perp_run_command.cli, argc, argv, &args);
   if (status < 0) status = read_options(ctx, &args, &o);
   if (status < 0) status = perp_command_study(ctx, &args, &study);
@@ -112,6 +127,8 @@ static int cmd_run(perp_ctx *ctx, int argc, char **argv)
   if (study->profile != NULL && !asked && !o.quiet)
     perp_say("taking the profile %s (--set profile=NAME takes another one)", study->profile);
   char *folder = perp_command_folder(&args, study), *again = command_line(argc, argv);
+  bool open = perp_option_given(&args, "open");
+  o.report_user = &open;
   o.dir = folder;
   o.again = again;
   status = perp_run(ctx, study, &o, NULL);
@@ -122,66 +139,70 @@ static int cmd_run(perp_ctx *ctx, int argc, char **argv)
 }
 
 static const perp_flag run_flags[] = {
-  { "output", 'o', "DIR", "results folder (default results/NAME)" },
-  { "jobs", 'j', "N", "cells at a time (default: one a core)" },
+  { "output", 'o', "DIR", "Results folder (default: results/NAME)." },
+  { "jobs", 'j', "N", "Number of runs at the same time (default: one per core)." },
   { "set", 0, "KEY=VALUE",
-    "change the study: profile=NAME, or a dotted key: measure.repeats=5, h='[1 ms, 2 ms]'; may be "
-    "given several times" },
-  { "only", 0, "EXPR", "run these cells only: 'stab == post and h <= 1 ms'" },
-  { "skip", 0, "EXPR", "leave these out" },
-  { "resume", 0, NULL, "keep what is finished (the default)" },
-  { "fresh", 0, NULL, "forget earlier results of this folder" },
-  { "retry", 0, "CAUSE,..", "run cells again that ended as crash, timeout, oom, ..." },
+    "Override a value of the study: profile=NAME, or a dotted key, e.g. measure.repeats=5 or h='[1 "
+    "ms, 2 ms]'. Can be repeated." },
+  { "only", 0, "EXPR", "Execute only the runs selected by EXPR: 'stab == post and h <= 1 ms'." },
+  { "skip", 0, "EXPR", "Leave out the runs selected by EXPR." },
+  { "resume", 0, NULL, "Keep finished results of the folder (the default)." },
+  { "fresh", 0, NULL, "Discard earlier results of the folder." },
+  { "retry", 0, "CAUSE,..", "Execute again the runs that ended as crash, timeout, oom, ..." },
   { "shard", 0, "K/N",
-    "the K-th of N parts: every N-th cell (slice:K/N), or by id (hash:K/N); parts may share the "
-    "folder, or perp merge puts theirs together" },
+    "Execute shard K of N only: every N-th run (slice:K/N), or a choice by id (hash:K/N). Shards "
+    "can share the folder; perp merge joins separate folders." },
   { "timeout", 0, "TIME",
-    "CPU time of one cell, over the limit of the study; by the clock 4 times that" },
-  { "memory", 0, "SIZE", "memory of one cell, over the limit of the study" },
-  { "budget", 0, "TIME", "start no cell after this much time" },
+    "CPU time limit of one run, instead of that of the study. The wall-clock limit is 4 times as "
+    "long." },
+  { "memory", 0, "SIZE", "Memory limit of one run, instead of that of the study." },
+  { "budget", 0, "TIME", "Start no further run after this time." },
   { "keep-program", 0, NULL,
-    "keep a copy of the program and its plug-ins in the results folder, for perp compare "
-    "--again-with after a rebuild" },
-  { "no-report", 0, NULL, "tables only, no report.html" },
+    "Store a copy of the program and its plug-ins in the results folder, for perp compare "
+    "--again-with after a rebuild." },
+  { "no-report", 0, NULL, "Write tables only, no report.html." },
+  { "open", 0, NULL, "Show the report in the browser of the desktop when it is made (xdg-open)." },
   { "journal-only", 0, NULL,
-    "results only, no tables either: for one of many parts that share a folder (perp cluster); "
-    "perp "
-    "report makes them" },
+    "Write results only, no tables and no report: for a shard that shares its folder (perp "
+    "cluster). perp report writes them later." },
   { "progress", 0, "STYLE",
-    "auto (a bar on a terminal, else lines), plain, json (an object a line), none" },
-  { "quiet", 'q', NULL, "no progress, and no messages but errors" },
+    "Style of progress messages: auto (a bar on a terminal, else lines), plain, json (one object "
+    "per line), none." },
+  { "quiet", 'q', NULL, "Print errors only, no progress and no other messages." },
   { 0 }
 };
 
 const perp_command perp_run_command = {
   .cli.name = "run",
   .cli.usage = "STUDY [options]",
-  .cli.summary = "Runs a study: every combination of its grid in a process apart, measured "
-                 "against ground truth. STUDY is a file or the name of one that comes with perp "
-                 "(perp list studies). Without --set profile=NAME the profile `short` is taken "
-                 "where the study has one. Running it again does what is missing.",
+  .cli.summary =
+      "Runs a study: every combination of its grid, each in its own process, measured against "
+      "ground truth. STUDY is a file, or the name of a study included in perp (perp list studies). "
+      "The profile `short` is used if the study has one; --set profile=NAME selects another. Run "
+      "the command again to continue after an interruption.",
   .cli.more =
-      "A cell is ok when the run reached its end and the solver that was named solved every "
-      "problem of it; unsolved when it went on with problems that it did not solve (its figures "
-      "stand, marked, and win nothing unless the study accepts a share); fixed-work when it made "
-      "the sweeps it was asked for.\n\nExit status 0: done (unsolved, diverged and timed-out cells "
-      "are results); 5: some cells crashed or ran out of memory; 7: incomplete, run it again to go "
-      "on; 10: no cell succeeded (ok, fixed-work, or unsolved within the accepted share).",
+      "A run is ok if it reached its end and the named solver solved every problem. It is unsolved "
+      "if it continued after problems that were not solved. Unsolved runs are reported but not "
+      "ranked, unless the study accepts a share of unsolved problems. A run is fixed-work if the "
+      "solver made a fixed number of sweeps, as requested.\n\nExit status 0: done; unsolved, "
+      "diverged and timed-out runs are results. 5: some runs crashed or ran out of memory. 7: "
+      "incomplete; run the command again to continue. 10: no run succeeded.",
   .cli.example = "perp run chain6-stab --only 'stab == post' -j 2",
   .cli.flags = run_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "run a study: every combination, measured against ground truth",
+  .summary = "Run a study: every combination, measured against ground truth",
   .run_words = cmd_run
 };
 
 /* ---- check, plan ----------------------------------------------------------------------------- */
 
 static const perp_flag study_flags[] = {
-  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
-  { "quick", 0, NULL, "read only: do not try whether the parts of each cell fit together" },
-  { "pilot", 0, NULL, "run up to five cells and say how long all will take" },
-  { "json", 0, NULL, "as JSON" },
+  { "set", 0, "KEY=VALUE", "Override a value of the study, as in perp run." },
+  { "quick", 0, NULL,
+    "Read the study only, without testing whether the methods of each run fit together." },
+  { "pilot", 0, NULL, "Execute up to five runs and estimate the duration of all." },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 
@@ -221,6 +242,11 @@ static void check_json(const perp_study *s, const perp_plan *plan, const perp_tr
     perp_json_object(&j, NULL, "where %s, reason %s, combinations %d", s->exclude[e].where_text,
                      s->exclude[e].reason, plan->excluded[e]);
   perp_json_close(&j, ']');
+  perp_json_open(&j, "left_out", '[');
+  for (int i = 0; i < plan->n_absent; i++)
+    perp_json_object(&j, NULL, "part %s, packages %s, combinations %d", plan->absent[i].part,
+                     perp_optional_packages(plan->absent[i].part), plan->absent[i].combinations);
+  perp_json_close(&j, ']');
   perp_json_open(&j, "unused", '[');
   for (int i = 0; i < plan->n_drops; i++)
     perp_json_object(&j, NULL, "parameter %s, why %s, combinations %d",
@@ -242,12 +268,15 @@ static void print_findings(const perp_study *s, const perp_plan *plan, const per
   perp_plan_say(s, plan, &t);
   if (t.n > 0) perp_wrap(stdout, 0, t.s);
   perp_text_free(&t);
+  perp_plan_say_absent(plan, &t);
+  if (t.n > 0) perp_wrap(stdout, 0, t.s);
+  perp_text_free(&t);
   perp_trial_say(trial, s, plan, PERP_TRIAL_REFUSED, MOST, &t);
   perp_trial_say(trial, s, plan, PERP_TRIAL_UNSUITED, MOST / 2, &t);
   perp_trial_say(trial, s, plan, PERP_TRIAL_FAILED, MOST, &t);
   if (t.n > 0) fputs(t.s, stdout);
   if (t.n == 0 && trial->tried > 0)
-    printf("every cell can be set up (%d different combinations of parts tried)\n", trial->tried);
+    printf("every run can be set up (%d different combinations of methods tried)\n", trial->tried);
   perp_text_free(&t);
 }
 
@@ -267,7 +296,7 @@ static void check_text(const perp_study *s, const perp_plan *plan)
     printf(", %d excluded (%s)", plan->excluded[e],
            s->exclude[e].reason[0] ? s->exclude[e].reason : s->exclude[e].where_text);
   if (plan->duplicates > 0) printf(", %d equal to another one", plan->duplicates);
-  printf(": %d cells", plan->n);
+  printf(": %d runs", plan->n);
   if (s->measure.repeats > 0) printf(", %d timing rounds each", s->measure.repeats);
   printf("\n");
 }
@@ -326,17 +355,15 @@ const perp_command perp_check_command = {
   .cli.name = "check",
   .cli.usage = "STUDY | SCENE.yaml[:options] | ROBOT.xml [options]",
   .cli.summary =
-      "Reads a scene file, or a study and says what is wrong with it, or how many cells it has: "
-      "which combinations "
-      "are equal because a part has no effect in them, and which cannot be set up because their "
-      "parts refuse each other. For that every combination of parts is created once, and not run.",
-  .cli.more = "Exit status 0: valid; 3: not, or a value is used by no cell; 4: there is no cell "
-              "that could be run.",
+      "Checks a scene file or a study, and reports errors. For a study it also prints the number "
+      "of runs, and combinations that are equal (a method has no effect) or impossible. For this, "
+      "every combination of methods is set up once, but not executed.",
+  .cli.more = "Exit status: 0 valid, 3 invalid or a value is used by no run, 4 no run is possible.",
   .cli.example = "perp check my-study.yaml --set profile=full --pilot",
   .cli.flags = study_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "read a study and say what is wrong with it",
+  .summary = "Check a study or a scene file and report errors",
   .run = cmd_check
 };
 
@@ -370,7 +397,7 @@ static void print_shards(const perp_args *args, const perp_study *s, const perp_
       perp_json_object(&j, NULL, "shard %d, cells %d, work %g, command %s", k, cells, share,
                        command.s);
     else
-      printf("%d cells, %.1f %% of the work: %s\n", cells, total > 0 ? 100 * work / total : 0,
+      printf("%d runs, %.1f %% of the work: %s\n", cells, total > 0 ? 100 * work / total : 0,
              command.s);
     perp_text_free(&command);
   }
@@ -439,23 +466,24 @@ static int cmd_plan(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag plan_flags[] = {
-  { "set", 0, "KEY=VALUE", "change the study, as in perp run" },
-  { "shards", 0, "N", "how N parts divide the cells, and their commands" },
-  { "quick", 0, NULL, "do not try to set the cells up" },
-  { "json", 0, NULL, "as JSON" },
+  { "set", 0, "KEY=VALUE", "Override a value of the study, as in perp run." },
+  { "shards", 0, "N", "Show how N shards divide the runs, with their commands." },
+  { "quick", 0, NULL, "Do not test whether the runs can be set up." },
+  { "json", 0, NULL, "Print JSON." },
   { 0 }
 };
 
 const perp_command perp_plan_command = {
   .cli.name = "plan",
   .cli.usage = "STUDY [options]",
-  .cli.summary = "Lists the cells of a study: id, what varies; with --json all parameters and the "
-                 "command that runs the cell alone. With --shards the commands that run it in "
-                 "parts. What cannot be set up is told as perp check does.",
+  .cli.summary =
+      "Lists the runs of a study: id and varied values. With --json it prints all parameters and "
+      "the command of each single run. With --shards it prints the commands that execute the study "
+      "in shards. Combinations that cannot be set up are reported as by perp check.",
   .cli.example = "perp plan chain6-stab --shards 4",
   .cli.flags = plan_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "list the cells of a study",
+  .summary = "List the runs of a study",
   .run = cmd_plan
 };

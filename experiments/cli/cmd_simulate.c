@@ -92,7 +92,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   t.n = 0;
   perp_text_add(&t, "%s (%s) at t = %.6g s", perp_result_status_name(r), perp_result_reason(r),
                 r->t);
-  if (perp_result_partial(r)) perp_text_add(&t, ": the figures are of this part of the run");
+  if (perp_result_partial(r)) perp_text_add(&t, ": the figures are of the time until then");
   perp_wrap_after(stdout, "status   ", 9, t.s);
   perp_result_cause(r, cause, sizeof cause);
   if (cause[0] != '\0') perp_wrap_after(stdout, "         ", 9, cause);
@@ -116,6 +116,11 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   }
   perp_table_print(&table, stdout);
   perp_table_free(&table);
+  if (perp_result_metric(r, "lambda.compared") == 1)
+    perp_wrap_after(
+        stdout, "\nlambda   ", 9,
+        "lambda.err.max is a single comparison: no other sample falls on the start of a "
+        "step whose multipliers the method reports");
   if (isnan(r->step_us)) return; /* cut short before the clock had its say */
   printf("\nstep     %.4g us CPU", r->step_us);
   const double us[] = { r->collision_us, r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us };
@@ -222,7 +227,8 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
   const char *series = perp_args_get(args, "series");
   bool json = perp_option_given(args, "json");
   if (series != NULL && strcmp(series, "-") == 0 && json)
-    return perp_usage_error(args, "--json and --series - cannot both go to standard output");
+    return perp_usage_error(
+        args, "--json and --series - cannot both use standard output; write the series to a file");
   q.want_series = series != NULL;
   perp_watching w = { 0 };
   if (perp_option_given(args, "view")) {
@@ -230,6 +236,7 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
                               &w);
     if (status >= 0) return status;
     q.film = true;
+    q.picture_at = fmax(0, w.picture.at);
     q.replay_path = perp_watch_replay(&w, 0);
   } else if ((status = perp_watch_unused(args)) >= 0)
     return status;
@@ -238,13 +245,16 @@ static int cmd_simulate(perp_ctx *ctx, const perp_args *args)
 
 static const perp_flag simulate_flags[] = {
   PERP_REQUEST_FLAGS,
-  { "sample", 0, "TIME", "time between comparisons with the truth and rows of the series" },
-  { "rounds", 0, "N", "runs for the clock alone, without metrics (default 1)" },
-  { "series", 0, "FILE", "write the time series as CSV; - is standard output" },
-  { "json", 0, NULL, "the result as JSON" },
+  { "sample", 0, "TIME",
+    "Time between comparisons with the reference solution, and between rows of the series." },
+  { "rounds", 0, "N", "Number of timed runs without metrics (default: 1)." },
+  { "series", 0, "FILE", "Write the time series as CSV to FILE; - is standard output." },
+  { "json", 0, NULL,
+    "Print the result as JSON. Figures that the run does not have are absent; infinite ones are "
+    "the "
+    "texts inf and -inf." },
   PERP_WATCH_FLAGS,
-  { "view", 0, NULL,
-    "make a page that shows the run moving: perp view of the run that is measured" },
+  { "view", 0, NULL, "Make a page with an animation of the measured run (see perp view)." },
   { 0 }
 };
 
@@ -252,19 +262,18 @@ const perp_command perp_simulate_command = {
   .cli.name = "simulate",
   .cli.usage = "SCENE [options]",
   .cli.summary =
-      "Runs one scene with one choice of parts and prints what it is judged by. Names take "
-      "options: chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12; times take units. A part "
-      "that is named and has no effect, as --stab with --formulation reduced, is an error.",
-  .cli.more =
-      "Exit status 0: the end was reached and the solver that was named solved every contact "
-      "problem (ok), or made the sweeps that it was asked for (fixed-work). 9: the end was reached "
-      "with problems that were not solved (unsolved). 10: diverged, stopped at --timeout, "
-      "interrupted. 5: out of memory, or outside code crashed or ended the process. The result is "
-      "printed all the same, with the time that was reached; the figures and the series go as far.",
+      "Simulates one scene with one method of each kind, and prints accuracy, robustness and time. "
+      "Names take options: chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12. Times take "
+      "units. A method without effect is an error, for example --stab with --formulation reduced.",
+  .cli.more = "Exit status 0: the end was reached, and the solver solved every contact problem "
+              "(ok), or made the requested number of sweeps (fixed-work). 9: the end was reached, "
+              "but some problems were not solved (unsolved). 10: diverged, stopped at --timeout, "
+              "or interrupted. 5: out of memory, or a plug-in or library crashed. In all cases the "
+              "result up to the reached time is printed.",
   .cli.example = "perp simulate chain:links=6 --stab post --h 1ms --t-end 0.8s --view",
   .cli.flags = simulate_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "run one scene with one choice of parts",
+  .summary = "Simulate one scene with one method of each kind",
   .run = cmd_simulate
 };

@@ -2,6 +2,8 @@
 /* perp status, show */
 #include "experiments/cli/command.h"
 
+#include "experiments/study/words.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -74,11 +76,11 @@ static void status_text(const perp_results *r, bool running)
   int interrupted = 0;
   for (int i = 0; i < r->plan.n; i++) interrupted += r->record[i].interrupted;
   if (interrupted > 0)
-    printf("  %d cell(s) %s\n", interrupted, running ? "are being computed" : "were interrupted");
+    printf("  %d run(s) %s\n", interrupted, running ? "are in progress" : "were interrupted");
   if (r->as_recorded > 0)
-    printf("  ok as recorded (schema 1: it did not mean that every problem was solved)\n");
-  if (r->n_envs > 1) printf("  made in %d environments (see env/)\n", r->n_envs);
-  if (r->torn > 0) printf("  %d torn journal line(s), left out\n", r->torn);
+    printf("  ok has the older meaning (schema 1): not every problem was solved necessarily\n");
+  if (r->n_envs > 1) printf("  computed in %d environments (see env/)\n", r->n_envs);
+  if (r->torn > 0) printf("  %d damaged journal line(s) were ignored\n", r->torn);
 }
 
 /* The numbers of those of n parts (perp run --shard k/n) that have something left to do, one a line. */
@@ -125,23 +127,23 @@ static int cmd_status(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag status_flags[] = { { "watch", 'w', NULL,
-                                            "repeat every two seconds while it runs" },
+                                            "Repeat every two seconds while the study runs." },
                                           { "tasks", 0, "N",
-                                            "instead: which of N parts (perp run --shard K/N) are "
-                                            "not complete, their numbers, one a line" },
-                                          { "json", 0, NULL, "as JSON" },
+                                            "Print the numbers of incomplete shards out of N "
+                                            "instead (perp run --shard K/N), one per line." },
+                                          { "json", 0, NULL, "Print JSON." },
                                           { 0 } };
 
 const perp_command perp_status_command = {
   .cli.name = "status",
   .cli.usage = "DIR [options]",
-  .cli.summary = "How far a run is: cells by status, timing rounds. DIR is a results folder, or "
-                 "the name of a study with results in results/NAME.",
+  .cli.summary = "Shows the progress of a study: runs by status, and timing rounds. DIR is a "
+                 "results folder, or the name of a study with results in results/NAME.",
   .cli.example = "perp status results/chain6-stab --watch",
   .cli.flags = status_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "how far a run is",
+  .summary = "Show the progress of a study",
   .run = cmd_status
 };
 
@@ -185,38 +187,54 @@ static void show_json(const perp_results *r, int i)
   perp_json_close(&j, '}');
 }
 
+/* "err.tip.max   4734  largest error of the tip [m]" */
+static void show_metric(const perp_metric *m, const char *value, const char *more)
+{
+  enum { WIDTH = 35 };
+  char head[128];
+  perp_text text = { 0 };
+  const char *words = perp_words(m->name);
+  snprintf(head, sizeof head, "  %-20s %10s  ", m->name, value);
+  if (strcmp(words, m->name) != 0) perp_text_add(&text, "%s", words);
+  if (m->unit[0] != '\0') perp_text_add(&text, "%s[%s]", text.n > 0 ? " " : "", m->unit);
+  perp_text_put(&text, more, strlen(more));
+  perp_wrap_after(stdout, head, WIDTH, text.s);
+  perp_text_free(&text);
+}
+
 static void show_text(const perp_results *r, int i)
 {
   const perp_study *s = r->study;
   const perp_record *rec = &r->record[i];
   const perp_cell *cell = &r->plan.cells[i];
   char a[32], b[32], c[32];
-  printf("cell %s of %s\n", cell->id, s->name);
+  printf("run %s of %s\n", cell->id, s->name);
   for (int p = 0; p < s->n_params; p++)
     if (cell->value[p][0] != '\0') printf("  %-14s %s\n", s->kind->params[p].key, cell->value[p]);
   printf("status %s%s%s%s%s\n", perp_cell_status_names[rec->status], rec->reason[0] ? " (" : "",
          rec->reason, rec->reason[0] ? ")" : "", rec->interrupted ? ", interrupted" : "");
   if (rec->cause[0] != '\0') perp_wrap(stdout, 2, rec->cause);
   if (rec->schema < 2 && rec->status == PERP_CELL_OK)
-    printf("  as recorded, schema 1: ok did not mean that every problem was solved\n");
+    printf("  ok has the older meaning (schema 1): not every problem was solved necessarily\n");
   if (rec->partial)
-    printf("  partial: the figures are those up to t = %s s\n", perp_brief(rec->reached, a));
+    printf("  partial: the values are those up to t = %s s\n", perp_brief(rec->reached, a));
   for (int m = 0; m < s->n_metrics; m++)
     if (!s->metric[m].timing && !isnan(rec->value[m]))
-      printf("  %-20s %12s  %s\n", s->metric[m].name, perp_brief(rec->value[m], a),
-             s->metric[m].unit);
+      show_metric(&s->metric[m], perp_brief(rec->value[m], a), "");
   for (int m = 0; m < s->n_metrics; m++) {
     if (!s->metric[m].timing) continue;
     perp_quartiles q = perp_results_timing(r, i, m);
-    if (q.n > 0 && q.max > 0)
-      printf("  %-20s %12s  %s, %s to %s in %d round(s)\n", s->metric[m].name,
-             perp_brief(q.median, a), s->metric[m].unit, perp_brief(q.min, b), perp_brief(q.max, c),
-             q.n);
+    if (!(q.n > 0 && q.max > 0)) continue;
+    char rounds[96] = "";
+    if (q.n > 1)
+      snprintf(rounds, sizeof rounds, "; %s to %s in %d rounds", perp_brief(q.min, b),
+               perp_brief(q.max, c), q.n);
+    show_metric(&s->metric[m], perp_brief(q.median, a), rounds);
   }
   char *series = perp_xprintf("%s/series/%s.csv", r->dir, cell->id);
   if (perp_exists(series)) printf("series %s\n", series);
   free(series);
-  if (rec->stderr_tail[0] != '\0') printf("it printed\n%s\n", rec->stderr_tail);
+  if (rec->stderr_tail[0] != '\0') printf("output of the run\n%s\n", rec->stderr_tail);
   char *command = perp_command_alone(s, cell);
   if (command != NULL) printf("alone: %s\n", command);
   free(command);
@@ -237,17 +255,17 @@ static int cmd_show(perp_ctx *ctx, const perp_args *args)
   return status;
 }
 
-static const perp_flag show_flags[] = { { "json", 0, NULL, "as JSON" }, { 0 } };
+static const perp_flag show_flags[] = { { "json", 0, NULL, "Print JSON." }, { 0 } };
 
 const perp_command perp_show_command = {
   .cli.name = "show",
   .cli.usage = "DIR CELL [--json]",
-  .cli.summary = "Everything about one cell: parameters, status, metrics, times, what it printed, "
-                 "the command that runs it alone. CELL is an id or its beginning.",
-  .cli.example = "perp show results/chain6-stab 6b1e",
+  .cli.summary = "Shows one run completely: parameters, status, metrics, times, its output, and "
+                 "the command that repeats it alone. CELL is the id of the run or its beginning.",
+  .cli.example = "perp show results/chain6-stab a430",
   .cli.flags = show_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,
-  .summary = "everything about one cell of a run",
+  .summary = "Show one run completely",
   .run = cmd_show
 };

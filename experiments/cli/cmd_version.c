@@ -9,6 +9,7 @@
 #include "experiments/base/commit.h"
 #include "experiments/study/describe.h"
 #include "experiments/base/env.h"
+#include "solvers/core/optional.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -52,18 +53,18 @@ static int cmd_version(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag version_flags[] = {
-  { "json", 0, NULL, "with compiler, flags, libraries and machine, as JSON" },
-  { "cflags", 0, NULL, "compiler options that find the headers for outside plug-ins" },
+  { "json", 0, NULL, "Print JSON, with compiler, flags, libraries and machine." },
+  { "cflags", 0, NULL, "Print compiler options that find the headers for plug-ins." },
   { 0 }
 };
 
 const perp_command perp_version_command = {
   .cli.name = "version",
   .cli.usage = "[--json | --cflags]",
-  .cli.summary = "Version, commit and build of this program.",
-  .cli.example = "perp version --json  # what a study keeps as env/<id>.json",
+  .cli.summary = "Prints version, commit and build of this program.",
+  .cli.example = "perp version --json  # stored in a results folder as env/<id>.json",
   .cli.flags = version_flags,
-  .summary = "version, commit and build",
+  .summary = "Print version, commit and build",
   .run = cmd_version
 };
 
@@ -106,7 +107,8 @@ static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
          studies > 0 ? "" : " - none found in " PERP_STUDIES_INSTALLED);
   perp_pool_free(&pool);
   REPORT(strcmp(PERP_BUILDTYPE, "release") == 0, false, "build type %s%s", PERP_BUILDTYPE,
-         strcmp(PERP_BUILDTYPE, "release") == 0 ? "" : ": timings of it mean little");
+         strcmp(PERP_BUILDTYPE, "release") == 0 ? ""
+                                                : ": timings of this build are not representative");
   REPORT(openblas_get_num_threads() == 1, false, "OpenBLAS uses %d thread(s)",
          openblas_get_num_threads());
   double t0 = perp_clock_thread(), t1;
@@ -121,10 +123,7 @@ static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
          on_path("gnuplot") ? ""
                             : " is missing: reports have no figures (apt install gnuplot-nox)");
   REPORT(perp_web_built(), false, "interactive figures of the reports%s",
-         perp_web_built() ? ""
-         : on_path("npm")
-             ? " are not built: perp report DIR --interactive builds them"
-             : " are not built, and npm is missing (apt install npm): reports have pictures");
+         perp_web_built() ? "" : " are not built, so that reports have pictures: ./perp setup web");
   REPORT(access(".", W_OK) == 0, false, "results are written to %s",
          access(".", W_OK) == 0 ? "./results" : "... this folder is read-only: use -o DIR");
 #undef REPORT
@@ -134,11 +133,38 @@ static int cmd_doctor(perp_ctx *ctx, const perp_args *args)
 const perp_command perp_doctor_command = {
   .cli.name = "doctor",
   .cli.usage = "",
-  .cli.summary =
-      "Looks for what would spoil results or reports on this machine and says what to do.",
-  .cli.example = "perp doctor          # exit status 1 when something must be repaired",
-  .summary = "look for what would spoil results on this machine",
+  .cli.summary = "Looks for problems of this machine that spoil results or reports, and prints a "
+                 "remedy for each.",
+  .cli.example = "perp doctor          # exit status 1 if something must be repaired",
+  .summary = "Check this machine for problems that spoil results",
   .run = cmd_doctor
+};
+
+/* ---- setup ----------------------------------------------------------------------------------- */
+
+static int cmd_setup(perp_ctx *ctx, const perp_args *args)
+{
+  (void)ctx;
+  const char *packages = args->n > 0 ? perp_optional_packages(args->arg[0]) : NULL;
+  if (packages != NULL)
+    perp_say("error: optional parts are built from the source tree: run ./perp setup %s there (it "
+             "installs %s)",
+             args->arg[0], packages);
+  else
+    perp_say("error: optional parts are built from the source tree: run ./perp setup there");
+  return PERP_EXIT_USAGE;
+}
+
+const perp_command perp_setup_command = {
+  .cli.name = "setup",
+  .cli.usage = "[NAME...]",
+  .cli.summary =
+      "Lists the optional parts of perp, or installs the named ones and builds perp with "
+      "them. The launcher `perp` in the source tree does it.",
+  .cli.example = "./perp setup sundials mujoco   # ./perp setup engines, ./perp setup all",
+  .cli.max_args = PERP_ARGS_MAX,
+  .summary = "Install optional parts: SUNDIALS, Siconos, MuJoCo, engines",
+  .run = cmd_setup
 };
 
 /* ---- test ------------------------------------------------------------------------------------ */
@@ -157,26 +183,26 @@ static int cmd_test(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag test_flags[] = {
-  { "suite", 0, "NAME", "one of unit, contract, agree, invariant, golden, cli, fuzz" },
+  { "suite", 0, "NAME", "Suite to run: unit, contract, agree, invariant, golden, cli, fuzz, ..." },
   { "plugin", 0, "FILE.so",
-    "the contract tests on an outside plug-in, and its conformance report" },
-  { "timeout", 0, "TIME", "with --plugin: limit of the tests of one kind (default 60s)" },
-  { "verbose", 'v', NULL, "with --plugin: every check, not only those that failed" },
-  { "json", 0, NULL, "with --plugin: the conformance report as JSON" },
+    "Run the contract tests on your plug-in and print a conformance report." },
+  { "timeout", 0, "TIME", "With --plugin: time limit of the tests of one kind (default: 60s)." },
+  { "verbose", 'v', NULL, "With --plugin: print every check, not only failures." },
+  { "json", 0, NULL, "With --plugin: print the conformance report as JSON." },
   { 0 }
 };
 
 const perp_command perp_test_command = {
   .cli.name = "test",
   .cli.usage = "[TEST...] [--suite NAME] | --plugin FILE.so",
-  .cli.summary = "Builds and runs the test suite. The launcher `perp` in the source tree does it "
-                 "with meson; all other options of `meson test` work too.",
+  .cli.summary = "Builds and runs the test suite. The launcher `perp` in the source tree uses "
+                 "meson, and accepts all options of `meson test`.",
   .cli.more =
-      "With --plugin the contract tests of its kind run on a plug-in that is not part of perp: "
-      "what it declares, what was checked, what held. Exit status 0 when all held, 10 when not.",
+      "With --plugin the contract tests run on your own plug-in. The report lists what the plug-in "
+      "declares and which checks passed. Exit status: 0 all passed, 10 some failed.",
   .cli.example = "./perp test --suite contract   # every plug-in against the contract of its kind",
   .cli.flags = test_flags,
   .cli.max_args = PERP_ARGS_MAX,
-  .summary = "run the test suite",
+  .summary = "Run the test suite",
   .run = cmd_test
 };

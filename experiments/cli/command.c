@@ -85,7 +85,7 @@ int perp_command_cell(const perp_args *args, const perp_plan *plan, const char *
   int i = perp_plan_find(plan, id);
   if (i < 0)
     perp_usage_error(args,
-                     i == -1 ? "no cell has an id that begins with '%s'"
+                     i == -1 ? "no run has an id that begins with '%s'"
                              : "several ids begin with '%s': give more of it",
                      id);
   return i < 0 ? -1 : i;
@@ -98,7 +98,7 @@ perp_status perp_command_run_cell(perp_ctx *ctx, const perp_job *job, perp_outco
   if (folder != NULL) log = perp_xprintf("%s/log", folder);
   const perp_status status = perp_process_pool_once(ctx, job, log, outcome, &number);
   char *said = log != NULL ? perp_read_file(log, NULL) : NULL;
-  if (said != NULL && said[0] != '\0') fprintf(stderr, "it printed\n%s\n", said);
+  if (said != NULL && said[0] != '\0') fprintf(stderr, "output of the run\n%s\n", said);
   free(said);
   free(log);
   perp_temp_remove(folder);

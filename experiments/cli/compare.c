@@ -27,7 +27,7 @@ void perp_compare_finding(perp_compare *c, perp_finding_class class, bool worse,
   int shown = worse ? c->regressions[class] : c->improvements;
   if (shown > MOST) return;
   printf("%s %s  %s: %s%s\n", worse ? "WORSE " : "better", perp_finding_names[class], where, what,
-         shown == MOST ? " (further ones are not listed; --json has all)" : "");
+         shown == MOST ? " (further ones are not listed; --json prints all)" : "");
 }
 
 /* ---- cells ----------------------------------------------------------------------------------- */

@@ -234,7 +234,7 @@ static perp_status time_again(struct times *t, const perp_program program[2])
   if (blocks == 0) blocks = (BLOCKS_ENOUGH + cells - 1) / cells;
   if (t->c->again == 0 && blocks < BLOCKS_LEAST) blocks = BLOCKS_LEAST;
   if (t->c->again == 0 && blocks > BLOCKS_MOST) blocks = BLOCKS_MOST;
-  perp_say("timing %d cell(s) again, both programs in turn, %d times each (--as-recorded: none)",
+  perp_say("timing %d run(s) again, both programs in turn, %d times each (--as-recorded avoids it)",
            cells, 2 * blocks);
   /* the blocks of a cell are spread over the whole time */
   for (int i = 0; i < blocks; i++)
@@ -255,7 +255,7 @@ static perp_status each_group(struct times *t, group_fn *look)
   const perp_compare *c = t->c;
   const perp_study *s = c->base.study;
   for (int k = 0; k < t->n; k++) t->member[k] = k;
-  if (t->n > 0 && (!t->said->busy || c->again > 0)) PERP_TRY(look(t, "all cells", t->member, t->n));
+  if (t->n > 0 && (!t->said->busy || c->again > 0)) PERP_TRY(look(t, "all runs", t->member, t->n));
   for (int a = 0; a < s->n_axes; a++)
     for (int v = 0; v < s->axes[a].n; v++) {
       int p = s->axes[a].param, members = 0;
@@ -281,7 +281,7 @@ static void compare_times_report(struct times *t, const char *where, const perp_
   if (verdict == 0) return;
   bool slower = verdict > 0;
   char what[160];
-  snprintf(what, sizeof what, "%s %.2f times %s (99 %% interval %.2f ... %.2f, %d cell%s)",
+  snprintf(what, sizeof what, "%s %.2f times %s (99 %% interval %.2f ... %.2f, %d run%s)",
            t->metric, slower ? s->ratio : 1 / s->ratio, slower ? "slower" : "faster",
            slower ? s->lo : 1 / s->hi, slower ? s->hi : 1 / s->lo, s->pairs,
            s->pairs == 1 ? "" : "s");

@@ -40,6 +40,11 @@ static bool plugin_matches(const perp_scope *s, perp_kind kind, const char *text
 {
   perp_ctx ctx = *s->ctx;
   perp_spec have, want;
+  /* the options of what is absent are not known: the same text, or the name alone */
+  const perp_optional *absent = perp_optional_absent(&ctx, kind, pattern);
+  if (absent != NULL)
+    return perp_optional_absent(&ctx, kind, text) == absent &&
+           (strcmp(pattern, absent->name) == 0 || strcmp(pattern, text) == 0);
   if (text[0] == '\0' || perp_spec_parse(&ctx, kind, text, &have) != PERP_OK) return false;
   bool same = false;
   if (perp_spec_parse(&ctx, kind, pattern, &want) == PERP_OK) {
@@ -229,9 +234,19 @@ void perp_expr_sides(const perp_expr *e, const perp_scope *scope, double *left, 
   if (b.type == PERP_VALUE_NUMBER) *right = b.number;
 }
 
+const perp_optional *perp_expr_absent(const perp_expr *e)
+{
+  if (e == NULL) return NULL;
+  const perp_optional *absent = e->absent;
+  for (int i = 0; i < 3 && absent == NULL; i++) absent = perp_expr_absent(e->arg[i]);
+  for (int i = 0; i < e->n_items && absent == NULL; i++) absent = perp_expr_absent(e->item[i]);
+  return absent;
+}
+
 bool perp_expr_undecided(const perp_expr *e, const perp_scope *scope)
 {
   if (e == NULL) return false;
+  if (perp_expr_absent(e) != NULL) return true;
   if (e->op >= OP_MAX) return perp_expr_eval(e, scope, -1).type == PERP_VALUE_MISSING;
   for (int i = 0; i < 3; i++)
     if (perp_expr_undecided(e->arg[i], scope)) return true;

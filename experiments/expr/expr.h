@@ -25,6 +25,7 @@
 #define PERP_EXPR_H
 
 #include "experiments/base/util.h"
+#include "solvers/core/optional.h"
 
 typedef enum perp_value_type {
   PERP_VALUE_MISSING,
@@ -81,8 +82,10 @@ perp_value perp_expr_eval(const perp_expr *e, const perp_scope *scope, int row);
 bool perp_expr_true(const perp_expr *e, const perp_scope *scope, int row);
 /* The two sides of the outermost comparison of a claim, as numbers (NaN when there are none). */
 void perp_expr_sides(const perp_expr *e, const perp_scope *scope, double *left, double *right);
-/* Does some aggregate of a claim run over no row at all? */
+/* Does some aggregate of a claim run over no row at all, or name a plug-in that this perp was built without? */
 bool perp_expr_undecided(const perp_expr *e, const perp_scope *scope);
+/* The first plug-in named in it that this perp was built without (it equals nothing); NULL: there is none. */
+const perp_optional *perp_expr_absent(const perp_expr *e);
 /* Is an expression with scope.arithmetic a number, and of the dimension of `unit` (SI; NULL: of any)?  A bare number has
  * the dimension that its place needs, a column without a unit too; a product with one is in the unit of the other factor.
  * Angles are pure numbers.  false: *error says where and why. */

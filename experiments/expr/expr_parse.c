@@ -137,8 +137,8 @@ static perp_expr *expr_parse_need(struct parser *p, enum type type, perp_expr *e
 {
   if (e == NULL || e->type == type) return e;
   return expr_parse_complain(p, e->offset, NULL,
-                             type == T_NUMBER ? "a number is needed here"
-                                              : "a condition is needed here, like h <= 1 ms");
+                             type == T_NUMBER ? "a number is required here"
+                                              : "a condition is required here, such as h <= 1 ms");
 }
 
 static const char *did_you_mean(struct parser *p, const char *word, const char *const *names, int n)
@@ -272,8 +272,10 @@ static perp_expr *read_call(struct parser *p, const char *name, int offset)
   }
   if (!p->scope->aggregates)
     return expr_parse_complain(
-        p, offset, NULL, "%s(...) works in claims only: here each cell is looked at alone", name);
-  if (p->inside) return expr_parse_complain(p, offset, NULL, "%s(...) inside of another one", name);
+        p, offset, NULL, "%s(...) works only in claims: here each run is tested separately", name);
+  if (p->inside)
+    return expr_parse_complain(p, offset, NULL, "%s(...) cannot stand inside another such function",
+                               name);
   p->inside = true;
   perp_expr *e = expr_parse_node(p, OP_MAX + (enum op)f, T_NUMBER, offset, NULL, NULL);
   /* values first (none for count, two for slope), then the condition */
@@ -304,7 +306,8 @@ static perp_expr *read_word(struct parser *p, const perp_expr *left)
   int offset = p->at;
   size_t n = (size_t)(p->end - p->at);
   if (expr_parse_keyword(p->text + p->at, n))
-    return expr_parse_complain(p, offset, NULL, "'%.*s' is out of place", (int)n, p->text + offset);
+    return expr_parse_complain(p, offset, NULL, "'%.*s' is not allowed here", (int)n,
+                               p->text + offset);
   char *word = perp_pool_strndup(p->pool, p->text + p->at, n);
   const char *rest = p->text + p->end + strspn(p->text + p->end, " \t");
   if (*rest == '(') {
@@ -327,7 +330,7 @@ static perp_expr *read_word(struct parser *p, const perp_expr *left)
                                  perp_kind_name(column->kind), key);
     if (s->aggregates && !p->inside)
       return expr_parse_complain(p, offset, NULL,
-                                 "'%s' has one value for each cell: use max(%s, ...)", word, word);
+                                 "'%s' has one value for each run: use max(%s, ...)", word, word);
     bool is_number = o != NULL ? o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT
                                : column->type == PERP_COLUMN_NUMBER;
     enum type type = is_number                                         ? T_NUMBER
@@ -366,7 +369,7 @@ static perp_expr *read_atom(struct parser *p, const perp_expr *left)
     return read_word(p, left);
   case SIGN:
     if (!expr_parse_is(p, "("))
-      return expr_parse_complain(p, p->at, NULL, "'%.*s' is out of place", p->end - p->at,
+      return expr_parse_complain(p, p->at, NULL, "'%.*s' is not allowed here", p->end - p->at,
                                  p->text + p->at);
     expr_parse_advance(p);
     e = read_level(p, LEVEL_OR, NULL);
@@ -411,8 +414,9 @@ static perp_expr *check_pair(struct parser *p, const perp_expr *a, perp_expr *b,
   perp_ctx ctx = *p->scope->ctx;
   if (a->type == T_PLUGIN) {
     perp_spec spec;
-    if (perp_spec_parse(&ctx, p->scope->columns[a->column].kind, b->text, &spec) != PERP_OK)
-      return from_ctx(p, b->offset, &ctx);
+    const perp_kind kind = p->scope->columns[a->column].kind;
+    if ((b->absent = perp_optional_absent(&ctx, kind, b->text)) != NULL) return b;
+    if (perp_spec_parse(&ctx, kind, b->text, &spec) != PERP_OK) return from_ctx(p, b->offset, &ctx);
     perp_spec_free(&spec);
   } else if (a->op == OP_COLUMN && a->key == NULL) {
     const char *const *choices = p->scope->columns[a->column].choices;
@@ -420,7 +424,8 @@ static perp_expr *check_pair(struct parser *p, const perp_expr *a, perp_expr *b,
     while (choices != NULL && choices[n] != NULL && strcmp(choices[n], b->text) != 0) n++;
     if (choices != NULL && choices[n] == NULL)
       return expr_parse_complain(p, b->offset, did_you_mean(p, b->text, choices, n),
-                                 "%s is never '%s'", p->scope->columns[a->column].name, b->text);
+                                 "%s never has the value '%s'", p->scope->columns[a->column].name,
+                                 b->text);
   }
   return b;
 }
@@ -453,7 +458,7 @@ static perp_expr *read_comparison(struct parser *p)
   }
   if (expr_parse_accept(p, "in")) return read_in(p, a, offset);
   if (expr_parse_is(p, "="))
-    return expr_parse_complain(p, offset, "did you mean '=='?", "'=' compares nothing");
+    return expr_parse_complain(p, offset, "did you mean '=='?", "'=' is not a comparison");
   for (int i = 0; i < (int)(sizeof comparisons / sizeof *comparisons); i++) {
     if (!expr_parse_accept(p, comparisons[i])) continue;
     enum op op = OP_EQ + (enum op)i;
@@ -524,6 +529,7 @@ perp_expr *perp_expr_parse(perp_pool *pool, const perp_scope *scope, const char 
   perp_expr *e = read_level(&p, LEVEL_OR, NULL);
   if (!scope->arithmetic || (e != NULL && e->type != T_NUMBER)) e = expr_parse_need(&p, T_BOOL, e);
   if (e != NULL && p.token != END)
-    e = expr_parse_complain(&p, p.at, NULL, "'%.*s' is out of place", p.end - p.at, text + p.at);
+    e = expr_parse_complain(&p, p.at, NULL, "'%.*s' is not allowed here", p.end - p.at,
+                            text + p.at);
   return p.failed ? NULL : e;
 }

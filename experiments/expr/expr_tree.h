@@ -60,7 +60,8 @@ struct perp_expr {
   int offset;
   double number;
   const char *text;
-  const char *unit; /* numbers: SI unit, NULL when not known */
+  const perp_optional *absent; /* TEXT: what it names is not in this perp */
+  const char *unit;            /* numbers: SI unit, NULL when not known */
   int column;
   const char *key;
   perp_expr *arg[3];

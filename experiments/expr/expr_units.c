@@ -74,10 +74,10 @@ static bool units_wrong(perp_expr_error *error, const perp_expr *at, const struc
 {
   char a[64], b[64];
   error->offset = at->offset;
-  snprintf(error->message, sizeof error->message, "this is %s%s, and %s is %s",
-           units_name(is, a, sizeof a)[0] == 'a' ? "" : "in ", units_name(is, a, sizeof a),
-           units_name(needed, b, sizeof b), how);
-  snprintf(error->hint, sizeof error->hint, "numbers have units: 9.81 m/s^2");
+  snprintf(error->message, sizeof error->message, "this is %s%s; %s: %s",
+           units_name(is, a, sizeof a)[0] == 'a' ? "" : "in ", units_name(is, a, sizeof a), how,
+           units_name(needed, b, sizeof b));
+  snprintf(error->hint, sizeof error->hint, "write numbers with units: 9.81 m/s^2");
   return false;
 }
 
@@ -89,7 +89,7 @@ static bool units_join(const perp_expr *right, struct dim *a, const struct dim *
                        perp_expr_error *error)
 {
   if (!a->any && !b->any && !units_same(a, b))
-    return units_wrong(error, right, b, a, "what it stands beside");
+    return units_wrong(error, right, b, a, "unit of the other operand");
   if (a->any) *a = *b;
   return true;
 }
@@ -103,7 +103,7 @@ static bool units_power(const perp_expr *e, const perp_scope *s, perp_expr_error
     return false;
   const struct dim pure = { 0 };
   if (!power.any && !units_same(&power, &pure))
-    return units_wrong(error, exponent, &power, &pure, "what an exponent must be");
+    return units_wrong(error, exponent, &power, &pure, "required as exponent");
   if (d->any) return true;
   const perp_scope none = { .ctx = s->ctx };
   for (int c = 0; c < s->n_columns; c++)
@@ -111,7 +111,7 @@ static bool units_power(const perp_expr *e, const perp_scope *s, perp_expr_error
       if (units_same(d, &pure)) return true;
       error->offset = exponent->offset;
       snprintf(error->message, sizeof error->message,
-               "a power of a quantity with a unit needs a number as exponent");
+               "a quantity with a unit requires a number as exponent");
       return false;
     }
   const perp_value v = perp_expr_eval(exponent, &none, -1);
@@ -131,7 +131,7 @@ static bool units_call(const perp_expr *e, const perp_scope *s, perp_expr_error 
   for (int i = first; i < e->n_items; i++) {
     if (!units_dimension(e->item[i], s, error, &x)) return false;
     if (how == CALL_PURE && !x.any && !units_same(&x, &pure))
-      return units_wrong(error, e->item[i], &x, &pure, "what is needed here");
+      return units_wrong(error, e->item[i], &x, &pure, "required here");
     if (how != CALL_PURE && !units_join(e->item[i], d, &x, error)) return false;
   }
   if (how == CALL_ROOT)
@@ -191,13 +191,13 @@ bool perp_expr_fits(const perp_expr *e, const perp_scope *scope, const char *uni
   *error = (perp_expr_error){ 0 };
   if (e->type != T_NUMBER) {
     error->offset = e->offset;
-    snprintf(error->message, sizeof error->message, "a number is needed here");
+    snprintf(error->message, sizeof error->message, "a number is required here");
     return false;
   }
   if (!units_dimension(e, scope, error, &d)) return false;
   struct dim needed;
   if (!units_find(unit, &needed) || d.any) return true;
-  return units_same(&d, &needed) || units_wrong(error, e, &d, &needed, "needed here");
+  return units_same(&d, &needed) || units_wrong(error, e, &d, &needed, "required here");
 }
 
 void perp_expr_unit(const perp_expr *e, const perp_scope *scope, char *buf, size_t size)

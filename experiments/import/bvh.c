@@ -94,7 +94,7 @@ static bool bvh_number(bvh_reader *r, const char *what, double *value)
   char word[WORD];
   const char *at = bvh_word(r, word);
   if (bvh_decimal(at, bvh_length(at), value)) return true;
-  return bvh_wrong(r, at, "a finite decimal number below 1e9", "%s: a number is needed, got %s",
+  return bvh_wrong(r, at, "a finite decimal number below 1e9", "%s: a number is required, got %s",
                    what, word[0] != '\0' ? word : "the end of the file");
 }
 
@@ -110,7 +110,7 @@ static bool bvh_whole(bvh_reader *r, const char *what, int most, int *value)
     return true;
   }
   char hint[60];
-  snprintf(hint, sizeof hint, "a whole number from 0 to %d", most);
+  snprintf(hint, sizeof hint, "an integer from 0 to %d", most);
   return bvh_wrong(r, at, hint, "%s: got %.*s", what, bvh_length(at), at);
 }
 
@@ -122,7 +122,8 @@ static bool bvh_channels(bvh_reader *r, perp_bvh_joint *j)
                                        "Xrotation", "Yrotation", "Zrotation" };
   const char *at = r->s;
   if (j->channels > 0)
-    return bvh_wrong(r, at, "one CHANNELS of each joint", "%s has channels already", j->name);
+    return bvh_wrong(r, at, "one line CHANNELS for each joint", "%s has a second line CHANNELS",
+                     j->name);
   if (!bvh_whole(r, "CHANNELS", PERP_BVH_CHANNELS, &j->channels)) return false;
   j->first = r->to->channels;
   r->to->channels += j->channels;
@@ -133,11 +134,12 @@ static bool bvh_channels(bvh_reader *r, perp_bvh_joint *j)
     while (k < 6 && strcasecmp(word, names[k]) != 0) k++;
     if (k == 6)
       return bvh_wrong(r, at, "Xposition, Yposition, Zposition, Xrotation, Yrotation, Zrotation",
-                       "%s has %d channels, and channel %d is none: %s", j->name, j->channels,
+                       "%s has %d channels, but channel %d is not one: %s", j->name, j->channels,
                        c + 1, word[0] != '\0' ? word : "the end of the file");
     for (int b = 0; b < c; b++)
       if ((int)j->channel[b] == k)
-        return bvh_wrong(r, at, "each channel of a joint once", "%s has %s twice", j->name, word);
+        return bvh_wrong(r, at, "each channel of a joint only once", "%s has the channel %s twice",
+                         j->name, word);
     j->channel[c] = (perp_bvh_channel)k;
   }
   return true;
@@ -164,22 +166,22 @@ static bool bvh_open(bvh_reader *r, const char *at, bool end)
   perp_bvh *b = r->to;
   const int parent = r->depth > 0 ? r->open[r->depth - 1] : -1;
   const char *name = bvh_name(r);
-  if (name[0] == '\0' && !end) return bvh_wrong(r, at, "JOINT NAME", "a joint without a name");
+  if (name[0] == '\0' && !end) return bvh_wrong(r, at, "JOINT NAME", "a joint needs a name");
   if (parent >= 0 && b->joint[parent].end)
-    return bvh_wrong(r, at, "close it with }", "an end site has no joints of its own");
+    return bvh_wrong(r, at, "close the end site with }", "an end site cannot have joints");
   if (b->n == PERP_BVH_JOINTS)
-    return bvh_wrong(r, at, "take fingers and other small joints out", "more than %d joints",
-                     PERP_BVH_JOINTS);
+    return bvh_wrong(r, at, "remove fingers and other small joints",
+                     "the file has more than %d joints, which is the limit", PERP_BVH_JOINTS);
   if (r->depth == PERP_BVH_DEPTH)
-    return bvh_wrong(r, at, "is a } missing before?", "joints are nested deeper than %d",
-                     PERP_BVH_DEPTH);
+    return bvh_wrong(r, at, "a } may be missing above",
+                     "joints are nested deeper than %d, which is the limit", PERP_BVH_DEPTH);
   b->joint = perp_pool_grown(&b->pool, b->joint, b->n, sizeof *b->joint);
   b->joint[b->n] = (perp_bvh_joint){
     .name = end ? b->joint[parent].name : name, .end = end, .parent = parent, .line = r->lines + 1
   };
   r->open[r->depth++] = b->n++;
-  return bvh_expect(r, "{", "after a name its block: { OFFSET ... }") &&
-         bvh_expect(r, "OFFSET", "a block begins with OFFSET x y z");
+  return bvh_expect(r, "{", "write a block behind the name: { OFFSET ... }") &&
+         bvh_expect(r, "OFFSET", "begin the block with OFFSET x y z");
 }
 
 static bool bvh_offset(bvh_reader *r)
@@ -201,17 +203,17 @@ static bool bvh_hierarchy(bvh_reader *r)
       return bvh_wrong(r, at, "ROOT NAME { ... }", "ROOT is missing here: got %s",
                        word[0] != '\0' ? word : "the end of the file");
     if (root && r->depth > 0)
-      return bvh_wrong(r, at, "is a } missing before?", "ROOT inside of a joint");
+      return bvh_wrong(r, at, "a } may be missing above", "ROOT cannot be inside a joint");
     if (root || end || strcasecmp(word, "JOINT") == 0) {
       if (!bvh_open(r, at, end) || !bvh_offset(r)) return false;
     } else if (strcasecmp(word, "CHANNELS") == 0) {
       perp_bvh_joint *j = &r->to->joint[r->open[r->depth - 1]];
-      if (j->end) return bvh_wrong(r, at, "take it out", "an end site has no channels");
+      if (j->end) return bvh_wrong(r, at, "remove this line", "an end site cannot have channels");
       if (!bvh_channels(r, j)) return false;
     } else if (strcmp(word, "}") == 0)
       r->depth--;
     else
-      return bvh_wrong(r, at, "JOINT, End Site, CHANNELS or }", "%s has no meaning here",
+      return bvh_wrong(r, at, "JOINT, End Site, CHANNELS or }", "%s is not allowed here",
                        word[0] != '\0' ? word : "the end of the file");
   } while (r->depth > 0);
   return true;
@@ -225,25 +227,25 @@ static bool bvh_frame(bvh_reader *r, int frame)
   double *value = r->to->value + (size_t)frame * (size_t)want;
   bvh_skip(r);
   if (*r->s == '\0')
-    return bvh_wrong(r, r->s, "correct Frames: or add the frames",
+    return bvh_wrong(r, r->s, "correct the number behind Frames:, or add the frames",
                      "frame %d of %d is missing: the file ends", frame + 1, r->to->frames);
   for (int n = 0;; n++) {
     while (*r->s == ' ' || *r->s == '\t' || *r->s == '\r') r->s++;
     if (*r->s == '\n' || *r->s == '\0') {
       if (n == want) return true;
-      return bvh_wrong(r, r->s, "a line for each frame, with a number for each channel",
-                       "frame %d has %d numbers of %d channels", frame + 1, n, want);
+      return bvh_wrong(r, r->s, "write one line for each frame, with a number for each channel",
+                       "frame %d has only %d numbers for %d channels", frame + 1, n, want);
     }
     if (n == want)
-      return bvh_wrong(r, r->s, "a line for each frame, with a number for each channel",
-                       "frame %d has more than %d numbers, which is the sum of all CHANNELS",
-                       frame + 1, want);
+      return bvh_wrong(r, r->s, "write one line for each frame, with a number for each channel",
+                       "frame %d has more than %d numbers, the sum of all CHANNELS", frame + 1,
+                       want);
     char word[WORD];
     const char *at = r->s;
     if (!bvh_decimal(at, bvh_length(at), &value[n])) {
       bvh_word(r, word);
       return bvh_wrong(r, at, "a finite decimal number below 1e9",
-                       "frame %d, channel %d is no number: %s", frame + 1, n + 1, word);
+                       "frame %d, channel %d is not a number: %s", frame + 1, n + 1, word);
     }
     r->s += bvh_length(at);
   }
@@ -252,7 +254,7 @@ static bool bvh_frame(bvh_reader *r, int frame)
 static bool bvh_motion(bvh_reader *r)
 {
   perp_bvh *b = r->to;
-  if (!bvh_expect(r, "MOTION", "after the tree: MOTION") ||
+  if (!bvh_expect(r, "MOTION", "write MOTION behind the tree of joints") ||
       !bvh_expect(r, "Frames:", "Frames: NUMBER") ||
       !bvh_whole(r, "Frames", PERP_BVH_FRAMES, &b->frames) ||
       !bvh_expect(r, "Frame", "Frame Time: SECONDS") ||
@@ -262,8 +264,8 @@ static bool bvh_motion(bvh_reader *r)
   const char *at = r->s;
   if (!bvh_number(r, "Frame Time", &b->frame_time)) return false;
   if (!(b->frame_time > 0) || b->frame_time > 1e6)
-    return bvh_wrong(r, at, "as 0.0333333, in seconds", "a frame takes a time above 0: got %g s",
-                     b->frame_time);
+    return bvh_wrong(r, at, "write seconds, as 0.0333333",
+                     "the time of a frame must be above 0: got %g s", b->frame_time);
   /* each number has two characters at least: a lie about frames takes no memory, the frame that is missing says it */
   const size_t all = (size_t)b->frames * (size_t)b->channels, most = strlen(r->s) / 2 + 1;
   b->value = perp_pool_alloc(&b->pool, (all < most ? all : most) + (size_t)b->channels + 1,
@@ -271,8 +273,9 @@ static bool bvh_motion(bvh_reader *r)
   for (int k = 0; k < b->frames; k++)
     if (b->channels > 0 && !bvh_frame(r, k)) return false;
   bvh_skip(r);
-  return *r->s == '\0' || bvh_wrong(r, r->s, "correct Frames:, or take the rest out",
-                                    "there is more behind frame %d, the last one", b->frames);
+  return *r->s == '\0' ||
+         bvh_wrong(r, r->s, "correct the number behind Frames:, or remove the rest",
+                   "the file continues behind frame %d, the last one", b->frames);
 }
 
 bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t size, perp_bvh *out)
@@ -281,7 +284,8 @@ bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t s
   *out = (perp_bvh){ .n = 0 };
   if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) /* byte order mark */
     r.s = r.line = r.src.text = text + 3;
-  bool good = memchr(text, '\0', size) == NULL || bvh_wrong(&r, text, NULL, "it is no text");
+  bool good = memchr(text, '\0', size) == NULL ||
+              bvh_wrong(&r, text, NULL, "the file is not a text file");
   good = good && bvh_hierarchy(&r) && bvh_motion(&r);
   if (!good) perp_bvh_free(out);
   return good;

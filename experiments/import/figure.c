@@ -144,10 +144,12 @@ bool perp_figure_build(perp_diag *diag, const char *name, const perp_bvh *bvh, p
   if (out->n == 0 || !(out->height > 1e-6)) {
     const perp_source src = { name, "" };
     const perp_node place = { .src = &src, .line = bvh->joint[0].line - 1 };
-    perp_diag_error(diag, &place, 0,
-                    out->n == 0 ? "give the root joints or an end site"
-                                : "y points up; a figure as drawn, all angles 0, has a height",
-                    out->n == 0 ? "the skeleton has no bones" : "the skeleton has no height");
+    perp_diag_error(
+        diag, &place, 0,
+        out->n == 0
+            ? "add joints or an end site to the root"
+            : "the axis y must point upwards, and the figure needs a height when all angles are 0",
+        out->n == 0 ? "the skeleton has no bones" : "the skeleton has no height");
     perp_figure_free(out);
     return false;
   }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Skeletons as figures: segments with masses, capsules and joints with limits, as the text of a scene (docs/figures.md). */
+/* Skeletons as figures: segments with masses, capsules and joints with limits, as the text of a scene (docs/how-to/figures.md). */
 #ifndef PERP_FIGURE_H
 #define PERP_FIGURE_H
 

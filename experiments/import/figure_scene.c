@@ -197,24 +197,27 @@ static void figure_along(const double d[3], double q[4])
 static const char figure_parameters[] =
     " s\n  h: 1 ms\n  size: height / 10\n"
     "parameters:\n"
-    "  height: { default: 1.741 m, above: 0, unit: m, help: from head to toe as it is drawn }\n"
-    "  mass: { default: 73 kg, above: 0, unit: kg, help: of the whole figure }\n"
-    "  moving: { default: 1, min: 0, max: 1, help: begins with the velocities of the motion (1) or "
-    "at rest (0) }\n"
-    "  limits: { default: true, help: of the joints }\n"
-    "  floor: { default: true, help: under the lowest point of the motion }\n"
-    "  gap: { default: %d mm, min: 0, unit: m, help: between both }\n"
+    "  height: { default: 1.741 m, above: 0, unit: m, help: Height of the drawn figure "
+    "from head to toe. }\n"
+    "  mass: { default: 73 kg, above: 0, unit: kg, help: Mass of the whole figure. }\n"
+    "  moving: { default: 1, min: 0, max: 1, help: \"Initial velocities: those of the motion (1), "
+    "or zero (0).\" }\n"
+    "  limits: { default: true, help: Limits of the joints. }\n"
+    "  floor: { default: true, help: Floor under the lowest point of the motion. }\n"
+    "  gap: { default: %d mm, min: 0, unit: m, help: Distance between the floor and the lowest "
+    "point of the motion. }\n"
     "  controller: { default: none, choices: [none, feed-forward, pd, feed-forward+pd, muscle, "
     "implicit-pd,\n"
-    "    feed-forward+implicit-pd, soft, prescribed, markers], help: what drives the figure along "
-    "the "
-    "motion }\n"
-    "  root: { default: prescribed, choices: [free, prescribed, controlled], help: \"with a "
-    "controller, what holds the root\" }\n"
-    "  frequency: { default: 5 Hz, above: 0, unit: 1/s, help: of controllers with springs }\n"
-    "  ratio: { default: 1, min: 0, help: their damping }\n"
-    "  rate: { default: 5 Hz, above: 0, unit: 1/s, help: of the controller soft }\n"
-    "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: the largest torque of a joint }\n"
+    "    feed-forward+implicit-pd, soft, prescribed, markers], help: Controller that moves the "
+    "figure along the motion. }\n"
+    "  root: { default: prescribed, choices: [free, prescribed, controlled], help: \"Control of "
+    "the root, with a controller: free, prescribed motion, or controlled as the joints.\" }\n"
+    "  frequency: { default: 5 Hz, above: 0, unit: 1/s, help: Frequency of the controllers with "
+    "springs. }\n"
+    "  ratio: { default: 1, min: 0, help: Damping ratio of the controllers with springs. 1 is "
+    "critical. }\n"
+    "  rate: { default: 5 Hz, above: 0, unit: 1/s, help: Rate of the controller soft. }\n"
+    "  max_force: { default: 1e5 Nm, above: 0, unit: Nm, help: Largest torque of a joint. }\n"
     "let:\n  k: height / ";
 
 static void figure_head(figure_writer *x)
@@ -222,7 +225,7 @@ static void figure_head(figure_writer *x)
   const perp_bvh *bvh = x->f->bvh;
   const double end = bvh->frames > 1 ? (bvh->frames - 1) * bvh->frame_time : 1;
   char *base = perp_base_name(x->path, "");
-  char *summary = perp_xprintf("a figure of %d segments, %s", x->f->n, base);
+  char *summary = perp_xprintf("Figure of %d segments, %s", x->f->n, base);
   fputs("schema: perp-scene/1\nscene:\n  summary: ", x->out);
   perp_write_quoted(x->out, summary);
   fputs("\n  reference: \"masses: de Leva 1996, table 4; limits: MSD Manual, ranges of motion\"\n"
@@ -436,7 +439,8 @@ static void figure_limits(figure_writer *x)
     figure_drive(x, s, "b", angle[2], right ? -l->twist[1] : l->twist[0],
                  right ? -l->twist[0] : l->twist[1], &first);
   }
-  if (none.n > 0) figure_note(x, "joints without limits (the table has none that fit): %s", none.s);
+  if (none.n > 0)
+    figure_note(x, "joints without limits (the table has no fitting ones): %s", none.s);
   perp_text_free(&none);
 }
 
@@ -496,19 +500,18 @@ static void figure_said(figure_writer *x)
     bool moves = false;
     for (int c = 0; c < joint->channels; c++) moves = moves || joint->channel[c] < PERP_BVH_RX;
     if (moves)
-      perp_text_add(&lost, "lost: %s: its position channels; bones keep their length\n",
+      perp_text_add(&lost, "lost: %s: its position channels; bones have constant lengths\n",
                     joint->name);
     if (!joint->end && f->of[j] < 0)
       perp_text_add(&ends, "%s%s", ends.n > 0 ? ", " : "", joint->name);
   }
   if (lost.n > 0) perp_text_put(&x->said, lost.s, lost.n);
   if (unknown.n > 0)
-    figure_note(
-        x,
-        "segments that the table of masses does not know by name are capsules of water, eight "
-        "radii long: %s",
-        unknown.s);
-  if (ends.n > 0) figure_note(x, "joints without bones are ends: %s", ends.s);
+    figure_note(x,
+                "segments with names that are not in the table of masses are capsules of water, "
+                "with a length of eight radii: %s",
+                unknown.s);
+  if (ends.n > 0) figure_note(x, "joints without bones are end sites: %s", ends.s);
   perp_text_free(&unknown);
   perp_text_free(&lost);
   perp_text_free(&ends);

@@ -184,11 +184,11 @@ static bool import_ask(const char *path, const char *key, perp_import *out, int 
   } else if (pid < 0)
     snprintf(why, size, "no process can be started: %s", strerror(errno));
   else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
-    snprintf(why, size, "libmujoco has not read it after %d s", MOST_SECONDS);
+    snprintf(why, size, "libmujoco did not read the file within %d s", MOST_SECONDS);
   else if (WIFSIGNALED(status))
-    snprintf(why, size, "libmujoco crashed on it (signal %d)", WTERMSIG(status));
+    snprintf(why, size, "libmujoco crashed on the file (signal %d)", WTERMSIG(status));
   else
-    snprintf(why, size, "libmujoco ended without an answer");
+    snprintf(why, size, "libmujoco ended without a result");
   return good;
 }
 
@@ -211,7 +211,7 @@ static char *import_content(perp_diag *diag, const perp_node *at, const char *pa
   const char *why;
   size_t size = 0;
   char *text = perp_read_input(path, &size, &why);
-  if (text != NULL && memchr(text, '\0', size) != NULL) why = "it is no text";
+  if (text != NULL && memchr(text, '\0', size) != NULL) why = "it is not a text file";
   if (why == NULL) return text;
   perp_diag_error(diag, at, 0, NULL, "cannot read the robot %s: %s", path, why);
   free(text);
@@ -226,7 +226,7 @@ bool perp_import_read(perp_diag *diag, const perp_node *at, const char *path, co
   *out = (perp_import){ 0 };
   if (perp_import_is_figure(path)) {
     if (key == NULL) return perp_figure_import(diag, at, path, out);
-    perp_diag_error(diag, at, 0, "leave --key out", "a BVH file has no keyframes: %s", path);
+    perp_diag_error(diag, at, 0, "leave out --key", "a BVH file has no keyframes: %s", path);
     return false;
   }
   char *text = import_content(diag, at, path);

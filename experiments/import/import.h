@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Robots in MJCF and URDF (docs/import.md) and skeletons with motions in BVH (docs/figures.md) as scene files.  libmujoco reads
+/* Robots in MJCF and URDF (docs/how-to/import.md) and skeletons with motions in BVH (docs/how-to/figures.md) as scene files.  libmujoco reads
  * and compiles the robots; what comes out is the text of a scene, perp-scene/1, and a list of all physics that it does not have. */
 #ifndef PERP_IMPORT_H
 #define PERP_IMPORT_H

@@ -6,7 +6,7 @@ void perp_mjcf_convert(const char *path, const char *key, perp_mjcf *out)
 {
   (void)path;
   (void)key;
-  perp_text_add(&out->error, "perp was built without libmujoco, which reads MJCF and URDF");
-  perp_text_add(&out->hint, "install the package libmujoco-dev, then build perp again: "
-                            "meson setup --reconfigure build && ninja -C build");
+  perp_text_add(&out->error,
+                "MJCF and URDF are read by libmujoco, and this perp was built without it");
+  perp_text_add(&out->hint, "./perp setup mujoco");
 }

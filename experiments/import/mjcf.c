@@ -50,11 +50,12 @@ static void mjcf_explain(const char *path, const char *message, perp_mjcf *out)
   static const struct {
     const char *says, *hint;
   } hints[] = {
-    { "Unrecognized XML model type", "an MJCF is a <mujoco>, a URDF a <robot>" },
-    { "unrecognized element", "see the reference of MJCF for what may stand here" },
-    { "unrecognized attribute", "see the reference of MJCF for what may stand here" },
-    { "mass and inertia", "give it an <inertial>, or a geom with a mass" },
-    { "not found", "name one that exists, or add it" },
+    { "Unrecognized XML model type", "the root element must be <mujoco> (MJCF) or <robot> (URDF)" },
+    { "unrecognized element", "the reference of MJCF lists the elements that are allowed here" },
+    { "unrecognized attribute",
+      "the reference of MJCF lists the attributes that are allowed here" },
+    { "mass and inertia", "add an <inertial>, or a geom with a mass" },
+    { "not found", "use the name of an existing element, or add the element" },
     { "repeated name", "rename one of the two" },
   };
   char folder[1000];
@@ -66,14 +67,15 @@ static void mjcf_explain(const char *path, const char *message, perp_mjcf *out)
     const char *file = strstr(text, "filename="), *element = strstr(message, "Element '");
     if (strstr(text, "FILE_NOT_FOUND") != NULL && file != NULL) {
       out->line = element != NULL ? mjcf_line(element) : 0;
-      perp_text_add(&out->error, "cannot open %.*s, which it includes",
-                    (int)strcspn(file + 9, "\n"), file + 9);
-      perp_text_add(&out->hint, "put it into %s, or correct the name",
+      perp_text_add(&out->error, "cannot open the included file %.*s", (int)strcspn(file + 9, "\n"),
+                    file + 9);
+      perp_text_add(&out->hint, "put the file into %s, or correct its name",
                     mjcf_folder(folder, sizeof folder, path));
       return;
     }
-    perp_text_add(&out->error, "this is no XML: it cannot be read from here on");
-    perp_text_add(&out->hint, "an MJCF is a <mujoco>, a URDF a <robot>, each element closed");
+    perp_text_add(&out->error, "the file is not valid XML from here on");
+    perp_text_add(&out->hint,
+                  "use <mujoco> (MJCF) or <robot> (URDF) as root, and close each element");
     return;
   }
   perp_text_add(&out->error, "%.*s", (int)strcspn(text, "\n"), text);
@@ -86,7 +88,7 @@ static void mjcf_explain(const char *path, const char *message, perp_mjcf *out)
   if (strstr(text, "open") != NULL && strstr(text, "file") != NULL) {
     perp_text_add(
         &out->hint,
-        "put the file there: names are relative to %s, or to the meshdir of <compiler> in it",
+        "put the file there: names are relative to %s, or to the meshdir of its <compiler>",
         mjcf_folder(folder, sizeof folder, path));
     return;
   }
@@ -111,7 +113,7 @@ static bool mjcf_key(perp_mj *x, const char *key)
     for (int i = 0; i < m->nkey && i < 10; i++)
       perp_text_add(&names, "%s%s",
                     i > 0 ? ", " : "keyframes: ", perp_mj_name(x, mjOBJ_KEY, "number", i));
-    perp_mj_refuse(x, names.n > 0 ? names.s : "leave --key out: it has no keyframes",
+    perp_mj_refuse(x, names.n > 0 ? names.s : "leave out --key: the file has no keyframes",
                    "there is no keyframe '%s'", key);
     perp_text_free(&names);
     return false;
@@ -120,8 +122,8 @@ static bool mjcf_key(perp_mj *x, const char *key)
   if (k >= 0) mj_resetDataKeyframe(m, x->d, k);
   if (k < 0 && m->nkey > 0)
     perp_mj_note(x,
-                 "%d keyframe%s (%s%s): the initial state is as it is drawn; perp import --key "
-                 "NAME takes one",
+                 "%d keyframe%s (%s%s): the initial state is the pose as drawn; perp import --key "
+                 "NAME uses a keyframe",
                  m->nkey, m->nkey > 1 ? "s" : "", perp_mj_name(x, mjOBJ_KEY, "number", 0),
                  m->nkey > 1 ? ", ..." : "");
   x->ctrl = x->d->ctrl;
@@ -139,7 +141,7 @@ static void mjcf_head(perp_mj *x, const char *path)
   const char *slash = strrchr(path, '/');
   const double *g = m->opt.gravity;
   const bool along = g[0] == 0 && g[1] == 0 && g[2] <= 0 && !perp_mj_disabled(x, mjDSBL_GRAVITY);
-  char *summary = perp_xprintf("%s, imported", m->names[0] != '\0' ? m->names : "a robot");
+  char *summary = perp_xprintf("Imported robot%s%s", m->names[0] != '\0' ? " " : "", m->names);
   char *reference = perp_xprintf("%s, read by MuJoCo %s", slash != NULL ? slash + 1 : path,
                                  mj_versionString());
   fputs("schema: perp-scene/1\nscene:\n  summary: ", x->out);
@@ -202,7 +204,7 @@ void perp_mjcf_convert(const char *path, const char *key, perp_mjcf *out)
   if (m == NULL)
     mjcf_explain(path, message, out);
   else if ((x.d = mj_makeData(m)) == NULL)
-    perp_text_add(&out->error, "libmujoco has no memory for it");
+    perp_text_add(&out->error, "libmujoco has no memory for the file");
   else {
     if (message[0] != '\0') mjcf_warning(message);
     mjcf_convert(&x, path, key);

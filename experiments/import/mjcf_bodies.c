@@ -60,8 +60,8 @@ static void bodies_one(perp_mj *x, int r)
       for (int i = 0; i < 3; i++) com[i] += m->body_mass[b] * s[i];
     }
   if (!(mass > 0)) {
-    perp_mj_refuse(x, "give it an <inertial>, or a geom with a mass",
-                   "body '%s' moves and has no mass", x->body[r]);
+    perp_mj_refuse(x, "add an <inertial>, or a geom with a mass",
+                   "body '%s' can move but has no mass", x->body[r]);
     return;
   }
   for (int i = 0; i < 3; i++) com[i] /= mass;
@@ -245,10 +245,9 @@ static void bodies_joint(perp_mj *x, int r)
   if (kind == KIND_NOT) {
     perp_mj_refuse(
         x,
-        "give each joint a body of its own that has a mass; one body may have two hinges "
-        "at a right angle or three in one point, or slides in the plane or along the axis of a "
-        "hinge",
-        "body '%s' hangs on %s: perp has no joint that leaves these motions free", x->body[r],
+        "give each joint its own body with a mass; one body may have two hinges at a right angle, "
+        "three in one point, or slides in the plane or along the axis of a hinge",
+        "body '%s' is connected to %s: perp has no joint with these degrees of freedom", x->body[r],
         bodies_joint_words(x, first, n));
     return;
   }
@@ -309,7 +308,7 @@ void perp_mj_bodies(perp_mj *x)
     moving++;
   }
   if (moving == 0) {
-    perp_mj_refuse(x, "give a body a <joint>, or a <freejoint>", "no body of it can move");
+    perp_mj_refuse(x, "add a <joint> or a <freejoint> to a body", "no body of the file can move");
     return;
   }
   fputs("bodies:\n", x->out);

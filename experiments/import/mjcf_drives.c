@@ -54,7 +54,8 @@ static void drives_joint(perp_mj *x, int j)
   bool limited = m->jnt_limited[j] && !perp_mj_disabled(x, mjDSBL_LIMIT | mjDSBL_CONSTRAINT);
   if (limited && (lower < axis->least || upper > axis->most)) {
     perp_mj_lost(
-        x, "limits [%.4g, %.4g] rad of joint %s: this angle is known between %.4g and %.4g here",
+        x,
+        "limits [%.4g, %.4g] rad of joint %s: perp computes this angle between %.4g and %.4g only",
         lower, upper, name, axis->least, axis->most);
     limited = false;
   }
@@ -77,7 +78,7 @@ static void drives_joint(perp_mj *x, int j)
     fputs(" }\n", x->out);
   }
   if (limited && m->jnt_margin[j] != 0)
-    perp_mj_lost(x, "margin %.4g of joint %s: its limits would act before they are reached",
+    perp_mj_lost(x, "margin %.4g of joint %s: in MuJoCo the limits act before they are reached",
                  m->jnt_margin[j], name);
   if (dry > 0) {
     drives_begin(x, perp_pool_printf(&x->pool, "%s, dry friction", name), axis, q);
@@ -100,18 +101,18 @@ static void drives_lost(perp_mj *x, int j)
                                             : "a free body";
   const bool free = type == mjJNT_FREE;
   if (m->jnt_limited[j] && !perp_mj_disabled(x, mjDSBL_LIMIT | mjDSBL_CONSTRAINT))
-    perp_mj_lost(x, "limits [%.4g, %.4g] of joint %s, %s: it moves freely", m->jnt_range[2 * j],
-                 m->jnt_range[2 * j + 1], name, whose);
+    perp_mj_lost(x, "limits [%.4g, %.4g] of joint %s, %s: the joint moves freely here",
+                 m->jnt_range[2 * j], m->jnt_range[2 * j + 1], name, whose);
   if (perp_mj_disabled(x, mjDSBL_PASSIVE)) return;
   if (m->jnt_stiffness[j] != 0)
-    perp_mj_lost(x, "stiffness %.4g of joint %s, %s: it would pull it back", m->jnt_stiffness[j],
-                 name, whose);
+    perp_mj_lost(x, "stiffness %.4g of joint %s, %s: a force towards the reference position",
+                 m->jnt_stiffness[j], name, whose);
   if (m->dof_damping[dof] != 0 && !free)
-    perp_mj_lost(x, "damping %.4g of joint %s, %s: it would brake it", m->dof_damping[dof], name,
-                 whose);
+    perp_mj_lost(x, "damping %.4g of joint %s, %s: a force against the motion", m->dof_damping[dof],
+                 name, whose);
   if (m->dof_frictionloss[dof] != 0 &&
       !perp_mj_disabled(x, mjDSBL_FRICTIONLOSS | mjDSBL_CONSTRAINT))
-    perp_mj_lost(x, "dry friction %.4g of joint %s, %s: it would brake it",
+    perp_mj_lost(x, "dry friction %.4g of joint %s, %s: a force against the motion",
                  m->dof_frictionloss[dof], name, whose);
 }
 
@@ -138,12 +139,12 @@ static const char *actuator_unfit(const perp_mj *x, int u)
   if (m->jnt_type[j] == mjJNT_FREE) return "a free body";
   if (x->axis[j].joint == NULL)
     return m->jnt_type[j] == mjJNT_SLIDE ? "a motion in a plane" : "an angle of a ball joint";
-  if (m->actuator_dyntype[u] != mjDYN_NONE) return "a joint, with an activation of its own";
+  if (m->actuator_dyntype[u] != mjDYN_NONE) return "a joint, with an activation state";
   if (m->actuator_gaintype[u] != mjGAIN_FIXED ||
       (m->actuator_biastype[u] != mjBIAS_NONE && m->actuator_biastype[u] != mjBIAS_AFFINE))
-    return "a joint, by a force that is not linear";
+    return "a joint, with a nonlinear force";
   if (m->actuator_biastype[u] == mjBIAS_AFFINE && (b[1] > 0 || b[2] > 0))
-    return "a joint, by a spring or damper that drives it away";
+    return "a joint, with a spring or damper of negative coefficient";
   return NULL;
 }
 
@@ -173,8 +174,8 @@ static void actuator_one(perp_mj *x, int u)
                          ? perp_mj_name(x, mjOBJ_JOINT, "joint", j)
                      : trn == mjTRN_TENDON ? perp_mj_name(x, mjOBJ_TENDON, "tendon", j)
                                            : "";
-    perp_mj_lost(x, "actuator %s: it would drive %s%s%s", name, unfit, of[0] != '\0' ? " " : "",
-                 of);
+    perp_mj_lost(x, "actuator %s: in MuJoCo it drives %s%s%s", name, unfit,
+                 of[0] != '\0' ? " " : "", of);
     return;
   }
   static const double none[3] = { 0 };
@@ -188,7 +189,7 @@ static void actuator_one(perp_mj *x, int u)
   const double most = bounded ? fabs(G) * fmax(fabs(range[0]), fabs(range[1])) : HUGE_VAL;
   if (bounded && range[0] != -range[1])
     perp_mj_lost(x,
-                 "force range [%.4g, %.4g] of actuator %s: the larger bound holds for both signs",
+                 "force range [%.4g, %.4g] of actuator %s: the larger bound is used for both signs",
                  range[0], range[1], name);
   drives_begin(x, name, &x->axis[j], x->d->qpos[m->jnt_qposadr[j]]);
   if (stiffness > 0) {
@@ -230,10 +231,9 @@ static void actuator_controls(perp_mj *x)
   x->control = perp_pool_alloc(&x->pool, (size_t)m->nu + 1, sizeof *x->control);
   if (m->nu == 0 || m->nu > MOST_CONTROLS) {
     if (m->nu > 0)
-      perp_mj_note(x,
-                   "%d actuators: their controls are constants, as a scene has at most %d "
-                   "parameters",
-                   m->nu, MOST_CONTROLS);
+      perp_mj_note(
+          x, "%d actuators: their controls are constants, as a scene has at most %d parameters",
+          m->nu, MOST_CONTROLS);
     return;
   }
   bool begun = false;
@@ -261,7 +261,7 @@ static void actuator_controls(perp_mj *x)
       perp_mj_number(x, "max", m->actuator_ctrlrange[2 * u + 1]);
     }
     fputs(", help: ", x->out);
-    perp_write_quoted(x->out, perp_pool_printf(&x->pool, "control of actuator %s", name));
+    perp_write_quoted(x->out, perp_pool_printf(&x->pool, "Control of actuator %s.", name));
     fputs(" }\n", x->out);
   }
 }
@@ -271,7 +271,7 @@ void perp_mj_drives(perp_mj *x)
   const mjModel *m = x->m;
   const bool off = perp_mj_disabled(x, mjDSBL_ACTUATION);
   if (!off) actuator_controls(x);
-  if (off && m->nu > 0) perp_mj_note(x, "actuators are switched off");
+  if (off && m->nu > 0) perp_mj_note(x, "all actuators are disabled");
   fputs("drives:\n", x->out);
   for (int j = 0; j < m->njnt; j++)
     if (x->axis[j].joint != NULL)

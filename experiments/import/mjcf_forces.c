@@ -14,10 +14,10 @@ static void forces_damping(perp_mj *x, int j)
   const double c = m->dof_damping[m->jnt_dofadr[j]];
   if (c == 0 || perp_mj_disabled(x, mjDSBL_PASSIVE)) return;
   if (mju_norm3(x->com + 3 * r) > 1e-12) {
-    perp_mj_lost(x,
-                 "damping %.4g of joint %s, a free body: it would brake a point that is not the "
-                 "centre of mass",
-                 c, perp_mj_name(x, mjOBJ_JOINT, "joint", j));
+    perp_mj_lost(
+        x,
+        "damping %.4g of joint %s, a free body: a force at a point that is not the centre of mass",
+        c, perp_mj_name(x, mjOBJ_JOINT, "joint", j));
     return;
   }
   fputs("  - { kind: drag", x->out);
@@ -46,9 +46,9 @@ void perp_mj_forces(perp_mj *x)
     fputs(" }\n", x->out);
   }
   if (odd)
-    perp_mj_note(x,
-                 "gravity (%g, %g, %g) m/s^2 is no gravity along -z: a constant force on each body",
-                 g[0], g[1], g[2]);
+    perp_mj_note(
+        x, "gravity (%g, %g, %g) m/s^2 is not along -z: a constant force on each body replaces it",
+        g[0], g[1], g[2]);
   for (int j = 0; j < m->njnt; j++)
     if (m->jnt_type[j] == mjJNT_FREE) forces_damping(x, j);
 }
@@ -66,16 +66,15 @@ static void rest_tendon(perp_mj *x, int t)
   }
   const char *what = "";
   if (m->tendon_limited[t])
-    what = perp_pool_printf(&x->pool, "%s, its length would stay in [%.4g, %.4g] m", what,
+    what = perp_pool_printf(&x->pool, "%s, which limits its length to [%.4g, %.4g] m", what,
                             m->tendon_range[2 * t], m->tendon_range[2 * t + 1]);
   if (m->tendon_stiffness[t] != 0)
-    what = perp_pool_printf(&x->pool, "%s, it would pull with %.4g N/m", what,
+    what = perp_pool_printf(&x->pool, "%s, with a spring of %.4g N/m", what,
                             m->tendon_stiffness[t]);
   if (m->tendon_damping[t] != 0)
-    what = perp_pool_printf(&x->pool, "%s, it would brake with %.4g Ns/m", what,
-                            m->tendon_damping[t]);
+    what = perp_pool_printf(&x->pool, "%s, with a damper of %.4g Ns/m", what, m->tendon_damping[t]);
   if (m->tendon_frictionloss[t] != 0)
-    what = perp_pool_printf(&x->pool, "%s, it would rub with %.4g N", what,
+    what = perp_pool_printf(&x->pool, "%s, with a dry friction of %.4g N", what,
                             m->tendon_frictionloss[t]);
   if (what[0] == '\0') what = ", without a force of its own";
   if (joints > 0)
@@ -92,15 +91,15 @@ void perp_mj_rest(perp_mj *x)
   for (int j = 0; j < m->njnt; j++) {
     const double armature = m->dof_armature[m->jnt_dofadr[j]];
     if (armature != 0)
-      perp_mj_lost(x, "armature %.4g of joint %s: it would add inertia to this motion alone",
-                   armature, perp_mj_name(x, mjOBJ_JOINT, "joint", j));
+      perp_mj_lost(x, "armature %.4g of joint %s: inertia of this motion alone", armature,
+                   perp_mj_name(x, mjOBJ_JOINT, "joint", j));
   }
   for (int t = 0; t < m->ntendon; t++) rest_tendon(x, t);
   for (int b = 1; b < m->nbody; b++)
     if (m->body_mocapid[b] >= 0)
-      perp_mj_note(x, "body %s is moved from outside (mocap): it stands still here",
+      perp_mj_note(x, "body %s is moved from outside (mocap): it is fixed here",
                    perp_mj_name(x, mjOBJ_BODY, "body", b));
   if (m->opt.density != 0 || m->opt.viscosity != 0)
-    perp_mj_lost(x, "a medium of density %.4g kg/m^3 and viscosity %.4g: it would brake all bodies",
+    perp_mj_lost(x, "a medium of density %.4g kg/m^3 and viscosity %.4g: drag on all bodies",
                  m->opt.density, m->opt.viscosity);
 }

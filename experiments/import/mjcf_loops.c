@@ -40,7 +40,8 @@ static void loops_one(perp_mj *x, int e, bool weld)
   const char *who = loops_who(x, e, weld ? "weld" : "connect");
   double pa[3], pb[3], sa[3], sb[3], off = 0, turned = 0;
   if (x->root[a] == x->root[b]) {
-    perp_mj_note(x, "%s: both are one body, or both fixed: nothing to hold", who);
+    perp_mj_note(
+        x, "%s: both bodies are parts of one body or fixed, so that no constraint is needed", who);
     return;
   }
   /* connect has the point in body 1, then in body 2; weld the other way round, then the orientation */
@@ -55,10 +56,10 @@ static void loops_one(perp_mj *x, int e, bool weld)
     turned = 2 * mju_norm3(between + 1);
   }
   if (turned > 1e-6) { /* a fixed joint keeps the orientation of the initial state */
-    perp_mj_lost(x,
-                 "%s: it would turn the bodies to each other by %.3g rad; here they stay fixed "
-                 "as they begin",
-                 who, turned);
+    perp_mj_lost(
+        x,
+        "%s: a rotation of %.3g rad between the bodies; here they keep their initial orientation",
+        who, turned);
   }
   perp_mj_local(x, a, true, pa, sa);
   perp_mj_local(x, b, true, pb, sb);
@@ -75,7 +76,7 @@ static void loops_one(perp_mj *x, int e, bool weld)
     perp_mj_note(x, "%s: open by %.3g m in the initial state", who, off);
   }
   fputs(" }\n", x->out);
-  perp_mj_note(x, "%s: soft in MuJoCo, a rigid %s joint here", who, weld ? "fixed" : "ball");
+  perp_mj_note(x, "%s: compliant in MuJoCo, a rigid %s joint here", who, weld ? "fixed" : "ball");
 }
 
 /* joint1 = polynomial of joint2 */
@@ -85,12 +86,12 @@ static void loops_joint(perp_mj *x, int e)
   const double *data = m->eq_data + DATA * e;
   const char *who = loops_who(x, e, "joint");
   if (m->eq_obj2id[e] < 0 && x->axis[m->eq_obj1id[e]].joint != NULL) {
-    perp_mj_note(x, "%s: soft in MuJoCo, a limit from both sides here", who);
+    perp_mj_note(x, "%s: compliant in MuJoCo, limits in both directions here", who);
     return; /* mjcf_drives.c writes it */
   }
-  perp_mj_lost(x,
-               "equality %s: the first would follow %g %+g q %+g q^2 %+g q^3 %+g q^4 of the second",
-               who, data[0], data[1], data[2], data[3], data[4]);
+  perp_mj_lost(
+      x, "equality %s: the first coordinate is %g %+g q %+g q^2 %+g q^3 %+g q^4 of the second", who,
+      data[0], data[1], data[2], data[3], data[4]);
 }
 
 void perp_mj_loops(perp_mj *x)
@@ -103,12 +104,12 @@ void perp_mj_loops(perp_mj *x)
                        : type == mjEQ_JOINT ? "joint"
                                             : "tendon";
     if (!m->eq_active[e] || perp_mj_disabled(x, mjDSBL_EQUALITY | mjDSBL_CONSTRAINT))
-      perp_mj_note(x, "%s is switched off", loops_who(x, e, kind));
+      perp_mj_note(x, "%s is disabled", loops_who(x, e, kind));
     else if (type == mjEQ_CONNECT || type == mjEQ_WELD)
       loops_one(x, e, type == mjEQ_WELD);
     else if (type == mjEQ_JOINT)
       loops_joint(x, e);
     else
-      perp_mj_lost(x, "equality %s: it would tie lengths of tendons", loops_who(x, e, kind));
+      perp_mj_lost(x, "equality %s: a constraint on the lengths of tendons", loops_who(x, e, kind));
   }
 }

@@ -73,8 +73,10 @@ static int *shapes_groups(perp_mj *x)
                      shapes_meet(x, i, l));
       }
       if (!good) {
-        perp_mj_lost(x, "geoms %s and %s would not touch: here they do, as they share no group",
-                     shapes_name(x, g), shapes_name(x, k));
+        perp_mj_lost(
+            x,
+            "geoms %s and %s do not collide in MuJoCo: here they do, as no group is common to them",
+            shapes_name(x, g), shapes_name(x, k));
         continue;
       }
       const int old_g = group[g], old_k = group[k],
@@ -209,12 +211,12 @@ static void shapes_beyond(perp_mj *x, const int *which, int n)
   const mjModel *m = x->m;
   for (int i = 0; i < n; i++)
     if (m->geom_margin[which[i]] != 0)
-      perp_mj_lost(x, "margin %.4g m of geom %s: contacts would act before it touches",
+      perp_mj_lost(x, "margin %.4g m of geom %s: in MuJoCo contacts act before it touches",
                    m->geom_margin[which[i]], shapes_name(x, which[i]));
   if (n > 0)
     perp_mj_note(x,
-                 "contacts (%d geoms) give way in MuJoCo (solref, solimp): here they are rigid, "
-                 "without rebound",
+                 "contacts (%d geoms) are compliant in MuJoCo (solref, solimp): here they are "
+                 "rigid, without restitution",
                  n);
 }
 
@@ -224,17 +226,17 @@ void perp_mj_shapes(perp_mj *x)
   int *which = perp_pool_alloc(&x->pool, (size_t)m->ngeom + 1, sizeof *which), n = 0, drawn = 0;
   if (perp_mj_disabled(x, mjDSBL_CONTACT | mjDSBL_CONSTRAINT)) {
     fputs("shapes:\n", x->out);
-    perp_mj_note(x, "contacts are switched off: no shapes");
+    perp_mj_note(x, "contacts are disabled: the scene has no shapes");
     return;
   }
   for (int p = 0; p < m->npair; p++)
-    perp_mj_lost(x, "pair %s, %s: a contact of its own kind", shapes_name(x, m->pair_geom1[p]),
-                 shapes_name(x, m->pair_geom2[p]));
+    perp_mj_lost(x, "pair %s, %s: a contact with parameters of its own",
+                 shapes_name(x, m->pair_geom1[p]), shapes_name(x, m->pair_geom2[p]));
   for (int g = 0; g < m->ngeom; g++) {
     if (!shapes_touching(m, g))
       drawn++;
     else if (m->geom_type[g] == mjGEOM_HFIELD && x->root[m->geom_bodyid[g]] != 0)
-      perp_mj_lost(x, "height field %s of a body that moves: others would lie on it",
+      perp_mj_lost(x, "height field %s of a moving body: perp has only fixed height fields",
                    shapes_name(x, g));
     else
       which[n++] = g;
@@ -245,5 +247,5 @@ void perp_mj_shapes(perp_mj *x)
   for (int i = 0; i < n; i++) shapes_one(x, which[i], group[which[i]]);
   shapes_beyond(x, which, n);
   if (n > 0) x->dissipative = true;
-  if (drawn > 0) perp_mj_note(x, "%d geoms touch nothing and are not in the scene", drawn);
+  if (drawn > 0) perp_mj_note(x, "%d geoms cannot collide and are not in the scene", drawn);
 }

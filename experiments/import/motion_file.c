@@ -41,8 +41,8 @@ static int *motion_bodies(perp_diag *diag, const perp_node *at, const perp_model
   for (int i = 0; i < f->n; i++) {
     body[i] = motion_body(model, f->segment[i].name);
     if (body[i] >= 0) continue;
-    perp_diag_error(diag, at, 0, "bodies have the names of the joints of the file",
-                    "%s moves %s, and the scene has no body of that name", path,
+    perp_diag_error(diag, at, 0, "give the bodies the names of the joints in the file",
+                    "%s moves %s, but the scene has no body of that name", path,
                     f->segment[i].name);
     free(body);
     return NULL;
@@ -91,8 +91,8 @@ static bool motion_measure(perp_diag *diag, const perp_node *at, const perp_mode
     for (int k = 0; k < 3; k++) from->origin[k] = place[k] - from->scale * offset[k];
     return true;
   }
-  perp_diag_error(diag, at, 0, "say scale and origin with the motion",
-                  "the joints of the scene do not tell the scale of %s", from->path);
+  perp_diag_error(diag, at, 0, "write scale and origin with the motion",
+                  "the scale of %s does not follow from the joints of the scene", from->path);
   return false;
 }
 
@@ -203,7 +203,8 @@ bool perp_motion_file_read(perp_ctx *ctx, perp_diag *diag, const perp_node *at,
   bool good = false;
   *out = NULL;
   if (figure && perp_model_dim(model) == 2)
-    perp_diag_error(diag, at, 0, NULL, "%s moves in space, and the scene in the plane", from->path);
+    perp_diag_error(diag, at, 0, NULL, "%s is a motion in space, but the scene is in the plane",
+                    from->path);
   else if (figure)
     good = motion_bvh(diag, at, model, from, &poses);
   else if (!(good = motion_table(ctx, model, from->path, &poses) == PERP_OK))

@@ -14,7 +14,7 @@ typedef struct perp_motion_file {
 } perp_motion_file;
 
 /* A BVH (name.bvh): bodies of the model have the names of its joints; what else is in the model stays where it is.  Any other
- * file is a table (docs/scene-files.md): all coordinates of all bodies, rates are not read.  at: where the file is named;
+ * file is a table (docs/reference/scene-files.md): all coordinates of all bodies, rates are not read.  at: where the file is named;
  * NULL: on the command line.  false after a message: *out is NULL.  Allocates; O(file). */
 bool perp_motion_file_read(perp_ctx *ctx, perp_diag *diag, const perp_node *at,
                            const perp_model *model, const perp_motion_file *from,

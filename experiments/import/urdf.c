@@ -78,12 +78,13 @@ static void urdf_in_joint(const urdf_tag *tag, const char *joint, perp_mjcf *out
   char a[VALUE], b[VALUE];
   const bool mimic = urdf_is(tag, "mimic"), limit = urdf_is(tag, "limit");
   if (mimic)
-    urdf_say(out, "lost: mimic of joint %s: it would follow joint %s, multiplied by %s", joint,
-             urdf_value(tag, "joint", a), urdf_value(tag, "multiplier", b)[0] != '\0' ? b : "1");
+    urdf_say(out, "lost: mimic of joint %s: in the URDF it follows joint %s, multiplied by %s",
+             joint, urdf_value(tag, "joint", a),
+             urdf_value(tag, "multiplier", b)[0] != '\0' ? b : "1");
   else if (limit &&
            (urdf_value(tag, "effort", a)[0] != '\0') + (urdf_value(tag, "velocity", b)[0] != '\0') >
                0)
-    urdf_say(out, "lost: %s%s%s%s%s of joint %s: of whatever would drive it",
+    urdf_say(out, "lost: %s%s%s%s%s of joint %s: bounds of its actuator",
              a[0] != '\0' ? "largest effort " : "", a, a[0] != '\0' && b[0] != '\0' ? ", " : "",
              b[0] != '\0' ? "largest velocity " : "", b, joint);
   else if (urdf_is(tag, "safety_controller") || urdf_is(tag, "calibration"))
@@ -128,6 +129,7 @@ void perp_urdf_lost(const char *text, perp_mjcf *out)
   }
   for (int i = 0; i < links.n; i++)
     if (!child[i])
-      urdf_say(out, "note: link %s hangs on no joint: it is a part of the world", links.text[i]);
+      urdf_say(out, "note: link %s is connected to no joint: it is a part of the world",
+               links.text[i]);
   perp_pool_free(&pool);
 }

@@ -16,8 +16,8 @@ static int cmd_lcp(perp_ctx *ctx, int argc, char **argv)
   if (argc > 1 && !asked)
     return perp_commands_run(ctx, commands, argc - 1, argv + 1, "lcp ", "perp lcp --help");
   FILE *f = asked ? stdout : stderr;
-  fputs("perp lcp COMMAND [arguments]\n\nComplementarity problems: find lambda with "
-        "w = A lambda + b,\nlo <= lambda <= hi and w complementary.\n\nCommands\n",
+  fputs("perp lcp COMMAND [arguments]\n\nSolves and converts complementarity problems: find lambda "
+        "with w = A lambda + b,\nlo <= lambda <= hi and w complementary.\n\nCommands\n",
         f);
   perp_commands_print(commands, 10, f);
   fputs("\nExample\n  perp lcp generate stack --n 64 | perp lcp solve -\n", f);
@@ -26,6 +26,6 @@ static int cmd_lcp(perp_ctx *ctx, int argc, char **argv)
 
 const perp_command perp_lcp_command = {
   .cli.name = "lcp",
-  .summary = "solve, check, generate and convert complementarity problems",
+  .summary = "Solve, check, generate and convert complementarity problems",
   .run_words = cmd_lcp
 };

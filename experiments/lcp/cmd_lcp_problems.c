@@ -119,7 +119,8 @@ static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
     list_families(json);
     return PERP_EXIT_OK;
   }
-  if (args->n != 1) return perp_usage_error(args, "a family is missing");
+  if (args->n != 1)
+    return perp_usage_error(args, "the family is missing (perp lcp generate --list)");
   int64_t n = 0, boxes = 0, seed = 1;
   perp_lcp_recipe r = { .family = args->arg[0], .scale = 1 };
   int status = perp_option_int(ctx, args, "n", 1, INT32_MAX / 2, &n);
@@ -133,7 +134,7 @@ static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
   if (f != NULL && n > 0) {
     r.n = perp_lcp_family_rows(f, (int)n);
     if (r.n != n)
-      perp_say("%s has no problem of %d rows; the nearest has %d", f->name, (int)n, r.n);
+      perp_say("%s has no problem with %d rows; the nearest has %d", f->name, (int)n, r.n);
   } else if (f != NULL && !f->contact)
     r.n = perp_lcp_family_rows(f, 16);
   r.boxes = (int)boxes;
@@ -144,9 +145,9 @@ static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
     return perp_usage_error(args, "--seed has no effect: nothing in %s is random; leave it out",
                             f->name);
   if (r.factored && (r.permute || json))
-    return perp_usage_error(args, "--factored goes with neither --permute nor --json");
+    return perp_usage_error(args, "--factored cannot be combined with --permute or --json");
   const double takes = perp_lcp_recipe_memory(&r);
-  if (takes > LARGE) perp_say("%s takes up to %.3g MB", r.family, takes / 1e6);
+  if (takes > LARGE) perp_say("%s needs up to %.3g MB", r.family, takes / 1e6);
   perp_lcp_problem p;
   perp_status made = perp_lcp_generate(ctx, &r, &p);
   if (made != PERP_OK) return perp_lcp_refuse(ctx, made);
@@ -156,28 +157,28 @@ static int cmd_lcp_generate(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag lcp_generate_flags[] = {
-  { "n", 'n', "N", "number of rows; the nearest that the family has" },
-  { "boxes", 0, "K", "number of boxes of a contact family" },
-  { "seed", 0, "S", "of the random families and of --permute; default 1" },
-  { "permute", 0, NULL, "random order of the rows" },
-  { "scale", 0, "S", "(A, b) times S: the same solutions" },
-  { "factored", 0, NULL, "keep J, M^-1 apart instead of forming A" },
-  { "list", 0, NULL, "the families" },
-  { "json", 0, NULL, "one JSON object instead of a .lcp file" },
+  { "n", 'n', "N", "Number of rows; the nearest number that the family has is used." },
+  { "boxes", 0, "K", "Number of boxes of a contact family." },
+  { "seed", 0, "S", "Seed of random families and of --permute (default: 1)." },
+  { "permute", 0, NULL, "Permute the rows randomly." },
+  { "scale", 0, "S", "Scale A and b by S, which does not change the solutions." },
+  { "factored", 0, NULL, "Store the factors J and M^-1 instead of A." },
+  { "list", 0, NULL, "List the families." },
+  { "json", 0, NULL, "Print one JSON object instead of a .lcp file." },
   PERP_LCP_MEMORY_FLAG,
-  { "output", 'o', "FILE", ".lcp, .mtx or .hdf5 instead of stdout" },
+  { "output", 'o', "FILE", "Output file .lcp, .mtx or .hdf5 (default: standard output)." },
   { 0 }
 };
 
 const perp_command perp_lcp_generate_command = {
   .cli.name = "lcp generate",
   .cli.usage = "FAMILY [--n N|--boxes K]",
-  .cli.summary = "Makes a problem of a family, the same on every machine for the same options. "
-                 "--list prints the families.",
+  .cli.summary =
+      "Generates a problem of a family. The same options give the same problem on every machine.",
   .cli.example = "perp lcp generate wall --boxes 60 --seed 3 --permute > wall.lcp",
   .cli.flags = lcp_generate_flags,
   .cli.max_args = 1,
-  .summary = "make a problem of a family",
+  .summary = "Generate a problem of a family",
   .run = cmd_lcp_generate
 };
 
@@ -199,7 +200,8 @@ static int cmd_lcp_convert(perp_ctx *ctx, const perp_args *args)
   if (status >= 0) return status;
   bool json = perp_option_given(args, "json");
   bool box = perp_option_given(args, "box"), pure = perp_option_given(args, "pure");
-  if (box && directions > 0) return perp_usage_error(args, "either --box or --pyramid");
+  if (box && directions > 0)
+    return perp_usage_error(args, "--box and --pyramid contradict each other; use one of them");
   perp_lcp_problem p, q;
   status = perp_lcp_open(ctx, args->arg[0], &p);
   if (status >= 0) return status;
@@ -229,11 +231,12 @@ static int cmd_lcp_convert(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag lcp_convert_flags[] = {
-  { "pyramid", 0, "N", "friction as a polyhedral cone with N directions (Stewart-Trinkle)" },
-  { "box", 0, NULL, "circular cones as the boxes around them" },
-  { "pure", 0, NULL, "bounds and free rows as a pure LCP" },
-  { "form", 0, NULL, "a dense A of a factored or sparse problem" },
-  { "json", 0, NULL, "one JSON object on stdout" },
+  { "pyramid", 0, "N",
+    "Replace friction cones by polyhedral cones with N directions (Stewart-Trinkle)." },
+  { "box", 0, NULL, "Replace circular friction cones by boxes." },
+  { "pure", 0, NULL, "Convert bounds and free rows to a pure LCP." },
+  { "form", 0, NULL, "Form a dense A of a factored or sparse problem." },
+  { "json", 0, NULL, "Print one JSON object on standard output." },
   PERP_LCP_MEMORY_FLAG,
   { 0 }
 };
@@ -241,13 +244,13 @@ static const perp_flag lcp_convert_flags[] = {
 const perp_command perp_lcp_convert_command = {
   .cli.name = "lcp convert",
   .cli.usage = "FILE [OUTPUT]",
-  .cli.summary = "Turns a problem into another format, by the suffix of OUTPUT (.lcp, .mtx, "
-                 ".hdf5), or into another kind. Without OUTPUT: .lcp on stdout.",
-  .cli.example = "perp lcp convert Capsules.dat capsules.lcp --pyramid 8",
+  .cli.summary = "Converts a problem to another format (given by the suffix of OUTPUT: .lcp, .mtx, "
+                 ".hdf5) or to another kind. Without OUTPUT it writes .lcp to standard output.",
+  .cli.example = "perp lcp convert problems/stack-n60-1.lcp pyramids.lcp --pyramid 8",
   .cli.flags = lcp_convert_flags,
   .cli.min_args = 1,
   .cli.max_args = 2,
-  .summary = "another format or kind",
+  .summary = "Convert a problem to another format or kind",
   .run = cmd_lcp_convert
 };
 
@@ -335,30 +338,29 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
              p->C != NULL ? "sparse, " : "", entries, (long long)n * n, asymmetry, zero_diagonal);
     if (pyramids.contacts > 0)
       printf("contacts    %d of Stewart and Trinkle, as %s\n", pyramids.contacts,
-             p->contact_of != NULL ? "the file says" : "the zeros of A show");
+             p->contact_of != NULL ? "given in the file" : "inferred from the zeros of A");
     if (q.solution != NULL) printf("solution    known, residual %.3g\n", g.rel);
     if (s->name[0])
       printf("sequence    %s: problem %d of 0 ... %d\n", s->name, s->number, s->of - 1);
     if (s->number > 0)
-      printf("before      %d rows, of which %d are gone; %d rows are born here\n", s->rows, gone,
-             born);
+      printf("previous    %d rows, of which %d are gone; %d rows are new\n", s->rows, gone, born);
   }
   perp_lcp_problem_free(&q);
   return PERP_EXIT_OK;
 }
 
-static const perp_flag lcp_info_flags[] = { { "json", 0, NULL, "one JSON object" },
+static const perp_flag lcp_info_flags[] = { { "json", 0, NULL, "Print one JSON object." },
                                             PERP_LCP_MEMORY_FLAG,
                                             { 0 } };
 
 const perp_command perp_lcp_info_command = {
   .cli.name = "lcp info",
   .cli.usage = "FILE",
-  .cli.summary = "What is in a problem file: rows by kind, symmetry, diagonal, known solution.",
+  .cli.summary = "Describes a problem file: rows by kind, symmetry, diagonal, known solution.",
   .cli.example = "perp lcp info wall.lcp",
   .cli.flags = lcp_info_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "what is in a file",
+  .summary = "Describe a problem file",
   .run = cmd_lcp_info
 };

@@ -82,12 +82,12 @@ static void cmd_lcp_sequence_print(perp_ctx *ctx, const perp_sequence *s,
   printf("# %s by %s: %d of %d solved\n", s->problem->sequence.name, name, solved, problems);
   const perp_sequence_sums a = perp_sequence_sum(s, cold);
   if (warm == NULL) {
-    printf("# no warm start: %s does not profit from a guess\n", name);
+    printf("# no warm start: %s cannot use a guess\n", name);
     return;
   }
   const perp_sequence_sums b = perp_sequence_sum(s, warm);
   printf("# problems 1 ... %d: work cold %.4g, warm %.4g", s->n - 1, a.work, b.work);
-  if (a.work > 0) printf(", %.3g of it", b.work / a.work);
+  if (a.work > 0) printf(", ratio %.3g", b.work / a.work);
   printf("; iterations cold %g, warm %g\n", a.iterations, b.iterations);
 }
 
@@ -157,9 +157,9 @@ static int cmd_lcp_sequence(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag lcp_sequence_flags[] = {
-  { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default dantzig" },
-  { "tol", 0, "TOL", "largest rel of a solution; default 1e-10" },
-  { "json", 0, NULL, "one JSON object" },
+  { "lcp", 0, "NAME[:OPTIONS]", "Solver of the problems (perp list lcp; default: dantzig)." },
+  { "tol", 0, "TOL", "Largest rel of a solution (default: 1e-10)." },
+  { "json", 0, NULL, "Print one JSON object." },
   PERP_LCP_MEMORY_FLAG,
   { 0 }
 };
@@ -167,16 +167,16 @@ static const perp_flag lcp_sequence_flags[] = {
 const perp_command perp_lcp_sequence_command = {
   .cli.name = "lcp sequence",
   .cli.usage = "PREFIX",
-  .cli.summary =
-      "Solves the problems PREFIX-000.lcp, PREFIX-001.lcp, ... of a sequence (perp lcp harvest "
-      "--sequence) in order, each from zero and from what is carried over of the answer before.",
-  .cli.more =
-      "Exit status: 0 all solved, cold and warm; 10 not all; 5 the solver crashed; 2 usage; "
-      "3 invalid file, or files that do not follow on one another.",
-  .cli.example = "perp lcp sequence problems/stack --lcp bpp",
+  .cli.summary = "Solves the problems PREFIX-000.lcp, PREFIX-001.lcp, ... of a sequence in order "
+                 "(see perp lcp harvest --sequence). Each problem is solved twice: from zero, and "
+                 "from the previous solution.",
+  .cli.more = "Exit status: 0 all solved, cold and warm; 10 some not solved; 5 the solver crashed; "
+              "2 wrong usage; 3 invalid file, or files that are not a sequence.",
+  .cli.example = "perp lcp sequence problems/stack --lcp bpp  # after perp lcp harvest stack "
+                 "--sequence 6 -o problems",
   .cli.flags = lcp_sequence_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "solve a sequence of problems, cold and warm",
+  .summary = "Solve a sequence of problems, cold and warm",
   .run = cmd_lcp_sequence
 };

@@ -29,9 +29,9 @@ static void print_judgement(const perp_lcp_judgement *g)
 static const char *const proof_names[] = { "none", "ray", "none-within", "infeasible", "excluded" };
 
 static const char tol_help[] =
-    "largest rel of a solution, the residual relative to lambda; default 1e-10";
-static const char data_help[] = "largest data of a solution, what is left of w relative to b; not "
-                                "asked by default: then rel alone decides";
+    "Largest rel (residual relative to lambda) of a solution (default: 1e-10).";
+static const char data_help[] = "Largest data (error of w relative to b) of a solution. Not tested "
+                                "by default: rel alone decides.";
 
 enum { NOT_SOLVED, UNDECIDED, SOLVED, FIXED_WORK }; /* FIXED_WORK: so many sweeps, no tolerance */
 static const char *const verdicts[] = { "not solved", "undecided", "solved", "fixed-work" };
@@ -108,13 +108,15 @@ struct solution {
 static void print_proof(const struct solution *s)
 {
   if (s->proof == PERP_PROOF_EXCLUDED)
-    printf("# proof: no solution; every choice of free rows excluded in exact arithmetic\n");
+    printf(
+        "# proof: no solution exists; every choice of free rows is excluded in exact arithmetic\n");
   else if (s->certificate == NULL)
     return;
   else if (s->proof == PERP_PROOF_INFEASIBLE)
-    printf("# certificate: no solution, verified in exact arithmetic (--json prints the vector)\n");
+    printf("# certificate: no solution exists, verified in exact arithmetic (--json prints the "
+           "vector)\n");
   else if (s->proof == PERP_PROOF_WITHIN)
-    printf("# certificate: no solution with |lambda|_1 < %.3g (shown); beyond: unknown\n",
+    printf("# certificate: no solution with |lambda|_1 < %.3g exists; larger ones are unknown\n",
            s->radius);
   else
     printf("# certificate: a ray of Lemke's path, which proves nothing for this class of A\n");
@@ -163,7 +165,7 @@ static void print_solution(const struct task *t, int n, const struct solution *s
          s->seconds);
   print_judgement(&s->judgement);
   if (s->friction != NULL) {
-    printf("# solved as %s; lambda is that of the contacts; on the circular cones:\n", s->friction);
+    printf("# solved as %s; lambda contains contact forces; on the circular cones:\n", s->friction);
     print_judgement(&s->cone);
   }
   print_proof(s);
@@ -196,7 +198,7 @@ static perp_status affords_dense(const struct task *t, const perp_lcp_problem *p
   char what[200];
   if (p->p.A != NULL || caps & (p->p.F != NULL ? PERP_LCP_FACTORED : PERP_LCP_SPARSE))
     return PERP_OK;
-  snprintf(what, sizeof what, "%s needs a dense A: one of %d rows", t->spec->d->name, p->p.n);
+  snprintf(what, sizeof what, "%s needs a dense A: with %d rows it", t->spec->d->name, p->p.n);
   return perp_lcp_affords(t->ctx, n * n * sizeof(double), what);
 }
 
@@ -332,33 +334,34 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag lcp_solve_flags[] = {
-  { "lcp", 0, "NAME[:OPTIONS]", "the solver (perp list lcp); default auto, which chooses" },
+  { "lcp", 0, "NAME[:OPTIONS]", "Solver of the problem (perp list lcp; default: auto)." },
   { "tol", 0, "TOL", tol_help },
   { "tol-data", 0, "TOL", data_help },
-  { "guess", 0, "FILE", "start from these multipliers" },
+  { "guess", 0, "FILE", "File with multipliers to start from." },
   { "friction", 0, "KIND",
-    "solve cones as they are (cone), as the boxes around them (box) or as pyramids of N directions "
-    "(pyramid:N); the answer is also judged on the cones" },
-  { "equilibrate", 0, NULL, "scale rows and columns before solving, undone before judging" },
-  { "trace", 0, NULL, "every pivot, sweep and Newton step on stderr" },
-  { "json", 0, NULL, "one JSON object" },
+    "Treatment of friction: circular cones (cone), boxes around them (box), or pyramids of N "
+    "directions (pyramid:N). The result is always checked on the cones, too." },
+  { "equilibrate", 0, NULL,
+    "Scale rows and columns before solving; the result is checked unscaled." },
+  { "trace", 0, NULL, "Print every pivot, sweep and Newton step on standard error." },
+  { "json", 0, NULL, "Print one JSON object." },
   PERP_LCP_MEMORY_FLAG,
   { 0 }
 };
 
 const perp_command perp_lcp_solve_command = {
   .cli.name = "lcp solve",
-  .cli.usage = "FILE|- --lcp NAME",
-  .cli.summary = "Solves one complementarity problem and judges the answer. Reads .lcp, JSON, "
+  .cli.usage = "FILE|- [--lcp NAME]",
+  .cli.summary = "Solves one complementarity problem and checks the solution. Reads .lcp, JSON, "
                  "Matrix Market, Siconos .dat and fclib HDF5 files.",
-  .cli.more = "Exit status: 0 solved, or the sweeps made that were asked for (fixed-work); 10 not "
-              "solved or undecided (the best iterate and the reason are printed); 5 the solver "
-              "crashed or ended the process; 2 usage; 3 invalid file.",
+  .cli.more = "Exit status: 0 solved, or the requested number of sweeps made (fixed-work). 10: not "
+              "solved or undecided; the best iterate and the reason are printed. 5: the solver "
+              "crashed. 2: wrong usage. 3: invalid file.",
   .cli.example = "perp lcp generate stack --n 64 | perp lcp solve -",
   .cli.flags = lcp_solve_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "solve a problem file and judge the answer",
+  .summary = "Solve a problem file and check the solution",
   .run = cmd_lcp_solve
 };
 
@@ -405,9 +408,9 @@ static int verify_vector(const perp_lcp_problem *p, const double *z, bool json)
     perp_json_close(&j, '}');
     printf("\n");
   } else if (proof == PERP_PROOF_INFEASIBLE)
-    printf("# proved: no solution (verified in exact arithmetic)\n");
+    printf("# proved: no solution exists (verified in exact arithmetic)\n");
   else if (proof == PERP_PROOF_WITHIN)
-    printf("# no solution with |lambda|_1 < %.3g (shown); beyond: unknown\n", radius);
+    printf("# no solution with |lambda|_1 < %.3g exists; larger ones are unknown\n", radius);
   else
     printf("# proves nothing%s\n", proof == PERP_PROOF_RAY ? ": a ray of Lemke's path" : "");
   return proof == PERP_PROOF_INFEASIBLE ? PERP_EXIT_OK : PERP_EXIT_FAILED;
@@ -436,8 +439,8 @@ static int cmd_lcp_check(perp_ctx *ctx, const perp_args *args)
 static const perp_flag lcp_check_flags[] = {
   { "tol", 0, "TOL", tol_help },
   { "tol-data", 0, "TOL", data_help },
-  { "certificate", 0, NULL, "the vector is said to prove that there is no solution: verify it" },
-  { "json", 0, NULL, "one JSON object" },
+  { "certificate", 0, NULL, "Verify that the vector proves that no solution exists." },
+  { "json", 0, NULL, "Print one JSON object." },
   PERP_LCP_MEMORY_FLAG,
   { 0 }
 };
@@ -446,14 +449,14 @@ const perp_command perp_lcp_check_command = {
   .cli.name = "lcp check",
   .cli.usage = "FILE SOLUTION",
   .cli.summary =
-      "Judges multipliers from anywhere: n numbers, or the JSON of lcp solve. Says solved, not "
-      "solved, or undecided where rounding of a figure reaches across its tolerance.",
-  .cli.more = "Exit status: 0 a solution (or a valid certificate), 10 not or undecided, 2 usage, 3 "
-              "invalid file.",
-  .cli.example = "perp lcp check wall.lcp lambda.txt",
+      "Checks multipliers of any source: n numbers, or the JSON of lcp solve. Prints solved, not "
+      "solved, or undecided (rounding errors exceed the margin to a tolerance).",
+  .cli.more = "Exit status: 0 a solution or a valid certificate, 10 not a solution or undecided, 2 "
+              "wrong usage, 3 invalid file.",
+  .cli.example = "perp lcp check wall.lcp lambda.txt  # lambda.txt: perp lcp solve wall.lcp --json",
   .cli.flags = lcp_check_flags,
   .cli.min_args = 2,
   .cli.max_args = 2,
-  .summary = "judge multipliers, or verify a certificate",
+  .summary = "Check multipliers, or verify a certificate",
   .run = cmd_lcp_check
 };

@@ -10,6 +10,7 @@
 
 #include "experiments/base/util.h"
 #include "models/models.h"
+#include "solvers/core/finite.h"
 #include "solvers/lcp/io/io.h"
 
 #include <lapacke.h>
@@ -141,15 +142,23 @@ static perp_status harvest_spectrum(perp_ctx *ctx, const perp_lcp_problem *probl
   if (n > SVD_ROWS) return PERP_OK;
   perp_lcp_problem dense;
   PERP_TRY(perp_lcp_problem_form(ctx, problem, &dense));
-  double *s = perp_xalloc((size_t)n, sizeof *s), none;
+  const int lwork = 10 * n + 1; /* of the singular values alone */
+  double *s = perp_xalloc((size_t)n, sizeof *s), *work = perp_xalloc((size_t)lwork, sizeof *work);
+  lapack_int *iwork = perp_xalloc(8 * (size_t)n, sizeof *iwork);
+  double none;
   perp_lcp_arrays x = perp_lcp_edit(&dense);
-  int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'N', n, n, x.A, n, s, &none, 1, &none, 1);
+  int info = 1;
+  if (perp_finite(n * n, x.A))
+    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'N', n, n, x.A, n, s, &none, 1, &none, 1, work,
+                               lwork, iwork);
   if (info == 0) {
     *rank = 0;
     while (*rank < n && s[*rank] > 1e-12 * n * s[0]) ++*rank;
     *condition = *rank > 0 ? s[0] / s[*rank - 1] : (double)NAN;
   }
   free(s);
+  free(work);
+  free(iwork);
   perp_lcp_problem_free(&dense);
   return PERP_OK;
 }
@@ -203,8 +212,9 @@ static perp_status harvest_march(perp_ctx *ctx, perp_sim *sim, harvest *h, doubl
   const double *q, *v;
   perp_step_info info;
   if (!perp_sim_observe(sim, harvest_see, h))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "this scene has no contacts, or its formulation none: nothing to harvest");
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "this scene has no contacts, or its formulation solves none: no problem to harvest");
   for (h->step = 1; t < t_end * (1 - 1e-12); h->step++) {
     PERP_TRY(perp_sim_step(ctx, sim, t_end, &info));
     PERP_TRY(h->status);
@@ -251,17 +261,17 @@ static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_
   PERP_TRY(perp_scene_create(ctx, scene_spec, &scene));
   perp_status status = PERP_OK;
   if (scene.model == NULL)
-    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "scene %s has no bodies: nothing to harvest",
+    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "scene %s has no bodies: no problem to harvest",
                        scene_spec->d->name);
-  const double step = request->h > 0 ? request->h : scene.h > 0 ? scene.h : 1.0 / 240;
-  const double t_end = request->t_end > 0 ? request->t_end : scene.t_end;
+  double step = 0, t_end = 0;
   if (status == PERP_OK)
     status = perp_parts_read(ctx, request, &scene, scene_spec->d->name, &parts, &adaptive);
+  if (status == PERP_OK) status = perp_run_times(ctx, request, &scene, adaptive, &step, &t_end);
   const perp_desc *formulation = parts.formulation.d;
   if (status == PERP_OK && h->sequence.n > 0 && formulation != NULL &&
       formulation->caps & PERP_FORM_WRAPS)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "a sequence is of one simulation: formulation %s makes several",
+                       "a sequence needs one simulation, but formulation %s makes several",
                        formulation->name);
   if (status == PERP_OK) status = perp_sim_create(ctx, scene.model, &parts, step, &sim);
   perp_parts_free(&parts);
@@ -303,7 +313,7 @@ static perp_status harvest_run(perp_ctx *ctx, const perp_args *args, const perp_
   if (files > 0) perp_table_print(&table, stdout);
   perp_table_free(&table);
   if (status == PERP_OK)
-    perp_say("%d of %lld problems kept in %s", files, (long long)h->problems, dir);
+    perp_say("%d of %lld problems stored in %s", files, (long long)h->problems, dir);
   return status;
 }
 
@@ -326,17 +336,18 @@ static int read_sequence(perp_ctx *ctx, const perp_args *args, perp_harvest_wish
   if (status >= 0) return status;
   for (int i = 0; i < 4 && n > 0; i++)
     if (perp_args_get(args, single[i]) != NULL)
-      return perp_usage_error(args, "--%s chooses among single problems: not with --sequence",
-                              single[i]);
+      return perp_usage_error(
+          args, "--%s selects among single problems; it cannot be combined with --sequence",
+          single[i]);
   for (int i = 0; i < 2 && n == 0; i++)
     if (perp_args_get(args, several[i]) != NULL)
-      return perp_usage_error(args, "--%s is of a sequence: --sequence N is missing", several[i]);
+      return perp_usage_error(args, "--%s needs --sequence N", several[i]);
   wish->n = (int)n;
   wish->name = perp_args_get(args, "name");
   if (wish->name != NULL &&
       (wish->name[0] == '\0' || strlen(wish->name) > 47 || strpbrk(wish->name, "/ \t\n") != NULL))
     return perp_usage_error(
-        args, "--name must be 1 to 47 characters without blanks and slashes: got %s", wish->name);
+        args, "--name must have 1 to 47 characters without blanks and slashes: got %s", wish->name);
   const char *text = perp_args_get(args, "from");
   if (text == NULL || (perp_parse_real(ctx, text, "s", &wish->from) == PERP_OK && wish->from >= 0 &&
                        isfinite(wish->from)))
@@ -360,7 +371,8 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
   if (status >= 0) return status;
   const char *text = perp_args_get(args, "size");
   if (!read_sizes(text != NULL ? text : "4,16,64,256", &h))
-    return perp_usage_error(args, "--size: numbers of rows, separated by commas: got %s", text);
+    return perp_usage_error(args, "--size must be numbers of rows, separated by commas: got %s",
+                            text);
 
   perp_status done = perp_spec_parse(ctx, PERP_KIND_scene, args->arg[0], &scene);
   if (done == PERP_OK) {
@@ -380,36 +392,39 @@ static int cmd_lcp_harvest(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag lcp_harvest_flags[] = {
-  { "lcp", 0, "NAME", "solver of the run (default: of the scene)" },
-  { "contact", 0, "NAME", "contact and friction model: decides what the rows are" },
-  { "stab", 0, "NAME", "stabilization" },
-  { "formulation", 0, "NAME", "formulation" },
-  { "h", 0, "TIME", "step (default: of the scene)" },
-  { "t-end", 0, "TIME", "end of the run (default: of the scene)" },
-  { "size", 0, "N,N,...", "numbers of rows wanted, each within a factor 2 (default 4,16,64,256)" },
-  { "per-size", 0, "N", "problems kept of each size, with different active sets (default 3)" },
-  { "hardest", 0, NULL, "those that took the most work, unsolved ones before all others" },
-  { "seed", 0, "N", "of the choice among more than that (default 1)" },
+  { "lcp", 0, "NAME", "Solver of the simulation (default: that of the scene)." },
+  { "contact", 0, "NAME", "Contact and friction model; it determines the rows of the problems." },
+  { "stab", 0, "NAME", "Constraint stabilization of the simulation." },
+  { "formulation", 0, "NAME", "Formulation of the dynamics." },
+  { "h", 0, "TIME", "Step of the simulation (default: that of the scene)." },
+  { "t-end", 0, "TIME", "End of the simulation (default: that of the scene)." },
+  { "size", 0, "N,N,...",
+    "Desired numbers of rows, each matched within a factor of 2 (default: 4,16,64,256)." },
+  { "per-size", 0, "N",
+    "Number of problems of each size, with different active sets (default: 3)." },
+  { "hardest", 0, NULL, "Prefer the problems with the most work, unsolved problems first." },
+  { "seed", 0, "N", "Seed of the random choice among more problems (default: 1)." },
   { "sequence", 0, "N",
-    "instead: the problems of N successive steps, all islands of a step as one problem, each with "
-    "what its rows have of those before it" },
-  { "from", 0, "TIME", "of a sequence: its first step begins here or later (default 0)" },
-  { "name", 0, "NAME", "of a sequence: files NAME-000.lcp, ... (default: the scene)" },
-  { "output", 'o', "DIR", "folder of the files (default .)" },
+    "Store the problems of N successive steps instead. All islands of a step form one problem, "
+    "with the relation of its rows to the previous ones." },
+  { "from", 0, "TIME",
+    "Start of a sequence: its first step begins at this time or later (default: 0)." },
+  { "name", 0, "NAME", "Name of a sequence: files NAME-000.lcp, ... (default: the scene)." },
+  { "output", 'o', "DIR", "Folder of the files (default: the current one)." },
   { 0 }
 };
 
 const perp_command perp_lcp_harvest_command = {
   .cli.name = "lcp harvest",
   .cli.usage = "SCENE",
-  .cli.summary = "Runs a scene and keeps contact problems that occur in it, as .lcp files with "
-                 "their provenance, active set, rank and condition number, or those of "
-                 "successive steps as a sequence.",
+  .cli.summary = "Simulates a scene and stores some of its contact problems as .lcp files, or "
+                 "those of successive steps as a sequence. The files record provenance, active "
+                 "set, rank and condition number.",
   .cli.example =
       "perp lcp harvest stack:boxes=5 --contact cone --lcp block-gs --size 64 -o problems",
   .cli.flags = lcp_harvest_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "keep contact problems that occur in a scene",
+  .summary = "Store contact problems that occur in a scene",
   .run = cmd_lcp_harvest
 };

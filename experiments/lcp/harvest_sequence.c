@@ -64,16 +64,16 @@ static perp_status harvest_sequence_take(gather *g, const perp_contact_place *pl
 {
   if (place == NULL || place->origin == NULL)
     return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
-                     "a sequence takes contacts whose impulses are carried from step to step: "
-                     "--formulation velocity has them");
+                     "a sequence needs contact impulses that are carried over between steps: use "
+                     "--formulation velocity");
   if (p->n != place->nc * place->rows || p->contact_of != NULL)
     return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
-                     "a sequence takes problems of one row for each direction of each contact: "
-                     "--contact frictionless, box or cone, no drives, joints eliminated");
+                     "a sequence needs one row per contact direction: use --contact frictionless, "
+                     "box or cone, a scene without actuators, and eliminated joints");
   if (place->call == g->call && place->island == g->island)
     return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
-                     "an island has two problems in one step (impact=poisson or limits=fixed): "
-                     "neither follows on the other of the step before");
+                     "an island has two problems in one step (impact=poisson or limits=fixed): a "
+                     "sequence needs one");
   if (place->call != g->call) posed_free(&g->now);
   g->call = place->call;
   g->island = place->island;
@@ -172,8 +172,9 @@ static perp_status harvest_sequence_march(perp_ctx *ctx, perp_sim *sim,
   perp_step_info info;
   perp_status status = PERP_OK;
   if (!perp_sim_observe(sim, harvest_sequence_see, &g))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "this scene has no contacts, or its formulation none: nothing to harvest");
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "this scene has no contacts, or its formulation solves none: no problem to harvest");
   for (int64_t step = 1; *n < wish->n && t < wish->t_end * (1 - 1e-12); step++) {
     const double start = t;
     status = perp_sim_step(ctx, sim, wish->t_end, &info);

@@ -31,45 +31,47 @@
 
 enum { P_PROBLEM, P_TOL, P_LCP };
 static const perp_param params[] = {
-  [P_PROBLEM] = { "problem", "a generated problem (family:n=64,seed=1), a file or a sequence",
+  [P_PROBLEM] = { "problem", "Generated problem (family:n=64,seed=1), file or sequence",
                   PERP_PARAM_TEXT, PERP_KIND_NONE, "", 0, 0, 0, NULL, true },
-  [P_TOL] = { "tol", "solved means rel <= tol", PERP_PARAM_REAL, PERP_KIND_NONE, "", 0, 1,
-              PERP_OPEN_MIN | PERP_OPEN_MAX, "1e-08", true },
-  [P_LCP] = { "lcp", "solver (perp list lcp)", PERP_PARAM_PLUGIN, PERP_KIND_lcp, "", 0, 0, 0, NULL,
+  [P_TOL] = { "tol", "Tolerance: a problem is solved if rel <= tol", PERP_PARAM_REAL,
+              PERP_KIND_NONE, "", 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "1e-08", true },
+  [P_LCP] = { "lcp", "Solver (perp list lcp)", PERP_PARAM_PLUGIN, PERP_KIND_lcp, "", 0, 0, 0, NULL,
               false },
   { 0 }
 };
 
 static const perp_metric table[] = {
-  { "rel", "", "the judge: scaled natural map relative to lambda, the figure that decides", -1,
+  { "rel", "",
+    "Residual of the scaled natural map relative to lambda; it decides whether a problem is solved",
+    -1, false },
+  { "data", "", "Error of w in units of the data b, beyond the rounding of |A||lambda|", -1,
     false },
-  { "data", "", "what is left of w in units of the data b, beyond the rounding of |A||lambda|", -1,
+  { "abs", "", "Largest entry of the natural map", -1, false },
+  { "componentwise", "", "Largest entry of the natural map over (|A||lambda| + |b|), row by row",
+    -1, false },
+  { "merit.siconos", "", "Merit function of Siconos", -1, false },
+  { "merit.fclib", "", "Merit function of fclib", -1, false },
+  { "merit.abh", "", "Merit function of Acary, Bremond and Huber 2018", -1, false },
+  { "rows", "", "Number of rows n", 0, false },
+  { "iterations", "", "Pivots, sweeps or Newton steps", -1, false },
+  { "factorizations", "", "Numeric factorizations", -1, false },
+  { "matvecs", "", "Products with A or equivalent work", -1, false },
+  { "fallbacks", "", "Number of times that another method had to continue", -1, false },
+  { "work.counted", "", "Multiplications with additions, as counted by the method (lcp.h)", -1,
     false },
-  { "abs", "", "natural map, largest entry", -1, false },
-  { "componentwise", "", "natural map over (|A||lambda| + |b|) row by row, largest", -1, false },
-  { "merit.siconos", "", "merit of Siconos", -1, false },
-  { "merit.fclib", "", "merit of fclib", -1, false },
-  { "merit.abh", "", "merit of Acary, Bremond and Huber 2018", -1, false },
-  { "rows", "", "number of rows n", 0, false },
-  { "iterations", "", "pivots, sweeps or Newton steps", -1, false },
-  { "factorizations", "", "numeric factorizations", -1, false },
-  { "matvecs", "", "products with A or their equivalent", -1, false },
-  { "fallbacks", "", "how often another method had to step in", -1, false },
-  { "work.counted", "", "multiplications with additions, as the method counts them (lcp.h)", -1,
-    false },
-  { "time.cpu", "s", "thread-CPU time of one solve", -1, true },
+  { "time.cpu", "s", "Thread-CPU time of one solve", -1, true },
   { "work.products", "",
-    "thread-CPU time of the solve over that of one product A lambda, the cost of a sweep", -1,
+    "Thread-CPU time of the solve over that of one product A lambda, the cost of a sweep", -1,
     true },
   { "warm.work.rel", "",
-    "sequences: work.counted from the answer before over that from zero; problem 0 not counted", -1,
+    "Sequences: work.counted of warm starts over that of cold starts, without problem 0", -1,
     false },
-  { "warm.iterations.rel", "", "sequences: the same of iterations", -1, false },
-  { "warm.time.rel", "", "sequences: the same of thread-CPU time", -1, true },
-  { "rows.born", "", "sequences: rows that the problem before did not have, of all problems", 0,
+  { "warm.iterations.rel", "", "Sequences: iterations of warm starts over those of cold starts", -1,
     false },
-  { "rows.gone", "", "sequences: rows that the next problem does not have, of all problems", 0,
-    false },
+  { "warm.time.rel", "", "Sequences: thread-CPU time of warm starts over that of cold starts", -1,
+    true },
+  { "rows.born", "", "Sequences: share of rows that the previous problem did not have", 0, false },
+  { "rows.gone", "", "Sequences: share of rows that the next problem does not have", 0, false },
   { NULL, NULL, NULL, 0, false }
 };
 
@@ -105,7 +107,7 @@ static bool read_truth(perp_diag *diag, const perp_node *node, const char *name,
   const char *text = node->type == PERP_NODE_SCALAR ? node->text : "";
   *value = strcmp(text, "true") == 0;
   if (*value || strcmp(text, "false") == 0) return true;
-  PERP_WRONG(diag, node, "%s is true or false", name);
+  PERP_WRONG(diag, node, "%s must be true or false", name);
   return false;
 }
 
@@ -114,7 +116,7 @@ static bool read_count(perp_ctx *ctx, perp_diag *diag, const perp_node *node, in
   if (node->type == PERP_NODE_SCALAR &&
       perp_parse_int(ctx, node->text, 1, 10000000, value) == PERP_OK)
     return true;
-  PERP_WRONG(diag, node, "a whole number in [1, 10000000] is expected here");
+  PERP_WRONG(diag, node, "expected a whole number in [1, 10000000]");
   return false;
 }
 
@@ -123,7 +125,7 @@ static void add_generated(perp_ctx *ctx, perp_study *study, perp_diag *diag, con
 {
   static const char *const keys[] = { "family", "n", "instances", "factored", NULL };
   if (map->type != PERP_NODE_MAP) {
-    PERP_WRONG(diag, map, "problems.generate is a map with family, n and instances");
+    PERP_WRONG(diag, map, "problems.generate must be a map with family, n and instances");
     return;
   }
   perp_study_check_keys(diag, map, "problems.generate", keys);
@@ -165,7 +167,7 @@ static void add_files(perp_study *study, perp_diag *diag, const perp_node *patte
                       const char *kind, const char *suffix, perp_names *problems)
 {
   if (pattern->type != PERP_NODE_SCALAR) {
-    PERP_WRONG(diag, pattern, "a file name or pattern is expected here");
+    PERP_WRONG(diag, pattern, "expected a file name or pattern");
     return;
   }
   glob_t found;
@@ -258,7 +260,7 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
     add_generated(ctx, study, diag, kind_lcp_item(generate, i), &names);
   if (diag->errors > 0) return;
   if (names.n == 0) {
-    PERP_WRONG(diag, problems, "no problem is named");
+    PERP_WRONG(diag, problems, "no problem is named; use files, sequences or generate");
     return;
   }
   perp_study_add_axis(study, P_PROBLEM, names.text, names.n);
@@ -268,7 +270,7 @@ static void kind_lcp_read_study(perp_ctx *ctx, perp_study *study, perp_diag *dia
 
   if (accept == NULL) return;
   if (accept->type != PERP_NODE_MAP) {
-    PERP_WRONG(diag, accept, "accept is a map with targets");
+    PERP_WRONG(diag, accept, "accept must be a map with targets");
     return;
   }
   perp_study_check_keys(diag, accept, "accept", accept_keys);

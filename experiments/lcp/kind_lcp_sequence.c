@@ -84,7 +84,7 @@ static void kind_lcp_sequence_verdict(const struct marches *m, perp_outcome *out
   char first[sizeof out->cause];
   snprintf(first, sizeof first, "%s", out->cause);
   snprintf(out->cause, sizeof out->cause, "%g of %g solved; %.300s%s", out->problems - none,
-           out->problems, first, lame ? "; warm starts after it from its last iterate" : "");
+           out->problems, first, lame ? "; later warm starts use its last iterate" : "");
 }
 
 /* The worst of all answers, as far as there is anything to judge. */

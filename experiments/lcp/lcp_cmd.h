@@ -26,7 +26,7 @@ int perp_lcp_open(perp_ctx *ctx, const char *path, perp_lcp_problem *p);
 int perp_lcp_memory(perp_ctx *ctx, const perp_args *args);
 #define PERP_LCP_MEMORY_FLAG                                                                       \
   {                                                                                                \
-    "memory", 0, "SIZE", "what a file, and the matrices of a problem, may take; default 1GB"       \
+    "memory", 0, "SIZE", "Memory limit for a file and the matrices of a problem (default: 1GB)."   \
   }
 
 #endif

@@ -61,7 +61,7 @@ static const char *lesson_text(struct reader *r, const perp_node *map, const cha
     return perp_pool_strdup(&r->l->pool, node->text);
   if (node != NULL || needed)
     perp_diag_error(r->diag, node != NULL ? node : map, 0, NULL,
-                    node != NULL ? "'%s' must be a text" : "'%s' is missing", key);
+                    node != NULL ? "'%s' must be a text" : "the key '%s' is missing", key);
   return NULL;
 }
 
@@ -77,7 +77,7 @@ static const char **lesson_texts(struct reader *r, const perp_node *map, const c
   const char **list = perp_pool_alloc(&r->l->pool, (size_t)node->n + 1, sizeof *list);
   for (int i = 0; i < node->n; i++) {
     if (node->item[i]->type != PERP_NODE_SCALAR)
-      perp_diag_error(r->diag, node->item[i], 0, NULL, "a text is expected here");
+      perp_diag_error(r->diag, node->item[i], 0, NULL, "a text is required here");
     else
       list[(*n)++] = perp_pool_strdup(&r->l->pool, node->item[i]->text);
   }
@@ -94,14 +94,14 @@ static double lesson_number(struct reader *r, const perp_node *node)
     if (end != node->text && *end == '%' && end[1] == '\0') return v / 100;
     if (end != node->text && *end == '\0') return v;
   }
-  perp_diag_error(r->diag, node, 0, NULL, "a number is expected here");
+  perp_diag_error(r->diag, node, 0, NULL, "a number is required here");
   return 0;
 }
 
 static void read_vector(struct reader *r, const perp_node *node, int n, double *out, int stride)
 {
   if (node == NULL || node->type != PERP_NODE_LIST || node->n != n) {
-    perp_diag_error(r->diag, node, 0, NULL, "a list of %d numbers is expected here", n);
+    perp_diag_error(r->diag, node, 0, NULL, "a list of %d numbers is required here", n);
     return;
   }
   for (int i = 0; i < n; i++) out[i * stride] = lesson_number(r, node->item[i]);
@@ -116,7 +116,7 @@ static void read_vary(struct reader *r, const perp_node *map)
   l->vary.row = (int)lesson_number(r, perp_tree_get(map, "row")) - 1;
   l->vary.text = lesson_text(r, map, "text", true);
   if (l->vary.row < 0 || l->vary.row >= l->n || values == NULL || values->n > PERP_LESSON_VALUES) {
-    perp_diag_error(r->diag, map, 0, NULL, "vary needs a row of A, and 1 ... %d values",
+    perp_diag_error(r->diag, map, 0, NULL, "vary requires a row of A and 1 ... %d values",
                     PERP_LESSON_VALUES);
     return;
   }
@@ -152,7 +152,7 @@ static void read_plot(struct reader *r, const perp_node *map, perp_lesson_plot *
 {
   static const char *const keys[] = { "title", "kind", "x", "y", "by", "where", "log", NULL };
   if (map->type != PERP_NODE_MAP) {
-    perp_diag_error(r->diag, map, 0, NULL, "a plot is a map");
+    perp_diag_error(r->diag, map, 0, NULL, "a plot must be a map");
     return;
   }
   perp_study_check_keys(r->diag, map, "plots", keys);
@@ -160,7 +160,7 @@ static void read_plot(struct reader *r, const perp_node *map, perp_lesson_plot *
   p->series = kind != NULL && strcmp(kind, "series") == 0;
   if (kind != NULL && !p->series && strcmp(kind, "cells") != 0)
     perp_diag_error(r->diag, perp_tree_get(map, "kind"), 0, NULL,
-                    "a plot is of kind cells or series");
+                    "the kind of a plot must be `cells` or `series`");
   p->title = lesson_text(r, map, "title", true);
   p->x = lesson_text(r, map, "x", !p->series);
   p->y = lesson_text(r, map, "y", true);
@@ -205,7 +205,7 @@ static void read_explore(struct reader *r, const perp_node *map)
   e->slide = lesson_read_numbers(r, perp_tree_get(map, "slide"), "of", &e->n_slide);
   e->numbers = lesson_read_numbers(r, perp_tree_get(map, "numbers"), "of", &e->n_numbers);
   if (e->n_slide < 1 || e->n_slide > PERP_LESSON_SLIDERS || plot == NULL)
-    perp_diag_error(r->diag, map, 0, NULL, "explore needs a plot and 1 ... %d things to slide",
+    perp_diag_error(r->diag, map, 0, NULL, "explore requires a plot and 1 ... %d sliders",
                     PERP_LESSON_SLIDERS);
   else
     read_plot(r, plot, &e->plot);
@@ -252,7 +252,7 @@ static void read_lesson(struct reader *r, const perp_node *root)
   const char *schema = lesson_text(r, root, "schema", true);
   if (schema != NULL && strcmp(schema, "perp-lesson/1") != 0)
     perp_diag_error(r->diag, perp_tree_get(root, "schema"), 0, NULL,
-                    "the schema of a lesson is perp-lesson/1");
+                    "the schema of a lesson must be perp-lesson/1");
   l->title = lesson_text(r, root, "title", true);
   l->story = lesson_texts(r, root, "story", &l->n_story);
   l->end = lesson_texts(r, root, "end", &l->n_end);
@@ -263,7 +263,7 @@ static void read_lesson(struct reader *r, const perp_node *root)
   if (predict == NULL || predict->type != PERP_NODE_MAP || exercise == NULL ||
       exercise->type != PERP_NODE_MAP || (study == NULL && lcp == NULL)) {
     perp_diag_error(r->diag, root, 0, NULL,
-                    "a lesson needs the maps predict and exercise, and a study or an lcp");
+                    "a lesson requires the maps predict and exercise, and a study or an lcp");
     return;
   }
   perp_study_check_keys(r->diag, predict, "predict", predict_keys);
@@ -272,8 +272,8 @@ static void read_lesson(struct reader *r, const perp_node *root)
   l->choices = lesson_texts(r, predict, "choices", &l->n_choices);
   l->answer = (int)lesson_number(r, perp_tree_get(predict, "answer"));
   if (l->answer < 1 || l->answer > l->n_choices)
-    perp_diag_error(r->diag, predict, 0, NULL, "predict.answer is none of the %d choices",
-                    l->n_choices);
+    perp_diag_error(r->diag, predict, 0, NULL,
+                    "predict.answer must be the number of one of the %d choices", l->n_choices);
   if (lcp != NULL && lcp->type == PERP_NODE_MAP) lesson_read_lcp(r, lcp);
   if (plots != NULL && plots->type == PERP_NODE_LIST) read_plots(r, plots);
   l->show = lesson_read_numbers(r, show, "expr", &l->n_show);
@@ -297,11 +297,11 @@ perp_status perp_lesson_read(perp_ctx *ctx, const char *path, const char *name, 
   if (root != NULL && root->type == PERP_NODE_MAP)
     read_lesson(&r, root);
   else if (diag->errors == 0)
-    perp_diag_error(diag, root, 0, NULL, "a lesson is a map");
+    perp_diag_error(diag, root, 0, NULL, "a lesson must be a map");
   free(bytes);
   if (diag->errors > 0) {
     perp_lesson_free(l);
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s is no valid lesson", path);
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s is not a valid lesson", path);
   }
   *out = l;
   return PERP_OK;

@@ -130,8 +130,8 @@ static void put_result(const perp_pivots *p, FILE *out)
   lesson_lcp_put_vector("    proof: z =", p->certificate, n, out);
   fprintf(out, p->proof == PERP_PROOF_INFEASIBLE ? "  (no lambda satisfies the linear conditions)\n"
                : p->proof == PERP_PROOF_WITHIN
-                   ? "  (nearly: a lambda beyond a large radius is not excluded)\n"
-                   : "  (a ray of the path: no proof by itself)\n");
+                   ? "  (approximate proof: a lambda beyond a large radius is not excluded)\n"
+                   : "  (a ray of the path; not a proof by itself)\n");
 }
 
 void perp_lesson_problem(const perp_lesson *l, FILE *out)
@@ -174,10 +174,10 @@ static perp_status tell_all(perp_ctx *ctx, const perp_lesson *l, FILE *out)
   int count = 0;
   struct teller t = { l, out, 0 };
   perp_lcp p = { .n = l->n, .A = l->A, .lda = l->n, .b = l->b, .lo = l->lo, .hi = l->hi };
-  fprintf(out, "\n  ---- every index set\n");
+  fprintf(out, "\n  ---- all index sets\n");
   PERP_TRY(perp_lcp_all_solutions(ctx, &p, 1e-10, one_solution, &t, &count, NULL));
   fprintf(out,
-          count == 0 ? "    no index set gives a solution: there is none\n"
+          count == 0 ? "    no index set gives a solution: no solution exists\n"
                      : "    %d solution(s) among all index sets\n",
           count);
   return PERP_OK;
@@ -196,7 +196,7 @@ perp_status perp_lesson_pivots(perp_ctx *ctx, const perp_lesson *l, const char *
     lesson_lcp_put_frame(&p, k, out);
     if (pause != NULL) pause();
   }
-  if (sweeps && p.n_events > SWEEPS) fprintf(out, "\n  ... and so on\n");
+  if (sweeps && p.n_events > SWEEPS) fprintf(out, "\n  ... (further sweeps are not shown)\n");
   put_result(&p, out);
   return PERP_OK;
 }

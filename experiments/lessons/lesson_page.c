@@ -243,10 +243,10 @@ static perp_status put_explore(struct page *p)
   perp_json_close(p->data, '}');
   perp_html(p->out, "<section class=\"explore\" hidden><h2>%s</h2>", e->title);
   lesson_page_paragraph(p->out, e->text);
-  perp_html(
-      p->out,
-      "<p class=\"note\">%d runs are in this page; a slider chooses among them.</p></section>\n",
-      r.plan.n);
+  perp_html(p->out,
+            "<p class=\"note\">This page contains %d runs; the sliders select among "
+            "them.</p></section>\n",
+            r.plan.n);
   perp_results_free(&r);
   return PERP_OK;
 }
@@ -362,7 +362,8 @@ static perp_status put_pivots(struct page *p)
   perp_html_text(p->out, told);
   fputs("</pre>\n", p->out);
   if (l->vary.n > 0) lesson_page_paragraph(p->out, l->vary.text);
-  fputs("<div class=\"pivots\"></div>\n<details><summary>The same in words</summary><pre>", p->out);
+  fputs("<div class=\"pivots\"></div>\n<details><summary>All pivots as text</summary><pre>",
+        p->out);
   long begun = ftell(m);
   for (int i = 0; i < l->n_solvers && status == PERP_OK; i++)
     if (strcmp(l->solvers[i], "all") != 0)
@@ -406,7 +407,7 @@ static void put_predict(struct page *p)
 
 static perp_status put_results(struct page *p)
 {
-  perp_html(p->out, "<h2>What the run says</h2>\n");
+  perp_html(p->out, "<h2>Results of the run</h2>\n");
   put_plots(p);
   perp_html(p->out, "<ul>\n");
   for (int i = 0; i < p->l->n_show; i++) {
@@ -427,7 +428,7 @@ static perp_status put_body(struct page *p)
   put_predict(p);
   if (p->results != NULL) PERP_TRY(put_results(p));
   if (l->n > 0) PERP_TRY(put_pivots(p));
-  perp_html(p->out, "<h2>What to take along</h2>\n");
+  perp_html(p->out, "<h2>Conclusion</h2>\n");
   for (int i = 0; i < l->n_end; i++) lesson_page_paragraph(p->out, l->end[i]);
   fputs("<h2>Exercise</h2>", p->out);
   lesson_page_paragraph(p->out, l->exercise.ask);

@@ -98,11 +98,11 @@ static perp_status check_number(perp_ctx *ctx, const perp_lesson *l, perp_result
   char *end;
   double given = strtod(answer, &end), want;
   if (end == answer || *end != '\0')
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "a number is asked for: got '%s'", answer);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "a number is required: got '%s'", answer);
   PERP_TRY(lesson_run_value(ctx, r, l->exercise.expr, &want));
   *right = fabs(given - want) <= l->exercise.within * fabs(want);
   if (*right)
-    perp_text_add(why, "the run says %.3g", want);
+    perp_text_add(why, "the run gives %.3g", want);
   else
     perp_text_add(why, "%s is %s", answer, given < want ? "too small" : "too large");
   return PERP_OK;
@@ -121,10 +121,9 @@ static perp_status check_try(perp_ctx *ctx, const perp_lesson *l, perp_results *
   if (perp_expr_undecided(e, &scope))
     perp_text_add(why,
                   r->count[PERP_CELL_OK] + r->count[PERP_CELL_FIXED_WORK] > 0
-                      ? "%s: the run does not have that figure"
-                  : r->count[PERP_CELL_UNSOLVED] > 0
-                      ? "%s: every run had problems that it did not solve"
-                      : "%s: no run came to its end",
+                      ? "%s: the run has no such value"
+                  : r->count[PERP_CELL_UNSOLVED] > 0 ? "%s: every run left problems unsolved"
+                                                     : "%s: no run reached its end",
                   l->exercise.check);
   else
     perp_text_add(why, isfinite(left) ? "%s [%.3g against %.3g]" : "%s", l->exercise.check, left,
@@ -139,7 +138,7 @@ perp_status perp_lesson_check(perp_ctx *ctx, const perp_lesson *l, const char *a
   if (l->study == NULL) { /* a pivoting lesson: the answer is compared as it is */
     double given = strtod(answer, NULL), want = strtod(l->exercise.expr, NULL);
     *right = fabs(given - want) <= l->exercise.within * fabs(want) + 1e-12;
-    perp_text_add(why, *right ? "%s" : "%s is not it", answer);
+    perp_text_add(why, *right ? "%s" : "%s is not correct", answer);
     return PERP_OK;
   }
   const char *set[PERP_ARGS_MAX];

@@ -96,7 +96,8 @@ static perp_status lesson_step_tell(perp_ctx *ctx, struct step *s, const perp_mo
   lesson_step_put_matrix(out, "J = dC/dq", s->J, s->m, s->nv);
   lesson_step_put_matrix(out, "A = J M^-1 J'", s->A, s->m, s->m);
   lesson_step_put_vector(out, "b", s->b, s->m);
-  fprintf(out, "  b = J (v + h M^-1 f): how fast the joints would open without an impulse\n");
+  fprintf(out,
+          "  b = J (v + h M^-1 f): velocity at which the joints would open without an impulse\n");
   /* M v' = (M v + h f) + J' lambda,  J v' = 0 */
   perp_blocks_M(s->B, s->v, s->p);
   for (int i = 0; i < s->nv; i++) s->p[i] += h * s->f[i];
@@ -111,7 +112,7 @@ static perp_status lesson_step_tell(perp_ctx *ctx, struct step *s, const perp_mo
   perp_spec_free(&spec);
   PERP_TRY(status);
   lesson_step_put_vector(out, "lambda", s->lambda, s->m);
-  fprintf(out, "  A lambda = -b: the impulses that keep them closed, N s (reason: %s)\n",
+  fprintf(out, "  A lambda = -b: impulses that keep the joints closed, N s (reason: %s)\n",
           perp_reason_name(stats.reason));
   lesson_step_put_vector(out, "v after", s->next, s->nv);
   memset(s->rate, 0, (size_t)s->m * sizeof *s->rate);
@@ -125,7 +126,7 @@ static perp_status lesson_step_tell(perp_ctx *ctx, struct step *s, const perp_mo
   lesson_step_put_vector(out, "q after", s->q1, s->nq);
   lesson_step_put_vector(out, "C after", s->C, s->m);
   fprintf(out,
-          "  largest |C|: %.3g before, %.3g after one step of %g s: the constraint is held to "
+          "  largest |C|: %.3g before, %.3g after one step of %g s: the constraint is satisfied to "
           "first order only\n",
           before, lesson_step_largest(s->C, s->m), h);
   return PERP_OK;
@@ -141,7 +142,7 @@ perp_status perp_lesson_step(perp_ctx *ctx, const char *scene_name, double h, FI
   PERP_TRY(status);
   if (scene.model == NULL || perp_model_m(scene.model) == 0) {
     perp_scene_destroy(&scene);
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s has no constraints to show", scene_name);
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s has no constraints", scene_name);
   }
   perp_model *model = scene.model;
   struct step s = { .nq = perp_model_nq(model),

@@ -313,7 +313,7 @@ void perp_pivot_describe(const perp_pivots *p, int k, perp_text *out)
   if (strcmp(f->what, "start") == 0) {
     perp_text_add(out, "start: before the first pivot");
   } else if (strcmp(f->what, "cover") == 0) {
-    perp_text_add(out, "cover: t = %.4g makes every w >= 0, w%d only just", f->t, f->corner + 1);
+    perp_text_add(out, "cover: t = %.4g makes every w >= 0; w%d becomes 0", f->t, f->corner + 1);
   } else {
     perp_text_add(out, "%s %d", f->what, number);
     char in[16], away[16];
@@ -330,8 +330,8 @@ void perp_pivot_describe(const perp_pivots *p, int k, perp_text *out)
       perp_text_add(out, " until %s = %.4g", away, fabs(reached) <= SMALL ? 0 : reached);
     } else if (f->row >= 0) {
       perp_text_add(out,
-                    f->corner >= 0 && f->corner != f->row ? " until row %d meets a corner"
-                                                          : " until it meets its own bound",
+                    f->corner >= 0 && f->corner != f->row ? " until row %d reaches a corner"
+                                                          : " until it reaches its own bound",
                     f->corner + 1);
     }
   }

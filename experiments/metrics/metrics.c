@@ -52,6 +52,12 @@ static double velocities(const perp_measure *m)
   return worst(m->nv, dim == 2 ? 3 : 6, dim, m->v_err, m->v_ref);
 }
 
+static double lambda_error(const perp_measure *m)
+{
+  if (m->lambda_compared == 0) return nan("");
+  return worst(m->m, m->m, m->m, m->lambda_err, m->lambda_ref);
+}
+
 static bool has_tip(const perp_measure *m)
 {
   return has_errors(m) && m->model != NULL && m->scene->tip_body != PERP_WORLD;

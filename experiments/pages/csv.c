@@ -56,8 +56,8 @@ perp_status perp_csv_read(perp_ctx *ctx, const char *path, perp_csv *table)
     if (in_row != table->columns) {
       int columns = table->columns;
       perp_csv_free(table);
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: %d fields where the header has %d", path, line,
-                       in_row, columns);
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the line has %d fields, but the header has %d",
+                       path, line, in_row, columns);
     }
     if (line > 1) table->rows++;
     line++;

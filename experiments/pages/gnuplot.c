@@ -82,7 +82,8 @@ perp_status perp_gnuplot_draw(perp_ctx *ctx, const perp_gnuplot *g, char **pictu
   if (status == PERP_OK) status = perp_write_file(ctx, data, g->data, strlen(g->data));
   if (status == PERP_OK) status = gnuplot_run(ctx, g, folder);
   if (status == PERP_OK && (*picture = perp_read_plain(drawn, size)) == NULL)
-    status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot: wrote no picture %s", g->picture_name);
+    status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "gnuplot did not write the picture %s",
+                       g->picture_name);
   free(script);
   free(data);
   free(drawn);

@@ -2,10 +2,13 @@
 #include "experiments/pages/plot.h"
 
 #include "experiments/pages/gnuplot.h"
+#include "experiments/pages/labels.h"
 #include "experiments/pages/latex.h"
 #include "experiments/pages/styles.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,7 +24,7 @@ static const char *const styles[] = {
   [PERP_PLOT_BOUND] = "with steps lc '%s' lw 3 dt %d ",
   [PERP_PLOT_END] = "with points lc '%s' lw 2 pt %d ps 1.2 ",
   [PERP_PLOT_PUBLISHED] = "with points lc '%s' lw 1.5 pt %d ps 1.1 ",
-  [PERP_PLOT_MARK] = "with points lc '%s' lw 1.2 pt %d ps 1.7 ",
+  [PERP_PLOT_MARK] = "with points lc '%s' lw 1 pt %d ps 1.5 ",
   [PERP_PLOT_GUIDE] = "with lines lc '%s' lw 1 dt %d "
 };
 
@@ -205,7 +208,8 @@ static void plot_share(FILE *out)
   fputs(")\n", out);
 }
 
-static void plot_axis(FILE *out, const perp_figure *f, char name, bool logarithmic)
+/* Values at the ends of an axis. */
+static void plot_range(const perp_figure *f, char name, bool logarithmic, double *range)
 {
   double least = HUGE_VAL, most = -HUGE_VAL;
   for (int k = 0; k < f->n; k++)
@@ -215,63 +219,144 @@ static void plot_axis(FILE *out, const perp_figure *f, char name, bool logarithm
         least = fmin(least, v);
         most = fmax(most, v);
       }
+  range[0] = least;
+  range[1] = most;
+  if (logarithmic) {
+    const double pad = least == most ? 3 : pow(most / least, 0.05);
+    range[0] /= pad;
+    range[1] *= pad;
+  } else if (least == most || name == 'y') {
+    const double pad = least < most ? (most - least) / 20 : least != 0 ? fabs(least) / 10 : 1;
+    range[0] -= pad;
+    range[1] += pad;
+  }
+}
+
+static bool plot_narrow(const perp_figure *f)
+{
+  return f->width > 0 && f->width < 12;
+}
+
+/* A logarithmic axis beyond this ratio has powers of ten alone. */
+#define PLOT_DECADES 150.0
+
+static void plot_axis(FILE *out, const perp_figure *f, char name, bool logarithmic)
+{
+  double range[2];
+  plot_range(f, name, logarithmic, range);
   if (logarithmic) {
     fprintf(out, "set logscale %c 10\n", name);
     /* with less than two decades between the ends, powers of ten alone leave an axis bare */
-    if (most / least > 100) {
+    if (range[1] / range[0] > PLOT_DECADES) {
       fprintf(out, "set format %c (tex ? '$10^{%%L}$' : '10^{%%L}')\n", name);
+      /* where powers of ten are left out, the marks between two of them are not worth their ink */
+      const double decades = log10(range[1] / range[0]);
+      if (decades > 7) fprintf(out, "unset m%ctics\n", name);
+      static const int steps[] = { 1, 2, 4, 5, 10, 20, 50, 100 };
+      int k = 0;
+      while (k < 7 && decades / steps[k] > (plot_narrow(f) ? 6 : 9)) k++;
+      if (k > 0) fprintf(out, "set %ctics 1e%d\n", name, steps[k]);
     } else {
-      plot_tics(out, f, name, least, most);
+      plot_tics(out, f, name, range[0], range[1]);
     }
-    const double pad = least == most ? 3 : pow(most / least, 0.05);
-    fprintf(out, "set %crange [%.6g:%.6g]\n", name, least / pad, most * pad);
   } else {
     fprintf(out, "set format %c '%%g'\n", name);
-    if (least == most) {
-      double pad = least != 0 ? fabs(least) / 10 : 1;
-      fprintf(out, "set %crange [%.17g:%.17g]\n", name, least - pad, most + pad);
-    }
   }
+  fprintf(out, "set %crange [%.17g:%.17g]\n", name, range[0], range[1]);
 }
 
 /* What a width means for the rest of a picture. */
 typedef struct plot_size {
-  double width, height; /* cm; height without the legend */
+  double width, height; /* cm */
   double points;        /* of the font */
-  double letter;        /* cm, a generous mean */
-  size_t line, name;    /* letters of a title, of a name in the legend */
+  double letter, line;  /* cm, a generous mean */
+  size_t title, name;   /* letters of a title, of a name in the legend */
+  size_t tall;          /* letters along the height */
   int columns, rows;    /* of the legend */
+  int n;                /* names beside the curves; 0: all are in the legend */
+  perp_plot_label label[PERP_LABELS];
+  perp_plot_frame frame; /* when n > 0 */
 } plot_size;
 
-static plot_size plot_layout(const perp_figure *f)
+/* Is curve k named beside it? */
+static bool plot_beside(const plot_size *z, int k)
 {
-  const bool narrow = f->width > 0 && f->width < 12;
-  plot_size z = { .width = f->width > 0 ? f->width : PERP_PLOT_PAGE,
-                  .height = narrow ? 7 : 9.5,
-                  .points = narrow ? 6.5 : 9 };
-  z.letter = 0.0353 * z.points * 0.62; /* DejaVu, the widest that is usual */
-  z.line = (size_t)((z.width - 1.4) / z.letter);
-  z.name = (size_t)((z.width - 2.4) / z.letter);
+  for (int i = 0; i < z->n; i++)
+    if (z->label[i].curve == k) return true;
+  return false;
+}
+
+/* The legend of those that are not named beside their curves. */
+static void plot_legend(const perp_figure *f, plot_size *z)
+{
   int shown = 0;
   size_t longest = 1;
   for (int k = 0; k < f->n; k++) {
     const size_t n = strlen(f->curves[k].label);
-    if (drawable_points(f, &f->curves[k]) == 0 || f->curves[k].style == PERP_PLOT_END) continue;
+    if (drawable_points(f, &f->curves[k]) == 0 || f->curves[k].style == PERP_PLOT_END ||
+        plot_beside(z, k))
+      continue;
     shown++;
-    if (n > longest) longest = n < z.name ? n : z.name;
+    if (n > longest) longest = n < z->name ? n : z->name;
   }
-  z.columns = (int)((z.width - 0.6) / ((double)longest * z.letter + 1.6));
-  if (z.columns < 1) z.columns = 1;
-  if (z.columns > 4) z.columns = 4;
-  z.rows = (shown + z.columns - 1) / z.columns;
+  z->columns = (int)((z->width - 0.6) / ((double)longest * z->letter + 1.6));
+  if (z->columns < 1) z->columns = 1;
+  if (z->columns > 4) z->columns = 4;
+  z->rows = (shown + z->columns - 1) / z->columns;
+}
+
+static plot_size plot_layout(const perp_figure *f)
+{
+  const bool narrow = plot_narrow(f);
+  plot_size z = { .width = f->width > 0 ? f->width : PERP_PLOT_PAGE, .points = narrow ? 6.5 : 9 };
+  bool *named = calloc((size_t)f->n + 1, sizeof *named);
+  z.height = z.width / 1.6;
+  z.letter = 0.0353 * z.points * 0.62; /* DejaVu, the widest that is usual */
+  z.line = 0.0353 * z.points * 1.35;
+  z.title = (size_t)((z.width - 1.4) / z.letter);
+  z.name = (size_t)((z.width - 2.4) / z.letter);
+  z.tall = (size_t)((z.height - 1.2) / z.letter);
+  for (int k = 0; named != NULL && k < f->n; k++) {
+    named[k] = perp_plot_direct(&f->curves[k]) && drawable_points(f, &f->curves[k]) > 0;
+  }
+  const double row = 0.0353 * z.points * 1.7;
+  perp_plot_frame frame = { .width = z.width,
+                            .height = z.height,
+                            .top = z.height - 3 * z.line,
+                            .letter = z.letter,
+                            .line = z.line };
+  plot_range(f, 'x', f->logx, frame.x);
+  plot_range(f, 'y', f->logy, frame.y);
+  /* powers of ten are short, and so are shares */
+  const bool few = f->share || (f->logy && frame.y[1] / frame.y[0] > PLOT_DECADES);
+  frame.left = z.line * (1.6 + (strlen(f->ylabel) > z.tall)) + z.letter * (few ? 8 : 10);
+  if (f->share) {
+    frame.y[0] = 0;
+    frame.y[1] = 1.02;
+  }
+  /* the legend of the other curves is below the axis */
+  plot_size others = z;
+  for (int k = 0; named != NULL && k < f->n; k++)
+    if (named[k] && others.n < PERP_LABELS) others.label[others.n++].curve = k;
+  plot_legend(f, &others);
+  frame.bottom = 3.6 * z.line + row * others.rows;
+  if (named != NULL && perp_plot_place(f, named, &frame, z.label, &z.n)) {
+    z.frame = frame;
+    plot_legend(f, &z);
+  } else {
+    z.n = 0;
+    plot_legend(f, &z);
+    /* the field keeps most of a picture of 16:10, which grows with a long legend */
+    z.height = fmax(z.height, (narrow ? 6 : 0.72 * z.height) + row * z.rows);
+  }
+  free(named);
   return z;
 }
 
 static void plot_terminals(FILE *out, const perp_figure *f, const plot_size *z)
 {
-  const double height = z->height + 0.045 * z->points * z->rows;
   /* a screen shows 1 cm as 43 points: text of the same size as that of the page around */
-  const double screen = 43;
+  const double screen = 43, height = z->height;
   fprintf(
       out,
       "# gnuplot -e \"format='svg'\" %s.gp   draws %s.svg (also pdf, png, tikz) from %s.csv\n"
@@ -288,6 +373,63 @@ static void plot_terminals(FILE *out, const perp_figure *f, const plot_size *z)
       f->id, f->id, f->id, screen * z->width, screen * height, 1.5 * z->points, z->width, height,
       z->points, 65 * z->width, 65 * height, 1.5 * z->points, z->width, height,
       z->points < 8 ? "footnotesize" : "small", f->id);
+}
+
+/* Darker than the curve, so that text of it can be read on white. */
+static void plot_ink(FILE *out, const char *colour)
+{
+  unsigned rgb = (unsigned)strtoul(colour + 1, NULL, 16), dark = 0;
+  for (int shift = 0; shift < 24; shift += 8) dark |= (rgb >> shift & 0xff) * 7 / 10 << shift;
+  fprintf(out, "'#%06x'", dark);
+}
+
+static const char *plot_colour(const perp_curve *c)
+{
+  return c->style == PERP_PLOT_PUBLISHED ? "#444444"
+         : c->style == PERP_PLOT_MARK    ? "#000000"
+         : c->style == PERP_PLOT_GUIDE   ? "#aaaaaa"
+         : c->style == PERP_PLOT_BOUND   ? "#b8b8b8"
+                                         : perp_style_of(c->colour)->light;
+}
+
+/* Names beside the curves: each line of one is a label of its own, as LaTeX breaks none. */
+static void plot_labels(FILE *out, const perp_figure *f, const plot_size *z)
+{
+  static const char *const align[] = { "left", "center", "right" };
+  const perp_plot_frame *p = &z->frame;
+  if (z->n == 0) return;
+  fprintf(out,
+          "set lmargin at screen %.4f\nset rmargin at screen %.4f\nset bmargin at screen %.4f\n"
+          "set tmargin at screen %.4f\n",
+          p->left / p->width, p->right / p->width, p->bottom / p->height, p->top / p->height);
+  for (int i = 0; i < z->n; i++) {
+    const perp_plot_label *l = &z->label[i];
+    const char *colour = plot_colour(&f->curves[l->curve]);
+    if (l->leader)
+      fprintf(out, "set arrow from screen %.4f,%.4f to screen %.4f,%.4f nohead lc '%s' lw 0.7\n",
+              l->from_x / p->width, l->from_y / p->height, l->to_x / p->width, l->to_y / p->height,
+              colour);
+    for (int k = 0; k < l->lines; k++) {
+      char *text = perp_xprintf("%.*s", l->line[k].n, l->line[k].text);
+      fprintf(out, "set label ");
+      plot_quote(out, text, strlen(text));
+      fprintf(out, " at screen %.4f,%.4f %s noenhanced front textcolor rgb ", l->x / p->width,
+              (l->y + ((l->lines - 1) / 2.0 - k) * p->line) / p->height, align[l->align + 1]);
+      plot_ink(out, colour);
+      fputc('\n', out);
+      free(text);
+    }
+  }
+}
+
+/* A label of an axis begins with a capital; a symbol stays as it is. */
+static void plot_axis_label(FILE *out, const char *text, size_t most)
+{
+  char *label = perp_xprintf("%s", text);
+  if (isalpha((unsigned char)label[0]) && isalpha((unsigned char)label[1]))
+    label[0] = (char)toupper((unsigned char)label[0]);
+  plot_quote(out, label, most);
+  free(label);
 }
 
 /* Steps are told apart by a few markers as well: where the k-th of n such curves has them, the markers of one beside those
@@ -313,15 +455,12 @@ static void plot_spots(FILE *out, const perp_curve *c, int k, int n)
   fputs("EOD\n", out);
 }
 
+/* name: letters in the legend; 0: named beside the curve. */
 static void plot_curve(FILE *out, const perp_figure *f, const perp_curve *c, int block,
                        int published, int steps, size_t name)
 {
   const perp_style *style = perp_style_of(c->colour);
-  const char *colour = c->style == PERP_PLOT_PUBLISHED ? "#444444"
-                       : c->style == PERP_PLOT_MARK    ? "#000000"
-                       : c->style == PERP_PLOT_GUIDE   ? "#aaaaaa"
-                       : c->style == PERP_PLOT_BOUND   ? "#b8b8b8"
-                                                       : style->light;
+  const char *colour = plot_colour(c);
   const bool dashed = c->style == PERP_PLOT_LINES || c->style == PERP_PLOT_STEPS;
   const int number = dashed                            ? 1 + style->dashed
                      : c->style == PERP_PLOT_PUBLISHED ? 1 + published % 3
@@ -346,10 +485,15 @@ static void plot_curve(FILE *out, const perp_figure *f, const perp_curve *c, int
     return;
   }
   if (c->style == PERP_PLOT_STEPS)
-    fprintf(out,
-            "notitle, \\\n  $spots%d using 1:2 with points lc '%s' pt %d ps 0.7 notitle, \\\n"
-            "  keyentry with linespoints lc '%s' lw 1.5 dt %d pt %d ps 0.7 ",
-            steps, colour, style->point, colour, number, style->point);
+    fprintf(out, "notitle, \\\n  $spots%d using 1:2 with points lc '%s' pt %d ps 0.7 notitle",
+            steps, colour, style->point);
+  if (name == 0) {
+    if (c->style != PERP_PLOT_STEPS) fputs("notitle", out);
+    return;
+  }
+  if (c->style == PERP_PLOT_STEPS)
+    fprintf(out, ", \\\n  keyentry with linespoints lc '%s' lw 1.5 dt %d pt %d ps 0.7 ", colour,
+            number, style->point);
   fprintf(out, "title ");
   plot_name(out, c->label, name);
 }
@@ -359,12 +503,15 @@ static void plot_write_script(FILE *out, const perp_figure *f)
   const plot_size z = plot_layout(f);
   plot_terminals(out, f, &z);
   fprintf(out, "set title ");
-  plot_quote(out, f->title, z.line);
+  plot_quote(out, f->title, z.title);
+  /* in the middle of the picture, not of the field beside the names */
+  if (z.n > 0)
+    fprintf(out, " offset screen %.4f,0", 0.5 - (z.frame.left + z.frame.right) / z.width / 2);
   /* powers of ten need the enhanced mode; names with _ or ^ must not be read as markup */
   fprintf(out, " noenhanced\nset xlabel ");
-  plot_quote(out, f->xlabel, z.line);
+  plot_axis_label(out, f->xlabel, z.title);
   fprintf(out, " noenhanced\nset ylabel ");
-  plot_quote(out, f->ylabel, (size_t)((z.height - 2) / z.letter));
+  plot_axis_label(out, f->ylabel, z.tall);
   fprintf(out,
           " noenhanced\nset border 3 lc '#555555'\nset tics nomirror\n"
           "set grid lc '#cccccc' lw 1 dt 1\n"
@@ -381,6 +528,7 @@ static void plot_write_script(FILE *out, const perp_figure *f)
             "set object 1 rectangle from graph 0, graph 0 to graph 1, first %.6g behind fc "
             "'#888888' fs transparent solid 0.18 noborder\n",
             f->floor);
+  plot_labels(out, f, &z);
 
   int shown = 0, block = 0, published = 0, steps = 0, all_steps = 0;
   for (int k = 0; k < f->n; k++) {
@@ -395,7 +543,7 @@ static void plot_write_script(FILE *out, const perp_figure *f)
     const perp_curve *c = &f->curves[k];
     if (drawable_points(f, c) == 0) continue;
     published += c->style == PERP_PLOT_PUBLISHED;
-    plot_curve(out, f, c, block, published - 1, steps, z.name);
+    plot_curve(out, f, c, block, published - 1, steps, plot_beside(&z, k) ? 0 : z.name);
     steps += stepped(f, c);
     fprintf(out, ++block < shown ? ", \\\n" : "\n");
   }
@@ -478,9 +626,10 @@ perp_status perp_figure_draw(perp_ctx *ctx, const perp_figure *f, const char *di
                              const char *formats)
 {
   if (perp_figure_points(f) == 0)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "figure %s has no point to draw", f->id);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the figure %s has no points", f->id);
   if (!plot_good_id(f->id))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "'%s' is no name for the files of a figure", f->id);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "'%s' is not a valid name for the files of a figure",
+                     f->id);
   char *data = plot_write(ctx, f, dir, "csv", write_data);
   char *script = data != NULL ? plot_write(ctx, f, dir, "gp", plot_write_script) : NULL;
   perp_status status = script != NULL ? plot_draw_all(ctx, f, dir, formats, script, data)

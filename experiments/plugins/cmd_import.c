@@ -58,10 +58,10 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
   perp_import robot;
   perp_diag diag = { 0 };
   if (!perp_import_ends(path, strlen(path)))
-    return perp_usage_error(args,
-                            "a robot is a file NAME.xml, NAME.mjcf or NAME.urdf, a figure "
-                            "NAME.bvh: got %s",
-                            path);
+    return perp_usage_error(
+        args,
+        "perp import reads robots (NAME.xml, NAME.mjcf, NAME.urdf) and figures (NAME.bvh): got %s",
+        path);
   bool good = perp_import_read(&diag, NULL, path, perp_args_get(args, "key"), &robot);
   if (good) {
     for (const char *s = robot.said; *s != '\0'; s += *s == '\n') {
@@ -82,8 +82,9 @@ static int cmd_import(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag import_flags[] = {
-  { "output", 'o', "FILE", "where to write (default: standard output)" },
-  { "key", 'k', "NAME", "the keyframe that is the initial state (default: as it is drawn)" },
+  { "output", 'o', "FILE", "Output file (default: standard output)." },
+  { "key", 'k', "NAME",
+    "Keyframe that is the initial state (default: the configuration of the file)." },
   { 0 }
 };
 
@@ -92,18 +93,19 @@ const perp_command perp_import_command = {
   .cli.usage = "ROBOT.xml|ROBOT.urdf|FIGURE.bvh [-o FILE] [--key NAME]",
   .cli.summary =
       "Writes a robot in MJCF or URDF as a scene file: bodies, joints, loops, limits, springs, "
-      "damping, dry friction, actuators as drives, geoms as shapes. Physics that perp does not "
-      "have is listed, each element by its name (lost: ...), and stands at the head of the file. "
-      "Controls of actuators become parameters of the scene. A skeleton in BVH becomes a figure "
-      "with "
-      "masses, capsules and limits from tables, and its motion the reference.",
-  .cli.more = "Where a scene is named, the file of a robot can be named itself: perp simulate "
-              "robot.xml. docs/import.md has what becomes of each element, docs/figures.md of a "
-              "skeleton. libmujoco reads the robots (package libmujoco-dev, when perp is built).",
+      "damping, dry friction, actuators and geoms. Elements that perp cannot represent are listed "
+      "by name (lost: ...), also at the head of the file. Controls of actuators become parameters "
+      "of the scene.\n\nA skeleton in BVH becomes a figure with masses, capsules and limits from "
+      "tables. Its motion becomes the reference.",
+  .cli.more =
+      "Every command that takes a scene also takes the file of a robot: perp simulate robot.xml. "
+      "See docs/how-to/import.md for each element of a robot, and docs/how-to/figures.md for "
+      "skeletons. Reading "
+      "robots needs libmujoco (package libmujoco-dev when perp is built).",
   .cli.example = "perp import robot.xml -o robot.yaml",
   .cli.flags = import_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "MJCF, URDF and BVH as a scene file",
+  .summary = "Convert MJCF, URDF or BVH to a scene file",
   .run = cmd_import
 };

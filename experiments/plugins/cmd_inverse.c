@@ -73,8 +73,8 @@ static int inverse_motion_of_truth(inverse_run *x, const perp_truth *truth, doub
   free(v);
   if (status != PERP_OK) return perp_refuse(x->ctx, perp_exit_of(status));
   x->motion = x->own;
-  perp_say("%s: the motion is that of its truth (%s), through its states each %.3g s",
-           x->args->arg[0], truth->what, end / (n - 1));
+  perp_say("%s: the motion is its reference solution (%s), sampled each %.3g s", x->args->arg[0],
+           truth->what, end / (n - 1));
   return -1;
 }
 
@@ -90,10 +90,10 @@ static int inverse_motion(inverse_run *x)
       const double end = fmin(x->scene.t_end, truth->t_end);
       if (end > 0 && inverse_continuous(truth, end)) return inverse_motion_of_truth(x, truth, end);
     }
-    return perp_usage_error(x->args,
-                            "%s has no motion of its own (a truth that knows it at any time): say "
-                            "--motion FILE.bvh or a table of states",
-                            x->args->arg[0]);
+    return perp_usage_error(
+        x->args,
+        "%s has no motion that is known at any time: use --motion FILE.bvh or a table of states",
+        x->args->arg[0]);
   }
   const perp_motion_file from = { .path = path };
   const bool good = perp_motion_file_read(x->ctx, &diag, NULL, x->scene.model, &from, &x->own);
@@ -280,8 +280,8 @@ static void inverse_summary(const inverse_run *x)
   perp_table_print(&t, stdout);
   perp_table_free(&t);
   perp_wrapf(stdout, 0,
-             "%d rows, every %g s; largest: the value of the largest size, with its sign. "
-             "--csv FILE writes all rows, --csv - prints them.",
+             "%d rows, every %g s; largest: the value of largest magnitude, with its sign. --csv "
+             "FILE writes all rows, --csv - prints them.",
              x->n_rows, x->step);
 }
 
@@ -326,7 +326,7 @@ static int inverse_write(inverse_run *x)
   free(text);
   if (status != PERP_OK) return perp_refuse(x->ctx, perp_exit_of(status));
   if (x->kkt != NULL)
-    perp_say("%s and the recursion differ by %.2g of the largest force at most", x->kkt, x->differ);
+    perp_say("%s and the recursion differ by at most %.2g of the largest force", x->kkt, x->differ);
   return PERP_EXIT_OK;
 }
 
@@ -342,9 +342,10 @@ static int inverse_scene(inverse_run *x)
   if (built != PERP_OK) return perp_refuse(x->ctx, perp_exit_of(built));
   int code = -1;
   if (x->scene.model == NULL)
-    code = perp_usage_error(x->args, "%s has no bodies", x->args->arg[0]);
+    code = perp_usage_error(x->args, "%s has no bodies; choose a scene with a tree of joints",
+                            x->args->arg[0]);
   else if (x->ground && perp_model_dim(x->scene.model) == 2)
-    code = perp_usage_error(x->args, "--ground works in space only");
+    code = perp_usage_error(x->args, "--ground needs a scene in space");
   if (code < 0) code = inverse_motion(x);
   if (code < 0) code = inverse_write(x);
   perp_playback_destroy(x->own);
@@ -366,41 +367,40 @@ static int cmd_inverse(perp_ctx *ctx, const perp_args *args)
 
 static const perp_flag inverse_flags[] = {
   { "motion", 'm', "FILE",
-    "a BVH or a table of states (default: the motion of the scene: a playback, or a truth that "
-    "knows it at any time)" },
+    "Motion: a BVH file or a table of states (default: the motion of the scene, a playback or a "
+    "reference solution known at any time)." },
   { "csv", 0, "FILE",
-    "where to write the table; - and the default: standard output, at a terminal its summary" },
-  { "summary", 0, NULL, "of each force the largest, when it is, mean and RMS" },
-  { "step", 0, "TIME", "between rows (default: 10 ms)" },
+    "Output file of the table; - is standard output (default: standard output, on a terminal a "
+    "summary)." },
+  { "summary", 0, NULL,
+    "Print the largest value of each force with its time, the mean and the RMS." },
+  { "step", 0, "TIME", "Time between rows (default: 10 ms)." },
   { "kkt", 0, "NAME",
-    "by this KKT formulation instead of the recursion; how far they differ is said" },
+    "Use this KKT formulation instead of the recursion, and print the difference." },
   { "ground", 0, NULL,
-    "forces of the ground, where the figure stands on it, take the place of those of the root" },
-  { "near", 0, "LENGTH", "what is that near to a plane stands on it (default: 10 mm)" },
+    "Compute ground reaction forces where the figure touches the ground, instead of forces of the "
+    "root." },
+  { "near", 0, "LENGTH",
+    "Distance from a plane below which a point counts as in contact (default: 10 mm)." },
   { 0 }
 };
 
 const perp_command perp_inverse_command = {
   .cli.name = "inverse",
   .cli.usage = "SCENE [--motion FILE] [options]",
-  .cli.summary =
-      "The torques of joints and the forces of the root that a motion takes, over time: a table "
-      "with units, "
-      "a column for each rate of the joints. Torques of ball joints are in the frame of the body "
-      "behind "
-      "them; NAME.root... is the force at the centre of mass and the torque of a root that floats.",
-  .cli.more =
-      "A tree of joints without loops is needed; forces of the scene (gravity, springs) act, its "
-      "drives do "
-      "not: the torques are what they would have to give. power is the sum of torques times rates. "
-      "--ground finds forces at the ends of capsules and at spheres that are on planes of the "
-      "world, inside "
-      "friction pyramids; what they cannot carry stays in the columns of the root. docs/figures.md "
-      "has more.",
+  .cli.summary = "Computes the joint torques and the root force of a motion over time (inverse "
+                 "dynamics). The table has units and one column for each joint rate. Torques of "
+                 "ball joints are in the frame of the child body. NAME.root... is the force at the "
+                 "centre of mass, and the torque, of a floating root.",
+  .cli.more = "The scene must be a tree of joints without loops. Its forces (gravity, springs) "
+              "act; its motors do not, because their torques are computed. The column power is the "
+              "sum of torques times rates.\n\n--ground finds forces inside friction pyramids, at "
+              "the ends of capsules and at spheres in contact with planes of the world. The rest "
+              "stays in the columns of the root. See docs/how-to/figures.md.",
   .cli.example = "perp inverse walk.bvh --ground --csv torques.csv",
   .cli.flags = inverse_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "torques and root forces of a motion (inverse dynamics)",
+  .summary = "Compute torques and root forces of a motion (inverse dynamics)",
   .run = cmd_inverse
 };

@@ -16,7 +16,7 @@ static int cmd_python(perp_ctx *ctx, const perp_args *args)
   perp_python_setenv(home);
   free(home);
   execlp(perp_python_name(), perp_python_name(), "-m", "perp", args->arg[0], (char *)NULL);
-  perp_say("error: cannot run %s: %s; PERP_PYTHON names another one", perp_python_name(),
+  perp_say("error: cannot run %s: %s; set PERP_PYTHON to another Python", perp_python_name(),
            strerror(errno));
   return PERP_EXIT_INTERNAL;
 }
@@ -24,15 +24,15 @@ static int cmd_python(perp_ctx *ctx, const perp_args *args)
 const perp_command perp_python_command = {
   .cli.name = "python",
   .cli.usage = "install | uninstall",
-  .cli.summary =
-      "Makes `import perp` work in python3, from everywhere, or takes that back. Nothing "
-      "is copied or fetched: a file perp.pth among the packages of the user (of the "
-      "virtual environment) names the folder of the package.",
-  .cli.more = "PERP_PYTHON names another Python than python3. docs/python.md has the functions.",
+  .cli.summary = "Makes `import perp` work in python3, in every folder, or undoes this. Nothing is "
+                 "copied or downloaded. A file perp.pth in the package folder of the user (or of "
+                 "the virtual environment) names the folder of the package.",
+  .cli.more = "Set PERP_PYTHON to use another Python than python3. See docs/how-to/python.md for "
+              "the functions.",
   .cli.example = "perp python install   # then: python3 -c 'import perp; print(perp.lcp([[2, 1], "
                  "[1, 2]], [-5, -6]))'",
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "make `import perp` work in Python",
+  .summary = "Make `import perp` work in Python",
   .run = cmd_python
 };

@@ -37,17 +37,17 @@ int perp_command_check_scene(perp_ctx *ctx, const perp_args *args)
   if (status >= 0) return status;
   const perp_model *m = s.model;
   printf("%s: a valid scene in %s\n", spec.d->name, perp_model_dim(m) == 3 ? "space" : "the plane");
-  printf("  bodies %d, joints %d (%d rows), drives %d, forces %d, shapes %d\n",
+  printf("  bodies %d, joints %d (%d rows), actuators %d, forces %d, shapes %d\n",
          perp_model_bodies(m), perp_model_joints(m), perp_model_m(m), perp_model_drives(m),
          perp_model_force_elements(m), perp_model_shapes(m));
   char t_end[40], h[40];
   perp_format_real(s.t_end, t_end, sizeof t_end);
   perp_format_real(s.h, h, sizeof h);
-  printf("  t_end %s s, h %s%s\n", t_end, s.h > 0 ? h : "left to the run", s.h > 0 ? " s" : "");
-  for (int i = 0; i < s.n_truths; i++) printf("  truth %s\n", s.truth[i].what);
-  for (int i = 0; i < s.n_gauges; i++) printf("  gauge %s\n", s.gauge[i].metric);
+  printf("  t_end %s s, h %s%s\n", t_end, s.h > 0 ? h : "chosen by the run", s.h > 0 ? " s" : "");
+  for (int i = 0; i < s.n_truths; i++) printf("  reference %s\n", s.truth[i].what);
+  for (int i = 0; i < s.n_gauges; i++) printf("  check %s\n", s.gauge[i].metric);
   if (s.n_truths + s.n_gauges == 0)
-    printf("  no truth and no gauge: errors of its motion are not known\n");
+    printf("  no reference solution and no check: errors of its motion are unknown\n");
   perp_scene_destroy(&s);
   perp_spec_free(&spec);
   return PERP_EXIT_OK;
@@ -81,22 +81,20 @@ static int cmd_export_scene(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag export_scene_flags[] = {
-  { "output", 'o', "FILE", "where to write (default: standard output)" }, { 0 }
+  { "output", 'o', "FILE", "Output file (default: standard output)." }, { 0 }
 };
 
 const perp_command perp_export_scene_command = {
   .cli.name = "export-scene",
   .cli.usage = "SCENE [-o FILE]",
-  .cli.summary = "Writes the model of a scene, with the parameters that are given, as a scene "
-                 "file: bodies, joints, "
-                 "drives, forces and shapes as numbers with all their digits. Read back it "
-                 "simulates to the same "
-                 "bits. Truths and gauges are not in the file.",
-  .cli.more = "docs/scene-files.md has the format.",
+  .cli.summary = "Writes the model of a scene, with its parameters, as a scene file. Bodies, "
+                 "joints, actuators, forces and shapes are numbers with all digits: the file "
+                 "simulates to identical bits. Reference solutions are not exported.",
+  .cli.more = "See docs/reference/scene-files.md for the format.",
   .cli.example = "perp export-scene stack:boxes=3 -o my-stack.yaml",
   .cli.flags = export_scene_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "write a scene as a file",
+  .summary = "Write the model of a scene as a scene file",
   .run = cmd_export_scene
 };

@@ -9,7 +9,7 @@
  * Build it with   cc -shared -fPIC $(pkg-config --cflags perp) mine.c -o mine.so   and give it to
  * any command with --plugin mine.so, or put it into a folder that PERP_PLUGIN_PATH names.
  * Functions of perp (perp_arena_reserve, perp_blocks_A, ...) are found in the program that loads
- * it: nothing is linked. docs/plugins.md tells the whole story. */
+ * it: nothing is linked. docs/how-to/plugins.md tells the whole story. */
 #ifndef PERP_PERP_H
 #define PERP_PERP_H
 

@@ -45,9 +45,8 @@ static perp_status check_layout(perp_ctx *ctx, const char *path, const perp_outs
     const perp_layout *there = o->layout;
     while (there->what != NULL && strcmp(there->what, h->what) != 0) there++;
     if (there->what == NULL)
-      return REFUSED(
-          "%s was built with another version of perp: it does not know %s; build it again", path,
-          h->what);
+      return REFUSED("%s was built with another version of perp, which lacks %s; build it again",
+                     path, h->what);
     if (there->size != h->size)
       return REFUSED("%s was built with another version of perp: %s has %zu bytes there and %zu "
                      "here; build it again",
@@ -113,33 +112,33 @@ static perp_status check_element(perp_ctx *ctx, const char *path, const perp_plu
     return REFUSED("%s: %s: bodies_min and bodies_max must be 1 to %d: got %d and %d", path, name,
                    PERP_ELEMENT_BODIES, least, most);
   if ((forces ? force->own : joint->own) != 0)
-    return REFUSED("%s: %s: own is of those that come with perp", path, name);
+    return REFUSED("%s: %s: own is reserved for joints included in perp", path, name);
   if (!(p->d->caps & (PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE)))
     return REFUSED("%s: %s: declares neither IN_SPACE nor IN_PLANE", path, name);
   if (!forces && (joint->evaluate == NULL) == (joint->at_time == NULL))
-    return REFUSED("%s: joint %s has %s evaluate %s at_time: one of them is needed", path, name,
-                   joint->evaluate == NULL ? "neither" : "both",
+    return REFUSED("%s: joint %s has %s evaluate %s at_time: exactly one of them is needed", path,
+                   name, joint->evaluate == NULL ? "neither" : "both",
                    joint->evaluate == NULL ? "nor" : "and");
   if (!forces && joint->at_time != NULL && (joint->bias != NULL || joint->prescribed != NULL))
-    return REFUSED("%s: joint %s: with at_time there is neither bias nor prescribed", path, name);
+    return REFUSED("%s: joint %s: at_time excludes bias and prescribed", path, name);
   if (forces && p->d->caps & PERP_FORCE_CONSERVATIVE && force->energy == NULL)
-    return REFUSED("%s: %s: declares CONSERVATIVE and has no energy", path, name);
+    return REFUSED("%s: %s: declares CONSERVATIVE, but has no energy function", path, name);
   return PERP_OK;
 }
 
 static perp_status check_options(perp_ctx *ctx, const char *path, const perp_desc *d)
 {
   if ((d->opts == NULL) != (d->opts_size == 0))
-    return REFUSED("%s: %s: opts and opts_size go together", path, d->name);
+    return REFUSED("%s: %s: opts and opts_size must be set together", path, d->name);
   for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++) {
     if (o->key == NULL || o->unit == NULL || o->help == NULL || o->type > PERP_OPT_TEXT ||
         o->offset >= d->opts_size || (o->type == PERP_OPT_ENUM && o->choices == NULL) ||
         (o->type == PERP_OPT_TEXT && o->text == NULL))
-      return REFUSED("%s: %s: option %s is not complete", path, d->name,
+      return REFUSED("%s: %s: option %s is incomplete", path, d->name,
                      o->key != NULL ? o->key : "without a key");
     bool number = o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT;
     if (number && !(o->dflt >= o->min && o->dflt <= o->max))
-      return REFUSED("%s: %s.%s: the default %g is outside of the range", path, d->name, o->key,
+      return REFUSED("%s: %s.%s: the default %g is outside of its range", path, d->name, o->key,
                      o->dflt);
   }
   return PERP_OK;
@@ -151,15 +150,16 @@ static perp_status check_descriptors(perp_ctx *ctx, const char *path, const perp
     return REFUSED("%s lists no plug-in", path);
   for (const perp_plugin *p = o->plugins; p->kind != PERP_KIND_NONE; p++) {
     if (p->kind < 0 || p->kind >= PERP_KIND_COUNT || p->d == NULL)
-      return REFUSED("%s: entry %d of its list is no plug-in", path, (int)(p - o->plugins));
+      return REFUSED("%s: entry %d of its list is not a plug-in", path, (int)(p - o->plugins));
     const char *kind = perp_kind_name(p->kind);
     if (p->kind == PERP_KIND_controller)
-      return REFUSED("%s: controllers are those that come with perp: their laws are its own", path);
+      return REFUSED("%s: controllers cannot be plug-ins; only those included in perp exist", path);
     if (!good_name(p->d->name))
-      return REFUSED("%s: a name of %s must be lower-case letters, digits and -_.: got '%s'", path,
-                     kind, p->d->name != NULL ? p->d->name : "(none)");
+      return REFUSED(
+          "%s: the name of a %s must consist of lower-case letters, digits and -_.: got '%s'", path,
+          kind, p->d->name != NULL ? p->d->name : "(none)");
     if (perp_find(ctx, p->kind, p->d->name) != NULL)
-      return REFUSED("%s: there is another %s '%s' already", path, kind, p->d->name);
+      return REFUSED("%s: a %s '%s' exists already; choose another name", path, kind, p->d->name);
     for (const perp_plugin *k = o->plugins; k < p; k++)
       if (k->kind == p->kind && strcmp(k->d->name, p->d->name) == 0)
         return REFUSED("%s: lists the %s '%s' twice", path, kind, p->d->name);
@@ -182,11 +182,12 @@ static perp_status open_and_check(perp_ctx *ctx, const char *path, const perp_ou
   }
   const perp_outside *o = dlsym(handle, "perp_outside_plugin");
   if (o == NULL || o->magic != PERP_OUTSIDE_MAGIC)
-    return REFUSED("%s is no plug-in of perp: it does not end in PERP_OUTSIDE (docs/plugins.md)",
-                   path);
+    return REFUSED(
+        "%s is not a plug-in of perp: it does not end in PERP_OUTSIDE (docs/how-to/plugins.md)",
+        path);
   if (o->abi != PERP_ABI)
     return REFUSED(
-        "%s was built for interface version %d, this perp has version %d; build it again", path,
+        "%s was built for interface version %d, but this perp has version %d; build it again", path,
         o->abi, PERP_ABI);
   PERP_TRY(check_layout(ctx, path, o));
   PERP_TRY(check_descriptors(ctx, path, o));
@@ -321,11 +322,10 @@ perp_status perp_plugin_load_named(perp_ctx *ctx, const char *path, bool receive
   PERP_TRY(look_at(ctx, path, kept, &hash));
   perp_status status = PERP_OK;
   if (received && !perp_plugin_known(*kept, hash))
-    status = PERP_FAIL(
-        ctx, PERP_ERR_FORMAT,
-        "the plug-in %s is not one that you have run as it is now, and is not loaded "
-        "because a folder names it",
-        *kept);
+    status = PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                       "the plug-in %s is named in a folder, but you have not run this version of "
+                       "it: it is not loaded; if you trust it, use --plugin FILE",
+                       *kept);
   if (status == PERP_OK) status = load_file(ctx, *kept, true, false);
   if (status == PERP_OK) {
     if (!received) perp_plugin_remember(*kept, hash);

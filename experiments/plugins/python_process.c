@@ -105,7 +105,8 @@ perp_status perp_python_start(perp_ctx *ctx, perp_python *p, int seconds)
   PERP_TRY(perp_python_home(ctx, &home));
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     free(home);
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: no socket: %s", p->file, strerror(errno));
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: cannot create a socket: %s", p->file,
+                     strerror(errno));
   }
   fflush(NULL);
   const pid_t parent = getpid(), pid = fork();
@@ -161,13 +162,13 @@ static perp_status python_ended(perp_ctx *ctx, perp_python *p, int why)
   }
   const int status = python_reap(p);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: cannot run %s; PERP_PYTHON names another one",
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: cannot run %s; set PERP_PYTHON to another Python",
                      p->file, perp_python_name());
   if (WIFEXITED(status))
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s ended its Python with status %d", p->file,
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process ended with status %d", p->file,
                      WEXITSTATUS(status));
-  return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "the Python of %s was ended by signal %d (%s)", p->file,
-                   WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process was ended by signal %d (%s)",
+                   p->file, WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
 double perp_python_cpu(const perp_python *p)
@@ -194,7 +195,7 @@ void perp_python_ask(perp_python *p, perp_python_op op, int id, size_t size)
 perp_status perp_python_receive(perp_ctx *ctx, perp_python *p, void *bytes, size_t size)
 {
   if (!python_mine(p))
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "the Python of %s has ended", p->file);
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: its Python process has ended", p->file);
   return perp_receive_all(p->fd, bytes, size) ? PERP_OK : python_ended(ctx, p, errno);
 }
 

@@ -52,10 +52,10 @@ static perp_status copy_unknown(perp_ctx *ctx, const char *name, char *const *ex
   for (int i = 0; i < n; i++) names[known++] = example[i];
   const perp_desc *d = perp_find(ctx, PERP_KIND_scene, name);
   if (d != NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "scene '%s' is written in C: perp export-scene %s writes its model as a scene "
-                     "file",
-                     name, name);
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "scene '%s' is written in C: perp export-scene %s writes its model as a scene file", name,
+        name);
   for (int i = 0; known < 2 * MOST && (d = perp_plugin_at(ctx, PERP_KIND_scene, i)) != NULL; i++) {
     char *source = perp_scene_file_source(d);
     if (source != NULL) names[known++] = d->name;
@@ -64,12 +64,12 @@ static perp_status copy_unknown(perp_ctx *ctx, const char *name, char *const *ex
   const char *near = perp_closest(name, names, known);
   perp_text list = { 0 };
   for (int i = 0; i < n; i++) perp_text_add(&list, "%s%s", i > 0 ? ", " : "", example[i]);
-  const perp_status status = PERP_FAIL(
-      ctx, PERP_ERR_ARG,
-      "no scene file '%s' comes with perp (examples: %s; of scenes perp info shows which "
-      "are files)%s%s%s",
-      name, list.s != NULL ? list.s : "not installed", near != NULL ? "; did you mean '" : "",
-      near != NULL ? near : "", near != NULL ? "'?" : "");
+  const perp_status status = PERP_FAIL(ctx, PERP_ERR_ARG,
+                                       "no scene file '%s' is included in perp (examples: %s; perp "
+                                       "info shows which scenes are files)%s%s%s",
+                                       name, list.s != NULL ? list.s : "not installed",
+                                       near != NULL ? "; did you mean '" : "",
+                                       near != NULL ? near : "", near != NULL ? "'?" : "");
   perp_text_free(&list);
   return status;
 }

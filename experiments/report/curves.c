@@ -2,7 +2,7 @@
 /* Work-precision, convergence and time against size: one figure a facet, one curve a subject. */
 #include "experiments/results/order.h"
 #include "experiments/report/page.h"
-#include "experiments/report/words.h"
+#include "experiments/study/words.h"
 
 #include <gsl/gsl_sort.h>
 #include <math.h>
@@ -92,30 +92,62 @@ static const char *full_label(perp_page *page, const perp_group *g)
   return facet[0] == '\0' ? g->label : perp_pool_printf(&page->pool, "%s, %s", facet, g->label);
 }
 
-/* The name with its order or exponent, and where that was seen. */
-static const char *with_slope(perp_page *page, const chart *c, const perp_curve *curve)
+/* The name with its order or exponent; *window: where that was seen. */
+static const char *with_slope(perp_page *page, const chart *c, const perp_curve *curve,
+                              const char **window)
 {
   double shade;
+  *window = "";
   if (c->x_metric != NULL || curve->unsound) return curve->label;
   const double noise = perp_page_noise(page, c->y_metric, &shade);
   if (page->view.x_name != NULL && strcmp(page->view.x_name, "h [s]") == 0) {
     const perp_order o = perp_observed_order(curve->x, curve->y, curve->n, noise);
     if (isnan(o.slope)) return curve->label;
-    return perp_pool_printf(&page->pool, "%s (order %.2f, %.3g to %.3g s)", curve->label, o.slope,
-                            curve->x[o.first], curve->x[o.last]);
+    *window = perp_pool_printf(&page->pool, "%.3g to %.3g s", curve->x[o.first], curve->x[o.last]);
+    return perp_pool_printf(&page->pool, "%s (order %.2f)", curve->label, o.slope);
   }
   const perp_power p = perp_power_law(curve->x, curve->y, curve->n, noise);
   if (isnan(p.slope)) return curve->label;
-  return perp_pool_printf(&page->pool, "%s (exponent %.2f, %.3g to %.3g)", curve->label, p.slope,
-                          p.from, p.to);
+  *window = perp_pool_printf(&page->pool, "%.3g to %.3g", p.from, p.to);
+  return perp_pool_printf(&page->pool, "%s (exponent %.2f)", curve->label, p.slope);
+}
+
+/* The names with their slopes; the windows of these for the caption. */
+static const char *curves_slopes(perp_page *page, const chart *c, perp_curve *curves, int n)
+{
+  const char *text = "";
+  for (int k = 0; k < n; k++) {
+    const char *window, *name = curves[k].label;
+    if (curves[k].style != PERP_PLOT_POINTS_LINES) continue;
+    curves[k].label = with_slope(page, c, &curves[k], &window);
+    if (window[0] != '\0')
+      text = perp_pool_printf(&page->pool, "%s%s%s: %s", text,
+                              text[0] == '\0' ? " Windows: " : "; ", name, window);
+  }
+  return text[0] == '\0' ? "" : perp_pool_printf(&page->pool, "%s.", text);
+}
+
+/* Leave out of the names ("chain, rk4, post") the parts with which all of them begin; these, for the title. */
+static const char *curves_common(perp_page *page, perp_curve *curves, int n)
+{
+  const char *common = "";
+  while (n > 1) {
+    const char *part = perp_pool_printf(&page->pool, "%.*s, ", (int)strcspn(curves[0].label, ","),
+                                        curves[0].label);
+    const size_t length = strlen(part);
+    for (int k = 0; k < n; k++)
+      if (strncmp(curves[k].label, part, length) != 0) return common;
+    for (int k = 0; k < n; k++) curves[k].label += length;
+    common = perp_pool_printf(&page->pool, "%s%s%.*s", common, common[0] == '\0' ? "" : ", ",
+                              (int)length - 2, part);
+  }
+  return common;
 }
 
 static void curves_draw(perp_page *page, const chart *c, const char *suffix, const char *title,
                         perp_curve *curves, int n)
 {
-  for (int k = 0; k < n; k++)
-    if (curves[k].style == PERP_PLOT_POINTS_LINES)
-      curves[k].label = with_slope(page, c, &curves[k]);
+  const char *windows = curves_slopes(page, c, curves, n);
   const char *x = c->x_metric == NULL ? perp_page_abscissa(page)
                                       : perp_page_title(page, c->x_metric);
   const char *y = perp_page_title(page, c->y_metric);
@@ -133,7 +165,7 @@ static void curves_draw(perp_page *page, const chart *c, const char *suffix, con
     .n = n,
     .curves = curves,
   };
-  perp_page_figure(page, &f, c->definition);
+  perp_page_figure(page, &f, perp_pool_printf(&page->pool, "%s%s", c->definition, windows));
 }
 
 /* The curves of the overview: all when they are few, else the best one of each facet.  rank [facets]: of the best one,
@@ -144,6 +176,8 @@ static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, d
   const perp_view *v = &page->view;
   perp_curve best[OVERVIEW];
   int n_best = 0;
+  bool lines = false; /* then a single point is not shown among them */
+  for (int g = 0; g < v->n_groups; g++) lines = lines || v->group[g].n > 1;
   *total = 0;
   for (int facet = 0; facet < v->facet.n; facet++) {
     perp_curve of_facet = { 0 };
@@ -157,7 +191,7 @@ static int curves_overview(perp_page *page, const chart *c, perp_curve *shown, d
       if (of_facet.n == 0 || curve.rank < of_facet.rank) of_facet = curve;
     }
     rank[facet] = of_facet.n > 0 ? of_facet.rank : (double)NAN;
-    if (of_facet.n == 0) continue;
+    if (of_facet.n == 0 || (of_facet.n == 1 && lines)) continue;
     /* best first; the worst falls out when there are too many facets */
     bool full = n_best == OVERVIEW;
     if (full && best[OVERVIEW - 1].rank <= of_facet.rank) continue;
@@ -239,17 +273,19 @@ static void chart_section(perp_page *page, const chart *c)
   int total, n = curves_overview(page, c, shown, rank, &total);
   if (n == 0) return;
   perp_html(page->out, "<h3 id=\"%s\">%s</h3>\n", c->id, c->title);
+  const char *common = curves_common(page, shown, n),
+             *title = n == total ? c->title
+                                 : perp_pool_printf(&page->pool, "%s: best curve of each method",
+                                                    c->title);
+  if (common[0] != '\0') title = perp_pool_printf(&page->pool, "%s (%s)", title, common);
   const int with_published = add_published(page, c, -1, shown, n);
-  curves_draw(page, c, "",
-              n == total
-                  ? c->title
-                  : perp_pool_printf(&page->pool, "%s: the best curve of each kind", c->title),
-              shown, n == total ? add_marks(page, c, -1, shown, with_published) : with_published);
+  curves_draw(page, c, "", title, shown,
+              n == total ? add_marks(page, c, -1, shown, with_published) : with_published);
   if (n == total) return;
 
   int facets = 0;
   const double worst = worst_drawn(page, rank, &facets);
-  perp_page_fold(page, "All %d curves, one figure for each choice of the other parts", total);
+  perp_page_fold(page, "All %d curves: one figure for each choice of the other methods", total);
   perp_page_left_out(page, PERP_PAGE_FACETS, facets);
   for (int facet = 0, drawn = 0; facet < v->facet.n; facet++) {
     if (!(rank[facet] <= worst) || (drawn == PERP_PAGE_FACETS && !page->all_figures)) continue;
@@ -274,10 +310,12 @@ void perp_page_curves(perp_page *page)
   const bool over_h = strcmp(page->view.x_name, "h [s]") == 0;
   perp_html(page->out, "<h2 id=\"curves\">Figures</h2>\n");
   if (curves_wanted(study, "work-precision"))
-    chart_section(page, &(chart){ "work-precision", "Work and precision", "time.cpu", primary,
-                                  "Points are joined in the order of the step size, or of the "
-                                  "tolerance under error control; left and below is "
-                                  "better. Work is the thread-CPU time of the whole run." });
+    chart_section(
+        page,
+        &(chart){
+            "work-precision", "Work and precision", "time.cpu", primary,
+            "Points are joined in the order of step size or, under error control, of tolerance. "
+            "Lower left is better. Work is the thread CPU time of the whole run." });
   if (curves_wanted(study, "convergence")) {
     const char *const errors[] = { "err.tip.max", "err.q.max", "drift.pos.max", "energy.rel.max",
                                    primary };
@@ -287,30 +325,29 @@ void perp_page_curves(perp_page *page)
       told = told || strcmp(errors[i], primary) == 0;
       chart_section(
           page,
-          &(chart){
-              perp_pool_printf(&page->pool, "convergence-%d", (int)i + 1),
-              perp_pool_printf(&page->pool, "Convergence: %s", perp_words(errors[i])), NULL,
-              errors[i],
-              "Observed order: Theil-Sen slope of log error over log h on the longest window "
-              "in which neighbouring slopes differ by less than 0.2, and the steps of that window; "
-              "no number where there is no such window of three points, or where it is flatter "
-              "than 0.25: a floor is no order." });
+          &(chart){ perp_pool_printf(&page->pool, "convergence-%d", (int)i + 1),
+                    perp_pool_printf(&page->pool, "Convergence: %s", perp_words(errors[i])), NULL,
+                    errors[i],
+                    "Observed order: Theil-Sen slope of log error over log h. It is taken from the "
+                    "longest window in which neighbouring slopes differ by less than 0.2; the "
+                    "steps of the window are shown. No order is shown if no such window has three "
+                    "points, or if the slope is below 0.25 (noise floor)." });
     }
   }
   const bool over_tol = strcmp(page->view.x_name, "tol") == 0;
   if (over_h || over_tol) return;
-  static const char exponent[] = "Exponent: Theil-Sen slope of log y over log size, with the sizes "
-                                 "that it is taken from; none where the slopes between pairs "
-                                 "scatter by more than 1.";
+  static const char exponent[] =
+      "Exponent: Theil-Sen slope of log y over log size, with the range of sizes. No exponent is "
+      "shown if the slopes between pairs scatter by more than 1.";
   if (curves_wanted(study, "scaling") && strncmp(primary, "time.", 5) != 0)
     chart_section(page, &(chart){ "scaling",
                                   perp_pool_printf(&page->pool, "Scaling: %s", perp_words(primary)),
                                   NULL, primary, exponent });
   if (curves_wanted(study, "time-vs-n"))
-    chart_section(
-        page, &(chart){ "time", "Time against size", NULL, "time.step_us",
-                        perp_pool_printf(&page->pool,
-                                         "Thread-CPU time of one step: the median of the rounds; "
-                                         "bands are their quartiles. %s",
-                                         exponent) });
+    chart_section(page,
+                  &(chart){ "time", "CPU time against size", NULL, "time.step_us",
+                            perp_pool_printf(&page->pool,
+                                             "Thread CPU time of one step: median over the timing "
+                                             "rounds; the bands show the quartiles. %s",
+                                             exponent) });
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/pages/styles.h"
 #include "experiments/report/page.h"
-#include "experiments/report/words.h"
+#include "experiments/study/words.h"
 
 #include <jansson.h>
 #include <math.h>

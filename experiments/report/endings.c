@@ -41,7 +41,7 @@ static void endings_causes(perp_page *page, const perp_endings *e)
   }
   perp_tally_sort(&causes);
   perp_html(page->out, "<details><summary>Causes</summary>\n<div class=\"scroll\"><table><tr><th "
-                       "class=\"n\">fields</th><th>cause</th><th>the first</th></tr>\n");
+                       "class=\"n\">fields</th><th>cause</th><th>first example</th></tr>\n");
   for (int c = 0; c < causes.n; c++)
     perp_html(page->out,
               "<tr><td class=\"n\">%d</td><td class=\"wrap\">%s</td><td><code>%s</code> on "
@@ -57,13 +57,12 @@ void perp_page_endings(perp_page *page)
 {
   perp_endings e;
   if (!perp_results_endings(page->results, &e)) return;
-  perp_html(
-      page->out,
-      "<h2 id=\"endings\">Who ends what, and why not</h2>\n<p class=\"note\">How the cells of "
-      "each %s ended on each scene: the worst of them, and of how many; point at a field for "
-      "its cause. <em>Unsuited</em> is outside of what it serves, and no failure.</p>\n<div "
-      "class=\"scroll\"><table><tr><th></th>",
-      e.part);
+  perp_html(page->out,
+            "<h2 id=\"endings\">Outcome on each scene</h2>\n<p class=\"note\">Each field shows the "
+            "worst outcome of the runs of one %s on one scene, and their number. Point at a field "
+            "to see the cause. <em>Unsuited</em>: the scene is outside the domain of the method; "
+            "this is not a failure.</p>\n<div class=\"scroll\"><table><tr><th></th>",
+            e.part);
   for (int c = 0; c < e.scenes.n; c++)
     perp_html(page->out, "<th class=\"head\">%s</th>",
               perp_page_brief_scene(page, e.scenes.text[c]));

@@ -3,7 +3,7 @@
 
 #include "experiments/base/messages.h"
 #include "experiments/pages/latex.h"
-#include "experiments/report/words.h"
+#include "experiments/study/words.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -107,7 +107,8 @@ void perp_page_point(perp_curve *c, double x, double y)
 
 void perp_page_say_failed(perp_page *page)
 {
-  if (page->failed.n > 0) perp_say("error: not drawn: %s: %s", page->failed.s, page->reason);
+  if (page->failed.n > 0)
+    perp_say("error: these figures could not be drawn: %s: %s", page->failed.s, page->reason);
   perp_text_free(&page->failed);
 }
 
@@ -132,10 +133,11 @@ static void figure_empty(perp_page *page, const perp_figure *f)
     }
   perp_html(page->out, "<p class=\"note\" id=\"fig-%s\">%s: not drawn, %s</p>\n", f->id, f->title,
             zeros > 0 && others == 0 && f->logy
-                ? "as all its values are exactly 0, which has no place on a logarithmic axis (a "
-                  "scene without joints has no constraint error)."
-            : others > 0 || zeros > 0 ? "as none of its values has a place on its logarithmic axes."
-                                      : "as no run has a value for it.");
+                ? "as all its values are exactly 0 and its axis is logarithmic (a scene without "
+                  "joints has no constraint error)."
+            : others > 0 || zeros > 0
+                ? "as none of its values is positive and its axes are logarithmic."
+                : "as no run has a value.");
 }
 
 void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption)
@@ -187,11 +189,10 @@ void perp_page_figure(perp_page *page, const perp_figure *f, const char *caption
 void perp_page_left_out(perp_page *page, int shown, int of)
 {
   if (of <= shown || page->all_figures) return;
-  perp_html(
-      page->out,
-      "<p class=\"note\">Figures of %d out of %d choices are drawn; <code>perp report %s --figs "
-      "all</code> draws them all.</p>\n",
-      shown, of, page->dir);
+  perp_html(page->out,
+            "<p class=\"note\">Figures of %d of %d choices are shown; <code>perp report %s --figs "
+            "all</code> draws all of them.</p>\n",
+            shown, of, page->dir);
 }
 
 void perp_page_fold(perp_page *page, const char *summary, int count)

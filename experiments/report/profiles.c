@@ -72,20 +72,19 @@ static perp_curve profiles_distribution(perp_page *page, double *costs, int n, c
 const perp_profile_words perp_profiles[PERP_PROFILES] = {
   [PERP_PROFILE_PERFORMANCE] = { "performance", "Performance profile",
                                  "Dolan and Moré: share of problems solved within a factor of the "
-                                 "best solver shown. A failure never counts as solved, "
-                                 "and a problem that all fail stays in the denominator." },
+                                 "cost of the best solver shown. A failure never counts as solved. "
+                                 "Problems that no solver solves remain in the denominator." },
   [PERP_PROFILE_DATA] = { "data", "Data profile",
-                          "Moré and Wild: share of problems solved within a budget of work; the "
-                          "unit is the time of one product of A with a "
-                          "vector, on the same problem." },
+                          "Moré and Wild: share of problems solved within a budget of work. The "
+                          "unit is the time of one product of A with a vector, for the same "
+                          "problem." },
   [PERP_PROFILE_ECDF] = { "ecdf", "ECDF by budget",
-                          "As COCO draws it: share of all (problem, target) pairs solved within a "
-                          "budget; it does not depend on which other "
-                          "solvers are shown. What was not solved, or does not suit a solver, is "
-                          "missing below 100 %. Thick grey: the best "
-                          "solver of each pair (the virtual best). A cross: the largest budget "
-                          "that a solver has spent on any pair, solved or "
-                          "not; what lies to its right is no measurement." }
+                          "Share of all (problem, target) pairs solved within a budget, drawn as "
+                          "in COCO. The curve of a solver does not depend on the other solvers. "
+                          "Pairs that are unsolved or outside the domain of a solver are missing "
+                          "below 100 %. Thick grey line: the best solver of each pair (virtual "
+                          "best). Cross: the largest budget that the solver spent on any pair; "
+                          "nothing was measured to its right." }
 };
 
 static bool profiles_solved(const perp_page *page, const box *b, int problem, int target)
@@ -139,8 +138,8 @@ static void profiles_draw(perp_page *page, const box *b, int chart, int first, i
                     .curves = curves };
   const int left_out = b->problem.n * (last - first + 1) - items;
   if (left_out > 0)
-    caption = perp_pool_printf(&page->pool, "%s %d without such a figure are left out.", caption,
-                               left_out);
+    caption = perp_pool_printf(&page->pool, "%s %d pairs without such a value are left out.",
+                               caption, left_out);
   perp_page_figure(page, &f, caption);
 }
 
@@ -204,7 +203,8 @@ static void ecdf_draw(perp_page *page, const box *b, const char *id, const char 
     if (any)
       end = fmax(end, spent[s]);
     else
-      perp_text_add(&none, "%s%s", none.n > 0 ? ", " : " Solve none of these: ", b->solver.text[s]);
+      perp_text_add(&none, "%s%s",
+                    none.n > 0 ? ", " : " Solvers that solve none of these: ", b->solver.text[s]);
   }
   end *= 1.1;
   for (int s = 0; s < b->solver.n; s++) {
@@ -247,7 +247,7 @@ static void profiles(perp_page *page, const box *b)
     profiles_draw(
         page, b, PERP_PROFILE_PERFORMANCE, t, t, perp_pool_printf(&page->pool, "profile-%d", t + 1),
         perp_pool_printf(&page->pool, "Performance profile at rel <= %s", b->target.text[t]),
-        "thread-CPU time, as a multiple of the best solver shown");
+        "thread CPU time / that of the best solver shown");
   profiles_draw(
       page, b, PERP_PROFILE_DATA, b->target.n - 1, b->target.n - 1, "data-profile",
       perp_pool_printf(&page->pool, "Data profile at rel <= %s", b->target.text[b->target.n - 1]),
@@ -305,7 +305,7 @@ static void matrix_entry(perp_page *page, const box *b, int s, const char *famil
     return;
   }
   perp_html(page->out, "<td class=\"%s\">%d/%d", solved == all ? "good" : "bad", solved, all);
-  if (proved > 0) perp_html(page->out, "<br><small>%d proved to have none</small>", proved);
+  if (proved > 0) perp_html(page->out, "<br><small>%d proved unsolvable</small>", proved);
   if (unsuited > 0)
     perp_html(page->out, "<br><small class=\"unsuited\">%d unsuited</small>", unsuited);
   for (int k = 0; k < reason.n; k++)
@@ -316,12 +316,12 @@ static void matrix_entry(perp_page *page, const box *b, int s, const char *famil
 static void failure_matrix(perp_page *page, const box *b)
 {
   const perp_names family = profiles_families(page, b);
-  perp_html(
-      page->out,
-      "<h3 id=\"failure-matrix\">Who solves what, and why not</h3>\n<p class=\"note\">Solved, or "
-      "proved to have no solution, of the (problem, target) pairs of the family that suit the "
-      "solver; below, the reason of each failure as the solver or the judge gave it.</p>\n"
-      "<div class=\"scroll\"><table><tr><th>solver</th>");
+  perp_html(page->out,
+            "<h3 id=\"failure-matrix\">Problems solved by each solver, and causes of "
+            "failure</h3>\n<p class=\"note\">Number of (problem, target) pairs solved, or proved "
+            "to have no solution, of those inside the domain of the solver. Below it: the causes "
+            "of failures, as reported by the solver or by the check of its result.</p>\n<div "
+            "class=\"scroll\"><table><tr><th>solver</th>");
   for (int f = 0; f < family.n; f++) perp_html(page->out, "<th>%s</th>", family.text[f]);
   perp_html(page->out, "</tr>\n");
   for (int s = 0; s < b->solver.n; s++) {
@@ -347,7 +347,7 @@ static void time_against_size(perp_page *page, const box *b)
 {
   const perp_names family = profiles_families(page, b);
   const int t = b->target.n - 1;
-  perp_html(page->out, "<h3 id=\"time-vs-n\">Time against size</h3>\n");
+  perp_html(page->out, "<h3 id=\"time-vs-n\">CPU time against size</h3>\n");
   perp_page_fold(page, "%d families", family.n);
   for (int f = 0; f < family.n; f++) {
     perp_curve curves[MOST_SOLVERS];
@@ -379,10 +379,10 @@ static void time_against_size(perp_page *page, const box *b)
     perp_figure figure = { .id = profiles_id(page, family.text[f]),
                            .title = perp_pool_printf(&page->pool, "%s: time at rel <= %s",
                                                      family.text[f], b->target.text[t]),
-                           .xlabel = "rows n",
-                           .ylabel = "thread-CPU time [s]",
-                           .alt = perp_pool_printf(&page->pool, "time against n for the family %s",
-                                                   family.text[f]),
+                           .xlabel = "number of rows n",
+                           .ylabel = "thread CPU time [s]",
+                           .alt = perp_pool_printf(
+                               &page->pool, "CPU time against n for the family %s", family.text[f]),
                            .logx = true,
                            .logy = true,
                            .n = n_curves,
@@ -428,15 +428,15 @@ static void profiles_histories(perp_page *page, const box *b)
                     .title = perp_pool_printf(&page->pool, "Residual per iteration: %s",
                                               b->problem.text[best]),
                     .xlabel = "iteration",
-                    .ylabel = "rel, as the method tells",
+                    .ylabel = "relative residual reported by the method",
                     .alt = "residual histories",
                     .logx = true,
                     .logy = true,
                     .n = n,
                     .curves = curves };
-  perp_page_figure(
-      page, &f,
-      "Pivots, sweeps and Newton steps are not equally dear: compare shapes, not lengths.");
+  perp_page_figure(page, &f,
+                   "Pivots, sweeps and Newton steps have different costs: compare the shapes of "
+                   "the curves, not their lengths.");
 }
 
 bool perp_page_has_problems(const perp_page *page)

@@ -11,8 +11,8 @@ void perp_page_best_match(perp_page *page)
   int n = perp_results_variants(page->ctx, page->results, &variant);
   if (n > 0 && !isnan(variant[0].mismatch))
     perp_html(page->out,
-              "<li>Closest to the published figures: <strong>%s</strong>, off by a factor of %m on "
-              "average (geometric mean, a failed cell counting as 100).</li>\n",
+              "<li>Closest to the published values: <strong>%s</strong>, which differs by a factor "
+              "of %m on average (geometric mean; a failed run counts as 100).</li>\n",
               variant[0].label, pow(10, variant[0].mismatch));
 }
 
@@ -31,17 +31,16 @@ void perp_page_published(perp_page *page)
   if (study->n_published == 0) return;
   perp_variant *variant;
   int n = perp_results_variants(page->ctx, page->results, &variant);
-  perp_html(
-      page->out,
-      "<h2 id=\"published\">Published figures beside ours</h2>\n"
-      "<p class=\"note\">One line for each choice of the parts that the source leaves open, the "
-      "best match first. Mismatch: the geometric mean over the figures of the line of ours / "
-      "published, whichever is larger; a cell that failed or is unsolved counts as 100.</p>\n<div "
-      "class=\"scroll\"><table><tr><th>variant</th><th class=\"n\">mismatch</th>");
+  perp_html(page->out,
+            "<h2 id=\"published\">Published values and ours</h2>\n<p class=\"note\">Each row is "
+            "one choice of the methods that the source does not specify; the best match is first. "
+            "Mismatch: geometric mean of the ratio between our value and the published one, at "
+            "least 1. A failed or unsolved run counts as 100.</p>\n<div "
+            "class=\"scroll\"><table><tr><th>variant</th><th class=\"n\">mismatch</th>");
   for (int i = 0; i < study->n_published; i++)
-    perp_html(page->out, "<th class=\"n wrap\">%s<br><code>%s</code><br>%s</th>",
-              study->published[i].source, study->published[i].where_text,
-              study->published[i].metric);
+    perp_html(page->out, "<th class=\"n wrap\" title=\"%s\">%s<br><code>%s</code><br>%s</th>",
+              study->published[i].metric, study->published[i].source,
+              study->published[i].where_text, perp_page_title(page, study->published[i].metric));
   perp_html(page->out, "</tr>\n<tr><td><strong>published</strong></td><td></td>");
   for (int i = 0; i < study->n_published; i++)
     perp_html(page->out, "<td class=\"n\"><strong>%m</strong></td>", study->published[i].value);

@@ -43,11 +43,11 @@ static void report_links(FILE *out, const char *body)
 {
   static const struct {
     const char *anchor, *name;
-  } links[] = { { "summary", "Summary" },         { "published", "Published figures" },
+  } links[] = { { "summary", "Summary" },         { "published", "Published values" },
                 { "problems", "Solvers" },        { "scenes", "Scenes" },
                 { "curves", "Figures" },          { "series", "Over time" },
                 { "replay", "Replay" },           { "failures", "Failures" },
-                { "cells", "All cells" },         { "methods", "Methods" },
+                { "cells", "All runs" },          { "methods", "Methods" },
                 { "definitions", "Definitions" }, { "environment", "Environment" } };
   perp_html(out, "<nav aria-label=\"sections\">");
   for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
@@ -84,8 +84,8 @@ static void report_unlike(perp_page *page)
   perp_results_unlike(page->results, &unlike);
   if (unlike.n > 0)
     perp_html(page->out,
-              "<p class=\"note mark\">The parts of these results were not made alike, so that "
-              "differences between cells may be differences between these:</p>\n<pre>%s</pre>\n",
+              "<p class=\"note mark\">The parts of these results were computed under different "
+              "conditions, which may explain differences between runs:</p>\n<pre>%s</pre>\n",
               unlike.s);
   perp_text_free(&unlike);
 }
@@ -95,9 +95,9 @@ static void report_upgrade(perp_page *page)
 {
   if (page->interactive || page->figures == 0) return;
   perp_html(page->out,
-            "<p class=\"note\">The figures of this page are pictures; <code>./perp report %s "
-            "--interactive</code> makes a page on which they can be filtered, compared and "
-            "replayed (needs npm).</p>\n",
+            "<p class=\"note\">This page shows fixed figures. <code>./perp report %s "
+            "--interactive</code> writes a page whose figures can be filtered and compared, with "
+            "animations of the runs (once: <code>./perp setup web</code>).</p>\n",
             page->dir);
 }
 

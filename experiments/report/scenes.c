@@ -61,11 +61,11 @@ void perp_page_scenes(perp_page *page)
   }
   if (scene.n < SCENES_LEAST || row.n < 2) return;
   perp_html(page->out,
-            "<h2 id=\"scenes\">On which scene</h2>\n<p class=\"note\"><code>%s</code> of each run, "
-            "or why there is none; <em>unsolved</em>: this share of the problems was not solved; "
-            "<em>fixed-work</em>: so many sweeps were asked for.</p>\n<div "
-            "class=\"scroll\"><table><tr><th></th>",
-            metric);
+            "<h2 id=\"scenes\">Results on each scene</h2>\n<p class=\"note\">Value of "
+            "the %s for each run, or the cause of its absence. <em>unsolved</em>: share of "
+            "problems left unsolved. <em>fixed-work</em>: the run used a fixed number of "
+            "sweeps.</p>\n<div class=\"scroll\"><table><tr><th></th>",
+            perp_page_title(page, metric));
   for (int s = 0; s < scene.n; s++)
     perp_html(page->out, "<th class=\"head\">%s</th>", perp_page_brief_scene(page, scene.text[s]));
   perp_html(page->out, "</tr>\n");

@@ -3,6 +3,7 @@
 #include "experiments/report/page.h"
 #include "experiments/answers/answers.h"
 #include "experiments/results/tally.h"
+#include "experiments/study/words.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ static const char *label_without(perp_page *page, int row, int left_out)
 {
   const perp_view *v = &page->view;
   const char *label = perp_view_label(&page->pool, v, row, left_out);
-  if (v->x_name == NULL) return label[0] == '\0' ? "the only cell" : label;
+  if (v->x_name == NULL) return label[0] == '\0' ? "the only run" : label;
   if (strcmp(v->x_name, "tol") == 0) return label; /* it says so */
   int name = (int)strcspn(v->x_name, " ");
   return perp_pool_printf(&page->pool, "%s%s%.*s = %.6g", label, label[0] == '\0' ? "" : ", ", name,
@@ -29,7 +30,7 @@ const char *perp_page_row_label(perp_page *page, int row)
 
 static void sections_counts(perp_page *page)
 {
-  perp_html(page->out, "<p class=\"note\">%d cells: ", page->results->plan.n);
+  perp_html(page->out, "<p class=\"note\">%d runs: ", page->results->plan.n);
   bool first = true;
   for (int s = 0; s < PERP_CELL_STATUSES; s++) {
     if (page->results->count[s] == 0) continue;
@@ -37,18 +38,18 @@ static void sections_counts(perp_page *page)
               perp_cell_status_names[s]);
     first = false;
     if (s == PERP_CELL_OK && perp_results_proved(page->results) > 0)
-      perp_html(page->out, " (%d of them proofs that there is no solution)",
+      perp_html(page->out, " (%d of these proved that no solution exists)",
                 perp_results_proved(page->results));
   }
   perp_html(page->out, ".");
   if (page->study->accept.unsolved > 0)
-    perp_html(page->out, " The study accepts up to %m %% of unsolved problems in a cell that wins.",
+    perp_html(page->out, " The study lets a run win with up to %m %% of unsolved problems.",
               100 * page->study->accept.unsolved);
   perp_html(page->out, "</p>\n");
   if (page->results->as_recorded > 0)
     perp_html(page->out,
-              "<p class=\"note mark\">%d cells are ok as recorded: in results of schema 1, ok "
-              "meant that the run reached its end, not that every problem of it was solved.</p>\n",
+              "<p class=\"note mark\">%d runs have results of schema 1, in which ok means that the "
+              "run reached its end, not that all of its problems were solved.</p>\n",
               page->results->as_recorded);
 }
 
@@ -57,8 +58,8 @@ static void answer_rows(perp_page *page, const perp_answer *a)
 {
   for (int i = 0; i < a->n_lines; i++) {
     const perp_answer_line *line = &a->line[i];
-    perp_html(page->out, "<tr><td>%s</td><td>%s</td><td class=\"text\">%s</td>", line->apart,
-              line->condition, line->who[0] != '\0' ? line->who : "-");
+    perp_html(page->out, "<tr><td>%s</td><td title=\"%s\">%s</td><td class=\"text\">%s</td>",
+              line->apart, line->condition, line->words, line->who[0] != '\0' ? line->who : "-");
     if (a->question->kind == PERP_ASK_MOST)
       perp_html(page->out, "<td class=\"n\">%d</td>", isnan(line->value) ? 0 : (int)line->value);
     else
@@ -95,12 +96,13 @@ static void answer_table(perp_page *page, const perp_answer *a)
   if (a->n_lines == 0 || a->n_who < 2) return;
   const bool columns = a->n_lines <= COLUMNS_MOST;
   perp_html(page->out,
-            "<details><summary>%d comparison%s of %d</summary><div class=\"scroll\"><table>\n",
+            "<details><summary>%d comparison%s of %d competitors</summary><div "
+            "class=\"scroll\"><table>\n",
             a->n_lines, a->n_lines == 1 ? "" : "s", a->n_who);
   if (!columns)
     perp_html(page->out,
-              "<tr><th>%s</th><th>at</th><th>best</th><th class=\"n\">figure</th>"
-              "<th>next</th><th class=\"n\">figure</th></tr>\n",
+              "<tr><th>%s</th><th>at</th><th>best</th><th class=\"n\">value</th><th>next</th><th "
+              "class=\"n\">value</th></tr>\n",
               a->apart_by);
   if (columns)
     answer_columns(page, a);
@@ -109,6 +111,7 @@ static void answer_table(perp_page *page, const perp_answer *a)
   perp_html(page->out, "</table></div></details>\n");
 }
 
+/* The test of a claim is folded: it may be long, and few read it. */
 static void sections_claims(perp_page *page)
 {
   int n = page->study->n_claims;
@@ -116,13 +119,18 @@ static void sections_claims(perp_page *page)
   const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   perp_html(page->out,
             "<h3>Claims</h3>\n<div class=\"scroll\"><table><tr><th>claim</th><th>verdict</th><th "
-            "class=\"n\">measured</th><th>test</th></tr>\n");
-  for (int i = 0; i < n; i++)
-    perp_html(page->out,
-              "<tr><td class=\"text\">%s</td><td class=\"%s\">%s</td><td class=\"n\">%m</td><td "
-              "class=\"wrap\"><code>%s</code></td></tr>\n",
-              result[i].claim->text, result[i].verdict == PERP_CLAIM_PROVED ? "good" : "bad",
-              perp_verdict_name(result[i].verdict), result[i].left, result[i].claim->expr_text);
+            "class=\"n\">measured</th></tr>\n");
+  for (int i = 0; i < n; i++) {
+    const perp_claim_result *c = &result[i];
+    const bool absent = perp_expr_absent(c->claim->expr) != NULL;
+    perp_html(
+        page->out,
+        "<tr><td class=\"wrap\">%s<details><summary>test</summary><code>%s</code></details></td>"
+        "<td class=\"%s\">%s%s</td><td class=\"n\">%m</td></tr>\n",
+        c->claim->text, c->claim->expr_text, c->verdict == PERP_CLAIM_PROVED ? "good" : "bad",
+        perp_verdict_name(c->verdict), absent ? perp_claim_sides(&page->results->pool, c) : "",
+        c->left);
+  }
   perp_html(page->out, "</table></div>\n");
 }
 
@@ -135,9 +143,10 @@ void perp_page_answers(perp_page *page)
     perp_html(page->out, "<li>");
     if (answer[i].question->ask[0] != '\0')
       perp_html(page->out, "<strong>%s</strong><br>\n", answer[i].question->ask);
-    perp_html(page->out, "%s: %s", answer[i].asked, answer[i].text);
-    if (answer[i].note[0] != '\0')
-      perp_html(page->out, " <small class=\"note\">%s</small>", answer[i].note);
+    perp_html(page->out, "<span title=\"%s\">%s</span>", answer[i].asked, answer[i].text);
+    if (answer[i].basis[0] != '\0' || answer[i].note[0] != '\0')
+      perp_html(page->out, " <small class=\"note\">%s%s%s</small>", answer[i].basis,
+                answer[i].basis[0] != '\0' && answer[i].note[0] != '\0' ? " " : "", answer[i].note);
     answer_table(page, &answer[i]);
     perp_html(page->out, "</li>\n");
   }
@@ -239,17 +248,19 @@ void perp_page_summary(perp_page *page)
   const int n_shown = perp_page_shown_metrics(page, shown, COLUMNS);
   const double x = perp_page_shown_x(page);
   perp_html(page->out,
-            "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">Each combination by "
-            "<code>%s</code>, scene by scene",
-            primary);
+            "<h2 id=\"summary\">Summary</h2>\n<p class=\"note\">All combinations, sorted by the %s "
+            "for each scene",
+            perp_words(primary));
   if (!isnan(x))
-    perp_html(page->out, ", all at %s = %m, under error control at any", page->view.x_name, x);
+    perp_html(page->out, ", at %s = %m (methods with error control: at their tolerance)",
+              perp_page_abscissa(page), x);
   perp_html(page->out,
-            "%s. Green: the best of the scene. A cell with a status stands behind those that are "
-            "ok and wins nothing.</p>\n<div class=\"scroll\"><table><tr><th>combination</th>",
-            n == MOST ? ", the first 40" : "");
+            "%s. Green: the best of the scene. Runs with a status other than ok are listed last "
+            "and cannot be the best.</p>\n<div class=\"scroll\"><table><tr><th>combination</th>",
+            n == MOST ? "; the first 40 are shown" : "");
   for (int k = 0; k < n_shown; k++)
-    perp_html(page->out, "<th class=\"n\">%s</th>", perp_page_axis(page, shown[k]));
+    perp_html(page->out, "<th class=\"n head\" title=\"%s\">%s</th>", shown[k],
+              perp_page_title(page, shown[k]));
   perp_html(page->out, "</tr>\n");
   for (int i = 0; i < n; i++) {
     perp_html(page->out, "<tr><td>%s", perp_page_row_label(page, row[i]));
@@ -301,7 +312,7 @@ static void failures_by_reason(perp_page *page, const int *row, int n)
   perp_html(
       page->out,
       "<div class=\"scroll\"><table><tr><th "
-      "class=\"n\">cells</th><th>of</th><th>status</th><th>reason</th><th>for example</th></tr>\n");
+      "class=\"n\">runs</th><th>of</th><th>status</th><th>reason</th><th>example</th></tr>\n");
   for (int k = 0; k < failures.n; k++) {
     const int first = failures.count[k].first;
     const perp_record *rec = &page->results->record[first];
@@ -332,38 +343,37 @@ void perp_page_failures(perp_page *page)
   perp_html(page->out, "<h2 id=\"failures\">Failures</h2>\n");
   if (fixed > 0)
     perp_html(page->out,
-              "<p class=\"note\">%d cells made the number of sweeps that they were asked for "
-              "(<span class=\"mark\">fixed-work</span>): what is left of a problem is their "
-              "result, and nothing of it is called solved.</p>\n",
+              "<p class=\"note\">%d runs used a fixed number of sweeps (<span "
+              "class=\"mark\">fixed-work</span>). Their residual is their result; no problem "
+              "counts as solved.</p>\n",
               fixed);
   if (unsuited > 0)
     perp_html(page->out,
-              "<p class=\"note\">%d cells are <span class=\"unsuited\">unsuited</span>: outside of "
-              "what their method says it serves. They are no failures, and nobody is beaten in "
-              "them.</p>\n",
+              "<p class=\"note\">%d runs are <span class=\"unsuited\">unsuited</span>: outside the "
+              "domain that the method declares. They do not count as failures.</p>\n",
               unsuited);
   if (failed == 0) {
-    perp_html(
-        page->out,
-        page->results->as_recorded > 0 ? "<p>None is recorded: every cell reached its end. Whether "
-                                         "its problems were solved was not asked (schema 1).</p>\n"
-        : fixed > 0 ? "<p>None: every other cell reached its end and solved every problem.</p>\n"
-                    : "<p>None: every cell reached its end and solved every problem.</p>\n");
+    perp_html(page->out,
+              page->results->as_recorded > 0
+                  ? "<p>No failure is recorded: every run reached its end. Results of schema 1 do "
+                    "not say whether all problems were solved.</p>\n"
+              : fixed > 0
+                  ? "<p>No failures: every other run reached its end and solved all problems.</p>\n"
+                  : "<p>No failures: every run reached its end and solved all problems.</p>\n");
     return;
   }
-  perp_html(page->out,
-            "<p class=\"note\">A failed cell is a result: it stays in the table with its cause. An "
-            "<span class=\"mark\">unsolved</span> one reached its end with problems that were not "
-            "solved: its figures stand, marked, and win nothing. Figures of a cell that was cut "
-            "short are those up to the time it reached.</p>\n");
+  perp_html(page->out, "<p class=\"note\">A failed run is a result and is listed with its cause. "
+                       "An <span class=\"mark\">unsolved</span> run reached its end with unsolved "
+                       "problems; its values are shown with a mark and cannot win. The values of a "
+                       "run that stopped early are those up to that time.</p>\n");
   const int shown = failed < PERP_PAGE_ROWS ? failed : PERP_PAGE_ROWS;
   if (failed > FEW) {
     failures_by_reason(page, row, failed);
-    perp_html(page->out, "<details><summary>%s %d of these cells</summary>\n",
+    perp_html(page->out, "<details><summary>%s %d of these runs</summary>\n",
               shown < failed ? "the first" : "all", shown);
   }
   perp_html(page->out, "<div "
-                       "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</"
+                       "class=\"scroll\"><table><tr><th>run</th><th>combination</th><th>status</"
                        "th><th>reason</th><th>cause</th></tr>\n");
   for (int i = 0; i < shown; i++) {
     const perp_record *rec = &page->results->record[row[i]];
@@ -387,13 +397,13 @@ void perp_page_cells(perp_page *page)
   const char *primary = page->study->metrics.primary;
   const int shown = page->results->plan.n < PERP_PAGE_ROWS ? page->results->plan.n : PERP_PAGE_ROWS;
   perp_html(page->out,
-            "<h2 id=\"cells\">All cells</h2>\n<p class=\"note\">Each line can be repeated alone: "
-            "<code>perp show %s CELL</code> prints everything about a cell.</p>\n"
-            "<details><summary>%s%d cells</summary><div "
-            "class=\"scroll\"><table><tr><th>cell</th><th>combination</th><th>status</th><th "
-            "class=\"n\">%s</th><th>rerun</th></tr>\n",
+            "<h2 id=\"cells\">All runs</h2>\n<p class=\"note\"><code>perp show %s RUN</code> "
+            "prints everything about one run. The command in its row repeats "
+            "it.</p>\n<details><summary>%s%d runs</summary><div "
+            "class=\"scroll\"><table><tr><th>run</th><th>combination</th><th>status</th><th "
+            "class=\"n\">%s</th><th>command</th></tr>\n",
             page->dir, shown < page->results->plan.n ? "the first " : "", shown,
-            perp_page_axis(page, primary));
+            perp_page_title(page, primary));
   for (int r = 0; r < shown; r++) {
     const perp_record *rec = &page->results->record[r];
     char buf[32];
@@ -402,12 +412,13 @@ void perp_page_cells(perp_page *page)
               page->results->plan.cells[r].id, perp_page_row_label(page, r), record_class(rec),
               perp_record_mark(rec, buf), perp_page_value(page, r, primary));
     if (rec->partial)
-      perp_html(page->out, "<br><small class=\"mark\">to t = %m s</small>", rec->reached);
+      perp_html(page->out, "<br><small class=\"mark\">up to t = %m s</small>", rec->reached);
     perp_html(page->out, "</td><td><code>%s</code></td></tr>\n", perp_page_command(page, r));
   }
   perp_html(page->out, "</table></div>");
   if (shown < page->results->plan.n)
-    perp_html(page->out, "<p class=\"note\">All %d are in <code>%s/derived/cells.csv</code>.</p>",
+    perp_html(page->out,
+              "<p class=\"note\">All %d runs are in <code>%s/derived/cells.csv</code>.</p>",
               page->results->plan.n, page->dir);
   perp_html(page->out, "</details>\n");
 }
@@ -470,6 +481,6 @@ void perp_page_definitions(perp_page *page)
       perp_html(page->out, "<dt><code>%s</code></dt><dd>%s%s%s%s</dd>\n", m->name, m->meaning,
                 m->unit[0] ? " [" : "", m->unit, m->unit[0] ? "]" : "");
   }
-  perp_html(page->out, "<dt>time.step_us</dt><dd>thread-CPU time of one step without metrics, "
-                       "median [us]</dd>\n</dl>\n");
+  perp_html(page->out, "<dt><code>time.step_us</code></dt><dd>Median thread CPU time of one step, "
+                       "without the computation of metrics [us]</dd>\n</dl>\n");
 }

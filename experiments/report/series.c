@@ -51,7 +51,7 @@ void perp_page_series(perp_page *page)
   } charts[] = {
     { "drift.pos", "drift", "Constraint error over time", "largest constraint error [m or rad]",
       false },
-    { "energy", "energy", "Change of the energy over time", "|E - E at the start| [J]", true },
+    { "energy", "energy", "Change of the energy over time", "|E - initial E| [J]", true },
   };
   const perp_view *v = &page->view;
   double h = perp_page_shown_x(page);
@@ -78,7 +78,7 @@ void perp_page_series(perp_page *page)
       if (!headed)
         perp_html(page->out,
                   "<h2 id=\"series\">Drift and energy over time</h2>\n<p class=\"note\">At h = %g "
-                  "s. A method that diverged, or was cut short, ends where it was stopped.</p>\n",
+                  "s. The curve of a run that diverged or stopped early ends at that time.</p>\n",
                   h);
       if (!headed) perp_page_left_out(page, PERP_PAGE_FACETS, v->facet.n);
       page->folded = drawn; /* one picture is enough where a script draws them all */
@@ -99,10 +99,10 @@ void perp_page_series(perp_page *page)
       };
       perp_page_figure(page, &f,
                        charts[c].change
-                           ? "By how much the total mechanical energy differs from "
-                             "that of the start; exact zeros are not drawn."
-                           : "Largest position error over all joints at accepted "
-                             "states, after stabilization; exact zeros are not drawn.");
+                           ? "Difference between the total mechanical energy and its initial "
+                             "value. Exact zeros are not drawn."
+                           : "Largest position error of all joints at accepted states, after "
+                             "stabilization. Exact zeros are not drawn.");
       drawn = drawn || perp_figure_points(&f) > 0;
     }
   page->folded = false;

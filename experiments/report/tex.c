@@ -92,7 +92,7 @@ static void tex_published(perp_page *page, FILE *out)
 
 static void tex_status(perp_page *page, FILE *out)
 {
-  tex_begin(out, "Status", "lr", "status & cells \\\\\n\\midrule\n");
+  tex_begin(out, "Status", "lr", "status & runs \\\\\n\\midrule\n");
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
     if (page->results->count[s] > 0)
       fprintf(out, "%s & %d \\\\\n", perp_cell_status_names[s], page->results->count[s]);
@@ -148,13 +148,13 @@ static void tex_tables(perp_page *page, FILE *out)
 static void tex_numbers(perp_page *page, FILE *out)
 {
   const perp_results *r = page->results;
-  fprintf(out,
-          "%% Numbers of the study %s: \\input this file, then \\perpvalue{cells.ok} and so on; "
-          "all names are below.\n"
-          "\\providecommand{\\perpdefine}[2]{\\expandafter\\def\\csname perp@#1\\endcsname{#2}}\n"
-          "\\newcommand{\\perpvalue}[1]{\\ifcsname perp@#1\\endcsname\\csname "
-          "perp@#1\\endcsname\\else\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
-          page->study->name);
+  fprintf(
+      out,
+      "%% Numbers of the study %s: \\input this file, then use \\perpvalue{cells.ok} etc.; all "
+      "names are below.\n\\providecommand{\\perpdefine}[2]{\\expandafter\\def\\csname "
+      "perp@#1\\endcsname{#2}}\n\\newcommand{\\perpvalue}[1]{\\ifcsname perp@#1\\endcsname\\csname "
+      "perp@#1\\endcsname\\else\\errmessage{no number '#1' in numbers.tex}\\fi}\n",
+      page->study->name);
   perp_tex(out, "\\perpdefine{study}{%s}\n\\perpdefine{cells}{%m}\n", page->study->name,
            (double)r->plan.n);
   for (int s = 0; s < PERP_CELL_STATUSES; s++)
@@ -177,7 +177,8 @@ static void tex_numbers(perp_page *page, FILE *out)
   const perp_answer *answer;
   const int n_answers = perp_results_answers(page->ctx, page->results, &answer);
   for (int i = 0; i < n_answers; i++)
-    perp_tex(out, "\\perpdefine{answer.%d}{%s: %s}\n", i + 1, answer[i].asked, answer[i].text);
+    perp_tex(out, "\\perpdefine{answer.%d}{%s%s%s}\n", i + 1, answer[i].text,
+             answer[i].basis[0] != '\0' ? " " : "", answer[i].basis);
   const perp_claim_result *result = perp_results_claims(page->ctx, page->results);
   for (int i = 0; i < page->study->n_claims; i++)
     perp_tex(out, "\\perpdefine{claim.%d}{%s}\n\\perpdefine{claim.%d.measured}{%m}\n", i + 1,
@@ -232,10 +233,11 @@ static void tex_example(perp_page *page, FILE *out)
       strstr(page->formats, "tikz") != NULL ? "\\usepackage{gnuplot-lua-tikz}\n" : "",
       figs != NULL ? figs : page->figs);
   free(figs);
-  perp_tex(out,
-           "%s}\nOf the \\perpvalue{cells} cells of \\texttt{\\perpvalue{study}} \\ifcsname "
-           "perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended well.\n",
-           page->study->title);
+  perp_tex(
+      out,
+      "%s}\nOf the \\perpvalue{%s} runs of \\texttt{\\perpvalue{study}}, \\ifcsname "
+      "perp@cells.ok\\endcsname \\perpvalue{cells.ok}\\else none\\fi{} ended with the status ok.\n",
+      page->study->title, "cells");
   fputs("\\perpAnswers\n", out);
   const perp_answer *answer;
   const int n = perp_results_answers(page->ctx, page->results, &answer);

@@ -93,7 +93,7 @@ static void tex_comparisons(FILE *out, const perp_answer *a)
       "\\begin{tabular}{@{}>{\\raggedright}p{%.0fpt}>{\\raggedright}p{%.0fpt}r@{}}\n\\toprule\n",
       0.4 * column, 0.35 * column);
   tex_name(out, a->apart_by[0] != '\0' ? a->apart_by : "at");
-  fputs(" & best & figure \\\\\n\\midrule\n", out);
+  fputs(" & best & value \\\\\n\\midrule\n", out);
   for (int i = 0; i < a->n_lines && i < MOST; i++) {
     const perp_answer_line *line = &a->line[i];
     tex_name(out, line->brief);
@@ -104,7 +104,7 @@ static void tex_comparisons(FILE *out, const perp_answer *a)
   }
   fputs("\\bottomrule\n\\end{tabular}\n", out);
   if (a->n_lines > MOST)
-    fprintf(out, "\\par and %d more: derived/answers.json\n", a->n_lines - MOST);
+    fprintf(out, "\\par %d more rows are in derived/answers.json.\n", a->n_lines - MOST);
 }
 
 static void tex_one(FILE *out, perp_page *page, const perp_answer *a)
@@ -143,8 +143,9 @@ int perp_page_tex_answers(perp_page *page, FILE *out)
   for (int i = 0; i < n; i++) {
     fputs("\\item ", out);
     if (answer[i].question->ask[0] != '\0') perp_tex(out, "\\emph{%s} ", answer[i].question->ask);
-    perp_tex(out, "%s: %s", answer[i].asked, answer[i].text);
-    if (answer[i].note[0] != '\0') perp_tex(out, " (%s)", answer[i].note);
+    perp_tex(out, "%s", answer[i].text);
+    if (answer[i].basis[0] != '\0') perp_tex(out, " %s", answer[i].basis);
+    if (answer[i].note[0] != '\0') perp_tex(out, " %s", answer[i].note);
     fputc('\n', out);
   }
   const char *left_out = perp_results_left_out(page->results);

@@ -43,13 +43,15 @@ perp_status perp_web_build(perp_ctx *ctx)
   const char *script = perp_pool_printf(&pool, "%s/build.sh", web_sources(&pool));
   const char *const argv[] = { "sh", script, NULL };
   int result = 0;
-  perp_status status = perp_exists(script)
-                           ? perp_process_run(ctx, &(perp_process){ .argv = argv }, &result)
-                           : PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-                                       "%s is not there: perp was installed without it", script);
+  perp_status status =
+      perp_exists(script)
+          ? perp_process_run(ctx, &(perp_process){ .argv = argv }, &result)
+          : PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
+                      "%s does not exist: perp was installed without the interactive figures",
+                      script);
   if (status == PERP_OK && (!WIFEXITED(result) || WEXITSTATUS(result) != 0))
     status = PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-                       "the interactive figures could not be built (the reason is above)");
+                       "the interactive figures could not be built: see the messages above");
   perp_pool_free(&pool);
   return status;
 }

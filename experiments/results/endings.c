@@ -75,7 +75,7 @@ static void endings_causes(perp_results *r, const perp_endings *e, FILE *out)
   bool some = false;
   for (int k = 0; k < e->rows.n * e->scenes.n; k++)
     some = some || e->at[k].worst > PERP_CELL_FIXED_WORK;
-  if (some) fprintf(out, "\nwhy, and on how many scenes\n");
+  if (some) fprintf(out, "\nCauses, with the number of scenes\n");
   for (int row = 0; row < e->rows.n; row++) {
     perp_tally causes = { 0 };
     for (int k = row * e->scenes.n; k < (row + 1) * e->scenes.n; k++) {
@@ -106,10 +106,10 @@ void perp_endings_print(perp_results *r, const perp_endings *e, FILE *out)
     name = (int)fmax(name, (double)strlen(e->rows.text[row]));
   if (name > 32) name = 32;
   const int most = PERP_TABLE_WIDTH - 4 - name;
-  fprintf(out, "\nhow each %s ended on each scene, the worst of its cells\n", e->part);
+  fprintf(out, "\nWorst outcome of each %s on each scene\n", e->part);
   perp_wrap(out, 0,
-            "(+ ok, u unsolved, - unsuited, D diverged, M maxiter, T timeout, O memory, C crash, "
-            "R refused)");
+            "(+ ok, u unsolved problems, - outside the domain of the method, D diverged, M "
+            "maxiter, T timeout, O out of memory, C crash, S failed set-up, R refused)");
   for (int from = 0; from < e->scenes.n; from += most) {
     const int to = from + most < e->scenes.n ? from + most : e->scenes.n;
     fprintf(out, "  %-*s  ", name, "");

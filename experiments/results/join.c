@@ -10,8 +10,8 @@ void perp_results_warn_unlike(const perp_results *r)
   perp_text unlike = { 0 };
   perp_results_unlike(r, &unlike);
   if (unlike.n > 0)
-    perp_say("warning: the parts were not made alike, so that differences between cells may be "
-             "differences between these\n  %.*s",
+    perp_say("warning: the parts were computed under different conditions, which may explain "
+             "differences between runs:\n  %.*s",
              (int)unlike.n - 1, unlike.s);
   perp_text_free(&unlike);
 }
@@ -49,8 +49,8 @@ static perp_status same_study(perp_ctx *ctx, const perp_results *a, const perp_r
     same = strcmp(a->plan.cells[i].id, b->plan.cells[i].id) == 0;
   if (same) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                   "%s and %s are not parts of one run: their study.yaml differ (study %s with %d "
-                   "cells, %s with %d)",
+                   "%s and %s are not parts of one run: their files study.yaml differ (study %s "
+                   "with %d runs, %s with %d)",
                    a->dir, b->dir, a->study->name, a->plan.n, b->study->name, b->plan.n);
 }
 
@@ -101,7 +101,7 @@ int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_j
   for (int k = 0; k < args->n; k++) {
     for (int i = 0; i < k; i++)
       if (strcmp(args->arg[i], args->arg[k]) == 0)
-        return perp_usage_error(args, "%s is named twice", args->arg[k]);
+        return perp_usage_error(args, "%s is named more than once", args->arg[k]);
     int status = perp_results_open(ctx, args->arg[k], &g->part[k]);
     if (status >= 0) return status;
     g->n++;
@@ -110,8 +110,8 @@ int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_j
       return PERP_EXIT_INPUT;
     }
     if (k > 0 && g->part[k].selection.schema != g->part[0].selection.schema) {
-      perp_say("error: %s has results of schema %d, %s of schema %d: their statuses mean different "
-               "things; run the older cells again",
+      perp_say("error: %s has results of schema %d, %s of schema %d: their statuses have different "
+               "meanings. Run the older study again.",
                g->part[0].dir, g->part[0].selection.schema, g->part[k].dir,
                g->part[k].selection.schema);
       return PERP_EXIT_INPUT;
@@ -119,8 +119,9 @@ int perp_join_load(perp_ctx *ctx, const perp_args *args, bool keep_first, perp_j
   }
   find_duplicates(g);
   if (g->conflicts == 0 || keep_first) return -1;
-  perp_say("error: %d cell(s) differ between folders; --keep-first takes the first one",
-           g->conflicts);
+  perp_say(
+      "error: %d run(s) differ between the folders; --keep-first uses those of the first folder",
+      g->conflicts);
   return PERP_EXIT_INPUT;
 }
 

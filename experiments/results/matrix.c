@@ -63,7 +63,7 @@ static void print_causes(const struct matrix *m, int name, FILE *out)
 {
   enum { WIDTH = PERP_TABLE_WIDTH };
   if (m->causes.n == 0) return;
-  fprintf(out, "\nwhy not, in cells\n");
+  fprintf(out, "\nCauses of failures, with the number of runs\n");
   for (int s = 0; s < m->solvers.n; s++) {
     perp_text line = { 0 };
     perp_tally_sort(&m->missed[s]);
@@ -85,8 +85,8 @@ static void print_matrix(const struct matrix *m, const char *head, FILE *out)
   for (int k = 0; k < m->solvers.n * m->families.n; k++)
     while (m->total[k] >= (width > 3 ? 1000 : width > 2 ? 100 : 10) && width < 5) width++;
   fprintf(out,
-          "\nanswers of each %s: solved, or proved to have no solution\n"
-          "(. none, - the family is outside of its domain, all: of those that are inside)\n",
+          "\nProblems solved, or proved to have no solution, by each %s\n(. none; - outside the "
+          "domain of the solver; all: of those inside its domain)\n",
           head);
   int most = (PERP_TABLE_WIDTH - 2 - name - ALL) / width;
   for (int from = 0; from < m->families.n; from += most) {

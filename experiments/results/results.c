@@ -268,8 +268,8 @@ static void add_plugin_hint(perp_ctx *ctx, const char *plan)
   size_t n = strlen(ctx->msg);
   /* words for a command line of the reader, or else nothing that looks like them */
   if (plugins != NULL)
-    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run was made with%s",
-             perp_shell_only_words(plugins) ? plugins : " plug-ins that plan.jsonl names");
+    snprintf(ctx->msg + n, sizeof ctx->msg - n, "; this run used%s",
+             perp_shell_only_words(plugins) ? plugins : " the plug-ins listed in plan.jsonl");
   json_decref(head);
   free(text);
 }
@@ -339,8 +339,8 @@ perp_status perp_results_refuse_older(perp_ctx *ctx, const char *dir,
   perp_results_free(&r);
   if (!older) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                   "%s has results of schema 1, whose ok did not ask whether every problem was "
-                   "solved; compute them anew with --fresh, or take another folder (-o)",
+                   "%s has results of schema 1, where ok did not mean that all problems were "
+                   "solved. Compute them again with --fresh, or choose another folder (-o).",
                    dir);
 }
 
@@ -512,6 +512,9 @@ const perp_claim_result *perp_results_claims(const perp_ctx *ctx, perp_results *
 const char *perp_claim_sides(perp_pool *pool, const perp_claim_result *c)
 {
   char left[32], right[32];
+  const perp_optional *absent = perp_expr_absent(c->claim->expr);
+  if (absent != NULL)
+    return perp_pool_printf(pool, " [needs %s: ./perp setup %s]", absent->packages, absent->part);
   if (isnan(c->left) || isnan(c->right)) return "";
   return perp_pool_printf(pool, " [%s against %s]", perp_number(c->left, left),
                           perp_number(c->right, right));

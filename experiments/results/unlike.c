@@ -44,6 +44,6 @@ void perp_results_unlike(const perp_results *r, perp_text *out)
   unlike_say(out, "programs and plug-ins, by hash", &r->programs);
   for (int k = 0; k < KEYS; k++) unlike_say(out, keys[k], &value[k]);
   for (int k = 0; k < LIBRARIES; k++) unlike_say(out, libraries[k], &value[KEYS + k]);
-  unlike_say(out, "limits of a cell", &r->limits);
+  unlike_say(out, "limits of a run", &r->limits);
   perp_pool_free(&pool);
 }

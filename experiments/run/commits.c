@@ -113,7 +113,8 @@ perp_status perp_commits_run(perp_ctx *ctx, const perp_args *args, const char *s
     c->result[side] = perp_xprintf("%s/%s", out, sides[side]);
     char *plan = perp_xprintf("%s/plan.jsonl", c->result[side]);
     if (perp_exists(plan))
-      status = PERP_FAIL(ctx, PERP_ERR_IO, "%s holds results already: take another folder (-o)",
+      status = PERP_FAIL(ctx, PERP_ERR_IO,
+                         "%s already contains results: choose another folder (-o)",
                          c->result[side]);
     free(plan);
   }
@@ -122,7 +123,7 @@ perp_status perp_commits_run(perp_ctx *ctx, const perp_args *args, const char *s
   /* one goes first in every other part: a slow minute of the machine meets both */
   for (int k = 0; k < 2 * PARTS && status == PERP_OK; k++) {
     const int part = k / 2 + 1, side = (k + part + 1) % 2;
-    if (k % 2 == 0) perp_say("running part %d of %d with both", part, PARTS);
+    if (k % 2 == 0) perp_say("running part %d of %d with both versions", part, PARTS);
     status = commits_part(ctx, args, c, side, part, file);
   }
   free(file);

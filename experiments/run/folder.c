@@ -32,7 +32,8 @@ perp_status perp_folder_lock(perp_ctx *ctx, const char *dir, bool shared, int *f
   free(path);
   if (*fd < 0) return PERP_FAIL(ctx, PERP_ERR_IO, "cannot write into %s: %s", dir, strerror(errno));
   if (flock(*fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_IO, "another perp run is working in %s", dir);
+  return PERP_FAIL(ctx, PERP_ERR_IO,
+                   "another perp run is using %s: wait for it, or choose another folder (-o)", dir);
 }
 
 void perp_folder_forget(const char *dir)
@@ -51,7 +52,7 @@ perp_status perp_folder_study(perp_ctx *ctx, const char *dir, const perp_study *
   perp_status status = perp_out_open(ctx, path, &o);
   free(path);
   PERP_TRY(status);
-  fprintf(o.f, "# %s%s%s, as it was run: profile and --set merged\n", study->name,
+  fprintf(o.f, "# %s%s%s, as it was run, with profile and --set merged\n", study->name,
           study->profile != NULL ? ", profile " : "", study->profile != NULL ? study->profile : "");
   perp_tree_write(study->root, o.f);
   return perp_out_close(ctx, &o, true);

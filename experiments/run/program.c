@@ -92,7 +92,7 @@ perp_status perp_program_keep(perp_ctx *ctx, const char *dir)
 static perp_status program_known(perp_ctx *ctx, const perp_results *r)
 {
   if (r->n_programs == 0)
-    return PERP_FAIL(ctx, PERP_ERR_IO, "%s does not say which program made it", r->dir);
+    return PERP_FAIL(ctx, PERP_ERR_IO, "%s does not record which program made it", r->dir);
   if (r->n_programs > 1)
     return PERP_FAIL(ctx, PERP_ERR_IO, "%s was made by more than one program", r->dir);
   return PERP_OK;
@@ -124,17 +124,17 @@ static perp_status program_find(perp_ctx *ctx, const perp_results *r, const perp
   program_hex(file_hash(p->path), text);
   if (strcmp(text, r->program.hash) != 0)
     return PERP_FAIL(ctx, PERP_ERR_IO,
-                     "%s is not the program that made %s: its hash is %s, recorded is %.16s (perp "
-                     "run --keep-program keeps a copy)",
+                     "%s is not the program that made %s: its hash is %s, the recorded hash is "
+                     "%.16s (perp run --keep-program keeps a copy)",
                      named->program, r->dir, text, r->program.hash);
   p->plugin = perp_xalloc((size_t)r->n_plugins + 1, sizeof *p->plugin);
   for (int i = 0; i < r->n_plugins; i++) {
     p->plugin[i] = program_plugin(r->plugin[i].hash, named);
     if (p->plugin[i] == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_IO,
-                       "%s was made with a plug-in of hash %.16s, and no --again-plugin FILE names "
-                       "it",
-                       r->dir, r->plugin[i].hash);
+      return PERP_FAIL(
+          ctx, PERP_ERR_IO,
+          "%s was made with a plug-in of hash %.16s: pass its file with --again-plugin FILE",
+          r->dir, r->plugin[i].hash);
     p->n_plugins++;
   }
   return PERP_OK;
@@ -232,7 +232,7 @@ static char *output_of(perp_ctx *ctx, char *const *argv)
   int status = 0;
   while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
   if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && text.s != NULL) return text.s;
-  PERP_FAIL(ctx, PERP_ERR_IO, "%s did not time its cell again", argv[0]);
+  PERP_FAIL(ctx, PERP_ERR_IO, "%s did not repeat the timing of its run", argv[0]);
   perp_text_free(&text);
   return NULL;
 }
@@ -258,5 +258,5 @@ perp_status perp_program_time(perp_ctx *ctx, const perp_program *p, const char *
   if (!(*pace > 0)) *pace = 0;
   json_decref(j);
   if (*seconds > 0 && isfinite(*seconds)) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_IO, "%s measured no %s of cell %s", p->path, metric, cell);
+  return PERP_FAIL(ctx, PERP_ERR_IO, "%s has no value of %s for run %s", p->path, metric, cell);
 }

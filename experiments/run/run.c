@@ -136,7 +136,7 @@ static void on_signal(struct run *r, int number)
     r->interrupts = 2; /* stop at once */
     return;
   }
-  perp_say("stopping: %d running cell(s) will be finished; Ctrl-C again stops at once",
+  perp_say("stopping after the %d run(s) in progress; press Ctrl-C again to stop at once",
            perp_process_pool_running(r->workers));
 }
 
@@ -201,6 +201,12 @@ static perp_status read_selection(struct run *r)
       return PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--%s '%s', character %d: %s%s%s",
                        k == 0 ? "only" : "skip", texts[k], error.offset + 1, error.message,
                        error.hint[0] ? "; " : "", error.hint);
+    const perp_optional *absent = perp_expr_absent(r->select[k]);
+    if (absent != NULL)
+      return PERP_FAIL(r->ctx, PERP_ERR_OPTION,
+                       "--%s names %s, which needs %s; this perp was built without it: ./perp "
+                       "setup %s",
+                       k == 0 ? "only" : "skip", absent->name, absent->packages, absent->part);
   }
   return PERP_OK;
 }
@@ -291,19 +297,19 @@ static void say_plan(const struct run *r, const perp_results *before, int select
   }
   finished -= retried + rebuilt;
   perp_text t = { 0 };
-  perp_text_add(&t, "%s%s%s: %d cells", r->study->name,
+  perp_text_add(&t, "%s%s%s: %d runs", r->study->name,
                 r->study->profile != NULL ? ", profile " : "",
                 r->study->profile != NULL ? r->study->profile : "", r->plan.n);
   if (selected < r->plan.n) perp_text_add(&t, ", %d selected", selected);
-  if (finished > 0) perp_text_add(&t, ", %d finished before", finished);
-  if (interrupted > 0) perp_text_add(&t, ", %d were interrupted", interrupted);
-  if (retried > 0) perp_text_add(&t, ", %d run again (--retry)", retried);
+  if (finished > 0) perp_text_add(&t, ", %d already finished", finished);
+  if (interrupted > 0) perp_text_add(&t, ", %d interrupted", interrupted);
+  if (retried > 0) perp_text_add(&t, ", %d to repeat (--retry)", retried);
   if (rebuilt > 0)
-    perp_text_add(&t, ", %d run again (their %s has changed)", rebuilt,
+    perp_text_add(&t, ", %d to repeat (their %s has changed)", rebuilt,
                   perp_plugin_file_at(0) != NULL ? "plug-in" : "scene file");
   perp_text_add(&t, ", %d to run", to_run);
   if (r->study->measure.repeats > 0)
-    perp_text_add(&t, ", then %d timing round(s)", r->study->measure.repeats);
+    perp_text_add(&t, ", followed by %d timing round(s)", r->study->measure.repeats);
   perp_say("%s", t.s);
   perp_text_free(&t);
   perp_plan_warn(r->study, &r->plan);
@@ -403,18 +409,22 @@ static int run_finish(struct run *r, const perp_cell_kind *const *kinds)
     return perp_refuse(r->ctx, PERP_EXIT_INTERNAL);
   int code = exit_status(r, &after);
   perp_results_summary(r->ctx, &after, stdout);
-  printf("\ntables  %s/derived/cells.csv, timing.csv\n", r->o->dir);
+  printf("\nTables: %s/derived/cells.csv, timing.csv\n", r->o->dir);
   if (r->o->report != NULL && r->interrupts == 0 && r->o->shard == NULL &&
       r->o->report(r->ctx, r->o->dir, r->o->report_user) != PERP_OK) {
     perp_print_error(r->ctx);
     if (code == PERP_EXIT_OK) code = PERP_EXIT_INTERNAL;
   }
   if (code == PERP_EXIT_RESUMABLE)
-    perp_say("%s; go on with: %s",
+    perp_say("%s; continue with: %s",
              r->interrupts > 0  ? "interrupted"
              : r->out_of_budget ? "the time budget is used up"
-                                : "not complete",
+                                : "the run is not complete",
              r->o->again);
+  else if (r->o->next != NULL && !r->o->quiet && r->o->shard == NULL) {
+    fflush(stdout);
+    r->o->next(&after, r->o->report_user);
+  }
   perp_results_free(&after);
   return code;
 }
@@ -442,10 +452,11 @@ static perp_status same_plan(const struct run *r, const perp_results *before)
   bool same = before->plan.n == r->plan.n;
   for (int i = 0; same && i < r->plan.n; i++)
     same = strcmp(before->plan.cells[i].id, r->plan.cells[i].id) == 0;
-  return same ? PERP_OK
-              : PERP_FAIL(r->ctx, PERP_ERR_FORMAT,
-                          "%s has the plan of another study; make the scripts anew (perp cluster)",
-                          r->o->dir);
+  return same
+             ? PERP_OK
+             : PERP_FAIL(r->ctx, PERP_ERR_FORMAT,
+                         "%s has the plan of another study: write the scripts again (perp cluster)",
+                         r->o->dir);
 }
 
 /* The step at which runs are looked at: 1 ms where cells have it, else the middle one; 0 without steps. */
@@ -572,7 +583,10 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   perp_status status = perp_plan_make(ctx, study, &r.plan);
   int code = -1;
   if (status == PERP_OK && r.plan.n == 0) {
-    perp_say("nothing to run: every combination is excluded");
+    perp_text t = { 0 };
+    perp_plan_say_absent(&r.plan, &t);
+    perp_say("nothing to run: %s", t.n > 0 ? t.s : "all combinations are excluded");
+    perp_text_free(&t);
     code = PERP_EXIT_NOTHING;
   } else if (status == PERP_OK)
     code = perp_plan_refuse(study, &r.plan);
@@ -591,7 +605,7 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
   if (status != PERP_OK)
     code = run_refuse(&r, status);
   else if (selected == 0) {
-    perp_say("nothing selected");
+    perp_say("nothing is selected: no run matches --only, --skip or --shard");
     code = PERP_EXIT_NOTHING;
   } else
     code = carry_out(&r, &todo, kinds);

@@ -149,16 +149,16 @@ void perp_trial_say(const perp_trial *t, const perp_study *study, const perp_pla
                     perp_trial_verdict verdict, int most, perp_text *out)
 {
   static const char *const what[] = {
-    [PERP_TRIAL_REFUSED] = "cannot be set up, and will be skipped",
-    [PERP_TRIAL_UNSUITED] = "have a problem that the solver does not serve, and will fail",
-    [PERP_TRIAL_FAILED] = "fail in their set-up"
+    [PERP_TRIAL_REFUSED] = "cannot be set up and will be skipped",
+    [PERP_TRIAL_UNSUITED] = "have a problem outside the domain of the solver and will fail",
+    [PERP_TRIAL_FAILED] = "fail during set-up"
   };
   if (t->count[verdict] == 0) return;
   const perp_tally r = perp_trial_reasons(t, verdict);
-  perp_text_add(out, "%d of %d cells %s:\n", t->count[verdict], t->n, what[verdict]);
+  perp_text_add(out, "%d of %d runs %s:\n", t->count[verdict], t->n, what[verdict]);
   for (int i = 0; i < r.n && i < most; i++) {
     const perp_cell *cell = &plan->cells[r.count[i].first];
-    perp_text_add(out, "  %d: %s (cell %.6s: ", r.count[i].n, r.count[i].name, cell->id);
+    perp_text_add(out, "  %d: %s (run %.6s: ", r.count[i].n, r.count[i].name, cell->id);
     perp_cell_label(study, cell, out);
     perp_text_add(out, ")\n");
   }

@@ -47,16 +47,16 @@ static bool bodies_state(perp_scene_reader *r, const perp_node *entry, perp_scen
     const bool turn = strcmp(s->key, "turn") == 0;
     if (r->dim == 2 ? !s->plane && !(turn && r->section) : !s->space) {
       perp_diag_error(r->diag, node, 0,
-                      r->section    ? "a section has turn: { axis: [0, 1, 0], angle }"
-                      : r->dim == 2 ? "the plane has an angle"
-                                    : "space has quat, or turn: { axis, angle }",
-                      "%s has no meaning with dim: %d", s->key, r->dim);
+                      r->section    ? "in a section, write turn: { axis: [0, 1, 0], angle }"
+                      : r->dim == 2 ? "in the plane, write angle"
+                                    : "in space, write quat, or turn: { axis, angle }",
+                      "%s is not allowed with dim: %d", s->key, r->dim);
       return false;
     }
     if (b->set[s->part] != NULL) {
-      perp_diag_error(r->diag, node, 0, "one of the two must go",
-                      "the %s of this body is given twice (first in line %d)", state_names[s->part],
-                      b->set[s->part]->line + 1);
+      perp_diag_error(r->diag, node, 0, "remove one of the two",
+                      "the %s of this body is defined twice (first in line %d)",
+                      state_names[s->part], b->set[s->part]->line + 1);
       return false;
     }
     b->set[s->part] = node;
@@ -92,7 +92,8 @@ static bool bodies_mass(perp_scene_reader *r, const perp_node *entry, perp_scene
   const bool mass = perp_tree_get(entry, "mass") != NULL,
              density = perp_tree_get(entry, "density") != NULL;
   if (!mass && !density) {
-    perp_diag_error(r->diag, entry, 0, "give mass, or density with a shape", "a body needs a mass");
+    perp_diag_error(r->diag, entry, 0, "write mass, or density with a shape",
+                    "a body needs a mass");
     return false;
   }
   if (mass ? !(b->def.mass.mass > 0) : !(b->density > 0)) {
@@ -103,12 +104,12 @@ static bool bodies_mass(perp_scene_reader *r, const perp_node *entry, perp_scene
   }
   if (mass && density) {
     PERP_SCENE_WRONG(r, perp_tree_get(entry, "density"),
-                     "a body has a mass or a density, not both");
+                     "a body needs either a mass or a density, not both");
     return false;
   }
   if (inertia != NULL) {
     if (solid != NULL || density) {
-      PERP_SCENE_WRONG(r, inertia, "the inertia is given, and follows from %s too",
+      PERP_SCENE_WRONG(r, inertia, "the inertia is defined twice: it also follows from %s",
                        solid != NULL ? "solid" : "density");
       return false;
     }
@@ -117,7 +118,7 @@ static bool bodies_mass(perp_scene_reader *r, const perp_node *entry, perp_scene
   if (b->def.particle && mass) return true;
   if (solid == NULL && b->n_shapes != 1) {
     perp_diag_error(r->diag, entry, 0,
-                    "give inertia, or solid: { kind: box, size: [...] }, or one shape",
+                    "write inertia, or solid: { kind: box, size: [...] }, or one shape",
                     "the inertia of this body is not known");
     return false;
   }
@@ -179,7 +180,8 @@ void perp_scene_read_bodies(perp_scene_reader *r)
   perp_entries(r, perp_tree_get(r->root, "bodies"), "bodies", bodies_entry, NULL);
   perp_entries(r, perp_tree_get(r->root, "initial"), "initial", initial_entry, NULL);
   if (r->bodies.n == 0 && r->diag->errors == 0)
-    PERP_SCENE_WRONG(r, r->root, "a scene needs bodies: with these parameters there is none");
+    PERP_SCENE_WRONG(r, r->root,
+                     "the scene has no bodies with these parameters: it needs at least one");
 }
 
 void perp_scene_add_bodies(perp_scene_reader *r, perp_model *model)

@@ -92,8 +92,8 @@ static bool build_head(perp_scene_reader *r, int *friction)
   const perp_node *node = perp_tree_get(r->root, "scene");
   if (node != NULL && !perp_keys_read(r, node, "scene", head_keys, &h)) return false;
   if (h.dim != 2 && h.dim != 3) {
-    PERP_SCENE_WRONG(r, perp_tree_get(node, "dim"), "dim is 2 (the plane) or 3 (space): got %d",
-                     h.dim);
+    PERP_SCENE_WRONG(r, perp_tree_get(node, "dim"),
+                     "dim must be 2 (the plane) or 3 (space): got %d", h.dim);
     return false;
   }
   const struct {
@@ -108,6 +108,12 @@ static bool build_head(perp_scene_reader *r, int *friction)
                        checks[i].key, checks[i].value);
       return false;
     }
+  if (h.h > h.t_end) {
+    PERP_SCENE_WRONG(r, perp_tree_get(node, "h"),
+                     "the step h = %g s is longer than the run, which ends at t_end = %g s", h.h,
+                     h.t_end);
+    return false;
+  }
   perp_scene *s = r->scene;
   r->dim = h.dim;
   r->section = h.section && h.dim == 2;
@@ -168,11 +174,9 @@ static bool build_forces(perp_scene_reader *r)
     if (def->kind != PERP_FORCE_PLUGIN) continue;
     if (!(caps & PERP_FORCE_CONSERVATIVE) && !s->dissipative) s->driven = true;
     if (!s->isolated || caps & PERP_FORCE_INTERNAL) continue;
-    PERP_SCENE_WRONG(
-        r, perp_tree_get(perp_tree_get(r->root, "scene"), "isolated"),
-        "a scene on which force '%s' acts, which does not declare that it is internal, "
-        "is not isolated",
-        perp_force_name(def));
+    PERP_SCENE_WRONG(r, perp_tree_get(perp_tree_get(r->root, "scene"), "isolated"),
+                     "the scene cannot be isolated: force '%s' is not declared as internal",
+                     perp_force_name(def));
     return false;
   }
   return true;
@@ -185,7 +189,7 @@ static bool build_driven(perp_scene_reader *r)
   r->scene->driven = true;
   if (!r->scene->isolated) return true;
   PERP_SCENE_WRONG(r, perp_tree_get(perp_tree_get(r->root, "scene"), "isolated"),
-                   "a scene in which something depends on time is not isolated");
+                   "the scene cannot be isolated: a part of it depends on time");
   return false;
 }
 

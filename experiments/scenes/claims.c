@@ -115,7 +115,7 @@ static bool claims_fit(perp_scene_reader *r, const perp_node *entry, const perp_
       return false;
     }
     if (there && !known) {
-      PERP_SCENE_WRONG(r, perp_tree_get(entry, k->name), "%s has no meaning with kind: %s", k->name,
+      PERP_SCENE_WRONG(r, perp_tree_get(entry, k->name), "%s is not allowed with kind: %s", k->name,
                        kind);
       return false;
     }
@@ -138,8 +138,8 @@ static const char *claims_metric(perp_scene_reader *r, const perp_node *at, cons
   for (int i = 0; (other = perp_plugin_at(r->ctx, PERP_KIND_metric, i)) != NULL && n < 128; i++)
     if (other->caps & PERP_METRIC_GAUGE) names[n++] = other->name;
   if (d != NULL)
-    perp_diag_error(r->diag, at, 0, "take another one: perp list metrics",
-                    "%s is measured by perp itself, not by a gauge", name);
+    perp_diag_error(r->diag, at, 0, "use another metric: perp list metrics",
+                    "%s is computed by perp itself and cannot be in `gauges`", name);
   else
     perp_scene_unknown(r->diag, at, "metric", name, names, n);
   return NULL;
@@ -175,8 +175,9 @@ static void claims_joint_force(perp_scene_reader *r, const perp_node *entry,
   const perp_joint_kind kind = perp_model_joint(r->scene->model, e->joint)->kind;
   if (kind != PERP_JOINT_BALL && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_UNIVERSAL &&
       kind != PERP_JOINT_FIXED)
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "joint"),
-                     "the force of this joint is no gauge: take a ball, hinge, universal or fixed");
+    PERP_SCENE_WRONG(
+        r, perp_tree_get(entry, "joint"),
+        "the force of this joint cannot be measured: use a ball, hinge, universal or fixed joint");
   else
     claims_add_force(r, list, (perp_force_truth){ PERP_OF_JOINT, e->joint, e->truth.exact });
 }
@@ -190,10 +191,10 @@ static void claims_force(perp_scene_reader *r, const perp_node *entry, void *use
   if (perp_tree_get(entry, "exact") == NULL || (b == NULL) == (joint == NULL) ||
       (a != NULL && joint != NULL)) {
     PERP_SCENE_WRONG(r, entry,
-                     "a force is { a, b, exact }, b: any for all bodies, or { joint, exact }");
+                     "a force is { a, b, exact } (b: any for all bodies), or { joint, exact }");
     return;
   }
-  if (!perp_keys_read(r, entry, "forces of a gauge", force_keys, &e)) return;
+  if (!perp_keys_read(r, entry, "`forces` in `gauges`", force_keys, &e)) return;
   if (joint != NULL) {
     claims_joint_force(r, entry, list, &e);
     return;
@@ -247,7 +248,7 @@ static void claims_velocity(perp_scene_reader *r, const perp_node *entry, void *
 {
   static const perp_key keys[] = { PERP_KEY_SPECIAL("body"), PERP_KEY_SPECIAL("v"),
                                    PERP_KEY_SPECIAL("w"), PERP_KEYS_ENTRY, PERP_KEYS_END };
-  if (!perp_keys_read(r, entry, "bodies of a gauge", keys, NULL)) return;
+  if (!perp_keys_read(r, entry, "`bodies` in `gauges`", keys, NULL)) return;
   const perp_node *who = perp_tree_get(entry, "body"), *v = perp_tree_get(entry, "v"),
                   *w = perp_tree_get(entry, "w");
   if (who == NULL) {
@@ -275,7 +276,7 @@ static void claims_place(perp_scene_reader *r, const perp_node *entry, void *use
   const perp_node *x = perp_tree_get(entry, "x");
   double p[3] = { 0 };
   if (x == NULL)
-    PERP_SCENE_WRONG(r, entry, "'x' is missing here: the place of the next body");
+    PERP_SCENE_WRONG(r, entry, "'x' is missing here: the position of the next body");
   else if (claims_vector(r, x, "m", p)) {
     list->x = perp_pool_grown(r->pool, list->x, list->n, 3 * sizeof *list->x);
     claims_height(r, p, list->x + 3 * list->n++);
@@ -284,11 +285,14 @@ static void claims_place(perp_scene_reader *r, const perp_node *entry, void *use
 
 /* ---- events ------------------------------------------------------------------------------------- */
 
-static const char *const directions[] = { "falls", "both", "rises", NULL };
+enum direction { FALLS, BOTH, RISES };
+static const char *const directions[] = {
+  [FALLS] = "falls", [BOTH] = "both", [RISES] = "rises", [RISES + 1] = NULL
+};
 struct event {
   const char *name, *of;
   double value;
-  int direction;
+  enum direction direction;
 };
 static const perp_key event_keys[] = { PERP_KEY_OF(struct event, name, "name", PERP_KEY_TEXT),
                                        PERP_KEY_OF(struct event, of, "of", PERP_KEY_TEXT),
@@ -310,14 +314,14 @@ struct event_list {
 static bool claims_times(perp_scene_reader *r, const perp_node *node, struct event_list *list)
 {
   if (node->type != PERP_NODE_LIST || node->n < 1) {
-    PERP_SCENE_WRONG(r, node, "times is a list of times, rising");
+    PERP_SCENE_WRONG(r, node, "times must be a list of increasing times");
     return false;
   }
   for (int i = 0; i < node->n; i++) {
     double t;
     if (!perp_values_number(&r->values, node->item[i], "s", &t)) return false;
     if (i > 0 && !(t > list->time[list->n_times - 1])) {
-      PERP_SCENE_WRONG(r, node->item[i], "times must rise");
+      PERP_SCENE_WRONG(r, node->item[i], "times must increase");
       return false;
     }
     list->time = perp_pool_grown(r->pool, list->time, list->n_times, sizeof *list->time);
@@ -331,10 +335,10 @@ static bool claims_times(perp_scene_reader *r, const perp_node *node, struct eve
 static void claims_event(perp_scene_reader *r, const perp_node *entry, void *user)
 {
   struct event_list *list = user;
-  struct event e = { .direction = 1 };
+  struct event e = { .direction = RISES };
   if (!claims_fit(r, entry, event_keys, "event", "name of ?value ?direction ?times")) return;
   if (!perp_keys_read(r, entry, "events", event_keys, &e)) return;
-  perp_event event = { .name = e.name, .value = e.value, .direction = e.direction - 1 };
+  perp_event event = { .name = e.name, .value = e.value, .direction = (int)e.direction - BOTH };
   if (perp_coordinate_find(r->ctx, r->scene->model, e.of, &event.body, &event.k) != PERP_OK) {
     perp_scene_refused(r, perp_tree_get(entry, "of"));
     return;
@@ -365,7 +369,7 @@ static int claims_q(perp_scene_reader *r, const perp_node *at, const char *text)
   if (perp_coordinate_find(r->ctx, r->scene->model, text, &body, &k) != PERP_OK)
     perp_scene_refused(r, at);
   else if (k >= nqb)
-    PERP_SCENE_WRONG(r, at, "a place or an angle is needed here, no rate");
+    PERP_SCENE_WRONG(r, at, "a position or an angle is required here, not a velocity");
   else
     return nqb * body + k;
   return -1;
@@ -391,16 +395,20 @@ static perp_status claims_make(perp_scene_reader *r, const perp_node *entry, str
   const int q = g->kind == GAUGE_PERIOD ? claims_q(r, perp_tree_get(entry, "of"), g->coordinate)
                                         : 0;
   if (g->kind == GAUGE_VELOCITY && (each != NULL) == (perp_tree_get(entry, "exact") != NULL))
-    PERP_SCENE_WRONG(r, entry, "velocities are exact (all bodies alike) or bodies: { body, v, w }");
+    PERP_SCENE_WRONG(
+        r, entry,
+        "velocities are either exact (the same for all bodies) or bodies: { body, v, w }");
   perp_entries(r, each, "bodies", claims_velocity, velocity);
   if (g->kind == GAUGE_EVENTS && file == NULL && events.n_times == 0)
-    PERP_SCENE_WRONG(r, entry, "give a file, or the events their times");
+    PERP_SCENE_WRONG(r, entry, "the events need either a file, or times of their own");
   if (file != NULL && events.n_times > 0)
-    PERP_SCENE_WRONG(r, file, "events have times of their own: the file or they must go");
+    PERP_SCENE_WRONG(r, file, "the events have times of their own: remove them or the file");
   if (places.n > r->bodies.n)
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "places"), "%d places of %d bodies", places.n,
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, "places"),
+                     "the number of places is %d for %d bodies: both must agree", places.n,
                      r->bodies.n);
-  if (n < 1 || g->first < 0) PERP_SCENE_WRONG(r, entry, "first and last are bodies in their order");
+  if (n < 1 || g->first < 0)
+    PERP_SCENE_WRONG(r, entry, "first and last must be bodies in ascending order");
   if (r->diag->errors > errors) return PERP_OK; /* said already */
   switch (g->kind) {
   case GAUGE_REST:
@@ -501,7 +509,7 @@ static perp_status claims_reference(perp_scene_reader *r, const perp_node *entry
   const int n = perp_model_nq(r->scene->model) + perp_model_nv(r->scene->model);
   if (file == NULL) return PERP_OK;
   if (strchr(file, '/') != NULL || columns->type != PERP_NODE_LIST || columns->n != n) {
-    PERP_SCENE_WRONG(r, columns, "a reference is a file of perp, and %d columns of it: got %d", n,
+    PERP_SCENE_WRONG(r, columns, "a reference is a file of perp with %d columns: got %d", n,
                      columns->type == PERP_NODE_LIST ? columns->n : 0);
     return PERP_OK;
   }
@@ -536,7 +544,8 @@ static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *use
       !claims_fit(r, entry, truth_keys, truth_kinds[t.kind], truth_wants[t.kind]))
     return;
   if (t.uncertainty < 0) {
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "uncertainty"), "uncertainty must not be negative");
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, "uncertainty"),
+                     "the uncertainty must not be negative");
     return;
   }
   perp_status status = PERP_OK;
@@ -568,7 +577,8 @@ static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *use
     if (t.scale < 0 ||
         (perp_tree_get(entry, "scale") != NULL) != (perp_tree_get(entry, "origin") != NULL)) {
       PERP_SCENE_WRONG(r, entry,
-                       "scale (above 0) and origin go together; without them the joints tell");
+                       "scale (above 0) and origin must be set together; without them both are "
+                       "computed from the joints");
       return;
     }
     if (!claims_playback(r, file, path, &t, &status)) return;

@@ -53,7 +53,8 @@ static bool control_by(perp_scene_reader *r, const perp_node *map, const perp_de
   int n = 1, which;
   *d = NULL;
   if (node == NULL) {
-    perp_diag_error(r->diag, map, 0, "perp list controllers", "control needs 'by', a controller");
+    perp_diag_error(r->diag, map, 0, "perp list controllers",
+                    "control needs 'by', the name of a controller");
     return false;
   }
   for (const perp_desc *k;
@@ -68,7 +69,7 @@ static bool control_loose(perp_scene_reader *r, const perp_node *node, bool *loo
 {
   if (node == NULL) return true;
   if (node->type != PERP_NODE_LIST) {
-    PERP_SCENE_WRONG(r, node, "loose is a list of bodies: [LeftHand, RightHand]");
+    PERP_SCENE_WRONG(r, node, "loose must be a list of bodies, as [LeftHand, RightHand]");
     return false;
   }
   for (int i = 0; i < node->n; i++) {
@@ -103,8 +104,8 @@ static bool control_measures(perp_scene_reader *r, const perp_node *map, const s
       (scale == NULL || perp_tree_get(map, "file") != NULL))
     return true;
   PERP_SCENE_WRONG(r, scale != NULL ? scale : origin,
-                   "scale (above 0) and origin go together, with a file; without them the joints "
-                   "tell");
+                   "scale (above 0) and origin must be set together, with a file; without them "
+                   "both are computed from the joints");
   return false;
 }
 
@@ -174,8 +175,8 @@ static bool control_start(perp_scene_reader *r, const perp_node *map)
   for (int i = 0; i < nv; i++) {
     if (fabs(off[i]) <= CONTROL_PLACE) continue;
     PERP_SCENE_WRONG(r, perp_tree_get(map, "file"),
-                     "the motion begins elsewhere than the scene: body %d '%s' is %.3g %s off; a "
-                     "figure of perp import begins with the first pose of its file",
+                     "the motion begins in another pose than the scene: body %d '%s' is off by "
+                     "%.3g %s; a figure of perp import begins with the first pose of its file",
                      i / nvb, perp_model_body(bare, i / nvb)->name, fabs(off[i]),
                      i % nvb < d ? "m" : "rad");
     return false;

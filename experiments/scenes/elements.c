@@ -26,8 +26,7 @@ bool perp_scene_element_kind(perp_scene_reader *r, const perp_node *entry, perp_
   const char *near = perp_closest(text, names, n);
   perp_text hint = { 0 };
   if (near != NULL) perp_text_add(&hint, "did you mean '%s'? ", near);
-  perp_text_add(&hint,
-                "perp list %ss shows what there is; those of your own come with --plugin FILE.so",
+  perp_text_add(&hint, "perp list %ss lists the names; load your own plug-in with --plugin FILE.so",
                 what);
   perp_diag_error(r->diag, node, 0, hint.s, "unknown %s '%s'", what, text);
   perp_text_free(&hint);
@@ -63,11 +62,10 @@ static const perp_key *elements_keys(perp_scene_reader *r, const perp_node *at, 
     }
     for (int i = 0; i < first; i++)
       if (strcmp(keys[i].name, o->key) == 0) {
-        PERP_SCENE_WRONG(
-            r, at,
-            "option '%s' of '%s' has the name of a key of all of its kind: the plug-in "
-            "must call it something else",
-            o->key, d->name);
+        PERP_SCENE_WRONG(r, at,
+                         "option '%s' of '%s' has the same name as a common key of its kind: "
+                         "rename it in the plug-in",
+                         o->key, d->name);
         return NULL;
       }
     keys[n++] = (perp_key)PERP_KEY_SPECIAL(o->key);
@@ -146,7 +144,7 @@ bool perp_scene_element_read(perp_scene_reader *r, const perp_node *entry, const
   if (keys == NULL || !perp_keys_read(r, entry, whose, keys, def)) return false;
   if (bodies == NULL || bodies->type != PERP_NODE_LIST || bodies->n < 1) {
     perp_diag_error(r->diag, bodies != NULL ? bodies : entry, 0, "bodies: [a, b, world]",
-                    "%s needs 'bodies', a list of what it acts on", whose);
+                    "%s needs 'bodies', a list of the bodies on which it acts", whose);
     return false;
   }
   int *list = perp_pool_alloc(r->pool, (size_t)bodies->n, sizeof *list);

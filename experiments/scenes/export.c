@@ -512,12 +512,11 @@ static void export_line(FILE *out, const char *key, double x)
 static void export_head(const perp_desc *d, const perp_scene *s, const char *name, FILE *out)
 {
   char *source = perp_scene_file_source(d);
-  fprintf(out,
-          "schema: perp-scene/1\n# the scene %s with all its numbers; its truths and gauges are "
-          "not in here",
-          name);
-  if (source != NULL)
-    fprintf(out, ":\n# perp info %s --source prints the file that has them", d->name);
+  fprintf(
+      out,
+      "schema: perp-scene/1\n# the scene %s with all its numbers, without its `truth` and `gauges`",
+      name);
+  if (source != NULL) fprintf(out, ":\n# perp info %s --source prints the file with them", d->name);
   fputs("\nscene:\n  summary: ", out);
   free(source);
   perp_write_quoted(out, d->summary);
@@ -548,19 +547,20 @@ perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *d, const perp_scen
   if (scene->model == NULL)
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
-        "scene %s is a plain system of differential equations: a scene file describes bodies",
+        "scene %s is a system of differential equations without bodies: it cannot be a scene file",
         d->name);
   if (perp_model_controlled(scene->model))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "scene %s has a controller, which follows a motion: export it without one "
-                     "(by: none)",
+                     "scene %s has a controller that follows a motion: export it without the "
+                     "controller (by: none)",
                      d->name);
   for (int i = 1; i <= perp_model_signals(scene->model); i++)
     if (perp_signal_definition(perp_model_signal(scene->model, i))->kind == PERP_SIGNAL_FUNCTION &&
         perp_signal_definition(perp_model_signal(scene->model, i))->text == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "scene %s has a signal that is a function of C: a scene file cannot say it",
-                       d->name);
+      return PERP_FAIL(
+          ctx, PERP_ERR_UNSUPPORTED,
+          "scene %s has a signal that is a function of C: a scene file cannot describe it",
+          d->name);
   export_head(d, scene, name, out);
   PERP_TRY(export_bodies(ctx, scene->model, out));
   PERP_TRY(export_shapes(ctx, scene->model, out));

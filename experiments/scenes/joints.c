@@ -54,7 +54,7 @@ const perp_key perp_scene_curve_keys[] = {
 static bool joints_rows(perp_scene_reader *r, const perp_node *rows, perp_joint_def *def)
 {
   if (rows->type != PERP_NODE_LIST || rows->n > PERP_JOINT_ROWS) {
-    PERP_SCENE_WRONG(r, rows, "rows is a list of at most %d maps", PERP_JOINT_ROWS);
+    PERP_SCENE_WRONG(r, rows, "rows must be a list of at most %d maps", PERP_JOINT_ROWS);
     return false;
   }
   for (int i = 0; i < rows->n; i++)
@@ -89,9 +89,10 @@ static bool joints_in_world(perp_scene_reader *r, const perp_node *entry, const 
   double p[3] = { 0 };
   if (node == NULL) return true;
   if (perp_tree_get(entry, of_a) != NULL || perp_tree_get(entry, of_b) != NULL) {
-    perp_diag_error(r->diag, node, 0, NULL,
-                    "%s (in the world) and %s, %s (in the bodies) say the same: one must go", key,
-                    of_a, of_b);
+    perp_diag_error(
+        r->diag, node, 0, NULL,
+        "%s (in the world) and %s, %s (in the bodies) define the same quantity: remove one", key,
+        of_a, of_b);
     return false;
   }
   if (!perp_keys_spatial(r, node, place ? "m" : "", p)) return false;
@@ -290,8 +291,8 @@ static void forces_entry(perp_scene_reader *r, const perp_node *entry, void *use
     return;
   if (value != NULL && def.kind == PERP_FORCE_TORQUE && r->section &&
       value->type == PERP_NODE_LIST) {
-    perp_diag_error(r->diag, value, 0, "two entries, with when: dim == 2 and when: dim == 3",
-                    "a torque has no section: with dim: 2 it is a number");
+    perp_diag_error(r->diag, value, 0, "write two entries, with when: dim == 2 and when: dim == 3",
+                    "a torque in space has no section: with dim: 2 it must be a number");
     return;
   }
   if (value != NULL && def.kind == PERP_FORCE_TORQUE && r->dim == 2) {

@@ -48,15 +48,16 @@ int perp_named_add(perp_scene_reader *r, perp_named *named, const char *what, co
   named->at = perp_pool_grown(r->pool, named->at, part, sizeof *named->at);
   named->at[part] = at;
   if (name != NULL && (keys_number_text(name) || strcmp(name, "world") == 0 || name[0] == '\0')) {
-    perp_diag_error(r->diag, at, 0, "a letter first", "'%s' is no name for a %s", name, what);
+    perp_diag_error(r->diag, at, 0, "begin the name with a letter",
+                    "'%s' cannot be the name of a %s", name, what);
     return -1;
   }
   if (name != NULL) {
     const int before = named->names.n,
               k = perp_names_index(r->pool, &named->names, perp_pool_strdup(r->pool, name), -1);
     if (k < before) {
-      perp_diag_error(r->diag, at, 0, "names of repeated parts have an index: link{i}",
-                      "there is a %s '%s' already (line %d)", what, name,
+      perp_diag_error(r->diag, at, 0, "names of repeated entries need an index, as in link{i}",
+                      "the name of the %s '%s' is already used (line %d)", what, name,
                       named->at[named->index[k]]->line + 1);
       return -1;
     }
@@ -75,8 +76,8 @@ int perp_named_find(perp_scene_reader *r, perp_named *named, const char *what, b
   if (keys_number_text(name)) {
     int64_t i = 0;
     if (perp_parse_int(NULL, name, 0, INT32_MAX, &i) == PERP_OK && i < named->n) return (int)i;
-    perp_diag_error(r->diag, node, 0, NULL, "there is no %s %s: there are %d, from 0", what, name,
-                    named->n);
+    perp_diag_error(r->diag, node, 0, NULL, "there is no %s %s: there are %d, numbered from 0",
+                    what, name, named->n);
     return -2;
   }
   const int k = perp_names_index(r->pool, &named->names, name, named->names.n);
@@ -87,7 +88,7 @@ int perp_named_find(perp_scene_reader *r, perp_named *named, const char *what, b
   if (near != NULL)
     perp_text_add(&hint, "did you mean '%s'?", near);
   else if (named->names.n > 0)
-    perp_text_add(&hint, "names go from '%s' to '%s'", named->names.text[0],
+    perp_text_add(&hint, "the names range from '%s' to '%s'", named->names.text[0],
                   named->names.text[named->names.n - 1]);
   perp_diag_error(r->diag, node, 0, hint.s, "there is no %s '%s'", what, name);
   perp_text_free(&hint);
@@ -100,7 +101,7 @@ bool perp_keys_vector(perp_scene_reader *r, const perp_node *node, const char *u
                       int missing, double *x)
 {
   if (node->type != PERP_NODE_LIST || node->n > n || node->n < n - missing) {
-    PERP_SCENE_WRONG(r, node, "a list of %d numbers is needed here", n - missing);
+    PERP_SCENE_WRONG(r, node, "a list of %d numbers is required here", n - missing);
     return false;
   }
   for (int i = 0; i < node->n; i++)
@@ -124,7 +125,7 @@ bool perp_keys_choice(perp_scene_reader *r, const perp_node *node, const char *c
   int n = 0;
   for (; names[n] != NULL; n++)
     if (strcmp(names[n], text) == 0) return *x = n, true;
-  perp_scene_unknown(r->diag, node, "word", text, names, n);
+  perp_scene_unknown(r->diag, node, "value", text, names, n);
   return false;
 }
 
@@ -142,7 +143,7 @@ static void keys_point(perp_scene_reader *r, const perp_node *node, struct point
   else
     p->good = p->good && perp_keys_vector(r, node, "m", p->width, 0, x);
   if (p->good && p->n == MOST_POINTS) {
-    PERP_SCENE_WRONG(r, node, "more than %d points", MOST_POINTS);
+    PERP_SCENE_WRONG(r, node, "the list has more than %d points, which is the limit", MOST_POINTS);
     p->good = false;
   }
   if (!p->good) return;
@@ -169,7 +170,7 @@ bool perp_keys_points(perp_scene_reader *r, const perp_node *node, int width, do
 {
   struct points p = { .width = width, .good = true };
   if (node->type != PERP_NODE_LIST) {
-    PERP_SCENE_WRONG(r, node, "a list of points is needed here");
+    PERP_SCENE_WRONG(r, node, "a list of points is required here");
     return false;
   }
   const int before = r->diag->errors;
@@ -222,12 +223,29 @@ static bool keys_value(perp_scene_reader *r, const perp_node *node, const perp_k
   return true;
 }
 
+/* Key i is a piece of a text that wants quotes; of several pieces the first one tells. */
+static bool keys_split(perp_scene_reader *r, const perp_node *map, int i, const char *whose)
+{
+  const int of = perp_tree_split(map, i);
+  if (of < 0 || of == i) return false;
+  if (of < i - 1) return true;
+  perp_text hint = { 0 };
+  perp_text_add(&hint, "a text with a comma needs quotes: %s: \"%s", map->key[of]->text,
+                map->item[of]->text);
+  for (int k = i; k < map->n && perp_tree_split(map, k) == of; k++)
+    perp_text_add(&hint, ", %s", map->key[k]->text);
+  perp_text_add(&hint, "\"");
+  perp_diag_error(r->diag, map->key[i], 0, hint.s, "unknown %s '%s'", whose, map->key[i]->text);
+  perp_text_free(&hint);
+  return true;
+}
+
 bool perp_keys_read(perp_scene_reader *r, const perp_node *map, const char *what,
                     const perp_key *keys, void *to)
 {
   bool good = true;
   if (map->type != PERP_NODE_MAP) {
-    PERP_SCENE_WRONG(r, map, "%s is a map of key: value", what);
+    PERP_SCENE_WRONG(r, map, "%s must be a map of key: value", what);
     return false;
   }
   for (int i = 0; i < map->n; i++) {
@@ -243,7 +261,8 @@ bool perp_keys_read(perp_scene_reader *r, const perp_node *map, const char *what
     for (k = keys; k->type != PERP_KEY_END && n < 60; k++) names[n++] = k->name;
     char whose[80];
     snprintf(whose, sizeof whose, "key of %s:", what);
-    perp_scene_unknown(r->diag, map->key[i], whose, name, names, n);
+    if (!keys_split(r, map, i, whose))
+      perp_scene_unknown(r->diag, map->key[i], whose, name, names, n);
     good = false;
   }
   return good;
@@ -254,7 +273,7 @@ bool perp_keys_read(perp_scene_reader *r, const perp_node *map, const char *what
 bool perp_scene_let(perp_scene_reader *r, const perp_node *map)
 {
   if (map->type != PERP_NODE_MAP) {
-    PERP_SCENE_WRONG(r, map, "let is a map of name: value");
+    PERP_SCENE_WRONG(r, map, "let must be a map of name: value");
     return false;
   }
   for (int i = 0; i < map->n; i++) {
@@ -285,7 +304,7 @@ static void keys_round(perp_scene_reader *r, const struct rounds *s, int k)
     const perp_node *key = s->repeat->key[k], *range = s->repeat->item[k];
     if (!perp_values_range(&r->values, range, &first, &last)) return;
     if (last - first >= MOST_ENTRIES) {
-      perp_diag_error(r->diag, range, 0, NULL, "%.0f rounds: a scene has at most %d entries",
+      perp_diag_error(r->diag, range, 0, NULL, "%.0f repetitions: a scene has at most %d entries",
                       last - first + 1, MOST_ENTRIES);
       return;
     }
@@ -315,7 +334,7 @@ void perp_entry(perp_scene_reader *r, const perp_node *map, perp_entry_fn *entry
   const struct rounds s = { map, perp_tree_get(map, "repeat"), entry, user, r->diag->errors };
   if (s.repeat != NULL && s.repeat->type != PERP_NODE_MAP)
     perp_diag_error(r->diag, s.repeat, 0, "repeat: { i: 0..n-1 }",
-                    "repeat is a map of index: range");
+                    "repeat must be a map of index: range");
   else
     keys_round(r, &s, 0);
 }
@@ -325,12 +344,12 @@ void perp_entries(perp_scene_reader *r, const perp_node *list, const char *secti
 {
   if (list == NULL || (list->type == PERP_NODE_SCALAR && list->text[0] == '\0')) return;
   if (list->type != PERP_NODE_LIST) {
-    perp_diag_error(r->diag, list, 0, "each entry begins with '- '", "%s is a list", section);
+    perp_diag_error(r->diag, list, 0, "each entry begins with '- '", "%s must be a list", section);
     return;
   }
   for (int i = 0; i < list->n; i++)
     if (list->item[i]->type != PERP_NODE_MAP)
-      PERP_SCENE_WRONG(r, list->item[i], "an entry of %s is a map of key: value", section);
+      PERP_SCENE_WRONG(r, list->item[i], "an entry of %s must be a map of key: value", section);
     else
       perp_entry(r, list->item[i], entry, user);
 }
@@ -360,7 +379,7 @@ static bool keys_turn_once(perp_scene_reader *r, const perp_node *node, double q
     return false;
   }
   if (section && t.angle != 0 && (t.axis[0] != 0 || t.axis[2] != 0)) {
-    perp_diag_error(r->diag, node, 0, "axis: [0, 1, 0]", "a section (dim: 2) turns about y only");
+    perp_diag_error(r->diag, node, 0, "axis: [0, 1, 0]", "a section (dim: 2) rotates about y only");
     return false;
   }
   if (section) *angle -= t.angle * t.axis[1] / length;

@@ -153,7 +153,7 @@ static bool motion_section(perp_scene_reader *r, perp_values *values, const perp
                            const struct group *g, struct mover *m)
 {
   if (node->type != PERP_NODE_LIST || node->n != 3) {
-    PERP_SCENE_WRONG(r, node, "a list of 3 expressions is needed here");
+    PERP_SCENE_WRONG(r, node, "a list of 3 expressions is required here");
     return false;
   }
   if (g->n_plane > 0)
@@ -168,20 +168,20 @@ static bool motion_turn(perp_scene_reader *r, perp_values *values, const perp_no
                         struct mover *m)
 {
   if (r->dim == 2 && !r->section) {
-    PERP_SCENE_WRONG(r, node, "turn has no meaning with dim: 2");
+    PERP_SCENE_WRONG(r, node, "turn is not allowed with dim: 2");
     return false;
   }
   if (!perp_keys_read(r, node, "turn", motion_turn_keys, NULL)) return false;
   const perp_node *axis = perp_tree_get(node, "axis"), *angle = perp_tree_get(node, "angle");
   if (axis == NULL || angle == NULL) {
-    PERP_SCENE_WRONG(r, node, "a turn is { axis, angle }");
+    PERP_SCENE_WRONG(r, node, "a turn must be { axis, angle }");
     return false;
   }
   if (!perp_keys_vector(r, axis, "", 3, 0, m->axis)) return false;
   const double *a = m->axis, length = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2]);
   if (!(length > 0) || (r->section && (a[0] != 0 || a[2] != 0))) {
     PERP_SCENE_WRONG(r, axis,
-                     r->section ? "a section (dim: 2) turns about y only"
+                     r->section ? "a section (dim: 2) rotates about y only"
                                 : "turn needs an axis that is not zero");
     return false;
   }
@@ -196,11 +196,11 @@ static bool motion_group(perp_scene_reader *r, perp_values *values, const perp_n
   const int first = r->dim == 3 ? g->space : g->plane, n = r->dim == 3 ? g->n_space : g->n_plane;
   if (r->section && g->n_space == 3) return motion_section(r, values, node, g, m);
   if (n == 0) {
-    PERP_SCENE_WRONG(r, node, "%s has no meaning with dim: %d", g->key, r->dim);
+    PERP_SCENE_WRONG(r, node, "%s is not allowed with dim: %d", g->key, r->dim);
     return false;
   }
   if (n > 1 && (node->type != PERP_NODE_LIST || node->n != n)) {
-    PERP_SCENE_WRONG(r, node, "a list of %d expressions is needed here", n);
+    PERP_SCENE_WRONG(r, node, "a list of %d expressions is required here", n);
     return false;
   }
   for (int i = 0; i < n; i++)
@@ -214,7 +214,7 @@ static bool motion_later(perp_scene_reader *r, perp_values *values, const perp_n
 {
   if (let == NULL) return true;
   if (let->type != PERP_NODE_MAP) {
-    PERP_SCENE_WRONG(r, let, "let_t is a map of name: value");
+    PERP_SCENE_WRONG(r, let, "let_t must be a map of name: value");
     return false;
   }
   m->later = perp_pool_alloc(values->pool, (size_t)let->n + 1, sizeof *m->later);
@@ -261,7 +261,7 @@ static void motion_read(perp_scene_reader *r, const perp_node *entry, const char
   const perp_node *turn = perp_tree_get(entry, "turn");
   if (good && turn != NULL) good = motion_turn(r, &values, turn, &one);
   if (good && turn != NULL && one.of[r->dim == 3 ? 3 : 2] != NULL) {
-    PERP_SCENE_WRONG(r, turn, "turn and %s say the same: one must go",
+    PERP_SCENE_WRONG(r, turn, "turn and %s define the same quantity: remove one",
                      r->dim == 3 ? "quat" : "angle");
     good = false;
   }
@@ -291,8 +291,8 @@ static bool motion_begins(perp_scene_reader *r, struct motion *m, const perp_nod
       const double is = *motion_place(m, b, k, q, v), start = *motion_place(m, b, k, m->q0, m->v0);
       if (fabs(is - start) <= fmax(1e-9, uncertainty) * fmax(1, fabs(start))) continue;
       PERP_SCENE_WRONG(r, truth,
-                       "at t = 0 the motion contradicts the initial state: %s of body %d is "
-                       "%.9g there and %.9g here",
+                       "at t = 0 the motion contradicts the initial state: %s of body %d is %.9g "
+                       "in the motion and %.9g in the scene",
                        perp_coordinate_name(m->dim, k), b, start, is);
       return false;
     }
@@ -320,7 +320,7 @@ bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const c
   const int errors = r->diag->errors;
   perp_entries(r, perp_tree_get(truth, "motion"), "motion", motion_entry, m);
   if (r->diag->errors == errors && m->n == 0)
-    PERP_SCENE_WRONG(r, perp_tree_get(truth, "motion"), "a motion has entries: { body, x, ... }");
+    PERP_SCENE_WRONG(r, perp_tree_get(truth, "motion"), "a motion needs entries: { body, x, ... }");
   perp_truth *slot = NULL;
   if (r->diag->errors == errors && motion_begins(r, m, truth, uncertainty) &&
       (slot = perp_truth_slot(r->ctx, r->scene, what)) == NULL)

@@ -100,7 +100,7 @@ static bool pose_unit(perp_scene_reader *r, const perp_node *entry, const double
   for (int i = 0; i < 3; i++) unit[i] = x[i] / length;
   if (length > 1e-12) return true;
   PERP_SCENE_WRONG(r, entry,
-                   "the joint has no such angle here: its axes are parallel, or not there");
+                   "the joint has no such angle here: its axes are parallel or not defined");
   return false;
 }
 
@@ -170,21 +170,22 @@ static void pose_joint(perp_scene_reader *r, struct poser *p, const perp_node *e
   const perp_joint_kind kind = p->link[i].kind < 0 ? PERP_JOINT_PLUGIN : def->kind;
   const bool ball = kind == PERP_JOINT_BALL && r->dim == 3, crossed = kind == PERP_JOINT_UNIVERSAL;
   if (!ball && !crossed && kind != PERP_JOINT_HINGE && kind != PERP_JOINT_BALL) {
-    perp_diag_error(r->diag, who, 0, "ball, hinge and universal have angles",
+    perp_diag_error(r->diag, who, 0, "ball joints, hinges and universal joints have angles",
                     "this joint has no angle for a pose");
     return;
   }
   if ((!ball && pose_has(entry, "node")) || (!ball && !crossed && pose_has(entry, "b"))) {
-    PERP_SCENE_WRONG(r, entry, "this joint has the angle%s only", crossed ? "s a and b" : " a");
+    PERP_SCENE_WRONG(r, entry, "this joint has only the angle%s", crossed ? "s a and b" : " a");
     return;
   }
   if (def->b == PERP_WORLD) {
-    PERP_SCENE_WRONG(r, who, "a pose turns body b of a joint, which is the world here");
+    PERP_SCENE_WRONG(r, who,
+                     "a pose rotates body b of a joint, but body b of this joint is the world");
     return;
   }
   const int n = pose_carry(r, p, def->b, i);
   if (def->a != PERP_WORLD && p->carried[def->a]) {
-    PERP_SCENE_WRONG(r, who, "this joint is part of a loop, which a pose would tear");
+    PERP_SCENE_WRONG(r, who, "this joint is part of a closed loop, which a pose would open");
     return;
   }
   perp_pose A, B;
@@ -217,7 +218,7 @@ static void pose_body(perp_scene_reader *r, struct poser *p, const perp_node *en
   const perp_node *turn = perp_tree_get(entry, "turn"), *spin = perp_tree_get(entry, "spin");
   double quat[4] = { 1, 0, 0, 0 }, about[3], w[3] = { 0 }, none;
   if (pose_has(entry, r->dim == 3 ? "angle" : "turn")) {
-    PERP_SCENE_WRONG(r, entry, "the body is turned by %s",
+    PERP_SCENE_WRONG(r, entry, "the body must be rotated by %s",
                      r->dim == 3 ? "turn: { axis, angle } in space" : "an angle in the plane");
     return;
   }
@@ -251,21 +252,22 @@ static void pose_entry(perp_scene_reader *r, const perp_node *entry, void *user)
   if (!perp_keys_read(r, entry, "pose", pose_keys, &given)) return;
   const bool joint = pose_has(entry, "joint");
   if (joint == pose_has(entry, "body")) {
-    perp_diag_error(r->diag, entry, 0, "{ joint, a, node, b } or { body, move, turn, v, spin }",
-                    "a pose is that of a joint or of a body");
+    perp_diag_error(r->diag, entry, 0,
+                    "write { joint, a, node, b } or { body, move, turn, v, spin }",
+                    "a pose needs either a joint or a body");
     return;
   }
   const char *const *others = joint ? of_body : of_joint;
   for (int i = 0; i < (joint ? 5 : 3); i++)
     if (pose_has(entry, others[i])) {
-      PERP_SCENE_WRONG(r, perp_tree_get(entry, others[i]), "%s has no meaning with %s", others[i],
+      PERP_SCENE_WRONG(r, perp_tree_get(entry, others[i]), "%s is not allowed with %s", others[i],
                        joint ? "a joint" : "a body");
       return;
     }
   if (joint)
     pose_joint(r, user, entry, &given);
   else if (given.body == PERP_WORLD)
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "body"), "the world has no pose");
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, "body"), "the world cannot have a pose");
   else
     pose_body(r, user, entry, &given);
 }
@@ -277,7 +279,7 @@ void perp_scene_read_pose(perp_scene_reader *r)
   const int errors = r->diag->errors;
   if (section == NULL) return;
   if (r->section) {
-    PERP_SCENE_WRONG(r, section, "a pose has no section: dim: 2 needs one of its own");
+    PERP_SCENE_WRONG(r, section, "a pose in space has no section: dim: 2 needs a pose of its own");
     return;
   }
   for (int i = 0; i < r->bodies.n; i++) {

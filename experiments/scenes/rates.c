@@ -35,7 +35,7 @@ static bool rates_about(perp_scene_reader *r, const perp_node *map, perp_rate_te
 static bool rates_terms(perp_scene_reader *r, const perp_node *terms, perp_rate_def *def)
 {
   if (terms->type != PERP_NODE_LIST || terms->n < 1 || terms->n > PERP_RATE_TERMS) {
-    PERP_SCENE_WRONG(r, terms, "terms is a list of 1 to %d maps", PERP_RATE_TERMS);
+    PERP_SCENE_WRONG(r, terms, "terms must be a list of 1 to %d maps", PERP_RATE_TERMS);
     return false;
   }
   for (int i = 0; i < terms->n; i++) {
@@ -45,7 +45,7 @@ static bool rates_terms(perp_scene_reader *r, const perp_node *terms, perp_rate_
     if (!perp_keys_read(r, item, "a term", term_keys, term) || !rates_about(r, item, term))
       return false;
     if (term->body < 0) {
-      perp_diag_error(r->diag, item, 0, "body: NAME", "a term is of a body, not of the world");
+      perp_diag_error(r->diag, item, 0, "body: NAME", "a term needs a body, not the world");
       return false;
     }
     if (perp_tree_get(item, "frame") == NULL) term->frame = term->body;
@@ -61,8 +61,8 @@ static bool rates_bodies(perp_scene_reader *r, const perp_node *entry, perp_rate
   int of[2];
   if (bodies == NULL || bodies->type != PERP_NODE_LIST || bodies->n < 1 || bodies->n > 2) {
     perp_diag_error(r->diag, bodies != NULL ? bodies : entry, 0,
-                    "bodies: [b], or [b, frame] with directions in the frame of another body or "
-                    "the world; or terms: [{ body, along, ... }]",
+                    "write bodies: [b], or [b, frame] with directions in the frame of another body "
+                    "or the world; or terms: [{ body, along, ... }]",
                     "a nonholonomic joint needs 'bodies' or 'terms'");
     return false;
   }
@@ -84,7 +84,7 @@ bool perp_scene_add_rate(perp_scene_reader *r, const perp_node *entry, const cha
   for (int i = 0; terms != NULL && i < 4; i++)
     if (perp_tree_get(entry, alone[i]) != NULL) {
       PERP_SCENE_WRONG(r, perp_tree_get(entry, alone[i]),
-                       "'%s' belongs into the terms, of which there is a list", alone[i]);
+                       "'%s' must be written in each of the terms", alone[i]);
       return false;
     }
   if (!(terms != NULL ? rates_terms(r, terms, &def) : rates_bodies(r, entry, &def))) return false;

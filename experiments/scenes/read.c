@@ -63,7 +63,7 @@ static bool read_tables(struct reading *s, const perp_node *list)
     char *bytes = perp_read_input(path, &size, &why),
          *whole = bytes != NULL ? realpath(path, NULL) : NULL;
     if (bytes == NULL)
-      perp_diag_error(s->diag, name, 0, "a path is relative to the file where it stands",
+      perp_diag_error(s->diag, name, 0, "the path must be relative to the file that names it",
                       "cannot read %s: %s", path, why);
     else
       read_part(s->file, whole != NULL ? whole : path, bytes, size);
@@ -81,17 +81,17 @@ static bool read_check(struct reading *s, const perp_node *root)
 {
   const perp_node *schema = root->type == PERP_NODE_MAP ? perp_tree_get(root, "schema") : NULL;
   if (root->type != PERP_NODE_MAP) {
-    perp_diag_error(s->diag, root, 0, NULL, "a scene is a map of key: value");
+    perp_diag_error(s->diag, root, 0, NULL, "a scene must be a map of key: value");
     return false;
   }
   const char *said = schema != NULL && schema->type == PERP_NODE_SCALAR ? schema->text : "";
   if (strcmp(said, "perp-scene/1") != 0) {
     const bool study = strncmp(said, "perp-study/", 11) == 0;
     perp_diag_error(s->diag, schema != NULL ? schema : root, 0,
-                    study ? "perp run and perp check take studies" : "schema: perp-scene/1",
-                    study            ? "this is a study, and a scene is needed here"
+                    study ? "perp run and perp check use studies" : "schema: perp-scene/1",
+                    study            ? "this file is a study: a scene is required here"
                     : schema != NULL ? "unknown schema"
-                                     : "this is no scene file: its schema is missing");
+                                     : "this file is not a scene: its schema is missing");
     return false;
   }
   const int errors = s->diag->errors;
@@ -107,9 +107,9 @@ static bool read_check(struct reading *s, const perp_node *root)
     if (!read_among(key, names, n))
       perp_scene_unknown(s->diag, root->key[i], "section", key, names, n);
     else if (read_among(key, lists, N_LISTS) && item->type != PERP_NODE_LIST && !empty)
-      perp_diag_error(s->diag, item, 0, "each entry begins with '- '", "%s is a list", key);
+      perp_diag_error(s->diag, item, 0, "each entry begins with '- '", "%s must be a list", key);
     else if (read_among(key, maps, N_MAPS) && item->type != PERP_NODE_MAP && !empty)
-      perp_diag_error(s->diag, item, 0, NULL, "%s is a map of key: value", key);
+      perp_diag_error(s->diag, item, 0, NULL, "%s must be a map of key: value", key);
   }
   return s->diag->errors == errors;
 }
@@ -162,14 +162,14 @@ static perp_node *read_includes(struct reading *s, perp_node *root)
   if (include == NULL) return root;
   const bool list = include->type == PERP_NODE_LIST;
   if (include->type == PERP_NODE_MAP) {
-    perp_diag_error(s->diag, include, 0, NULL, "include is a file, or a list of files");
+    perp_diag_error(s->diag, include, 0, NULL, "include must be a file, or a list of files");
     return NULL;
   }
   perp_node *all = NULL;
   for (int i = 0; i < (list ? include->n : 1); i++) {
     const perp_node *name = list ? include->item[i] : include;
     if (name->type != PERP_NODE_SCALAR || name->text[0] == '\0') {
-      perp_diag_error(s->diag, name, 0, NULL, "the name of a file is needed here");
+      perp_diag_error(s->diag, name, 0, NULL, "the name of a file is required here");
       return NULL;
     }
     perp_node *part = read_one(s, read_beside(s, name), NULL, 0, name);
@@ -185,14 +185,14 @@ static bool read_again(struct reading *s, const char *path, const char *shown, c
 {
   for (int i = 0; i < s->depth; i++)
     if (strcmp(s->stack[i], path) == 0) {
-      perp_diag_error(s->diag, at, 0, "take one of the includes out",
-                      "a cycle of includes: %s includes itself%s", shown,
-                      i + 1 < s->depth ? " by way of others" : "");
+      perp_diag_error(s->diag, at, 0, "remove one of the includes",
+                      "the includes form a cycle: %s includes itself%s", shown,
+                      i + 1 < s->depth ? " through other files" : "");
       return true;
     }
   for (int i = 0; i < s->file->n_parts; i++)
     if (strcmp(s->file->part[i], path) == 0) {
-      perp_diag_error(s->diag, at, 0, "once is enough", "%s is included twice", shown);
+      perp_diag_error(s->diag, at, 0, "include the file once", "%s is included twice", shown);
       return true;
     }
   return false;
@@ -206,11 +206,12 @@ static perp_node *read_one(struct reading *s, const char *shown, const char *tex
   perp_node *root = NULL;
   if (s->depth == DEEPEST || s->file->n_parts == MOST_FILES)
     perp_diag_error(s->diag, at, 0, NULL,
-                    s->depth == DEEPEST ? "includes go deeper than %d files" : "more than %d files",
+                    s->depth == DEEPEST ? "the includes are nested deeper than %d files"
+                                        : "the scene has more than %d files, which is the limit",
                     s->depth == DEEPEST ? DEEPEST : MOST_FILES);
   else if (text == NULL && (whole == NULL || (bytes = perp_read_input(whole, &size, &why)) == NULL))
     perp_diag_error(
-        s->diag, at, 0, at != NULL ? "a path is relative to the file where it stands" : NULL,
+        s->diag, at, 0, at != NULL ? "the path must be relative to the file that names it" : NULL,
         "cannot read the scene file %s: %s", shown, why != NULL ? why : strerror(errno));
   else if (whole == NULL || !read_again(s, whole, shown, at)) {
     const char *path = whole != NULL ? perp_pool_strdup(&s->file->pool, whole) : shown;
@@ -277,7 +278,7 @@ static bool read_limit(perp_scene_reader *r, const perp_node *map, const char *c
 {
   const perp_node *a = perp_tree_get(map, closed), *b = perp_tree_get(map, open);
   if (a != NULL && b != NULL) {
-    PERP_SCENE_WRONG(r, b, "%s and %s: one must go", closed, open);
+    PERP_SCENE_WRONG(r, b, "%s and %s exclude each other: remove one", closed, open);
     return false;
   }
   if (b != NULL) o->flags |= flag;
@@ -313,7 +314,8 @@ static bool read_choices(perp_scene_reader *r, const perp_node *map, const perp_
 {
   const perp_node *list = perp_tree_get(map, "choices");
   if (!read_is(list, PERP_NODE_LIST) || list->n < 1 || list->n > 64) {
-    PERP_SCENE_WRONG(r, list != NULL ? list : map, "a choice has choices: [one, two]");
+    PERP_SCENE_WRONG(r, list != NULL ? list : map,
+                     "a parameter with choices needs a list of them: choices: [one, two]");
     return false;
   }
   const char **names = perp_pool_alloc(r->pool, (size_t)list->n + 1, sizeof *names);
@@ -321,7 +323,7 @@ static bool read_choices(perp_scene_reader *r, const perp_node *map, const perp_
     const perp_node *item = list->item[i];
     names[i] = item->type == PERP_NODE_SCALAR ? item->text : "";
     if (names[i][0] == '\0' || strpbrk(names[i], ",=:()[] ") != NULL) {
-      PERP_SCENE_WRONG(r, item, "a choice is one word");
+      PERP_SCENE_WRONG(r, item, "a choice must be one word");
       return false;
     }
   }
@@ -342,7 +344,8 @@ static bool read_parameter(perp_scene_reader *r, const perp_node *key, const per
     return false;
   const perp_node *value = map->type == PERP_NODE_MAP ? perp_tree_get(map, "default") : map;
   if (value == NULL || value->type != PERP_NODE_SCALAR || value->text[0] == '\0') {
-    perp_diag_error(r->diag, key, 0, "name: { default: 1 m, min: 0, unit: m, help: what it is }",
+    perp_diag_error(r->diag, key, 0,
+                    "name: { default: 1 m, min: 0, unit: m, help: Length of the rod. }",
                     "a parameter needs a default");
     return false;
   }
@@ -353,7 +356,7 @@ static bool read_parameter(perp_scene_reader *r, const perp_node *key, const per
   if (p.unit != NULL && p.unit[0] != '\0' &&
       (perp_parse_real(NULL, text, p.unit, &one) != PERP_OK || one != 1)) {
     perp_diag_error(r->diag, perp_tree_get(map, "unit"), 0, "m, kg, s, rad, m/s, N, N/m, ...",
-                    "the unit of a parameter is one of SI: got '%s'", p.unit);
+                    "the unit of a parameter must be an SI unit: got '%s'", p.unit);
     return false;
   }
   o->type = opt_types[read_type(map, value, &p)];
@@ -376,7 +379,9 @@ bool perp_scene_file_options(perp_ctx *ctx, perp_diag *diag, perp_scene_file *fi
   const int n = read_is(map, PERP_NODE_MAP) ? map->n : 0, errors = diag->errors;
   perp_values_init(&r.values, ctx, diag, &file->pool);
   perp_values_init(&names, ctx, diag, &pool);
-  if (n > MOST_PARAMETERS) PERP_SCENE_WRONG(&r, map, "more than %d parameters", MOST_PARAMETERS);
+  if (n > MOST_PARAMETERS)
+    PERP_SCENE_WRONG(&r, map, "the scene has more than %d parameters, which is the limit",
+                     MOST_PARAMETERS);
   file->options = perp_pool_alloc(&file->pool, (size_t)n + 1, sizeof *file->options);
   file->at = perp_pool_alloc(&file->pool, (size_t)n + 1, sizeof *file->at);
   for (int i = 0; i < n && diag->errors == errors; i++) {
@@ -450,7 +455,7 @@ void perp_scene_file_describe(perp_scene_file *f, const char *name)
   f->name = perp_pool_strdup(&f->pool, name);
   f->desc = (perp_scene_desc){
     .d = { .name = f->name,
-           .summary = read_text(f->root, "summary", "a scene from a file"),
+           .summary = read_text(f->root, "summary", "Scene from a file"),
            .reference = read_text(f->root, "reference", f->name),
            .equation = read_text(f->root, "equation", NULL),
            .opts = f->n_options > 0 ? f->options : NULL,

@@ -303,7 +303,7 @@ static perp_status scene_file_no_link(perp_ctx *ctx, char *to, size_t from)
     *s = '/';
     if (link)
       return PERP_FAIL(ctx, PERP_ERR_IO,
-                       "a link stands on the way to %s: nothing is written through it", to);
+                       "the path to %s has a symbolic link: nothing is written through it", to);
   }
   return PERP_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Scene files perp-scene/1 (docs/scene-files.md): YAML that describes a model of rigid bodies, as a scene with its
+/* Scene files perp-scene/1 (docs/reference/scene-files.md): YAML that describes a model of rigid bodies, as a scene with its
  * parameters as options.  Wherever a scene is named, FILE.yaml:key=value,... names one. */
 #ifndef PERP_SCENE_FILE_H
 #define PERP_SCENE_FILE_H

@@ -84,18 +84,19 @@ static bool shapes_turn(perp_scene_reader *r, const perp_node *node, perp_shape_
                   *angle = perp_tree_get(node, "angle");
   if (r->section && quat != NULL) {
     perp_diag_error(r->diag, quat, 0, "turn: { axis: [0, 1, 0], angle: ... }",
-                    "quat has no meaning in a section (dim: 2)");
+                    "quat is not allowed in a section (dim: 2)");
     return false;
   }
   if (turn == NULL) return true;
   if (quat != NULL || angle != NULL) {
-    perp_diag_error(r->diag, turn, 0, "one of the two must go",
-                    "the orientation of this shape is given twice (first in line %d)",
+    perp_diag_error(r->diag, turn, 0, "remove one of the two",
+                    "the orientation of this shape is defined twice (first in line %d)",
                     (quat != NULL ? quat : angle)->line + 1);
     return false;
   }
   if (r->dim == 2 && !r->section) {
-    perp_diag_error(r->diag, turn, 0, "the plane has an angle", "turn has no meaning with dim: 2");
+    perp_diag_error(r->diag, turn, 0, "in the plane, write angle",
+                    "turn is not allowed with dim: 2");
     return false;
   }
   return perp_scene_read_turn(r, turn, def->quat, &def->angle);
@@ -114,8 +115,8 @@ static bool shapes_size(perp_scene_reader *r, const perp_node *node, perp_shape_
     return false;
   }
   if (size != NULL && perp_tree_get(node, "half") != NULL) {
-    PERP_SCENE_WRONG(r, size,
-                     "size (full edges) and half (half of them) say the same: one must go");
+    PERP_SCENE_WRONG(
+        r, size, "size (full edges) and half (half of them) define the same quantity: remove one");
     return false;
   }
   if (size != NULL) {
@@ -195,7 +196,7 @@ static void shapes_pair(perp_scene_reader *r, const perp_node *entry, void *user
   for (int i = 0; i < 2; i++) {
     const perp_node *node = perp_tree_get(entry, keys[i]);
     if (node == NULL) {
-      perp_diag_error(r->diag, entry, 0, "a and b: materials of the section `materials`",
+      perp_diag_error(r->diag, entry, 0, "a and b are materials of the section `materials`",
                       "'%s' is missing here", keys[i]);
       return;
     }
@@ -220,7 +221,7 @@ static bool shapes_polygon(perp_scene_reader *r, const perp_node *at, const perp
   double area = 0, centroid[2], polar, *v = (double *)(uintptr_t)s->vertices;
   if (s->n_vertices >= 3) perp_polygon_moments(s->n_vertices, v, &area, centroid, &polar);
   if (!(area > 0)) {
-    PERP_SCENE_WRONG(r, at, "a polygon has at least three vertices, counter-clockwise");
+    PERP_SCENE_WRONG(r, at, "a polygon needs at least three vertices, counter-clockwise");
     return false;
   }
   for (int i = 0; i < 2 * s->n_vertices; i++) v[i] -= centroid[i % 2];
@@ -236,7 +237,7 @@ static bool shapes_polytope(perp_scene_reader *r, const perp_node *at, const per
   const double rho = mass > 0 ? 1 : density;
   perp_status status;
   if (s->n_vertices < 4) {
-    PERP_SCENE_WRONG(r, at, "a polytope has at least four vertices");
+    PERP_SCENE_WRONG(r, at, "a polytope needs at least four vertices");
     return false;
   }
   if (triangles != NULL) {
@@ -333,8 +334,8 @@ bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,
   const perp_shape_def *s = solid ? &own : shape;
   if (s->x[0] != 0 || s->x[1] != 0 || s->x[2] != 0 || s->angle != 0 || s->quat[1] != 0 ||
       s->quat[2] != 0 || s->quat[3] != 0) {
-    perp_diag_error(r->diag, at, 0, "leave out x, quat and angle of the shape, or give inertia",
-                    "mass properties follow from a shape at the centre of mass");
+    perp_diag_error(r->diag, at, 0, "leave out x, quat and angle of the shape, or write inertia",
+                    "the mass properties follow only from a shape at the centre of mass");
     return false;
   }
   if (s->kind == PERP_SHAPE_POLYTOPE)
@@ -343,7 +344,7 @@ bool perp_scene_solid(perp_scene_reader *r, const perp_node *at, bool solid,
                : shapes_polytope(r, at, perp_tree_get(at, "triangles"), s, mass, density, out);
   double volume = 0;
   if (!shapes_of_form(r->dim, s, !solid, mass > 0 ? mass : 1, out, &volume)) {
-    PERP_SCENE_WRONG(r, at, "a %s has no mass%s: give inertia, or solid",
+    PERP_SCENE_WRONG(r, at, "a %s has no mass properties%s: write inertia, or solid",
                      perp_scene_shape_kinds[s->kind],
                      s->kind == PERP_SHAPE_CONE ? " in the plane" : "");
     return false;

@@ -105,7 +105,7 @@ static bool signals_function(perp_scene_reader *r, const perp_node *node, const 
   if (f->e != NULL) signals_at(f, 0, y);
   good = f->e != NULL;
   if (good && !isfinite(y[0])) {
-    PERP_SCENE_WRONG(r, node, "at t = 0 this has no finite value");
+    PERP_SCENE_WRONG(r, node, "the value at t = 0 is not finite");
     good = false;
   }
   if (!good || !moves) { /* if(t < 0 s ...) in a text that names t in quotes only, say */
@@ -163,7 +163,7 @@ static bool signals_keys(perp_scene_reader *r, const perp_node *node, perp_signa
     bool known = strcmp(key, "kind") == 0 || strcmp(key, "plus") == 0;
     for (int k = 0; k < 6 && of[kind][k] != NULL; k++) known |= strcmp(of[kind][k], key) == 0;
     if (known) continue;
-    PERP_SCENE_WRONG(r, node->key[i], "%s has no meaning with kind: %s", key, signals_kinds[kind]);
+    PERP_SCENE_WRONG(r, node->key[i], "%s is not allowed with kind: %s", key, signals_kinds[kind]);
     return false;
   }
   return true;
@@ -178,7 +178,7 @@ static bool signals_points(perp_scene_reader *r, const perp_node *node, const ch
   for (int i = 0; i < node->n; i++) {
     const perp_node *point = node->item[i];
     if (point->type != PERP_NODE_LIST || point->n != 2) {
-      PERP_SCENE_WRONG(r, point, "a point of a signal is a list of a time and a value");
+      PERP_SCENE_WRONG(r, point, "a point of a signal must be a list of a time and a value");
       return false;
     }
     if (!perp_values_number(&r->values, point->item[0], "s", &t[i]) ||
@@ -214,7 +214,8 @@ static bool signals_map(perp_scene_reader *r, const perp_node *node, const char 
     return false;
   if (frequency != NULL) {
     if (perp_tree_get(node, "rate") != NULL) {
-      PERP_SCENE_WRONG(r, frequency, "frequency (1/s) and rate (rad/s) say the same: one must go");
+      PERP_SCENE_WRONG(r, frequency,
+                       "frequency (1/s) and rate (rad/s) define the same quantity: remove one");
       return false;
     }
     if (!perp_values_number(&r->values, frequency, "1/s", &def.rate)) return false;
@@ -222,7 +223,7 @@ static bool signals_map(perp_scene_reader *r, const perp_node *node, const char 
   }
   if (def.kind != PERP_SIGNAL_FUNCTION) return signals_add(r, node, &def, signal);
   if (of == NULL) {
-    PERP_SCENE_WRONG(r, node, "'of' is missing here: the function, with bare numbers");
+    PERP_SCENE_WRONG(r, node, "'of' is missing here: the function, with numbers without units");
     return false;
   }
   double constant = 0;
@@ -250,11 +251,11 @@ bool perp_scene_read_signals(perp_scene_reader *r, const perp_node *node, const 
 {
   if (n == 1) return signals_read(r, node, unit, x, signal);
   if (node->type != PERP_NODE_LIST || node->n > n || node->n < n - missing) {
-    PERP_SCENE_WRONG(r, node, "a list of %d numbers is needed here", n - missing);
+    PERP_SCENE_WRONG(r, node, "a list of %d numbers is required here", n - missing);
     return false;
   }
   if (r->section && n == 3 && node->n != 3) {
-    PERP_SCENE_WRONG(r, node, "a list of 3 numbers is needed here");
+    PERP_SCENE_WRONG(r, node, "a list of 3 numbers is required here");
     return false;
   }
   const bool section = r->section && n == 3;
@@ -289,13 +290,14 @@ static void motions_entry(perp_scene_reader *r, const perp_node *entry, void *us
   }
   if (!perp_keys_read(r, entry, "motions", perp_scene_motion_keys, &def)) return;
   if (def.body == PERP_WORLD) {
-    PERP_SCENE_WRONG(r, perp_tree_get(entry, "body"), "the world does not move");
+    PERP_SCENE_WRONG(r, perp_tree_get(entry, "body"), "the world cannot move");
     return;
   }
   if (r->section && perp_tree_get(entry, "axis") != NULL) {
-    perp_diag_error(r->diag, perp_tree_get(entry, "axis"), 0,
-                    "two entries: when: dim == 3 with the axis, when: dim == 2 with angle alone",
-                    "a section (dim: 2) has no axis");
+    perp_diag_error(
+        r->diag, perp_tree_get(entry, "axis"), 0,
+        "write two entries: when: dim == 3 with the axis, when: dim == 2 with the angle only",
+        "a section (dim: 2) has no axis");
     return;
   }
   perp_scene_body *body = &r->body[def.body];

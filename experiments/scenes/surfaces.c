@@ -21,7 +21,7 @@ struct triangle_list {
 static void surfaces_triangle(perp_scene_reader *r, const perp_node *node, struct triangle_list *l)
 {
   if (node->type != PERP_NODE_LIST || node->n != 3) {
-    PERP_SCENE_WRONG(r, node, "a triangle is a list of three vertices, by their numbers from 0");
+    PERP_SCENE_WRONG(r, node, "a triangle must be a list of three vertices, numbered from 0");
     l->good = false;
     return;
   }
@@ -49,7 +49,7 @@ int *perp_scene_triangles(perp_scene_reader *r, const perp_node *given, int n_ve
   struct triangle_list l = { .n_vertices = n_vertices, .good = true };
   *n = 0;
   if (given->type != PERP_NODE_LIST) {
-    PERP_SCENE_WRONG(r, given, "a list of triangles is needed here");
+    PERP_SCENE_WRONG(r, given, "a list of triangles is required here");
     return NULL;
   }
   l.t = perp_pool_grown(r->pool, NULL, 0, 3 * sizeof *l.t);
@@ -76,7 +76,7 @@ static void surfaces_push(perp_scene_reader *r, const perp_node *at, double h,
                           struct height_list *l)
 {
   if (l->n == MOST_HEIGHTS) {
-    PERP_SCENE_WRONG(r, at, "more than %d heights", MOST_HEIGHTS);
+    PERP_SCENE_WRONG(r, at, "the field has more than %d heights, which is the limit", MOST_HEIGHTS);
     l->good = false;
     return;
   }
@@ -104,8 +104,8 @@ static bool surfaces_row_length(perp_scene_reader *r, const perp_node *at, int l
 {
   if (l->row == 0) l->row = n;
   if (n == l->row && n >= 2) return true;
-  perp_diag_error(r->diag, at, 0, "rows run along x, all of them with the same number of heights",
-                  "row %d has %d heights, the first one %d", line, n, l->row);
+  perp_diag_error(r->diag, at, 0, "rows run along x and all have the same number of heights",
+                  "row %d has %d heights, but the first row has %d", line, n, l->row);
   return l->good = false;
 }
 
@@ -122,7 +122,7 @@ static void surfaces_heights(perp_scene_reader *r, const perp_node *given, struc
     if (row->type != PERP_NODE_LIST) {
       perp_diag_error(r->diag, row, 0,
                       "[[0, 0.1], [0, 0.2]], or { repeat: { j: 0..9, i: 0..9 }, height: ... }",
-                      "heights are a list of rows, which are lists of numbers");
+                      "heights must be a list of rows, which are lists of numbers");
       l->good = false;
       return;
     }
@@ -153,7 +153,7 @@ static void surfaces_table(perp_scene_reader *r, const perp_node *file, struct h
       char *end;
       const double h = strtod(s, &end);
       if (end == s || !isfinite(h)) {
-        PERP_SCENE_WRONG(r, file, "%s:%d: a number is needed: got '%.20s'", path, number, s);
+        PERP_SCENE_WRONG(r, file, "%s:%d: a number is required: got '%.20s'", path, number, s);
         l->good = false;
         break;
       }
@@ -173,7 +173,7 @@ static bool surfaces_field(perp_scene_reader *r, const perp_node *node, perp_sha
   if ((heights == NULL) == (file == NULL)) {
     perp_diag_error(r->diag, file != NULL ? file : node, 0,
                     "heights: [[...], [...]], or file: bumps.csv",
-                    "a height field has heights, or a file with them: one of the two");
+                    "a height field needs either heights, or a file with them");
     return false;
   }
   if (perp_tree_get(node, "spacing") == NULL) {
@@ -189,26 +189,27 @@ static bool surfaces_field(perp_scene_reader *r, const perp_node *node, perp_sha
   for (int k = 0; grid != NULL && k < 2; k++) {
     int given;
     if (grid->type != PERP_NODE_LIST || grid->n != 2) {
-      PERP_SCENE_WRONG(r, grid, "a grid is [points along x, points along y]");
+      PERP_SCENE_WRONG(r, grid, "a grid must be [points along x, points along y]");
       return false;
     }
     if (!perp_values_whole(&r->values, grid->item[k], 2, MOST_HEIGHTS, &given)) return false;
     if (l.row > 0 && given != def->grid[k]) {
-      PERP_SCENE_WRONG(r, grid, "there are %d x %d heights", def->grid[0], def->grid[1]);
+      PERP_SCENE_WRONG(r, grid, "the heights form a grid of %d x %d points", def->grid[0],
+                       def->grid[1]);
       return false;
     }
     def->grid[k] = given;
   }
   if (l.row == 0 && grid == NULL) {
     perp_diag_error(r->diag, node, 0, "grid: [points along x, points along y]",
-                    "'grid' is missing here, as the heights are not in rows");
+                    "'grid' is missing here: heights that are not in rows need it");
     return false;
   }
   if ((int64_t)def->grid[0] * def->grid[1] != l.n) {
     perp_diag_error(r->diag, grid, 0,
                     "repeat: { j: 0..ny-1, i: 0..nx-1 }: the last index runs along x",
-                    "a grid of %d x %d points has %lld heights: got %d", def->grid[0], def->grid[1],
-                    (long long)def->grid[0] * def->grid[1], l.n);
+                    "a grid of %d x %d points needs %lld heights: got %d", def->grid[0],
+                    def->grid[1], (long long)def->grid[0] * def->grid[1], l.n);
     return false;
   }
   def->heights = l.h;
@@ -221,7 +222,7 @@ bool perp_scene_read_surface(perp_scene_reader *r, const perp_node *node, perp_s
   for (size_t i = 0; i < sizeof of_field / sizeof *of_field; i++) {
     const perp_node *wrong = perp_tree_get(node, of_field[i]);
     if (wrong == NULL || def->kind == PERP_SHAPE_HEIGHT_FIELD) continue;
-    perp_diag_error(r->diag, wrong, 0, "kind: height-field", "'%s' is for height fields",
+    perp_diag_error(r->diag, wrong, 0, "kind: height-field", "'%s' is only for height fields",
                     of_field[i]);
     return false;
   }
@@ -230,7 +231,7 @@ bool perp_scene_read_surface(perp_scene_reader *r, const perp_node *node, perp_s
   const perp_node *triangles = perp_tree_get(node, "triangles");
   if (triangles == NULL || def->vertices == NULL) {
     perp_diag_error(r->diag, node, 0, "vertices: [[x, y, z], ...], triangles: [[0, 1, 2], ...]",
-                    "a mesh has vertices and triangles");
+                    "a mesh needs vertices and triangles");
     return false;
   }
   def->triangles = perp_scene_triangles(r, triangles, def->n_vertices, &def->n_triangles);

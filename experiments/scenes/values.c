@@ -70,14 +70,16 @@ bool perp_values_add(perp_values *v, const perp_node *at, const char *name, cons
                      perp_value value, const char *const *choices)
 {
   if (!values_name(name)) {
-    perp_diag_error(v->diag, at, 0,
-                    "letters, digits and '_', a letter first; no word of the language",
-                    "'%s' is no name for a value", name);
+    perp_diag_error(
+        v->diag, at, 0,
+        "a name has letters, digits and '_', begins with a letter, and is not a reserved word",
+        "'%s' cannot be the name of a value", name);
     return false;
   }
   for (int i = 0; i < v->n; i++)
     if (strcmp(v->column[i].name, name) == 0) {
-      perp_diag_error(v->diag, at, 0, "take another name", "there is a value '%s' already", name);
+      perp_diag_error(v->diag, at, 0, "use another name",
+                      "the name of the value '%s' is already used", name);
       return false;
     }
   if (v->n == v->room) values_grow(v);
@@ -150,7 +152,7 @@ static perp_expr *values_read(perp_values *v, const perp_node *node, int offset,
 static bool values_scalar(perp_values *v, const perp_node *node, const char *what)
 {
   if (node->type == PERP_NODE_SCALAR && node->text[0] != '\0') return true;
-  perp_diag_error(v->diag, node, 0, NULL, "%s is needed here", what);
+  perp_diag_error(v->diag, node, 0, NULL, "%s is required here", what);
   return false;
 }
 
@@ -164,7 +166,7 @@ static bool values_compute(perp_values *v, const perp_node *node, int offset, co
   *x = value.number;
   if (value.type == PERP_VALUE_NUMBER && isfinite(value.number)) return true;
   perp_diag_error(v->diag, node, offset, NULL,
-                  "this has no finite value (a division by 0, the root of a negative number, ...)");
+                  "the value is not finite (division by 0, root of a negative number, ...)");
   return false;
 }
 
@@ -178,7 +180,7 @@ bool perp_values_number(perp_values *v, const perp_node *node, const char *unit,
 {
   if (!values_scalar(v, node, "a number")) return false;
   if (values_nan(node->text)) {
-    perp_diag_error(v->diag, node, 0, "give a finite number", "NaN is no number");
+    perp_diag_error(v->diag, node, 0, "write a finite number", "NaN is not a number");
     return false;
   }
   if (perp_parse_real(NULL, node->text, unit != NULL ? unit : "", x) == PERP_OK) return true;
@@ -190,8 +192,8 @@ bool perp_values_whole(perp_values *v, const perp_node *node, double lo, double 
   double number;
   if (!perp_values_number(v, node, "", &number)) return false;
   if (number == nearbyint(number) && number >= lo && number <= hi) return *x = (int)number, true;
-  perp_diag_error(v->diag, node, 0, NULL, "a whole number in [%g, %g] is needed here: got %g", lo,
-                  hi, number);
+  perp_diag_error(v->diag, node, 0, NULL, "an integer in [%g, %g] is required here: got %g", lo, hi,
+                  number);
   return false;
 }
 
@@ -210,8 +212,8 @@ bool perp_values_true(perp_values *v, const perp_node *node, bool *x)
   const perp_scope scope = perp_values_scope(v);
   const perp_value value = perp_expr_eval(e, &scope, 0);
   if (value.type == PERP_VALUE_BOOL) return *x = value.number != 0, true;
-  perp_diag_error(v->diag, node, 0, "true, false, or a comparison as n > 1",
-                  "a condition is needed here");
+  perp_diag_error(v->diag, node, 0, "write true, false, or a comparison as n > 1",
+                  "a condition is required here");
   return false;
 }
 
@@ -227,7 +229,7 @@ bool perp_values_range(perp_values *v, const perp_node *node, double *first, dou
   if (!values_scalar(v, node, "a range")) return false;
   const int dots = values_dots(node->text);
   if (dots < 0) {
-    perp_diag_error(v->diag, node, 0, "first..last, as 0..n-1", "a range is needed here");
+    perp_diag_error(v->diag, node, 0, "write first..last, as 0..n-1", "a range is required here");
     return false;
   }
   const char *left = perp_pool_strndup(v->pool, node->text, (size_t)dots);
@@ -235,7 +237,8 @@ bool perp_values_range(perp_values *v, const perp_node *node, double *first, dou
       !values_compute(v, node, dots + 2, node->text + dots + 2, "", last))
     return false;
   if (*first == nearbyint(*first) && *last == nearbyint(*last)) return true;
-  perp_diag_error(v->diag, node, 0, NULL, "a range has whole numbers: got %g..%g", *first, *last);
+  perp_diag_error(v->diag, node, 0, NULL, "the bounds of a range must be integers: got %g..%g",
+                  *first, *last);
   return false;
 }
 

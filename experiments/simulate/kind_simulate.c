@@ -40,26 +40,28 @@ enum {
   }
 static const perp_param params[] = {
   [P_SCENE] = { .key = "scene",
-                .help = "what is simulated (perp list scenes)",
+                .help = "Scene to simulate (perp list scenes).",
                 .type = PERP_PARAM_PLUGIN,
                 .plugin = PERP_KIND_scene },
-  [P_FORMULATION] = PART(formulation, "how the scene becomes numbers"),
-  [P_ODE] = PART(ode, "integrator"),
-  [P_KKT] = PART(kkt, "solver of the constrained dynamics"),
-  [P_LCP] = PART(lcp, "solver of the contact problem"),
-  [P_STAB] = PART(stab, "constraint stabilization"),
-  [P_CONTACT] = PART(contact, "contact and friction model"),
-  [P_ENGINE] = PART(engine, "a whole engine, in place of all parts of perp"),
-  [P_H] = { "h", "step, the first one of adaptive methods", PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0,
-            HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
-  [P_T_END] = { "t_end", "end of the simulation", PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0, HUGE_VAL,
-                PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
-  [P_SEED] = { "seed", "of random numbers", PERP_PARAM_INT, PERP_KIND_NONE, "", 0, 9e15, 0, "1",
-               false },
-  [P_SAMPLE] = { "sample", "time between comparisons with the truth and rows of the series",
+  [P_FORMULATION] = PART(formulation, "Formulation: turns the scene into equations of motion."),
+  [P_ODE] = PART(ode, "Integrator of the equations of motion."),
+  [P_KKT] = PART(kkt, "Solver of the linear (KKT) system of the constrained dynamics."),
+  [P_LCP] = PART(lcp, "Solver of the contact problem."),
+  [P_STAB] = PART(stab, "Method of constraint stabilization."),
+  [P_CONTACT] = PART(contact, "Contact and friction law."),
+  [P_ENGINE] = PART(engine, "External engine that replaces all methods of perp."),
+  [P_H] = { "h", "Step size; the first step of adaptive methods.", PERP_PARAM_REAL, PERP_KIND_NONE,
+            "s", 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
+  [P_T_END] = { "t_end", "Time at which the simulation ends.", PERP_PARAM_REAL, PERP_KIND_NONE, "s",
+                0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "", false },
+  [P_SEED] = { "seed", "Seed of the random numbers.", PERP_PARAM_INT, PERP_KIND_NONE, "", 0, 9e15,
+               0, "1", false },
+  [P_SAMPLE] = { "sample",
+                 "Time between comparisons with the reference and between rows of the series.",
                  PERP_PARAM_REAL, PERP_KIND_NONE, "s", 0, HUGE_VAL, 0, "", true },
   [P_PERTURB] = { "perturb",
-                  "part of its size that the start is moved by: err / perturb is amplification",
+                  "Relative size of a perturbation of the initial state; the amplification is err "
+                  "/ perturb.",
                   PERP_PARAM_REAL, PERP_KIND_NONE, "", 0, 1, PERP_OPEN_MAX, "", false },
   { 0 }
 };
@@ -71,7 +73,7 @@ static const perp_metric parts_of_a_step[] = {
   { "time.assembly_us", "us", "CPU time of building J, M and f in a step", -1, true },
   { "time.kkt_us", "us", "CPU time of the KKT solver in a step", -1, true },
   { "time.lcp_us", "us", "CPU time of the LCP solver in a step", -1, true },
-  { "time.integrate_us", "us", "CPU time of all else in a step", -1, true },
+  { "time.integrate_us", "us", "CPU time of the remaining work in a step", -1, true },
 };
 enum { N_PARTS = sizeof parts_of_a_step / sizeof *parts_of_a_step };
 
@@ -119,15 +121,16 @@ static void read_accept(perp_study *study, perp_diag *diag)
   const perp_node *accept = perp_tree_get(study->root, "accept");
   if (accept == NULL) return;
   if (accept->type != PERP_NODE_MAP) {
-    perp_diag_error(diag, accept, 0, NULL, "accept is a map with unsolved");
+    perp_diag_error(diag, accept, 0, NULL, "accept must be a map with the key unsolved");
     return;
   }
   perp_study_check_keys(diag, accept, "accept", keys);
   const perp_node *share = perp_tree_get(accept, "unsolved");
   if (share != NULL &&
       (share->type != PERP_NODE_SCALAR || !parse_share(share->text, &study->accept.unsolved)))
-    perp_diag_error(diag, share, 0, NULL,
-                    "unsolved is a share of the problems of a run, 0 to 1 or 0%% to 100%%");
+    perp_diag_error(
+        diag, share, 0, NULL,
+        "unsolved must be the share of problems of a run, from 0 to 1 or from 0%% to 100%%");
 }
 
 static void kind_simulate_read_study(perp_ctx *ctx, perp_study *study, perp_diag *diag)
@@ -218,7 +221,7 @@ static void drop_seed(const perp_study *study, perp_pool *pool, const char **val
   if (study->fixed[P_SEED] != NULL && study->fixed_at[P_SEED] == NULL) return; /* not named */
   value[P_SEED] = perp_pool_printf(pool, "%llu", (unsigned long long)study->seed);
   snprintf(why[P_SEED], sizeof why[P_SEED],
-           "in a simulation: what is random in a scene has an option seed of its own");
+           "seed has no effect on a simulation: a random scene has an option seed of its own");
 }
 
 static void kind_simulate_canonical(perp_ctx *ctx, const perp_study *study, perp_pool *pool,
@@ -252,6 +255,18 @@ static void kind_simulate_canonical(perp_ctx *ctx, const perp_study *study, perp
 static double real_of(const perp_cell *cell, int p)
 {
   return cell->value[p][0] != '\0' ? strtod(cell->value[p], NULL) : 0;
+}
+
+/* A step that is longer than the run.  Where the scene has the end, the run itself refuses. */
+static int kind_simulate_wrong(const perp_study *study, const perp_cell *cell,
+                               char why[PERP_WHY_MAX])
+{
+  (void)study;
+  const double h = real_of(cell, P_H), t_end = real_of(cell, P_T_END);
+  if (!(t_end > 0 && h > t_end)) return -1;
+  snprintf(why, PERP_WHY_MAX,
+           "the step h = %g s is longer than the run, which ends at t_end = %g s", h, t_end);
+  return P_H;
 }
 
 static double kind_simulate_work(const perp_study *study, const perp_cell *cell)
@@ -414,12 +429,12 @@ static perp_status kind_simulate_references(perp_ctx *ctx, const perp_study *stu
                        a.method[0] == '\0' ? "method" : "agree.with");
     const char *tol = strstr(a.method, "tol=");
     if (study->reference.tol > 0 && tol != NULL && strtod(tol + 4, NULL) > study->reference.tol)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "reference.tol: the reference of %s is made with %s",
-                       scene, tol);
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                       "reference.tol: the reference of %s is computed with %s", scene, tol);
     bool good = a.worst <= below;
     *agree = *agree && good;
     perp_text_add(said,
-                  "%s: references %s: %s against %s differ by %.3g at %d times to %g s (%s %g)\n",
+                  "%s: references %s: %s and %s differ by %.3g at %d times up to %g s (%s %g)\n",
                   scene, good ? "agree" : "DISAGREE", a.method, a.with, a.worst, a.times, a.t_end,
                   good ? "allowed" : "more than", below);
     perp_reference_write(json, &request, &a, below);
@@ -452,6 +467,7 @@ const perp_cell_kind perp_kind_simulate = { .name = "simulate",
                                             .tries = true,
                                             .refuses = true,
                                             .runs = true,
+                                            .wrong = kind_simulate_wrong,
                                             .work = kind_simulate_work,
                                             .references = kind_simulate_references,
                                             .command = kind_simulate_command };

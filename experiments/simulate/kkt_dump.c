@@ -150,7 +150,7 @@ static void kkt_dump_flush(struct dump *d)
     close_part(d, &o);
     if (d->solves > 0) {
       put_columns(d, "-b", "right-hand sides [ f ; -c ]", d->b);
-      put_columns(d, "-x", "answers [ a ; lambda ]", d->x);
+      put_columns(d, "-x", "solutions [ a ; lambda ]", d->x);
     }
   }
   d->pending = false;
@@ -245,7 +245,7 @@ static perp_status kkt_dump_wrap(perp_ctx *ctx, perp_parts *parts, void *user)
   struct dump *d = user;
   if (parts->kkt.d == NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "this cell solves no KKT system: its formulation has none");
+                     "this run solves no KKT system: its formulation has none");
   d->inner = parts->kkt;
   d->desc = *(const perp_kkt_desc *)(const void *)parts->kkt.d;
   d->desc.d.opts = NULL; /* the options of the wrapper are no table */
@@ -277,10 +277,10 @@ static perp_status read_steps(perp_ctx *ctx, const char *text, struct dump *d)
   for (const char *s = text;; s = end + 1) {
     long long n = strtoll(s, &end, 10);
     if (end == s || n < 0 || d->n_steps == STEPS || (*end != '\0' && *end != ','))
-      return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                       "steps are numbers from 0, separated by commas, at most %d, or all: got "
-                       "'%s'",
-                       STEPS, text);
+      return PERP_FAIL(
+          ctx, PERP_ERR_OPTION,
+          "steps must be all, or at most %d step numbers from 0, separated by commas: got '%s'",
+          STEPS, text);
     d->wanted[d->n_steps++] = n;
     if (*end == '\0') return PERP_OK;
   }
@@ -302,8 +302,9 @@ perp_status perp_kkt_dump(perp_ctx *ctx, const perp_request *request, const char
   if (status == PERP_OK && result.reason < 0) perp_say("%s", result.message);
   if (status == PERP_OK) status = d.status;
   if (status == PERP_OK && d.table.n == d.table.columns)
-    status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "no KKT system was met: the model has no joints, or none of the steps");
+    status = PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "no KKT system was solved: the model has no joints, or the run has none of these steps");
   if (status == PERP_OK) perp_table_print(&d.table, out);
   perp_result_free(&result);
   perp_table_free(&d.table);

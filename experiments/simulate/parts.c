@@ -86,7 +86,7 @@ const char *perp_part_unused(const perp_scene_facts *facts, const char *scene,
   }
   if (part == PERP_PART_ENGINE) return NULL;
   if (formulation == &perp_engine_formulation.d) {
-    snprintf(why, PERP_WHY_MAX, "with an engine, which has all of its own");
+    snprintf(why, PERP_WHY_MAX, "with an external engine, which uses its own methods");
     return why;
   }
   const bool exact = part == PERP_PART_STAB && (formulation->caps & PERP_FORM_EXACT_JOINTS) &&
@@ -111,7 +111,7 @@ static void who_uses(const perp_ctx *ctx, int part, char *buf, size_t size)
     if (part == PERP_PART_STAB && (d->caps & PERP_FORM_EXACT_JOINTS)) continue;
     if (!(d->caps & table[part].used) || n + strlen(d->name) + 64 > size) continue;
     n += (size_t)snprintf(buf + n, size - n, "%s%s",
-                          n == 0 ? ", or take a formulation that uses one: " : ", ", d->name);
+                          n == 0 ? ", or choose a formulation that uses one: " : ", ", d->name);
   }
 }
 
@@ -120,7 +120,7 @@ static perp_status parts_refuse(perp_ctx *ctx, int part, const char *text, const
 {
   char others[256] = "";
   if (strncmp(why, "with formulation", 16) == 0) who_uses(ctx, part, others, sizeof others);
-  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s %s has no effect %s: leave it out%s",
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s %s has no effect %s: remove it%s",
                    table[part].name, text, why, others);
 }
 

@@ -44,7 +44,7 @@ static perp_status reference_record(perp_ctx *ctx, double *state, int k, int nq,
   memcpy(row, q, (size_t)nq * sizeof *q);
   memcpy(row + nq, v, (size_t)nv * sizeof *v);
   for (int i = 0; i < nq + nv; i++)
-    if (!isfinite(row[i])) return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run did not last");
+    if (!isfinite(row[i])) return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run ended early");
   return PERP_OK;
 }
 
@@ -69,7 +69,7 @@ static perp_status reference_march(perp_ctx *ctx, const perp_scene *scene, doubl
       perp_step_info info = { 0 };
       status = perp_cell_step(ctx, &r, t_end * (k - 1) / SAMPLES + r.h * (i + 1), &info);
       if (status == PERP_OK && info.reason < 0)
-        status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run did not last");
+        status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the run ended early");
     }
     perp_cell_state(&r, &t, &q, &v);
     if (status == PERP_OK) status = reference_record(ctx, x->state, k, x->nq, x->nv, q, v);

@@ -175,7 +175,7 @@ static void replay_reals(perp_json *j, const char *key, const double *v, int n)
   for (int i = 0; i < n; i++) {
     char text[32];
     snprintf(text, sizeof text, "%.7g", v[i]);
-    perp_json_raw(j, NULL, text);
+    perp_json_raw(j, NULL, isfinite(v[i]) ? text : "null");
   }
   perp_json_close(j, ']');
 }

@@ -254,18 +254,25 @@ perp_status perp_samples_between(perp_ctx *ctx, perp_cell_run *r, double t_last,
 
 /* ---- at accepted states ------------------------------------------------------------------------ */
 
+/* So many steps of a fixed size are at least this time. */
+static int64_t samples_stride(const run *r, double time)
+{
+  const double steps = ceil(time / r->h * (1 - 1e-9));
+  return (int64_t)fmin(fmax(1, steps), PERP_STEPS_MOST);
+}
+
 /* Is the accepted state at t a frame of a film? */
 static bool samples_filmed(const run *r, int64_t count, double t, bool end)
 {
   if (end || count == 0) return true;
   if (r->adaptive) return samples_due(t, r->film_every, r->filmed);
-  return count % (int64_t)fmax(1, ceil(r->film_every / r->h * (1 - 1e-9))) == 0;
+  return count % samples_stride(r, r->film_every) == 0;
 }
 
 perp_status perp_samples_at(perp_ctx *ctx, perp_cell_run *r, int64_t count, double t_last, double t,
                             const double *q, const double *v, bool end, const perp_step_info *info)
 {
-  const int64_t stride = (int64_t)fmax(1, ceil(r->every / r->h * (1 - 1e-9)));
+  const int64_t stride = samples_stride(r, r->every);
   const bool grid = r->truth != NULL && !r->truth_any_time;
   bool compare = end || count == 0, row = compare, known = false;
   if (!r->adaptive) {

@@ -25,21 +25,44 @@ static void simulate_read_metrics(const perp_ctx *ctx, const perp_measure *measu
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
+perp_status perp_run_times(perp_ctx *ctx, const perp_request *request, const perp_scene *scene,
+                           bool adaptive, double *h, double *t_end)
+{
+  const double scene_h = scene->h > 0 ? scene->h : 1.0 / 240;
+  *t_end = request->t_end > 0 ? request->t_end : scene->t_end;
+  *h = request->h > 0 ? request->h : fmin(scene_h, *t_end);
+  if (request->setup_only) return PERP_OK; /* it stands for runs with other times */
+  if (*h > *t_end)
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "the step h = %g s is longer than the run, which ends at t_end = %g s: choose a "
+        "smaller step or a later end",
+        *h, *t_end);
+  /* the first step of error control may be tiny, its steps grow */
+  const double step = adaptive ? fmax(*h, scene_h) : *h;
+  if (*t_end / step > PERP_STEPS_MOST)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "steps of h = %g s to the end t_end = %g s are more than %g: choose a larger "
+                     "step or an earlier end",
+                     *h, *t_end, PERP_STEPS_MOST);
+  return PERP_OK;
+}
+
 static perp_status parse_request(perp_ctx *ctx, run *r)
 {
   const perp_request *request = r->request;
   perp_spec scene = { 0 };
   if (request->scene == NULL || request->scene[0] == '\0')
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "no scene is given (perp list scenes)");
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "no scene is specified: see perp list scenes");
   if (!(request->h >= 0) || !isfinite(request->h))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", request->h);
   if (!(request->t_end >= 0) || !isfinite(request->t_end))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the end t_end must be positive: got %g s", request->t_end);
   if (!(request->sample_every >= 0))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "samples must be a positive time apart: got %g s",
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the time between samples must be positive: got %g s",
                      request->sample_every);
   if (!(request->perturb >= 0) || !(request->perturb < 1))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "perturb must be a part of the start, below 1: got %g",
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "perturb must be a relative size below 1: got %g",
                      request->perturb);
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_scene, request->scene, &scene));
   const char *name = scene.d->name;
@@ -48,9 +71,17 @@ static perp_status parse_request(perp_ctx *ctx, run *r)
     status = perp_parts_read(ctx, request, &r->scene, name, &r->parts, &r->adaptive);
   perp_spec_free(&scene);
   PERP_TRY(status);
-  r->h = request->h > 0 ? request->h : r->scene.h > 0 ? r->scene.h : 1.0 / 240;
-  r->t_end = request->t_end > 0 ? request->t_end : r->scene.t_end;
-  r->every = request->sample_every;
+  PERP_TRY(perp_run_times(ctx, request, &r->scene, r->adaptive, &r->h, &r->t_end));
+  if (request->picture_at > r->t_end * (1 + 1e-12))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "there is no picture of t = %g s: the run ends at t_end = %g s",
+                     request->picture_at, r->t_end);
+  r->every = fmin(request->sample_every, r->t_end);
+  if (r->every > 0 && !request->setup_only && r->t_end / r->every > PERP_STEPS_MOST)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "samples %g s apart to the end t_end = %g s are more than %g: choose a longer "
+                     "time between them",
+                     r->every, r->t_end, PERP_STEPS_MOST);
   return PERP_OK;
 }
 
@@ -116,7 +147,7 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen)
     const char *name = perp_model_joint(r->scene.model, e->joint)->name;
     const size_t used = strlen(result->events), room = sizeof result->events - used;
     snprintf(result->events + used, room,
-             "%st = %.9g s: joint %d%s%.48s%s released, its point left the curve at s = %.6g",
+             "%st = %.9g s: joint %d%s%.48s%s released; its point left the curve at s = %.6g",
              used > 0 ? "\n         " : "", e->t, e->joint, name != NULL ? " '" : "",
              name != NULL ? name : "", name != NULL ? "'" : "", e->s);
   }
@@ -257,8 +288,8 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r)
   PERP_TRY(perp_samples_create(ctx, r));
   if (request->sample_named && r->truth == NULL && !r->adaptive && !request->want_series)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "the time between samples has no effect: the scene has no truth to compare "
-                     "with, and no series is written; leave it out or ask for --series");
+                     "the time between samples has no effect: the scene has no reference solution, "
+                     "and no series is written. Remove it, or add --series.");
   if (request->perturb > 0) PERP_TRY(perp_cell_perturb(ctx, r, request->perturb));
   r->bound = 1;
   for (int i = 0; i < r->measure->nq; i++) r->bound = fmax(r->bound, fabs(perp_cell_q0(r)[i]));

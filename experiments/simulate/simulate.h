@@ -40,6 +40,8 @@ typedef struct perp_request {
   double perturb;
   bool sample_named; /* by a person: an error where it has no effect */
   bool setup_only;   /* create everything, run nothing: would the request be served? */
+  double
+      picture_at; /* s: a time of which a picture is made; 0 = none.  Not after the end of the run */
   bool want_series;
   const char *replay_path; /* where to write a replay of the run (replay.h); NULL: nowhere */
   bool film; /* as a film: with frames of its own, evenly over the run; else with the samples */
@@ -98,6 +100,12 @@ typedef struct perp_result {
   perp_series series;
 } perp_result;
 
+/* Steps of the longest run: more of them do not end. */
+#define PERP_STEPS_MOST 1e12
+/* The step and the end of a run: those of the request, else those of the scene.  An error where the
+ * step is longer than the run, or its steps are too many. */
+perp_status perp_run_times(perp_ctx *ctx, const perp_request *request, const perp_scene *scene,
+                           bool adaptive, double *h, double *t_end);
 /* Run one cell.  PERP_OK also when the simulation diverged (result->reason < 0); another status
  * means that the request is not valid (ctx says why): PERP_ERR_UNSUPPORTED for parts that do not
  * fit together, or that are named and have no effect. */
@@ -118,7 +126,7 @@ bool perp_result_partial(const perp_result *result);
 int64_t perp_result_problems(const perp_result *result);
 double perp_result_metric(const perp_result *result, const char *name); /* NaN when absent */
 void perp_result_free(perp_result *result);
-/* The JSON of `perp simulate --json`; non-finite numbers as strings. */
+/* The JSON of `perp simulate --json`.  Figures that the run does not have are absent. */
 void perp_result_json(const perp_result *result, FILE *out);
 
 #endif

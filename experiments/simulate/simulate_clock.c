@@ -22,7 +22,7 @@ static perp_status clock_steps(perp_ctx *ctx, perp_cell_run *r, int64_t n)
     PERP_TRY(perp_cell_step(ctx, r, r->t_end, &info));
     if (info.reason < 0)
       return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
-                       "the run for the clock is not the one that was measured: it stopped (%s)",
+                       "the run for timing differs from the measured run: it stopped (%s)",
                        perp_reason_name(info.reason));
   }
   return PERP_OK;
@@ -47,7 +47,7 @@ static perp_status clock_check(perp_ctx *ctx, const perp_cell_run *r,
                      memcmp(v, result->v, (size_t)result->nv * sizeof *v) == 0;
   if (state && steps == steps_1 && rhs == rhs_1) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
-                   "the run for the clock is not the one that was measured: %lld steps and %lld "
+                   "the run for timing differs from the measured run: %lld steps and %lld "
                    "evaluations instead of %lld and %lld, %s state at t = %.9g s",
                    (long long)steps, (long long)rhs, (long long)steps_1, (long long)rhs_1,
                    state ? "the same" : "another", t);

@@ -50,9 +50,9 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
   const struct {
     int64_t n;
     const char *what;
-  } others[] = { { c->reused, "by the answer of the step before" },
-                 { c->swept, "left by the sweeps asked for" },
-                 { c->refuted, "given up, their answers not used" } };
+  } others[] = { { c->reused, "by the solution of the previous step" },
+                 { c->swept, "above the tolerance after the requested sweeps" },
+                 { c->refuted, "in discarded evaluations" } };
   for (int i = 0; i < 3; i++) {
     if (others[i].n == 0) continue;
     perp_text_add(&t, "%s%lld %s", comma, (long long)others[i].n, others[i].what);
@@ -67,26 +67,27 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
                     perp_reason_name((perp_reason)-i));
       comma = ", ";
     }
-    perp_text_add(&t, "): the best impulses found were used");
+    perp_text_add(&t, "); the best impulses found were used");
   }
   if (isnan(c->residual)) /* schemes that make sweeps, and no problem that could be judged */
-    perp_text_add(&t, "; what they leave is not judged");
+    perp_text_add(&t, "; their residual was not measured");
   else
-    perp_text_add(&t, "; of all impulses used, residual at most %.2g, in units of the data %.2g",
+    perp_text_add(&t, "; residual of the impulses at most %.2g, in units of the data %.2g",
                   c->residual, c->data);
   if (c->thrown > 0)
-    perp_text_add(&t, "; %lld had impulses nearer to a solution that would have thrown bodies",
+    perp_text_add(&t,
+                  "; in %lld, impulses with a smaller residual were rejected because they would "
+                  "have thrown bodies",
                   (long long)c->thrown);
   if (c->critical > 0)
-    perp_text_add(&t, "; critical contacts, which no forces satisfy, at %lld state%s: %s",
+    perp_text_add(&t, "; critical contacts, for which no contact forces exist, at %lld state%s: %s",
                   (long long)c->critical, c->critical == 1 ? "" : "s",
                   c->stopped == c->critical ? "their bodies were stopped"
                   : c->stopped > 0          ? "not all of their bodies were stopped"
                                             : "the run ends there");
   if (c->piled > 0)
-    perp_text_add(
-        &t, "; events pile up in %lld step%s, which are of first order (forces of their start)",
-        (long long)c->piled, c->piled == 1 ? "" : "s");
+    perp_text_add(&t, "; events accumulate in %lld step%s; these are of first order",
+                  (long long)c->piled, c->piled == 1 ? "" : "s");
   perp_wrap_after(out, "lcp      ", 9, t.s);
   fputc('\n', out);
   perp_text_free(&t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The JSON of one run: stable keys, %.17g, non-finite numbers as strings. */
+/* The JSON of one run: stable keys, %.17g; figures that the run does not have are absent. */
 #include "experiments/simulate/simulate.h"
 #include "experiments/simulate/parts.h"
 #include "experiments/simulate/simulate_contacts.h"

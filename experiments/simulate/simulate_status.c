@@ -64,12 +64,13 @@ const char *perp_result_cause(const perp_result *r, char *buf, size_t size)
   if (used >= size || (c->failures == 0 && (c->swept == 0 || used > 0))) return buf;
   if (c->failures == 0 && r->engine[0] != '\0') {
     snprintf(buf, size,
-             "steps of a fixed number of iterations, and no test by the engine: %lld of %lld",
+             "the engine used a fixed number of iterations without a convergence test in %lld of "
+             "%lld steps",
              (long long)c->swept, n);
     return buf;
   }
   if (c->failures == 0) {
-    snprintf(buf, size, "%lld of %lld problems above the tolerance after the sweeps asked for",
+    snprintf(buf, size, "%lld of %lld problems above the tolerance after the requested sweeps",
              (long long)c->swept, n);
     return buf;
   }

@@ -105,14 +105,23 @@ bool perp_option_given(const perp_args *args, const char *name)
   return perp_args_get(args, name) != NULL;
 }
 
+enum { CHOICES_TOLD = 30 };
+
 int perp_choose(const perp_args *args, const char *what, const char *word, const char *const *names,
                 int n, const char *otherwise)
 {
   for (int i = 0; i < n; i++)
     if (strcmp(names[i], word) == 0) return i;
   const char *close = perp_closest(word, names, n);
+  perp_text list = { 0 };
+  for (int i = 0; i < n && n <= CHOICES_TOLD && otherwise[0] == '\0'; i++)
+    perp_text_add(&list, "%s%s", i == 0 ? " (valid: " : ", ", names[i]);
+  if (list.n > 0) perp_text_add(&list, ")");
   perp_usage_error(args, close != NULL ? "%s '%s'; did you mean '%s'?" : "%s '%s'%s", what, word,
-                   close != NULL ? close : otherwise);
+                   close != NULL ? close
+                   : list.n > 0  ? list.s
+                                 : otherwise);
+  perp_text_free(&list);
   return -1;
 }
 

@@ -43,7 +43,7 @@ int perp_option_real(perp_ctx *ctx, const perp_args *args, const char *name, con
 bool perp_option_given(const perp_args *args, const char *name);
 
 /* Index of a word in names [n]; -1 after a usage error "WHAT 'word'; did you mean 'x'?", with
- * `otherwise` where nothing is near. */
+ * `otherwise` where nothing is near; `otherwise` "" is the list of the names where they are few. */
 int perp_choose(const perp_args *args, const char *what, const char *word, const char *const *names,
                 int n, const char *otherwise);
 /* The same for each word of an option "word,word": chosen [n] of it becomes true. */

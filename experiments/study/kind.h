@@ -128,6 +128,10 @@ typedef struct perp_cell_kind {
   bool refuses; /* and that may be skipped: worth to know before a run */
   /* an unsolved cell is a run that reached its end: its steps have a time like any other */
   bool runs;
+  /* Is a parameter of this cell wrong, although each of its values may stand in others?  Its index, and why; -1: none is.
+   * NULL: never. */
+  int (*wrong)(const struct perp_study *study, const struct perp_cell *cell,
+               char why[PERP_WHY_MAX]);
   /* Rough amount of work, for the estimate of the time left; any unit. */
   double (*work)(const struct perp_study *study, const struct perp_cell *cell);
   /* Before anything is run: do the references of the cells agree as the study demands?  PERP_OK

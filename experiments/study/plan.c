@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/study/plan.h"
+#include "solvers/core/optional.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -76,6 +77,26 @@ static int drop_of(perp_plan *plan, int param, const char *why)
   return i;
 }
 
+/* Counts a combination that names a plug-in which this perp was built without. */
+static bool plan_left_out(const perp_ctx *ctx, const perp_study *study, perp_plan *plan,
+                          const int *index, const perp_cell *cell)
+{
+  const perp_optional *o = NULL;
+  for (int p = 0; p < study->n_params && o == NULL; p++)
+    if (study->kind->params[p].type == PERP_PARAM_PLUGIN && cell->value[p][0] != '\0')
+      o = perp_optional_absent(ctx, study->kind->params[p].plugin, cell->value[p]);
+  if (o == NULL) return false;
+  int i = 0;
+  while (i < plan->n_absent && strcmp(plan->absent[i].part, o->part) != 0) i++;
+  if (i == plan->n_absent) {
+    plan->absent = perp_pool_grown(&plan->pool, plan->absent, i, sizeof *plan->absent);
+    plan->absent[plan->n_absent++] = (perp_plan_absent){ o->part, 0 };
+  }
+  plan->absent[i].combinations++;
+  for (int p = 0; p < study->n_params; p++) plan->use[p][index[p]].used = true;
+  return true;
+}
+
 static void make_uses(const perp_study *study, perp_plan *plan)
 {
   plan->use = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *plan->use);
@@ -113,8 +134,8 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
   for (int a = 0; a < study->n_axes; a++) {
     plan->combinations *= study->axes[a].n;
     if (plan->combinations > PERP_CELLS_MAX)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "the grid has more than %d combinations",
-                       PERP_CELLS_MAX);
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                       "the grid has more than %d combinations: shorten its lists", PERP_CELLS_MAX);
   }
   int total = (int)plan->combinations;
   plan->cells = perp_pool_alloc(&plan->pool, (size_t)total, sizeof *plan->cells);
@@ -150,6 +171,7 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
       plan->excluded[rule]++;
       continue;
     }
+    if (plan_left_out(&quiet, study, plan, index, cell)) continue;
     plan_canonical(&quiet, study, plan, index, &memory, why, cell);
     cell_id(study, cell);
     const json_t *same = json_object_get(known, cell->id);
@@ -158,7 +180,9 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     else if (same_values(study, &plan->cells[json_integer_value(same)], cell))
       plan->duplicates++;
     else
-      status = PERP_FAIL(ctx, PERP_ERR_INTERNAL, "two different cells have the id %s", cell->id);
+      status = PERP_FAIL(ctx, PERP_ERR_INTERNAL,
+                         "two different runs have the id %s: change a value of the grid slightly",
+                         cell->id);
   }
   json_decref(known);
   if (status != PERP_OK) perp_plan_free(plan);
@@ -225,8 +249,8 @@ perp_status perp_plan_write(perp_ctx *ctx, const char *path, const perp_study *s
 perp_status perp_schema_unknown(perp_ctx *ctx, const char *path, int schema)
 {
   return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                   "%s: results of schema %d; this perp reads up to %d: read them with the perp "
-                   "that wrote them",
+                   "%s: the results have schema %d, but this perp reads schemas up to %d. Use the "
+                   "version of perp that wrote them.",
                    path, schema, PERP_RESULTS_SCHEMA);
 }
 
@@ -245,7 +269,7 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
   if (line == 1) {
     const char *mark = json_string_value(json_object_get(object, "plan"));
     if (mark == NULL || strcmp(mark, "perp-plan/1") != 0)
-      status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: not a plan (line 1)", path);
+      status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: line 1 is not the head of a plan", path);
     const json_t *schema = json_object_get(object, "schema");
     selection->schema = json_is_integer(schema) ? (int)json_integer_value(schema) : 1;
     if (status == PERP_OK && selection->schema > PERP_RESULTS_SCHEMA)
@@ -255,7 +279,7 @@ static perp_status load_line(perp_ctx *ctx, const char *path, int line, const ch
     selection->shard = perp_json_kept(&plan->pool, object, "shard", NULL);
     selection->plugins = perp_json_kept(&plan->pool, object, "plugins", NULL);
   } else if (id == NULL || strlen(id) != 16)
-    status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: not a cell", path, line);
+    status = PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the line does not describe a run", path, line);
   else {
     perp_cell *cell = &plan->cells[plan->n++];
     snprintf(cell->id, sizeof cell->id, "%s", id);

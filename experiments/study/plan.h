@@ -23,10 +23,16 @@ typedef struct perp_drop {
 
 /* One value of an axis, or the one of a parameter that does not vary. */
 typedef struct perp_value_use {
-  bool used;        /* by a cell */
+  bool used;        /* by a cell, or would be with a part that is absent */
   int combinations; /* that no rule excludes */
   int drop;         /* index of the last reason why it has no effect; -1: none */
 } perp_value_use;
+
+/* Combinations that are left out, as they name a plug-in that this perp was built without. */
+typedef struct perp_plan_absent {
+  const char *part; /* of optional.def */
+  int combinations;
+} perp_plan_absent;
 
 typedef struct perp_plan {
   perp_pool pool;
@@ -37,6 +43,8 @@ typedef struct perp_plan {
   int duplicates;       /* combinations that are the same cell as one before */
   int n_drops;
   perp_drop *drops;
+  int n_absent;
+  perp_plan_absent *absent; /* one a part */
   /* [n_params] of each value of its axis, or of the fixed one; NULL in a loaded plan */
   perp_value_use **use;
 } perp_plan;
@@ -49,10 +57,12 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
 void perp_plan_check(const perp_study *study, const perp_plan *plan, perp_diag *diag);
 /* The same, printed: -1 or an exit status. */
 int perp_plan_refuse(const perp_study *study, const perp_plan *plan);
-/* "36 combinations are 20 cells: stab has no effect with formulation reduced"; nothing where no two
+/* "36 combinations are 20 runs: stab has no effect with formulation reduced"; nothing where no two
  * are equal. */
 void perp_plan_say(const perp_study *study, const perp_plan *plan, perp_text *out);
-void perp_plan_warn(const perp_study *study, const perp_plan *plan); /* the same on stderr */
+/* "12 combinations need libsundials-dev: left out (./perp setup sundials)"; nothing where none do. */
+void perp_plan_say_absent(const perp_plan *plan, perp_text *out);
+void perp_plan_warn(const perp_study *study, const perp_plan *plan); /* both on stderr */
 void perp_plan_free(perp_plan *plan);
 /* Index of the cell with this id or the only one that begins so; -1 none, -2 several. */
 int perp_plan_find(const perp_plan *plan, const char *id);

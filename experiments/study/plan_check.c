@@ -2,6 +2,7 @@
 /* What a plan says about its study: values that nothing uses, combinations that are one cell. */
 #include "experiments/base/messages.h"
 #include "experiments/study/plan.h"
+#include "solvers/core/optional.h"
 
 #include <string.h>
 
@@ -12,12 +13,44 @@ static void plan_check_unused(const perp_study *s, const perp_plan *plan, int p,
   const bool command_line = strncmp(at->src->name, "--", 2) == 0;
   if (s->narrowed && !command_line) return;
   if (use->drop >= 0)
-    perp_diag_error(diag, at, 0, "leave it out", "%s %s is used by no cell: it has no effect %s",
+    perp_diag_error(diag, at, 0, "remove it", "%s %s is not used by any run: it has no effect %s",
                     s->kind->params[p].key, value, plan->drops[use->drop].why);
   else
-    perp_diag_error(diag, at, 0, "leave it out, or change the rule",
-                    "%s %s is in no cell: all its combinations are excluded",
+    perp_diag_error(diag, at, 0, "remove it, or change the rule under exclude",
+                    "%s %s is not used by any run: all its combinations are excluded",
                     s->kind->params[p].key, value);
+}
+
+/* Where the study names the value that a cell has of a parameter; NULL: nowhere. */
+static const perp_node *plan_check_place(const perp_study *s, const perp_cell *cell, int p)
+{
+  if (s->fixed[p] != NULL) return s->fixed_at[p];
+  for (int a = 0; a < s->n_axes; a++) {
+    const perp_axis *axis = &s->axes[a];
+    for (int k = 0; axis->param == p && axis->at != NULL && k < axis->n; k++)
+      if (strcmp(axis->value[k], cell->value[p]) == 0) return axis->at[k];
+  }
+  return NULL;
+}
+
+/* Cells whose values do not go together: each place once. */
+static void plan_check_cells(const perp_study *s, const perp_plan *plan, perp_diag *diag)
+{
+  enum { MOST = 8 };
+  const perp_node *seen[MOST];
+  char why[PERP_WHY_MAX];
+  int n = 0;
+  for (int c = 0; c < plan->n && n < MOST && s->kind->wrong != NULL; c++) {
+    const int p = s->kind->wrong(s, &plan->cells[c], why);
+    if (p < 0) continue;
+    const perp_node *at = plan_check_place(s, &plan->cells[c], p);
+    if (at == NULL) at = s->root; /* a kind has made it */
+    bool again = false;
+    for (int k = 0; k < n && !again; k++) again = seen[k] == at;
+    if (again) continue;
+    seen[n++] = at;
+    perp_diag_error(diag, at, 0, "leave it out, or exclude these combinations", "%s", why);
+  }
 }
 
 void perp_plan_check(const perp_study *s, const perp_plan *plan, perp_diag *diag)
@@ -30,6 +63,7 @@ void perp_plan_check(const perp_study *s, const perp_plan *plan, perp_diag *diag
       plan_check_unused(s, plan, axis->param, axis->value[i], axis->at[i],
                         &plan->use[axis->param][i], diag);
   }
+  plan_check_cells(s, plan, diag);
 }
 
 int perp_plan_refuse(const perp_study *study, const perp_plan *plan)
@@ -49,7 +83,7 @@ void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
   enum { MOST = 8 };
   int said = 0, more = 0;
   if (plan->duplicates == 0) return;
-  perp_text_add(out, "%d combinations are %d cells", plan->n + plan->duplicates, plan->n);
+  perp_text_add(out, "%d combinations give %d runs", plan->n + plan->duplicates, plan->n);
   for (int i = 0; i < plan->n_drops; i++) {
     const perp_drop *d = &plan->drops[i];
     bool varies = s->fixed[d->param] == NULL; /* only then two combinations can differ in it */
@@ -61,10 +95,23 @@ void perp_plan_say(const perp_study *s, const perp_plan *plan, perp_text *out)
   if (more > 0) perp_text_add(out, "; and %d more reasons", more);
 }
 
+void perp_plan_say_absent(const perp_plan *plan, perp_text *out)
+{
+  for (int i = 0; i < plan->n_absent; i++) {
+    const perp_plan_absent *a = &plan->absent[i];
+    perp_text_add(out, "%s%d combination%s %s: left out (./perp setup %s)", i > 0 ? "; " : "",
+                  a->combinations, a->combinations == 1 ? " needs" : "s need",
+                  perp_optional_packages(a->part), a->part);
+  }
+}
+
 void perp_plan_warn(const perp_study *study, const perp_plan *plan)
 {
   perp_text t = { 0 };
   perp_plan_say(study, plan, &t);
+  if (t.n > 0) perp_say("%s", t.s);
+  perp_text_free(&t);
+  perp_plan_say_absent(plan, &t);
   if (t.n > 0) perp_say("%s", t.s);
   perp_text_free(&t);
 }

@@ -348,7 +348,7 @@ perp_status perp_process_pool_start(perp_ctx *ctx, perp_process_pool *c, const p
     struct child *other = &c->child[i];
     if (!other->busy && (k == NULL || other->pid > 0)) k = other;
   }
-  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "no free place in the workers");
+  if (k == NULL) return PERP_FAIL(ctx, PERP_ERR_INTERNAL, "all worker processes are busy");
   if (k->pid > 0 && !order->alone && k->order.memory == order->memory) {
     process_pool_begin(k, order);
     c->running++;

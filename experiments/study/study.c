@@ -18,7 +18,7 @@ static void read_head(perp_study_reader *r, const perp_node *root)
   perp_study *s = r->s;
   const char *schema = perp_study_text(r, root, "schema", NULL);
   if (schema == NULL)
-    PERP_WRONG(r->diag, root, "'schema: perp-study/1' is missing");
+    PERP_WRONG(r->diag, root, "the line 'schema: perp-study/1' is missing");
   else if (strcmp(schema, "perp-study/1") != 0)
     perp_diag_error(r->diag, perp_tree_get(root, "schema"), 0, "use perp-study/1",
                     "unknown schema '%s'", schema);
@@ -29,7 +29,8 @@ static void read_head(perp_study_reader *r, const perp_node *root)
   size_t n = strspn(s->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.+");
   if (s->name[0] == '\0' || s->name[0] == '.' || s->name[n] != '\0' || n > 100)
     perp_diag_error(r->diag, head != NULL ? perp_tree_get(head, "name") : NULL, (int)n, NULL,
-                    "the name of a study is a file name: letters, digits, '-', '_', '.', '+'");
+                    "the name of a study is used as a file name: only letters, digits, '-', '_', "
+                    "'.' and '+' are allowed");
   s->title = perp_study_text(r, head, "title", s->name);
   s->question = perp_study_text(r, head, "question", "");
   const char *seed = perp_study_text(r, head, "seed", "1");
@@ -74,8 +75,8 @@ static void read_params(perp_study_reader *r, const perp_node *root)
     if (p < 0 || params[p].hidden) continue;
     const perp_node *outside = perp_tree_get(root, params[p].key);
     if (outside != NULL)
-      PERP_WRONG(r->diag, outside, "%s stands in the grid too (line %d)", params[p].key,
-                 grid->key[g]->line + 1);
+      PERP_WRONG(r->diag, outside, "%s is also set in the grid (line %d): remove one of the two",
+                 params[p].key, grid->key[g]->line + 1);
     perp_study_read_param(r->ctx, r->s, r->diag, p, grid->item[g]);
   }
   for (int p = 0; p < s->n_params; p++) {
@@ -159,10 +160,11 @@ static void read_published(perp_study_reader *r, const perp_node *root)
     p->source = perp_study_text(r, item, "source", "");
     p->metric = perp_study_text(r, item, "metric", "");
     if (perp_tree_get(item, "metric") == NULL)
-      PERP_WRONG(r->diag, item, "'metric' is missing here");
+      PERP_WRONG(r->diag, item, "the key 'metric' is missing here");
     else
       perp_study_check_metric(r, perp_tree_get(item, "metric"), p->metric);
-    if (perp_tree_get(item, "value") == NULL) PERP_WRONG(r->diag, item, "'value' is missing here");
+    if (perp_tree_get(item, "value") == NULL)
+      PERP_WRONG(r->diag, item, "the key 'value' is missing here");
     p->value = perp_study_figure(r, item, "value", p->metric, -HUGE_VAL, HUGE_VAL);
     p->where = perp_study_expression(r, item, "where", s->n_params + 1, false);
     s->n_published += p->where != NULL;
@@ -215,7 +217,7 @@ static void read_measure(perp_study_reader *r, const perp_node *root)
   perp_study *s = r->s;
   double repeats = perp_study_number(r, node, "repeats", "", 0, 1000, 0);
   if (repeats != floor(repeats))
-    PERP_WRONG(r->diag, perp_tree_get(node, "repeats"), "repeats must be a whole number: got %g",
+    PERP_WRONG(r->diag, perp_tree_get(node, "repeats"), "repeats must be an integer: got %g",
                repeats);
   s->measure.repeats = (int)repeats;
   s->measure.interleaved = perp_study_choice(r, node, "order", orders) == 0;
@@ -258,21 +260,22 @@ static void study_read_metrics(perp_study_reader *r, const perp_node *root)
 }
 
 const perp_plot_name perp_plot_names[] = {
-  { "work-precision", "error against work, points joined in the order of h or tolerance" },
-  { "convergence", "error against h, with the observed order" },
-  { "drift-vs-time", "constraint error over time" },
-  { "energy-vs-time", "energy over time" },
-  { "stability-map", "where runs end well, over two axes" },
-  { "replay", "the motion, cells overlaid" },
-  { "time-vs-n", "time against size, with the fitted exponent" },
+  { "work-precision", "Error against work; points are joined in the order of h or tolerance" },
+  { "convergence", "Error against h, with the observed order" },
+  { "drift-vs-time", "Constraint error over time" },
+  { "energy-vs-time", "Energy over time" },
+  { "stability-map", "Runs that complete, over two parameters" },
+  { "replay", "Motion; several runs overlaid" },
+  { "time-vs-n", "CPU time against size, with the fitted exponent" },
   { "performance-profile",
-    "share of problems solved within a factor of the best (Dolan and More)" },
-  { "data-profile", "share of problems solved within a number of units of work (More and Wild)" },
-  { "ecdf-targets", "share of pairs of problem and target reached within a cost" },
-  { "failure-matrix",
-    "how cells ended, with causes; of motions: failure-matrix(engine), of a part and scenes" },
-  { "residual-history", "residual against the iteration" },
-  { "series", "any recorded field over time" },
+    "Performance profile: share of problems solved within a factor of the best (Dolan and More)" },
+  { "data-profile",
+    "Data profile: share of problems solved within a budget of work (More and Wild)" },
+  { "ecdf-targets", "Share of pairs of problem and target solved within a cost" },
+  { "failure-matrix", "Outcome of the runs, with causes; for simulations with a parameter, as in "
+                      "failure-matrix(engine)" },
+  { "residual-history", "Residual against the iteration" },
+  { "series", "Any recorded field over time" },
   { NULL, NULL }
 };
 
@@ -341,10 +344,9 @@ static const perp_node *load_plugins(perp_study_reader *r, const perp_node *root
   for (int i = 0; i < n; i++) {
     const perp_node *at = perp_study_place(root, "plugins", i);
     char *path = study_relative(s, files[i]), *place = NULL;
-    const perp_status status = loader != NULL
-                                   ? loader(r->ctx, path, received, &place)
-                                   : PERP_FAIL(r->ctx, PERP_ERR_UNSUPPORTED,
-                                               "plug-ins are loaded by the program perp only");
+    const perp_status status = loader != NULL ? loader(r->ctx, path, received, &place)
+                                              : PERP_FAIL(r->ctx, PERP_ERR_UNSUPPORTED,
+                                                          "only the program perp loads plug-ins");
     free(path);
     if (status != PERP_OK) {
       perp_diag_ctx(r->diag, at, 0, r->ctx);
@@ -384,12 +386,12 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
 {
   perp_study *s = r->s;
   if (root->type != PERP_NODE_MAP) {
-    PERP_WRONG(r->diag, root, "a study is a map of key: value");
+    PERP_WRONG(r->diag, root, "a study must be a map of key: value");
     return PERP_ERR_FORMAT;
   }
   if (perp_scene_file_is(root->src->text)) {
     perp_diag_error(r->diag, root, 0, "perp simulate FILE, or scene: FILE in a study",
-                    "this is a scene, and a study is needed here");
+                    "this file is a scene, but a study is required");
     return PERP_ERR_FORMAT;
   }
   root = perp_study_apply_profile(r, root, q->profile);

@@ -31,7 +31,7 @@ bool perp_study_key_of(const perp_ctx *ctx, const perp_study *s, perp_pool *pool
     for (; n < s->n_params && n < 64; n++) names[n] = s->kind->params[n].key;
     const char *close = perp_closest(head, names, n);
     *why = close != NULL ? perp_pool_printf(pool, "did you mean '%s'?", close)
-                         : "a parameter, an option of one (scene.links) or its name (lcp.name)";
+                         : "use a parameter, an option of one (scene.links) or its name (lcp.name)";
     return false;
   }
   if (dot == NULL) return true;
@@ -111,8 +111,9 @@ static const char *answer_metric(perp_study_reader *r, const perp_node *map, con
   perp_study_check_metric(r, perp_tree_get(map, member), name);
   const perp_metric *m = perp_study_metric(r->s, name);
   if (m != NULL && ranked && m->better == 0)
-    perp_diag_error(r->diag, perp_tree_get(map, member), 0, "perp list metrics says which are",
-                    "answer.%s: of '%s' neither less nor more is better", member, name);
+    perp_diag_error(
+        r->diag, perp_tree_get(map, member), 0, "perp list metrics shows which metrics are ranked",
+        "answer.%s: '%s' cannot be ranked: neither less nor more is better", member, name);
   return name;
 }
 
@@ -145,7 +146,7 @@ static void answer_needs(perp_study_reader *r, const perp_node *map, const char 
                          const char *needs)
 {
   if (perp_tree_get(map, member) != NULL && perp_tree_get(map, needs) == NULL)
-    PERP_WRONG(r->diag, perp_tree_get(map, member), "answer.%s needs '%s' beside it", member,
+    PERP_WRONG(r->diag, perp_tree_get(map, member), "answer.%s requires '%s' as well", member,
                needs);
 }
 
@@ -154,9 +155,10 @@ static void check_apart(perp_study_reader *r, const perp_node *map, const perp_q
   for (int i = 0; i < q->n_by; i++)
     for (int k = 0; k < q->n_apart; k++)
       if (strcmp(q->by[i].text, q->apart[k].text) == 0)
-        PERP_WRONG(r->diag, perp_study_place(map, "for", k),
-                   "answer: '%s' is compared (by) and cannot be held apart (for) as well",
-                   q->by[i].text);
+        PERP_WRONG(
+            r->diag, perp_study_place(map, "for", k),
+            "answer: '%s' is under both by and for; a key can be either compared or separated",
+            q->by[i].text);
 }
 
 static void read_question(perp_study_reader *r, const perp_node *map, perp_question *q)
@@ -171,13 +173,15 @@ static void read_question(perp_study_reader *r, const perp_node *map, perp_quest
     const perp_node *node = perp_tree_get(map, kinds[k]);
     if (node == NULL) continue;
     if (first != NULL)
-      PERP_WRONG(r->diag, node, "answer: one of best, most, slope and claims; make a list of two");
+      PERP_WRONG(
+          r->diag, node,
+          "answer: give only one of best, most, slope and claims; for two questions write a list");
     first = node;
     q->kind = (perp_question_kind)k;
   }
   if (first == NULL) {
     perp_diag_error(r->diag, map, 0, "answer: { best: err.q.max, by: ode }",
-                    "answer: best, most, slope or claims is missing");
+                    "answer: one of best, most, slope and claims is missing");
     return;
   }
   const char *what = first->type == PERP_NODE_SCALAR ? first->text : "";
@@ -228,7 +232,7 @@ void perp_study_read_answer(perp_study_reader *r, const perp_node *root)
     const perp_node *map = node->type == PERP_NODE_LIST ? node->item[i] : node;
     if (map->type != PERP_NODE_MAP)
       perp_diag_error(r->diag, map, 0, "answer: { best: err.q.max, by: ode }",
-                      "answer is a map of key: value, or a list of them");
+                      "answer must be a map of key: value, or a list of such maps");
     else
       read_question(r, map, &s->questions[s->n_questions++]);
   }

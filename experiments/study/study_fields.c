@@ -176,7 +176,7 @@ perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, con
 {
   const perp_node *node = perp_tree_get(map, key);
   const char *text = perp_study_text(r, map, key, NULL);
-  if (text == NULL && node == NULL) PERP_WRONG(r->diag, map, "'%s' is missing here", key);
+  if (text == NULL && node == NULL) PERP_WRONG(r->diag, map, "the key '%s' is missing here", key);
   if (text == NULL) return NULL;
   perp_scope scope = {
     .ctx = r->ctx, .columns = r->s->columns, .n_columns = n_columns, .aggregates = aggregates

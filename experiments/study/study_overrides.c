@@ -53,7 +53,7 @@ const perp_node *perp_study_apply_set(perp_study_reader *r, const perp_node *roo
   char *name = perp_pool_printf(&s->pool, "--set %s", path);
   perp_node *value = perp_tree_read(&s->pool, r->diag, name, eq + 1, strlen(eq + 1));
   if (value == NULL) {
-    PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--set %s: the value cannot be read", set);
+    PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--set %s: the value is not valid YAML", set);
     return NULL;
   }
   /* h=... means grid.h=... where h is varied */
@@ -62,7 +62,8 @@ const perp_node *perp_study_apply_set(perp_study_reader *r, const perp_node *roo
   const perp_node *why = NULL;
   const perp_node *merged = perp_tree_set(&s->pool, root, path, value, &why);
   if (merged == NULL)
-    PERP_FAIL(r->ctx, PERP_ERR_OPTION, "--set %s: there is a single value in line %d on the way",
-              set, why->line + 1);
+    PERP_FAIL(r->ctx, PERP_ERR_OPTION,
+              "--set %s: line %d has a single value, so it has no keys below it", set,
+              why->line + 1);
   return merged;
 }

@@ -7,7 +7,8 @@
 
 static const char *symptoms_text(perp_study_reader *r, const perp_node *item, const char *key)
 {
-  if (perp_tree_get(item, key) == NULL) PERP_WRONG(r->diag, item, "'%s' is missing here", key);
+  if (perp_tree_get(item, key) == NULL)
+    PERP_WRONG(r->diag, item, "the key '%s' is missing here", key);
   return perp_study_text(r, item, key, "");
 }
 
@@ -23,7 +24,8 @@ static void read_row(perp_study_reader *r, const perp_node *item, perp_symptom *
   p->source = perp_study_text(r, item, "source", "");
   p->metric = symptoms_text(r, item, "metric");
   if (p->metric[0] != '\0') perp_study_check_metric(r, perp_tree_get(item, "metric"), p->metric);
-  if (perp_tree_get(item, "above") == NULL) PERP_WRONG(r->diag, item, "'above' is missing here");
+  if (perp_tree_get(item, "above") == NULL)
+    PERP_WRONG(r->diag, item, "the key 'above' is missing here");
   p->above = perp_study_figure(r, item, "above", p->metric, 0, HUGE_VAL);
   p->spread = perp_study_choice(r, item, "spread", truth) == 1;
   p->where_text = perp_study_text(r, item, "where", "");

@@ -4,6 +4,7 @@
 #include "experiments/study/study_fields.h"
 
 #include "experiments/scenes/scene_file.h"
+#include "solvers/core/optional.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -52,6 +53,10 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
   switch (param->type) {
   case PERP_PARAM_PLUGIN: {
     perp_spec spec;
+    /* a study may name it all the same: its combinations are left out (plan.c) */
+    if (strncmp(at->src->name, "--", 2) != 0 &&
+        perp_optional_absent(ctx, param->plugin, text) != NULL)
+      return perp_pool_strdup(pool, text);
     if (param->plugin == PERP_KIND_scene && perp_scene_file_named(text) &&
         !perp_scene_file_check(ctx, text, diag, at))
       return NULL;
@@ -128,23 +133,15 @@ static void note_option(perp_study_reader *r, const perp_param *param, const cha
                    MOST);
 }
 
-/* "?sundials:ida": of a plug-in that perp has only where its library is installed. */
-static bool study_values_absent(const perp_ctx *ctx, const perp_param *param, const char *text)
-{
-  const perp_desc *d;
-  for (int i = 0; (d = perp_plugin_at(ctx, param->plugin, i)) != NULL; i++) {
-    const size_t n = strlen(d->name);
-    if (strncmp(text, d->name, n) == 0 && (text[n] == '\0' || text[n] == ':')) return false;
-  }
-  return true;
-}
-
 /* A text with bracketed lists stands for all combinations of their items. */
 static void study_values_expand(perp_study_reader *r, struct values *v, const perp_param *param,
                                 const perp_node *at, const char *text)
 {
   if (param->type == PERP_PARAM_PLUGIN && text[0] == '?') {
-    if (study_values_absent(r->ctx, param, ++text)) return;
+    perp_diag_error(r->diag, at, 0, "leave the '?' out",
+                    "a method of an optional library needs no mark: it is left out where the "
+                    "library is missing");
+    return;
   }
   const char *open = strchr(text, '[');
   if (r->diag->errors > 0 && v->text.n > MOST_VALUES) return;
@@ -176,7 +173,8 @@ static void study_values_expand(perp_study_reader *r, struct values *v, const pe
     while (begin < end && isspace((unsigned char)*begin)) begin++;
     while (end > begin && isspace((unsigned char)end[-1])) end--;
     if (begin == end) {
-      perp_diag_error(r->diag, at, (int)(item - text), NULL, "an item of the list is empty");
+      perp_diag_error(r->diag, at, (int)(item - text), NULL,
+                      "an item of the list is empty: remove the extra comma");
       return;
     }
     perp_text one = { 0 };
@@ -195,7 +193,7 @@ static void add_range(perp_study_reader *r, struct values *v, const perp_param *
 {
   static const char *const keys[] = { "log2", "log10", "linear", NULL };
   if (param->type != PERP_PARAM_REAL && param->type != PERP_PARAM_INT) {
-    PERP_WRONG(r->diag, node, "%s takes names, not a range", param->key);
+    PERP_WRONG(r->diag, node, "%s requires names, not a range", param->key);
     return;
   }
   perp_study_check_keys(r->diag, node, "a range", keys);
@@ -213,7 +211,7 @@ static void add_range(perp_study_reader *r, struct values *v, const perp_param *
     const perp_node *item = list->item[i];
     if (item->type != PERP_NODE_SCALAR ||
         perp_parse_real(r->ctx, item->text, i < 2 ? unit : "", &x[i]) != PERP_OK) {
-      PERP_WRONG(r->diag, item, "a range needs numbers%s%s",
+      PERP_WRONG(r->diag, item, "a range requires numbers%s%s",
                  item->type == PERP_NODE_SCALAR ? ": " : "",
                  item->type == PERP_NODE_SCALAR ? r->ctx->msg : "");
       return;
@@ -221,7 +219,7 @@ static void add_range(perp_study_reader *r, struct values *v, const perp_param *
   }
   double count = linear ? x[2] : floor(fabs(x[1] - x[0]) / fabs(x[2]) + 1e-9) + 1;
   if (!(count >= 1 && count <= MOST_VALUES) || (linear && (list->n < 3 || count != floor(count)))) {
-    PERP_WRONG(r->diag, node, "the range has no sensible number of values");
+    PERP_WRONG(r->diag, node, "the range must have a finite, positive number of values");
     return;
   }
   for (int i = 0; i < (int)count; i++) {
@@ -243,7 +241,7 @@ static void read_values(perp_study_reader *r, struct values *v, const perp_param
     if (node->n == 0) PERP_WRONG(r->diag, node, "%s: the list is empty", param->key);
     for (int i = 0; i < node->n; i++) {
       if (node->item[i]->type == PERP_NODE_LIST)
-        PERP_WRONG(r->diag, node->item[i], "%s: a list inside a list", param->key);
+        PERP_WRONG(r->diag, node->item[i], "%s: a list inside a list is not allowed", param->key);
       else
         read_values(r, v, param, node->item[i]);
     }

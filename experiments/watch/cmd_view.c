@@ -5,6 +5,7 @@
 #include "experiments/watch/request.h"
 #include "experiments/watch/watch.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,7 @@ static int view_run(perp_ctx *ctx, perp_cli_request *r, perp_watching *w, int i)
 {
   perp_guard g;
   r->q.film = true;
+  r->q.picture_at = fmax(0, w->picture.at);
   r->q.replay_path = perp_watch_replay(w, i);
   if (perp_guard_begin(ctx, r->timeout, 1, &g) != PERP_OK)
     return perp_refuse(ctx, PERP_EXIT_INTERNAL);
@@ -72,11 +74,12 @@ static int view_against(perp_pool *pool, const perp_args *args, const char *text
     char *value = strchr(word, '=');
     if (value == NULL)
       return perp_usage_error(
-          args, "--against: '%s' is not PART=NAME, as in --against 'stab=post h=2ms'", word);
+          args, "--against: '%s' is not NAME=VALUE, as in --against 'stab=post h=2ms'", word);
     *value++ = '\0';
     if (strcmp(word, "t_end") == 0) word[1] = '-';
-    const int k = perp_choose(args, "--against: part", word, names, n,
-                              " (a part, h, t-end, tol, perturb, seed, timeout or scene)");
+    const int k = perp_choose(
+        args, "--against: part", word, names, n,
+        " (a kind of method, h, t-end, tol, perturb, seed, timeout or scene)");
     if (k < 0) return PERP_EXIT_USAGE;
     if (k == n - 1) {
       out->arg[0] = value;
@@ -116,9 +119,9 @@ static int cmd_view(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag view_flags[] = { PERP_REQUEST_FLAGS,
-                                        { "against", 0, "'PART=NAME ...'",
-                                          "a second run beside it, which differs in these: "
-                                          "'stab=baumgarte h=2ms', 'scene=stack:boxes=9'" },
+                                        { "against", 0, "'NAME=VALUE ...'",
+                                          "Add a second simulation that differs in these values: "
+                                          "'stab=baumgarte h=2ms', 'scene=stack:boxes=9'." },
                                         PERP_WATCH_FLAGS,
                                         { 0 } };
 
@@ -126,19 +129,19 @@ const perp_command perp_view_command = {
   .cli.name = "view",
   .cli.usage = "SCENE [options]",
   .cli.summary =
-      "Runs one scene, or two beside each other, and makes one page that shows the motion: bodies "
-      "with shadows, contacts and their impulses as arrows, the reference as a ghost, drift and "
-      "energy beside it. The page needs no network; its path is printed.",
+      "Simulates one scene, or two beside each other, and makes a page with an animation: bodies "
+      "with shadows, contacts, impulses as arrows, energy and drift. The reference solution is "
+      "drawn transparently. The page needs no network; its path is printed.",
   .cli.more =
-      "Space plays and pauses, the arrow keys go from frame to frame, F fits the picture, a drag "
-      "turns it. perp view chain:links=6 --stab none --against stab=post shows two runs with one "
-      "clock. perp view stack:boxes=9 --png stack.png --at 1s makes a picture for a paper. A run "
-      "that fails is shown as far as it came, with a message. Exit status 0: the page is there; 5: "
-      "npm, or for --png Chromium, is missing (it says which).",
+      "Keys: space plays and pauses, the arrow keys go from frame to frame, F fits the picture; "
+      "drag to turn it.\n\nFor two simulations with one clock: perp view chain:links=6 --stab none "
+      "--against stab=post. For a picture: perp view stack:boxes=9 --png stack.png --at 1s. A "
+      "simulation that fails is shown until its end, with a message.\n\nExit status: 0 the page "
+      "was made, 5 npm is missing, or Chromium with --png (an error names it).",
   .cli.example = "perp view tippe-top --t-end 8s",
   .cli.flags = view_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,
-  .summary = "a page that shows one run moving, or two beside each other",
+  .summary = "Make a page with an animation of one simulation or of two",
   .run = cmd_view
 };

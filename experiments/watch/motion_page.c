@@ -15,8 +15,8 @@ static void motion_page_body(FILE *out, const char *title, const char *script,
 {
   perp_html_begin(out, title, NULL, script);
   perp_html(out,
-            "<h1>%s</h1>\n<noscript><p class=\"note\">The motion is drawn by a script, and scripts "
-            "are switched off in this browser.</p></noscript>\n<main id=\"view\"></main>\n",
+            "<h1>%s</h1>\n<noscript><p class=\"note\">The animation needs scripts, which this "
+            "browser has switched off.</p></noscript>\n<main id=\"view\"></main>\n",
             title);
   perp_text text = { 0 };
   perp_text_add(&text, "{\"schema\":\"perp-view/1\",\"runs\":[");
@@ -36,8 +36,7 @@ perp_status perp_motion_page(perp_ctx *ctx, const char *path, const char *const 
   char *script = perp_web_bundle();
   if (script == NULL)
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-                     "the script that draws the motion is not built: it needs npm (Debian package "
-                     "npm), then sh experiments/report/web/build.sh");
+                     "the script of the animation is not built: ./perp setup web (it needs npm)");
   json_t *first = json_loads(run[0], 0, NULL);
   const char *scene = json_string_value(json_object_get(first, "scene"));
   char *folder = strdup(path);

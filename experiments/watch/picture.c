@@ -45,11 +45,11 @@ bool perp_picture_possible(perp_ctx *ctx)
   if (found) return true;
   if (given != NULL && given[0] != '\0')
     PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-              "a picture needs Chromium, and PERP_CHROMIUM=%s cannot be run", given);
+              "a picture needs Chromium, and PERP_CHROMIUM=%s cannot be executed", given);
   else
     PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-              "a picture needs Chromium (Debian package chromium), which is not installed; without "
-              "--png the page is made for any browser");
+              "a picture needs Chromium, which is not installed: ./perp setup pictures (without "
+              "--png a page for any browser is made)");
   return false;
 }
 
@@ -74,7 +74,7 @@ static perp_status picture_take(perp_ctx *ctx, perp_pool *pool, const char *page
   perp_text address = { 0 };
   if (browser == NULL || whole == NULL) {
     free(whole);
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "no Chromium, or no page %s", page);
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "Chromium is missing, or the page %s is", page);
   }
   picture_address(&address, whole, p->at);
   free(whole);

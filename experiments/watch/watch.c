@@ -47,17 +47,17 @@ int perp_watch_begin(perp_ctx *ctx, const perp_args *args, const char *scene, bo
                         .tell = tell };
   const char *size = perp_args_get(args, "size"), *out = perp_args_get(args, "output");
   if (size != NULL && !watch_size(size, &w->picture.width, &w->picture.height))
-    return perp_usage_error(args, "--size is WIDTHxHEIGHT, from %d to %d pixels each: got %s",
+    return perp_usage_error(args, "--size must be WIDTHxHEIGHT, from %d to %d pixels each: got %s",
                             SIZE_LEAST, SIZE_MOST, size);
   int status = perp_option_real(ctx, args, "at", "s", true, &w->picture.at);
   if (status >= 0) return status;
   if (w->png == NULL && (size != NULL || perp_option_given(args, "at")))
-    return perp_usage_error(args, "--%s is of the picture: it needs --png FILE",
+    return perp_usage_error(args, "--%s applies to a picture: it needs --png FILE",
                             size != NULL ? "size" : "at");
   if (w->png != NULL && !perp_picture_possible(ctx)) return perp_refuse(ctx, PERP_EXIT_INFRA);
   const char *script = getenv("PERP_REPORT_JS");
   if (!perp_web_built() && script != NULL) {
-    perp_say("error: the page needs its script, and there is none at PERP_REPORT_JS='%s'", script);
+    perp_say("error: the page needs its script, but PERP_REPORT_JS='%s' does not exist", script);
     return PERP_EXIT_INFRA;
   }
   if (!perp_web_built() && perp_web_build(ctx) != PERP_OK) return perp_refuse(ctx, PERP_EXIT_INFRA);
@@ -78,7 +78,7 @@ int perp_watch_unused(const perp_args *args)
   static const perp_flag flags[] = { PERP_WATCH_FLAGS, { 0 } };
   for (const perp_flag *f = flags; f->name != NULL; f++)
     if (perp_option_given(args, f->name))
-      return perp_usage_error(args, "--%s is of the page: it needs --view", f->name);
+      return perp_usage_error(args, "--%s applies to the page: it needs --view", f->name);
   return -1;
 }
 
@@ -100,12 +100,14 @@ perp_status perp_watch_result(perp_ctx *ctx, const perp_watching *w, int i,
   if (replay == NULL)
     status = result->formulation[0] == '\0'
                  ? PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                             "%s has no bodies to look at: it is a plain system of equations; "
-                             "perp simulate --series writes its motion as numbers",
+                             "%s has no bodies to draw: it is a system of equations; perp simulate "
+                             "--series writes its motion as numbers",
                              result->scene)
                  : PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                              "%s has more than 10000 bodies, too many to be shown on a page",
                              result->scene);
+  if (status == PERP_OK && w->picture.at > result->t * (1 + 1e-12))
+    perp_say("the run ended at t = %.6g s: the picture shows its last state", result->t);
   if (status == PERP_OK) status = perp_out_open(ctx, path, &o);
   if (status == PERP_OK) {
     perp_json j = { .out = o.f };
@@ -143,7 +145,7 @@ static int watch_page(perp_ctx *ctx, perp_watching *w, int n)
                                 : perp_motion_page(ctx, w->out, (const char *const *)run, n);
   for (int i = 0; i < RUNS; i++) free(run[i]);
   if (read < n) {
-    perp_say("no page: a run was not recorded");
+    perp_say("no page: a simulation was not recorded");
     return PERP_EXIT_FAILED;
   }
   if (status == PERP_OK && w->png != NULL)

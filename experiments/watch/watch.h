@@ -19,12 +19,14 @@ typedef struct perp_watching {
 
 /* clang-format off */
 #define PERP_WATCH_FLAGS                                                                           \
-  { "output", 'o', "FILE.html", "the page (default: results/view/SCENE.html)" },                   \
-  { "open", 0, NULL, "show it in the browser of the desktop, though no display is known" },        \
-  { "no-open", 0, NULL, "do not (default: where there is a display, and without --png)" },         \
-  { "png", 0, "FILE.png", "a picture of it, by a Chromium without a window ($PERP_CHROMIUM)" },    \
-  { "at", 0, "TIME", "the time that the picture shows (default: the end)" },                       \
-  { "size", 0, "WxH", "pixels of the picture (default 1200x800)" }
+  { "output", 'o', "FILE.html", "Page to write (default: results/view/SCENE.html)." },             \
+  { "open", 0, NULL, "Open the page in the browser, even if no display is known." },               \
+  { "no-open", 0, NULL,                                                                            \
+    "Do not open the page (by default it opens if there is a display and no --png)." },            \
+  { "png", 0, "FILE.png",                                                                          \
+    "Write a picture, too; a Chromium without a window draws it ($PERP_CHROMIUM)." },              \
+  { "at", 0, "TIME", "Time shown in the picture (default: the end)." },                            \
+  { "size", 0, "WxH", "Size of the picture in pixels (default: 1200x800)." }
 /* clang-format on */
 
 /* Read these options, and see to what a page needs; scene: its text.  -1 to go on, or the exit

@@ -4,15 +4,16 @@
 #include "models/multibody/model.h"
 
 #define JOINT_PLACES                                                                               \
-  PERP_VECTOR(perp_joint_def, anchor_a, "anchor_a", 0, 0, 0, "m", "p_a, in the frame of body a"),  \
+  PERP_VECTOR(perp_joint_def, anchor_a, "anchor_a", 0, 0, 0, "m",                                  \
+              "Joint point p_a, in the frame of body a."),                                         \
       PERP_VECTOR(perp_joint_def, anchor_b, "anchor_b", 0, 0, 0, "m",                              \
-                  "p_b, in the frame of body b")
+                  "Joint point p_b, in the frame of body b.")
 #define JOINT_AXIS_A                                                                               \
   PERP_VECTOR(perp_joint_def, axis_a, "axis_a", 0, 0, 0, "",                                       \
-              "direction in the frame of body a, needed")
+              "Axis of the joint in the frame of body a. Required.")
 #define JOINT_AXIS_B                                                                               \
   PERP_VECTOR(perp_joint_def, axis_b, "axis_b", 0, 0, 0, "",                                       \
-              "direction in the frame of body b, needed")
+              "Axis of the joint in the frame of body b. Required.")
 #define JOINT_CHOICE(f, names, h)                                                                  \
   {                                                                                                \
 #f, "", h, PERP_OPT_ENUM,                                                                      \
@@ -29,23 +30,28 @@ static const perp_opt one_axis[] = { JOINT_PLACES, JOINT_AXIS_A, PERP_OPTIONS_EN
 static const perp_opt two_axes[] = { JOINT_PLACES, JOINT_AXIS_A, JOINT_AXIS_B, PERP_OPTIONS_END };
 static const perp_opt length[] = { JOINT_PLACES,
                                    PERP_REAL(perp_joint_def, length, 0, 0, HUGE_VAL, PERP_OPEN_MAX,
-                                             "m", "between the points, needed"),
+                                             "m",
+                                             "Distance between the two joint points. Required."),
                                    PERP_OPTIONS_END };
 static const perp_opt track[] = {
   JOINT_PLACES,
-  JOINT_AXIS_A,
-  JOINT_AXIS_B,
-  JOINT_CHOICE(curve.kind, curves,
-               "the curve; its points, of polynomial and spline, are for models and scene files"),
+  PERP_VECTOR(perp_joint_def, axis_a, "axis_a", 0, 0, 0, "",
+              "First axis e_1 of the curve, in the frame of body a. Required."),
+  PERP_VECTOR(perp_joint_def, axis_b, "axis_b", 0, 0, 0, "",
+              "Second axis e_2 of the curve, in the frame of body a; not used in the plane."),
+  JOINT_CHOICE(
+      curve.kind, curves,
+      "Type of the curve. Models and scene files give the points of a polynomial or spline."),
   PERP_REAL(perp_joint_def, curve.radius, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "of circle, helix, cycloid"),
+            "Radius of the circle, of the helix, or of the circle that rolls for a cycloid."),
   PERP_REAL(perp_joint_def, curve.pitch, 0, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m",
-            "of a helix, per turn"),
+            "Pitch of the helix per turn."),
   PERP_REAL(perp_joint_def, curve.lower, 0, -HUGE_VAL, HUGE_VAL, 0, "",
-            "end of the curve, in its parameter"),
+            "Lower end of the curve, in the curve parameter."),
   PERP_REAL(perp_joint_def, curve.upper, 0, -HUGE_VAL, HUGE_VAL, 0, "",
-            "the other end; both 0: as far as it goes"),
-  PERP_BOOL(perp_joint_def, curve.closed, 0, "the spline is periodic"),
+            "Upper end of the curve, in the curve parameter. With lower and upper both 0 the curve "
+            "has its full domain."),
+  PERP_BOOL(perp_joint_def, curve.closed, 0, "Treat the spline as periodic."),
   PERP_OPTIONS_END
 };
 
@@ -65,40 +71,40 @@ static const perp_opt track[] = {
   }
 
 JOINT(ball, PERP_JOINT_BALL, points, BOTH | PERP_JOINT_AT_CENTRES,
-      "one point of both bodies: 3 rows, in the plane (a hinge) 2", "p_b - p_a = 0",
-      "Vondrak 2005, eq. 7.3; Cline 2002, eq. 4.1");
+      "Ball joint (a hinge in the plane): one common point; 3 rows, 2 in the plane",
+      "p_b - p_a = 0", "Vondrak 2005, eq. 7.3; Cline 2002, eq. 4.1");
 JOINT(hinge, PERP_JOINT_HINGE, two_axes, BOTH,
-      "one point and one axis of both bodies: 5 rows, in the plane 2",
+      "Hinge: one common point and one common axis; 5 rows, 2 in the plane",
       "p_b - p_a = 0, t_k . axis_b = 0 for t_1, t_2 of body a across axis_a",
       "Cline 2002, eq. 4.7-4.9");
 JOINT(universal, PERP_JOINT_UNIVERSAL, two_axes, PERP_JOINT_IN_SPACE,
-      "one point of both bodies and two axes across each other: 4 rows",
+      "Universal joint: one common point and two perpendicular axes; 4 rows",
       "p_b - p_a = 0, axis_a . axis_b = 0", "Cline 2002, section 4.4.1");
 JOINT(
     slider, PERP_JOINT_SLIDER, one_axis, BOTH | PERP_JOINT_INVARIANT,
-    "motion along one axis, no relative turning: 5 rows, in the plane 2",
+    "Slider: motion along one axis, no relative rotation; 5 rows, 2 in the plane",
     "e_i . g_(i+1) = 0 for e_i of a and g_i = e_i of b in the initial state, t_k . (p_b - p_a) = 0",
     "Cline 2002, section 4.4.1");
-JOINT(fixed, PERP_JOINT_FIXED, points, BOTH, "no relative motion: 6 rows, in the plane 3",
+JOINT(fixed, PERP_JOINT_FIXED, points, BOTH,
+      "Rigid connection of two bodies; 6 rows, 3 in the plane",
       "p_b - p_a = 0, e_i . g_(i+1) = 0 for e_i of a and g_i = e_i of b in the initial state",
       "Cline 2002, section 4.4.1");
 JOINT(distance, PERP_JOINT_DISTANCE, length, BOTH | PERP_JOINT_INVARIANT | PERP_JOINT_AT_CENTRES,
-      "a rod between two points: 1 row", "|p_b - p_a| - length = 0",
+      "Massless rod between two points; 1 row", "|p_b - p_a| - length = 0",
       "van Overveld & Barenbrug 1995, section 2.4");
 JOINT(line, PERP_JOINT_LINE, one_axis, BOTH | PERP_JOINT_INVARIANT,
-      "a point of b on a line of a: 2 rows, in the plane 1", "t_k . (p_b - p_a) = 0",
-      "Cline 2002, section 4.4.1");
-JOINT(
-    wheel, PERP_JOINT_WHEEL, two_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
-    "the wheel of a car: its centre on the axis it is steered about, its axle across that: 3 rows",
-    "t_k . (p_b - p_a) = 0, axis_a . axis_b = 0", "Vondrak 2005, section 6.6");
+      "A point of body b moves on a line of body a; 2 rows, 1 in the plane",
+      "t_k . (p_b - p_a) = 0", "Cline 2002, section 4.4.1");
+JOINT(wheel, PERP_JOINT_WHEEL, two_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
+      "Wheel of a car: its centre stays on the steering axis, its axle perpendicular to it; 3 rows",
+      "t_k . (p_b - p_a) = 0, axis_a . axis_b = 0", "Vondrak 2005, section 6.6");
 JOINT(curve, PERP_JOINT_CURVE, track, BOTH | PERP_JOINT_INVARIANT,
-      "a point of b on a curve of a: 2 rows, in the plane 1",
+      "A point of body b moves on a curve of body a; 2 rows, 1 in the plane",
       "n_k . (p_b - c) = 0, c the point of the curve next to p_b, n_k across it",
       "van Overveld & Barenbrug 1995, section 2.6");
 JOINT(planar, PERP_JOINT_PLANAR, two_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
-      "motion in a plane of a and turning about its normal: 3 rows",
+      "Motion in a plane of body a and rotation about its normal; 3 rows",
       "axis_a . (p_b - p_a) = 0, t_k . axis_b = 0", "Cline 2002, section 4.4.1");
 JOINT(cylindrical, PERP_JOINT_CYLINDRICAL, two_axes, PERP_JOINT_IN_SPACE | PERP_JOINT_INVARIANT,
-      "motion along one axis and turning about it: 4 rows",
+      "Motion along one axis and rotation about it; 4 rows",
       "t_k . (p_b - p_a) = 0, t_k . axis_b = 0", "Cline 2002, section 4.4.1");

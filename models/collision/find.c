@@ -50,7 +50,8 @@ perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double
                                   perp_collision **out)
 {
   *out = NULL;
-  if (!model->finished) return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished");
+  if (!model->finished)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished: call perp_model_finish first");
   if (!(margin >= 0) || !isfinite(margin))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "collision: margin must be in [0, inf): got %g m", margin);
   perp_collision *c = calloc(1, sizeof *c);
@@ -186,7 +187,7 @@ perp_status perp_collision_find(perp_ctx *ctx, perp_collision *c, const perp_pos
   const int threads = ctx->threads < LANES ? ctx->threads : LANES;
   perp_team(c->broad.n_pairs >= TEAM_PAIRS ? threads : 1, find_share, c);
   if (c->full)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d contacts and more", c->total);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for more than %d contacts", c->total);
   for (int i = 0; i < LANES; i++) c->pairs += c->lane[i].pairs;
   all->n = c->total;
   *contacts = all->contact;

@@ -38,7 +38,7 @@ static void motion_set(motion *m, int dim, const double *q0, const double *q1)
   m->turn = perp_norm(m->dtheta);
 }
 
-static void motion_at(const motion *m, double s, perp_pose *pose)
+static void toi_motion_at(const motion *m, double s, perp_pose *pose)
 {
   double q[7], dtheta[3];
   *pose = (perp_pose){ 0 };
@@ -102,8 +102,8 @@ static double toi_advance(distance_fn *ask, const void *user, const perp_shape *
   for (int k = 0; k < STEPS_MAX; k++) {
     perp_pose pa, pb;
     double n[3] = { 0 };
-    motion_at(ma, s, &pa);
-    motion_at(mb, s, &pb);
+    toi_motion_at(ma, s, &pa);
+    toi_motion_at(mb, s, &pb);
     const double d = ask(user, &pa, &pb, n);
     if (d <= target + near) return s;
     double speed = toi_closing(a, ma, b, mb, n, lever);

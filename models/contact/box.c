@@ -28,7 +28,8 @@ struct opts {
 };
 static const perp_opt options[] = {
   PERP_ENUM(struct opts, limits, REFRESHED, limits_names,
-            "limits of friction: of the same solution, or of a first pass without friction"),
+            "Normal forces that bound friction. refreshed: those of the same solution. fixed: "
+            "those of a first solution without friction."),
   PERP_OPTIONS_END
 };
 
@@ -48,14 +49,14 @@ static perp_status box_fits(perp_ctx *ctx, const void *opts, int dim, const perp
   (void)dim;
   if (o->limits == REFRESHED && !(lcp->caps & PERP_LCP_FRICTION))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact box needs an lcp that serves friction rows: '%s' does not; take "
-                     "--contact %s with it, or --lcp dantzig",
+                     "contact box needs an LCP solver for friction rows: '%s' does not support "
+                     "them; use --contact %s with it, or --lcp dantzig",
                      lcp->name,
                      lcp->caps & PERP_LCP_BOX ? "box:limits=fixed or polyhedral" : "polyhedral");
   if (o->limits == FIXED && !(lcp->caps & PERP_LCP_BOX))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact box:limits=fixed needs an lcp that serves finite bounds: '%s' does "
-                     "not; take --contact polyhedral with it, or --lcp dantzig",
+                     "contact box:limits=fixed needs an LCP solver for finite bounds: '%s' does "
+                     "not support them; use --contact polyhedral with it, or --lcp dantzig",
                      lcp->name);
   return PERP_OK;
 }
@@ -93,7 +94,7 @@ static perp_status box_solve(perp_ctx *ctx, void *ws, const perp_contact_island 
 
 const perp_contact_desc perp_contact_box = {
   .d = { .name = "box",
-         .summary = "friction pyramid: each tangential component is bounded by mu lambda_n",
+         .summary = "Friction pyramid: each tangential component is bounded by mu lambda_n",
          .reference = "Vondrak 2005, section 6.5.3",
          .equation = "|lambda_k| <= mu lambda_n along each of two tangents",
          PERP_OPTIONS(options, struct opts),

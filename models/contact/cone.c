@@ -23,8 +23,8 @@ static perp_status cone_fits(perp_ctx *ctx, const void *opts, int dim, const per
   (void)opts, (void)dim;
   if (!(lcp->caps & PERP_LCP_CONE))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact cone needs an lcp that serves circular cones (block-gs, pgs, "
-                     "staggered, ...): '%s' does not; take --contact %s with it",
+                     "contact cone needs an LCP solver for circular cones (block-gs, pgs, "
+                     "staggered, ...): '%s' does not support them; use --contact %s with it",
                      lcp->name, lcp->caps & PERP_LCP_FRICTION ? "box" : "polyhedral");
   return PERP_OK;
 }
@@ -56,7 +56,7 @@ static perp_status cone_solve(perp_ctx *ctx, void *ws, const perp_contact_island
 
 const perp_contact_desc perp_contact_cone = {
   .d = { .name = "cone",
-         .summary = "circular Coulomb cone, for solvers that take cones",
+         .summary = "Circular Coulomb cone, for LCP solvers that support cones",
          .reference = "STAR 2012, section 3.1.4",
          .equation = "|lambda_t| <= mu lambda_n, lambda_t opposed to u_t+",
          .caps = PERP_CONTACT_FRICTION | PERP_CONTACT_CONE | PERP_CONTACT_COUPLES },

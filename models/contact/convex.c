@@ -37,11 +37,10 @@
 struct opts {
   int directions;
 };
-static const perp_opt options[] = {
-  PERP_INT(struct opts, directions, 8, 4, PERP_DIRECTIONS_MAX,
-           "generators of the cone, even (space; the plane always has two)"),
-  PERP_OPTIONS_END
-};
+static const perp_opt options[] = { PERP_INT(struct opts, directions, 8, 4, PERP_DIRECTIONS_MAX,
+                                             "Number of generators of the friction cone; must be "
+                                             "even. In the plane there are always two."),
+                                    PERP_OPTIONS_END };
 
 typedef struct convex_size {
   int nc, n, groups, blocks, numbers;
@@ -71,15 +70,15 @@ static perp_status convex_fits(perp_ctx *ctx, const void *opts, int dim, const p
 {
   const struct opts *o = opts;
   if (o->directions % 2 != 0)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "contact convex: directions = %d must be even, so that each has its opposite",
-                     o->directions);
-  if (dim == 3 && !(lcp->caps & PERP_LCP_SEMIDEFINITE))
     return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "contact convex has a matrix of rank three for %d rows a contact: '%s' does not "
-        "serve semidefinite ones; take --lcp dantzig",
-        o->directions, lcp->name);
+        ctx, PERP_ERR_OPTION,
+        "contact convex: directions = %d must be even, so that each direction has its opposite",
+        o->directions);
+  if (dim == 3 && !(lcp->caps & PERP_LCP_SEMIDEFINITE))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact convex has a matrix of rank three for %d rows per contact: '%s' does "
+                     "not support semidefinite matrices; use --lcp dantzig",
+                     o->directions, lcp->name);
   return PERP_OK;
 }
 
@@ -319,7 +318,8 @@ static perp_status convex_solve(perp_ctx *ctx, void *ws, const perp_contact_isla
   perp_blocks F;
   (void)slip;
   if (island->lo != NULL)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "contact convex has no least normal impulses");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contact convex does not define least normal impulses");
   PERP_TRY(convex_reserve(ctx, w, island));
   w->row[0] = 0;
   for (int c = 0; c < nc; c++) w->row[c + 1] = w->row[c] + (island->mu[c] > 0 ? w->along.k : 1);
@@ -358,8 +358,8 @@ static perp_status convex_solve(perp_ctx *ctx, void *ws, const perp_contact_isla
 
 const perp_contact_desc perp_contact_convex = {
   .d = { .name = "convex",
-         .summary = "convex relaxation of Coulomb's law: one symmetric LCP, but what slides lifts "
-                    "off by mu |u_T| h",
+         .summary = "Convex relaxation of Coulomb's law: one symmetric LCP, but sliding contacts "
+                    "open by mu |u_T| h",
          .reference = "Anitescu 2006; Tasora and Anitescu 2011; Castro et al. 2022",
          .equation =
              "0 <= beta_k _|_ (n + mu t_k) . u+ + bias >= 0, lambda = sum beta_k (n + mu t_k)",

@@ -59,7 +59,7 @@ static perp_status elliptic_fits(perp_ctx *ctx, const void *opts, int dim, const
   if (!(lcp->caps & PERP_LCP_NONSYMMETRIC) || (lcp->caps & PERP_LCP_BY_ROWS))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact elliptic has a nonsymmetric matrix with zeros on its diagonal: '%s' "
-                     "does not serve it; take --lcp lemke",
+                     "does not support it; use --lcp lemke",
                      lcp->name);
   return PERP_OK;
 }
@@ -492,7 +492,7 @@ static perp_status elliptic_solve(perp_ctx *ctx, void *ws, const perp_contact_is
 
 const perp_contact_desc perp_contact_elliptic = {
   .d = { .name = "elliptic",
-         .summary = "friction ellipsoid: sliding and spinning share one bound (Contensou), 26 "
+         .summary = "Friction ellipsoid: sliding and spinning share one bound (Contensou), 26 "
                     "directions along the motion",
          .reference = "Trinkle, Pang, Sudarsky and Lo 1997, section 2; Contensou 1963; Howe and "
                       "Cutkosky 1996",

@@ -37,7 +37,7 @@ static perp_status frictionless_solve(perp_ctx *ctx, void *ws, const perp_contac
 
 const perp_contact_desc perp_contact_frictionless = {
   .d = { .name = "frictionless",
-         .summary = "normal impulses only",
+         .summary = "Normal impulses only",
          .reference = "STAR 2012, section 3.1.5; Cline 2002, section 2.6",
          .equation = "0 <= lambda_n _|_ n . u+ + bias >= 0" },
   .rows = frictionless_rows,

@@ -30,11 +30,10 @@
 struct opts {
   int directions;
 };
-static const perp_opt options[] = {
-  PERP_INT(struct opts, directions, 8, 4, PERP_DIRECTIONS_MAX,
-           "directions of the cone, even (space; the plane always has two)"),
-  PERP_OPTIONS_END
-};
+static const perp_opt options[] = { PERP_INT(struct opts, directions, 8, 4, PERP_DIRECTIONS_MAX,
+                                             "Number of directions of the friction cone; must be "
+                                             "even. In the plane there are always two."),
+                                    PERP_OPTIONS_END };
 
 struct ws {
   perp_contact_solver j; /* first */
@@ -65,19 +64,19 @@ static perp_status polyhedral_fits(perp_ctx *ctx, const void *opts, int dim, con
   if (o->directions % 2 != 0)
     return PERP_FAIL(
         ctx, PERP_ERR_OPTION,
-        "contact polyhedral: directions = %d must be even, so that each has its opposite",
+        "contact polyhedral: directions = %d must be even, so that each direction has its opposite",
         o->directions);
   if (!(lcp->caps & PERP_LCP_NONSYMMETRIC))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact polyhedral has a nonsymmetric matrix: '%s' does not serve it; take "
+                     "contact polyhedral has a nonsymmetric matrix: '%s' does not support it; use "
                      "--contact box with it, or --lcp lemke",
                      lcp->name);
   if (lcp->caps & PERP_LCP_BY_ROWS)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact polyhedral has rows of sliding speeds with A_ii = 0, which '%s' "
-                     "would take one by one; take --contact box with it, or --lcp block-gs, which "
-                     "takes whole contacts, or lemke",
-                     lcp->name);
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "contact polyhedral has rows of sliding speeds with A_ii = 0, which '%s' cannot treat one "
+        "by one; use --contact box with it, or --lcp lemke or block-gs",
+        lcp->name);
   return PERP_OK;
 }
 
@@ -383,7 +382,7 @@ static perp_status polyhedral_solve(perp_ctx *ctx, void *ws, const perp_contact_
 
 const perp_contact_desc perp_contact_polyhedral = {
   .d = { .name = "polyhedral",
-         .summary = "friction cone with n_d directions and a sliding speed (Stewart and Trinkle)",
+         .summary = "Friction cone with n_d directions and a sliding speed (Stewart and Trinkle)",
          .reference = "Cline 2002, section 2.7.3; STAR 2012, section 3.1.4",
          .equation =
              "0 <= lambda_j _|_ d_j . u+ + s >= 0, 0 <= s _|_ mu lambda_n - sum lambda_j >= 0",

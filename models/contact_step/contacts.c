@@ -137,18 +137,18 @@ static perp_status contacts_relaxed(perp_ctx *ctx, perp_contacts *c, const perp_
     c->relaxed = fmax(c->relaxed, c->model->shape_def[i].surface.mu);
   if (!c->o.gap)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact %s needs gap=true: without the gap each step that a contact slides "
-                     "throws it off at mu |u_t|; take --contact polyhedral with gap=false",
+                     "contact %s needs gap=true: without the gap a sliding contact separates at mu "
+                     "|u_t| in each step; use --contact polyhedral with gap=false",
                      law->name);
   if (c->o.impact == PERP_IMPACT_POISSON)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact %s has no least normal impulses, which impact=poisson needs; take "
-                     "impact=newton with it, or --contact polyhedral",
+                     "contact %s does not define least normal impulses, which impact=poisson "
+                     "requires; use impact=newton with it, or --contact polyhedral",
                      law->name);
   if (contacts_soft(&c->o) || contacts_relaxes(&c->o) || c->o.substeps > 1)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact %s needs the gap in each solve: substeps, frequency and relax solve "
-                     "without it, too; take --contact polyhedral with them",
+                     "contact %s needs the gap in each solve, but substeps, frequency and relax "
+                     "also solve without it; use --contact polyhedral with them",
                      law->name);
   return PERP_OK;
 }
@@ -159,32 +159,32 @@ static perp_status contacts_check(perp_ctx *ctx, const perp_contact_opts *o,
 {
   const bool springs = contacts_springs(o), second = contacts_soft(o) || contacts_relaxes(o);
   if (springs && o->softness > 0)
-    return PERP_FAIL(
-        ctx, PERP_ERR_OPTION,
-        "softness = %g 1/kg and stiffness = %g N/m, damping = %g N s/m: one or the other",
-        o->softness, o->stiffness, o->damping);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "softness = %g 1/kg and stiffness = %g N/m, damping = %g N s/m exclude each "
+                     "other: leave out one of them",
+                     o->softness, o->stiffness, o->damping);
   if (contacts_soft(o) && (springs || o->softness > 0))
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "frequency = %g Hz and softness = %g 1/kg, stiffness = %g N/m, damping = %g N "
-                     "s/m: one or the other",
+                     "s/m exclude each other: leave out one of them",
                      o->frequency, o->softness, o->stiffness, o->damping);
   if (springs && o->relax == PERP_RELAX_YES)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "relax takes out the velocity that springs (stiffness, damping) give; take "
-                     "frequency and damping_ratio with it");
+                     "relax removes the velocity that contact springs (stiffness, damping) "
+                     "produce: use frequency and damping_ratio instead of them");
   if (o->impact == PERP_IMPACT_POISSON && (second || o->substeps > 1))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "impact=poisson needs the impulses of compression of one solve: take "
+                     "impact=poisson needs the impulses of compression of a single solve: use "
                      "impact=newton with substeps, frequency and relax");
   if (o->sleep && o->substeps > 1)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "substeps = %d and sleep: who wakes needs contacts that are found at the "
-                     "start of a step only; take one of them",
+                     "substeps = %d and sleep exclude each other: bodies wake by contacts found at "
+                     "the start of a step; leave out one of them",
                      o->substeps);
   if (second && !(parts->ode.d->caps & PERP_ODE_SYMPLECTIC))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "frequency and relax need an ode that moves positions with the new velocity: "
-                     "'%s' does not; take --ode symplectic-euler",
+                     "frequency and relax need an ODE method that moves positions with the new "
+                     "velocity: '%s' does not; use --ode symplectic-euler",
                      parts->ode.d->name);
   return PERP_OK;
 }
@@ -237,8 +237,8 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   PERP_TRY(contacts_check(ctx, opts, parts));
   if (opts->sleep && model->belts)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "sleep does not serve surfaces that move: what sleeps on them would not be "
-                     "carried along; leave it out");
+                     "sleep does not support moving surfaces: sleeping bodies would not be carried "
+                     "along; leave it out");
   like.second = opts->substeps > 1 || contacts_soft(opts) || contacts_relaxes(opts);
   PERP_TRY(perp_workspace_create(ctx, "contacts", &like, sizeof like, contacts_layout, &ws));
   perp_contacts *c = ws;

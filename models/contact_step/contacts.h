@@ -45,9 +45,9 @@ extern const char *const perp_joints_names[];
 /* A step has a bounded cost: what a problem of it may take, in the unit of perp_lcp_afford. */
 #define PERP_STEP_BUDGET 0.25
 #define PERP_BUDGET_MEANS                                                                          \
-  "work of the lcp for one problem, in 1e9 multiplications with additions (about a second) for "   \
-  "up to 800 rows, or 5e4 numbers in J; more for larger ones, in proportion to n^3 or to J; what " \
-  "is not solved by then is not solved; 0: no limit"
+  "Largest work of the LCP solver for one problem, in 1e9 multiply-adds (about a second), up to "  \
+  "800 rows or 5e4 numbers in J. Larger problems get more, in proportion to n^3 or to J. "         \
+  "Problems that exceed the budget count as unsolved. 0: no limit."
 
 /* The rows of an options table whose struct has a member `contact` of this type, first.  All of them, or what is the
  * problem of a step, how contacts give way and fall asleep, and how it is solved. */
@@ -55,67 +55,69 @@ extern const char *const perp_joints_names[];
   PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_SOFT, PERP_CONTACT_OPTIONS_SOLVE
 #define PERP_CONTACT_OPTIONS_PROBLEM                                                               \
   PERP_BOOL(perp_contact_opts, gap, true,                                                          \
-            "open contacts may close in the step (Stewart and Trinkle); false: closed ones only "  \
-            "(Anitescu and Potra)"),                                                               \
+            "Include open contacts, which may close in the step (Stewart and Trinkle). false: "    \
+            "closed contacts only (Anitescu and Potra)."),                                         \
       PERP_REAL(perp_contact_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                         \
-                "restitution only where the approach is faster"),                                  \
+                "Approach speed above which restitution is applied."),                             \
       PERP_ENUM(perp_contact_opts, impact, PERP_IMPACT_NEWTON, perp_impact_names,                  \
-                "what e multiplies: the velocity of approach (Newton), or the impulse of "         \
-                "compression (Poisson)"),                                                          \
-      PERP_ENUM(perp_contact_opts, align, PERP_ALIGN_SLIP, perp_align_names,                       \
-                "first tangent: along the sliding the step would have without contact impulses, "  \
-                "where there is any; or from the normal alone"),                                   \
+                "Quantity that the coefficient of restitution multiplies: the approach velocity "  \
+                "(Newton) or the impulse of compression (Poisson)."),                              \
+      PERP_ENUM(                                                                                   \
+          perp_contact_opts, align, PERP_ALIGN_SLIP, perp_align_names,                             \
+          "Direction of the first friction tangent. slip: along the sliding velocity without "     \
+          "contact impulses, if there is one. none: computed from the normal alone."),             \
       PERP_REAL(perp_contact_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",                              \
-                "a contact that is new and slides faster has mu_dynamic; others have it when "     \
-                "they slid in the step before"),                                                   \
-      PERP_ENUM(perp_contact_opts, joints, PERP_JOINTS_AUTO, perp_joints_names,                    \
-                "joints of an island: eliminated by the KKT solver, or free rows; auto: "          \
-                "eliminated unless that solver is iterative"),                                     \
+                "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use "  \
+                "it if they slid in the previous step."),                                          \
+      PERP_ENUM(                                                                                   \
+          perp_contact_opts, joints, PERP_JOINTS_AUTO, perp_joints_names,                          \
+          "Treatment of joints in contact problems. eliminate: by the KKT solver. rows: as free "  \
+          "rows of the LCP. auto: rows if the KKT solver is iterative, otherwise eliminate."),     \
       PERP_REAL(perp_contact_opts, margin, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                     \
-                "contacts are looked for up to this gap; 0 = from speeds and step"),               \
+                "Gap up to which contacts are detected. 0: computed from speeds and step."),       \
       PERP_REAL(perp_contact_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                        \
-                "scaled residual of a solution"),                                                  \
+                "Largest scaled residual of an accepted solution."),                               \
       PERP_REAL(perp_contact_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                   \
-                "largest residual of a row of a solution as a velocity, over the largest |b| of "  \
-                "its island"),                                                                     \
+                "Largest residual of an accepted solution: velocity error of a row, relative to "  \
+                "the largest |b| of its island."),                                                 \
       PERP_REAL(perp_contact_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS)
 #define PERP_CONTACT_OPTIONS_SOFT                                                                  \
   PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                    \
-            "S of the normal rows: closing at the speed S lambda is allowed (Vondrak 2005, "       \
-            "eq. 6.48)"),                                                                          \
-      PERP_REAL(                                                                                   \
-          perp_contact_opts, stiffness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m",                      \
-          "contact points are springs, in place of softness, feedback and restitution; with "      \
-          "damping and stiffness 0: rigid"),                                                       \
+            "Compliance S of the normal rows: a contact may close at the speed S lambda (Vondrak " \
+            "2005, eq. 6.48)."),                                                                   \
+      PERP_REAL(perp_contact_opts, stiffness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m",                \
+                "Stiffness of contact points, in place of softness, feedback and restitution. "    \
+                "With damping and stiffness both 0 contacts are rigid."),                          \
       PERP_REAL(perp_contact_opts, damping, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "N s/m",                \
-                "and dampers"),                                                                    \
+                "Damping of the contact springs (see stiffness)."),                                \
       PERP_REAL(perp_contact_opts, frequency, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "Hz",                 \
-                "soft contact: a spring of this frequency for the effective mass of each row "     \
-                "(contacts.c), in place of feedback; 0: rigid.  Needs symplectic-euler"),          \
+                "Natural frequency of soft contact: each row is a spring for its effective mass, " \
+                "in place of feedback. 0: rigid contacts. Requires symplectic-euler."),            \
       PERP_REAL(perp_contact_opts, damping_ratio, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",              \
-                "of that spring; 1: critical"),                                                    \
+                "Damping ratio of the soft contact (see frequency); 1 is critical."),              \
       PERP_REAL(perp_contact_opts, push, 3, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                     \
-                "of that spring: highest speed at which it lets bodies part"),                     \
+                "Maximum separation speed produced by soft contact (see frequency)."),             \
       PERP_ENUM(perp_contact_opts, relax, PERP_RELAX_AUTO, perp_relax_names,                       \
-                "the velocity that is kept comes from a second solve without feedback of depth, "  \
-                "that of the first one moves positions only; auto: with soft contact"),            \
+                "Compute the final velocity by a second solve without feedback of penetration; "   \
+                "the first one moves positions only. auto: yes with soft contact."),               \
       PERP_INT(perp_contact_opts, substeps, 1, 1, 10000,                                           \
-               "parts of a step with one collision detection: contacts go with their bodies, "     \
-               "each part is solved from the impulses of the one before"),                         \
+               "Sub-steps of a step with one collision detection: contacts move with their "       \
+               "bodies. Each sub-step starts from the impulses of the previous one."),             \
       PERP_BOOL(perp_contact_opts, sleep, false,                                                   \
-                "islands that have come to rest are left alone until something wakes them"),       \
+                "Skip islands at rest until an event wakes them."),                                \
       PERP_REAL(perp_contact_opts, sleep_time, 0.5, 0, HUGE_VAL, PERP_OPEN_MAX, "s",               \
-                "how long all bodies of an island must be slow before it sleeps"),                 \
+                "Time for which all bodies of an island must be slow before it sleeps."),          \
       PERP_REAL(perp_contact_opts, sleep_velocity, 0.01, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",        \
-                "no point of a slow body is faster")
+                "Speed limit of slow bodies: no point of such a body is faster (see sleep).")
 #define PERP_CONTACT_OPTIONS_SOLVE                                                                 \
-  PERP_BOOL(perp_contact_opts, warm, true, "guess: the impulses of the step before"),              \
+  PERP_BOOL(perp_contact_opts, warm, true,                                                         \
+            "Use the impulses of the previous step as the initial guess."),                        \
       PERP_BOOL(perp_contact_opts, reuse, true,                                                    \
-                "a guess within the tolerance is the answer, without a solve"),                    \
+                "Accept an initial guess within the tolerance without a solve."),                  \
       PERP_ENUM(perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                      \
-                "gyroscopic torque: by the implicit midpoint, which keeps the energy of a body "   \
-                "that turns (its |L| to O(h)), or explicit, which makes energy"),                  \
-      PERP_INT(perp_contact_opts, threads, 1, 1, 256, "islands solved at the same time")
+                "Gyroscopic torque. implicit: by the implicit midpoint rule, which conserves the " \
+                "energy of a rotating body and |L| to O(h). explicit: increases the energy."),     \
+      PERP_INT(perp_contact_opts, threads, 1, 1, 256, "Number of islands solved in parallel.")
 
 struct perp_islands;
 

@@ -49,8 +49,8 @@ static perp_status contacts_parts_serves(perp_ctx *ctx, const perp_model *model,
   PERP_TRY(perp_lcp_unstructured(ctx, lcp, "contacts"));
   if (rows && model->n_joints > 0 && !(lcp->caps & PERP_LCP_FREE))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "joints as rows need an lcp that serves free rows: '%s' does not; take "
-                     "joints=eliminate with it, or --lcp dantzig",
+                     "joints as rows need an LCP solver for free rows: '%s' does not support them; "
+                     "use joints=eliminate with it, or --lcp dantzig",
                      lcp->name);
   return kind->fits(ctx, parts->contact.opts, model->dim, lcp);
 }

@@ -58,8 +58,8 @@ perp_status perp_curve_release_create(perp_ctx *ctx, perp_model *model,
   if (n == 0) return PERP_OK;
   if (form->d.caps & PERP_FORM_WRAPS)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "formulation %s does not serve curves that end: take the one it runs, or "
-                     "curves without an end",
+                     "formulation %s does not support curves with ends: use its inner formulation "
+                     "directly, or curves without ends",
                      form->d.name);
   perp_curve_release like = { .view = *model, .form = form };
   void *ws;

@@ -73,8 +73,8 @@ perp_status perp_drives_check(perp_ctx *ctx, const perp_model *m, perp_level lev
   }
   if ((lcp->caps & need) == need) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                   "the motors of the model need an lcp that serves %s: '%s' does not; take "
-                   "--lcp dantzig",
+                   "limits and motors of the model need an LCP solver for %s: '%s' does not "
+                   "support them; use --lcp dantzig",
                    need & PERP_LCP_BOX ? "finite bounds" : "free rows", lcp->name);
 }
 

@@ -302,8 +302,8 @@ static perp_status control_add_root(control_work *w, int node)
   if (how == PERP_FEEDBACK_POINTS) return control_add_marks(w, node);
   if (how == PERP_FEEDBACK_SERVO || how == PERP_FEEDBACK_SOFT)
     return PERP_FAIL(w->ctx, PERP_ERR_UNSUPPORTED,
-                     "controller %s drives joints, and a root that floats has none: let it be free "
-                     "or prescribed",
+                     "controller %s acts on joints, and a floating root has none: make the root "
+                     "free or prescribed",
                      w->def->controller->d.name);
   return control_add_force(w, k, how != PERP_FEEDBACK_NONE);
 }
@@ -326,8 +326,8 @@ static perp_status control_add_node(control_work *w, int node)
     return control_add_marks(w, node);
   if (!control_serves(k->kind))
     return PERP_FAIL(w->ctx, PERP_ERR_UNSUPPORTED,
-                     "controllers serve ball joints, hinges and sliders: the joint of body %d '%s' "
-                     "is none; say that it is loose",
+                     "controllers support ball joints, hinges and sliders: the joint of body %d "
+                     "'%s' is of another kind; declare it loose",
                      k->body, name != NULL ? name : "");
   if (control_root(k->kind)) return control_bears(w, node) ? control_add_root(w, node) : PERP_OK;
   if (k->nu == 0) return PERP_OK;
@@ -348,8 +348,8 @@ static perp_status control_fits(control_work *w)
     return PERP_OK;
   return PERP_FAIL(
       w->ctx, PERP_ERR_ARG,
-      "a controller follows a motion of %d bodies and %d joints: this model has others", bodies,
-      perp_model_joints(m));
+      "the controller follows a motion of %d bodies and %d joints, but this model has others",
+      bodies, perp_model_joints(m));
 }
 
 perp_status perp_control_add(perp_ctx *ctx, perp_model *model, const perp_goal *goal,

@@ -107,7 +107,7 @@ static unsigned follow_force_promises(const void *opts)
 
 const perp_force_desc perp_follow_force = {
   .d = { .name = "follow",
-         .summary = "the force of a controller in one joint",
+         .summary = "Force of a controller in one joint",
          .reference = "Cline 2002, eq. 5.6 and 5.7",
          .opts_size = sizeof(perp_follow),
          .caps = PERP_FORCE_IN_SPACE | PERP_FORCE_IN_PLANE | PERP_FORCE_NEEDS_TIME },

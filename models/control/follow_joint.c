@@ -204,7 +204,7 @@ static void follow_joint_at(const void *opts, int dim, int n, const perp_body_st
 
 const perp_joint_desc perp_follow_joint = {
   .d = { .name = "follow",
-         .summary = "holds a joint to a motion",
+         .summary = "Makes a joint follow a motion",
          .reference = "Hairer and Wanner II, section VII.1: constraints C(q, t) = 0",
          .opts_size = sizeof(perp_follow),
          .caps = PERP_JOINT_IN_SPACE | PERP_JOINT_IN_PLANE },

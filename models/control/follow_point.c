@@ -52,7 +52,7 @@ static void follow_point_at(const void *opts, int dim, int n, const perp_body_st
 
 const perp_joint_desc perp_follow_point = {
   .d = { .name = "marker",
-         .summary = "holds a point of a body to that of a motion",
+         .summary = "Makes a point of a body follow the point of a motion",
          .reference = "Vondrak 2005, sections 8.3 and 9.2.6",
          .opts_size = sizeof(perp_follow_mark),
          .caps = PERP_JOINT_IN_SPACE | PERP_JOINT_IN_PLANE },

@@ -358,9 +358,10 @@ static perp_status controlled_pass(perp_ctx *ctx, perp_controlled *c, trial *p)
   const double moved = controlled_norm(c, c->table.row[0]);
   if (!(moved <= TORN * c->accuracy)) {
     p->reason = PERP_STEP_TOO_SMALL;
-    snprintf(c->cause, sizeof c->cause,
-             "accuracy: the shortest step, %.3g s, moves a body by %.3g of the size of the model",
-             p->h, moved);
+    snprintf(
+        c->cause, sizeof c->cause,
+        "accuracy: the shortest step, %.3g s, moves a body by %.3g times the size of the model",
+        p->h, moved);
     return PERP_OK;
   }
   c->count.events += !c->passing;

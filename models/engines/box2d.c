@@ -7,17 +7,20 @@
 #include <math.h>
 
 static const perp_opt box2d_options[] = {
-  PERP_INT(perp_engine_box2d_opts, velocity, 8, 1, 1000000, "sweeps over velocities"),
-  PERP_INT(perp_engine_box2d_opts, position, 3, 0, 1000000, "sweeps over positions"),
-  PERP_BOOL(perp_engine_box2d_opts, warm, true, "start from the impulses of the step before"),
+  PERP_INT(perp_engine_box2d_opts, velocity, 8, 1, 1000000,
+           "Number of sweeps over the velocities."),
+  PERP_INT(perp_engine_box2d_opts, position, 3, 0, 1000000, "Number of sweeps over the positions."),
+  PERP_BOOL(perp_engine_box2d_opts, warm, true,
+            "Warm start from the impulses of the previous step."),
   PERP_REAL(perp_engine_box2d_opts, threshold, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
-            "contacts that close slower do not rebound"),
+            "Approach speed below which contacts do not rebound."),
   PERP_OPTIONS_END
 };
 
 const perp_engine_desc perp_engine_box2d = {
   .d = { .name = "box2d",
-         .summary = "Box2D: sequential impulses and position sweeps, in the plane, in floats",
+         .summary =
+             "Box2D: sequential impulses and position sweeps, in the plane, in single precision",
          .reference = "E. Catto, Iterative dynamics with temporal coherence, GDC 2005; Box2D 2.4",
          .equation = "sweeps of J M^-1 J' d lambda = -J v with 0 <= lambda; then J M^-1 J' d "
                      "lambda = -beta C",

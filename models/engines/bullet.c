@@ -9,37 +9,42 @@ static const char *const bullet_bodies[] = { "maximal", "featherstone", NULL };
 static const char *const bullet_solvers[] = { "sequential", "nncg", "dantzig", NULL };
 static const perp_opt bullet_options[] = {
   PERP_ENUM(perp_engine_bullet_opts, bodies, 0, bullet_bodies,
-            "maximal: rigid bodies, joints are rows of the problem; featherstone: the bodies of "
-            "joints are multibodies in coordinates of their joints, trees only"),
+            "Representation of the bodies. maximal: rigid bodies with joints as constraints. "
+            "featherstone: multibodies in joint coordinates, for trees of joints only."),
   PERP_ENUM(perp_engine_bullet_opts, solver, 0, bullet_solvers,
-            "sequential: impulses, warm-started Gauss-Seidel; nncg: with nonlinear conjugate "
-            "gradients, maximal bodies only; dantzig: pivoting, and sweeps where that fails "
-            "(counted as failures)"),
-  PERP_INT(perp_engine_bullet_opts, iterations, 10, 1, 1000000, "sweeps of sequential and nncg"),
+            "Solver. sequential: impulses by warm-started Gauss-Seidel. nncg: the same with "
+            "nonlinear conjugate gradients, bodies=maximal only. dantzig: pivoting, with sweeps if "
+            "it fails (counted as failures)."),
+  PERP_INT(perp_engine_bullet_opts, iterations, 10, 1, 1000000,
+           "Number of sweeps of sequential and nncg."),
   PERP_REAL(perp_engine_bullet_opts, erp, 0.2, 0, 1, 0, "",
-            "part of the error of joints that a step takes out"),
-  PERP_REAL(perp_engine_bullet_opts, erp_contact, 0.2, 0, 1, 0, "", "of contacts (erp2)"),
-  PERP_REAL(perp_engine_bullet_opts, cfm, 0, 0, 1, 0, "", "softness of all rows (globalCfm)"),
+            "Fraction of the error of joints that is corrected in a step."),
+  PERP_REAL(perp_engine_bullet_opts, erp_contact, 0.2, 0, 1, 0, "",
+            "Fraction of the error of contacts that is corrected in a step (erp2)."),
+  PERP_REAL(perp_engine_bullet_opts, cfm, 0, 0, 1, 0, "",
+            "Compliance of all constraints (globalCfm)."),
   PERP_REAL(perp_engine_bullet_opts, margin, 0.04, 0, 1, 0, "m",
-            "rounding within boxes and cylinders, at most a tenth of their least half width; 0 for "
-            "cones and polytopes, whose margin would lie outside"),
+            "Rounding radius within boxes and cylinders, at most a tenth of their smallest half "
+            "width. Cones and polytopes use 0, as their margin would lie outside."),
   PERP_BOOL(perp_engine_bullet_opts, split, true,
-            "contacts deeper than 4 cm are put right by impulses of their own, which leave no "
-            "velocity"),
+            "Correction of contacts deeper than 4 cm by separate impulses, which do not change the "
+            "velocities."),
   PERP_BOOL(perp_engine_bullet_opts, warm, true,
-            "sweeps start from the impulses before, times 0.85"),
+            "Warm start of the sweeps from 0.85 times the impulses of the previous step."),
   PERP_INT(perp_engine_bullet_opts, directions, 1, 1, 2,
-           "of friction at a point: 1 that of sliding, 2 with the one across it"),
+           "Number of friction directions at a contact point: 1 is along the sliding, 2 adds the "
+           "perpendicular one."),
   PERP_REAL(perp_engine_bullet_opts, rebound_speed, 0.2, 0, 1e6, 0, "m/s",
-            "no restitution of what is slower"),
+            "Approach speed below which contacts do not rebound."),
   PERP_BOOL(perp_engine_bullet_opts, gyroscopic, true,
-            "gyroscopic torques, of rigid bodies implicit"),
+            "Gyroscopic torques. For rigid bodies they are implicit."),
   PERP_OPTIONS_END
 };
 
 const perp_engine_desc perp_engine_bullet = {
   .d = { .name = "bullet",
-         .summary = "Bullet: sequential impulses, or pivoting; rigid bodies or Featherstone's",
+         .summary =
+             "Bullet: sequential impulses or pivoting; rigid bodies or Featherstone's method",
          .reference =
              "E. Coumans, Bullet physics simulation, SIGGRAPH course (2015); version 3.24; "
              "R. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 7",

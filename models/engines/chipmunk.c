@@ -7,11 +7,12 @@
 #include <math.h>
 
 static const perp_opt chipmunk_options[] = {
-  PERP_INT(perp_engine_chipmunk_opts, iterations, 10, 1, 1000000, "sweeps"),
+  PERP_INT(perp_engine_chipmunk_opts, iterations, 10, 1, 1000000, "Number of sweeps."),
   PERP_REAL(perp_engine_chipmunk_opts, slop, 0.1, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "penetration that is left alone: the engine's own is made for pixels"),
+            "Penetration that is not corrected. The default is the engine's own, which is made for "
+            "pixels."),
   PERP_REAL(perp_engine_chipmunk_opts, bias, 0.0017970102999144, 0, 1, 0, "",
-            "part of an error of contacts and joints that is left after a second"),
+            "Fraction of an error of contacts and joints that remains after one second."),
   PERP_OPTIONS_END
 };
 

@@ -8,16 +8,16 @@ static const char *const dart_solvers[] = { "dantzig", "pgs", NULL };
 static const char *const dart_detectors[] = { "fcl", "primitive", "dart", NULL };
 static const perp_opt dart_options[] = {
   PERP_ENUM(perp_engine_dart_opts, solver, 0, dart_solvers,
-            "dantzig: pivoting, and pgs where that fails (counted as a failure); pgs: projected "
-            "Gauss-Seidel"),
-  PERP_INT(perp_engine_dart_opts, iterations, 30, 1, 1000000, "sweeps of pgs at most"),
+            "Solver. dantzig: pivoting, with pgs if it fails (counted as a failure). pgs: "
+            "projected Gauss-Seidel."),
+  PERP_INT(perp_engine_dart_opts, iterations, 30, 1, 1000000, "Largest number of sweeps of pgs."),
   PERP_ENUM(perp_engine_dart_opts, detector, 0, dart_detectors,
-            "of collisions: fcl, with all shapes as triangles; primitive: fcl, with shapes of its "
-            "own; dart: spheres, boxes and half-spaces"),
+            "Collision detector. fcl: all shapes as triangles. primitive: fcl with its own shapes. "
+            "dart: spheres, boxes and half-spaces."),
   PERP_REAL(perp_engine_dart_opts, erp, 0.01, 0, 1, 0, "",
-            "part of a penetration that a step takes out"),
+            "Fraction of a penetration that is corrected in a step."),
   PERP_REAL(perp_engine_dart_opts, cfm, 1e-5, 1e-9, 1, 0, "",
-            "softness of contacts, relative to the diagonal of the problem"),
+            "Compliance of contacts, relative to the diagonal of the problem."),
   PERP_OPTIONS_END
 };
 

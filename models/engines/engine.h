@@ -147,6 +147,8 @@ typedef struct perp_engine_desc {
 
 /* ---- perp's side ------------------------------------------------------------------------------- */
 
+/* Is the adapter of an engine here (perp itself needs none)?  Nothing is loaded. */
+bool perp_engine_here(const perp_engine_desc *engine);
 /* The adapter of an engine: loaded at the first call.  PERP_ERR_EXTERNAL: there is none, and the message names the package;
  * or it cannot be loaded. */
 perp_status perp_engine_load(perp_ctx *ctx, const perp_engine_desc *engine,

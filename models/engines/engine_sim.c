@@ -54,7 +54,7 @@ static perp_status engine_arrays(perp_ctx *ctx, engine_sim *s, const perp_spec *
   s->impulse = calloc(3 * (size_t)s->cap + 1, sizeof *s->impulse);
   if (s->opts == NULL || s->q == NULL || s->v == NULL || s->state == NULL || s->point == NULL ||
       s->contact == NULL || s->impulse == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation by an engine");
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation with an engine");
   if (opts > 0) memcpy(s->opts, engine->opts, opts);
   return PERP_OK;
 }
@@ -68,7 +68,7 @@ static perp_status engine_create(perp_ctx *ctx, perp_model *model, const perp_pa
   PERP_TRY(perp_engine_serves(ctx, engine, model));
   PERP_TRY(perp_engine_load(ctx, engine, &calls));
   engine_sim *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation by an engine");
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation with an engine");
   *s = (engine_sim){ .engine = engine, .calls = calls, .model = model, .h = h };
   perp_status status = engine_arrays(ctx, s, &parts->engine);
   if (status == PERP_OK) status = perp_engine_world_create(ctx, model, h, &s->world);
@@ -178,7 +178,7 @@ static perp_status engine_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
   s->calls->get(s->at, s->state);
   const int lost = engine_lost(s);
   if (lost >= 0) {
-    snprintf(s->cause, sizeof s->cause, "engine %s answers with no numbers for body %d",
+    snprintf(s->cause, sizeof s->cause, "engine %s returned a state of body %d that is not finite",
              s->engine->d.name, lost);
     info->reason = PERP_NOT_FINITE;
     info->cause = s->cause;
@@ -235,8 +235,8 @@ double perp_engine_energy(const void *ws)
 
 const perp_engine_desc perp_engine_perp = {
   .d = { .name = "perp",
-         .summary = "none: formulation, integrator and solvers of perp, as if no engine were named",
-         .reference = "the other parts" },
+         .summary = "No engine: formulation, integrator and solvers of perp",
+         .reference = "the other options" },
   .package = "",
 };
 
@@ -246,7 +246,7 @@ bool perp_engine_named(const perp_spec *engine)
 }
 
 const perp_formulation_desc perp_engine_formulation = {
-  .d = { .name = "engine", .summary = "steps of a whole engine", .reference = "engine.h" },
+  .d = { .name = "engine", .summary = "Steps of a complete engine", .reference = "engine.h" },
   .create = engine_create,
   .restart = engine_restart,
   .step = engine_step,

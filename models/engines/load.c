@@ -21,6 +21,13 @@ static bool load_place(const char *name, char *path, size_t size)
   return false;
 }
 
+bool perp_engine_here(const perp_engine_desc *engine)
+{
+  char path[4096];
+  return engine->package[0] == '\0' || engine->calls != NULL ||
+         load_place(engine->d.name, path, sizeof path);
+}
+
 perp_status perp_engine_load(perp_ctx *ctx, const perp_engine_desc *engine,
                              const perp_engine_calls **calls)
 {
@@ -29,9 +36,8 @@ perp_status perp_engine_load(perp_ctx *ctx, const perp_engine_desc *engine,
   if (*calls != NULL) return PERP_OK;
   if (!load_place(engine->d.name, path, sizeof path))
     return PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
-                     "engine %s is not here: install %s and build perp again (its adapter is built "
-                     "where the library is found)",
-                     engine->d.name, engine->package);
+                     "engine %s needs %s, and this perp was built without it: ./perp setup %s",
+                     engine->d.name, engine->package, engine->d.name);
   /* it stays open: the same handle again where it is known */
   void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (handle == NULL) {

@@ -10,15 +10,18 @@
 static const char *const ode_solvers[] = { "quick", "step", NULL };
 static const perp_opt ode_options[] = {
   PERP_ENUM(perp_engine_ode_opts, solver, 0, ode_solvers,
-            "quick: projected successive over-relaxation in random order; step: Dantzig's method"),
-  PERP_INT(perp_engine_ode_opts, iterations, 20, 1, 1000000, "sweeps of quick"),
+            "Solver. quick: projected successive over-relaxation in random order. step: Dantzig's "
+            "method."),
+  PERP_INT(perp_engine_ode_opts, iterations, 20, 1, 1000000, "Number of sweeps of quick."),
   PERP_REAL(perp_engine_ode_opts, over_relaxation, 1.3, 0, 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "of quick"),
+            "Over-relaxation factor of quick."),
   PERP_REAL(perp_engine_ode_opts, erp, 0.2, 0, 1, 0, "",
-            "part of the error of joints and contacts that a step takes out"),
-  PERP_REAL(perp_engine_ode_opts, cfm, 1e-10, 0, 1, 0, "",
-            "softness of all rows, m/(s N): the diagonal of the problem"),
-  PERP_INT(perp_engine_ode_opts, contacts, 8, 1, 64, "points of a pair of shapes at most"),
+            "Fraction of the error of joints and contacts that is corrected in a step."),
+  PERP_REAL(
+      perp_engine_ode_opts, cfm, 1e-10, 0, 1, 0, "",
+      "Compliance of all constraints in m/(s N), which is added to the diagonal of the problem."),
+  PERP_INT(perp_engine_ode_opts, contacts, 8, 1, 64,
+           "Largest number of contact points of a pair of shapes."),
   PERP_OPTIONS_END
 };
 

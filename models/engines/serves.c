@@ -36,7 +36,10 @@ static bool serves_rebounds(const perp_model *m)
 {
   bool any = false;
   for (int i = 0; i < m->n_shapes; i++) any |= m->shape_def[i].surface.restitution > 0;
-  return any || m->n_pairs > 0;
+  int a, b;
+  const perp_surface *pair;
+  for (int i = 0; (pair = perp_model_pair(m, i, &a, &b)) != NULL; i++) any |= pair->restitution > 0;
+  return any;
 }
 
 /* A body with two shapes, or one that is not where its centre of mass is. */
@@ -81,22 +84,24 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, co
   const unsigned has = engine->features;
   bool limits = false, motors = false, servos = false;
   if (!(engine->dims & 1u << m->dim))
-    REFUSE("engine %s has no worlds in %s", name, m->dim == 2 ? "the plane" : "space");
+    REFUSE("engine %s does not support %s", name, m->dim == 2 ? "the plane" : "space");
   for (int i = 0; i < m->n_joints; i++)
     if (perp_joint_nonholonomic_is(m, i) || !(engine->joints & 1u << m->joint_def[i].kind))
-      REFUSE("engine %s has no joint '%s'", name, perp_joint_name(&m->joint_def[i]));
+      REFUSE("engine %s does not support the joint '%s'", name, perp_joint_name(&m->joint_def[i]));
   for (int i = 0; i < m->n_shapes; i++)
     if (!(engine->shapes & 1u << m->shape_def[i].kind))
-      REFUSE("engine %s has no %s", name, serves_shapes[m->shape_def[i].kind]);
+      REFUSE("engine %s does not support %s", name, serves_shapes[m->shape_def[i].kind]);
   for (int i = 0; i < m->n_drives; i++) {
     const perp_drive_def *d = &m->drive_def[i];
     for (int k = 0; k < i; k++)
       if (m->drive_def[k].joint == d->joint && m->drive_def[k].axis == d->axis)
-        REFUSE("engine %s has one drive for a coordinate of a joint, not two", name);
+        REFUSE("engine %s supports one actuator for each coordinate of a joint: this model has two",
+               name);
     limits |= isfinite(d->lower) || isfinite(d->upper);
     servos |= d->stiffness > 0 || d->damping > 0;
     motors |= d->max_force > 0 && !(d->stiffness > 0 || d->damping > 0);
-    if (d->turning != NULL) REFUSE("engine %s has no drives that turn to an orientation", name);
+    if (d->turning != NULL)
+      REFUSE("engine %s does not support joint actuators that turn to an orientation", name);
   }
   const struct {
     bool in_model, served;
@@ -104,24 +109,24 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, co
   } others[] = {
     { limits, has & PERP_ENGINE_LIMITS, "limits of joints" },
     { motors, has & PERP_ENGINE_MOTORS, "motors" },
-    { servos, has & PERP_ENGINE_SERVOS, "springs and dampers of drives" },
+    { servos, has & PERP_ENGINE_SERVOS, "springs and dampers of joint actuators" },
     { serves_rebounds(m), has & PERP_ENGINE_RESTITUTION, "restitution" },
-    { serves_particles(m), has & PERP_ENGINE_PARTICLES, "particles, bodies that never turn" },
+    { serves_particles(m), has & PERP_ENGINE_PARTICLES, "particles (bodies that never rotate)" },
     { serves_compound(m), has & PERP_ENGINE_COMPOUNDS,
-      "bodies of several shapes, or one off its centre of mass" },
+      "bodies of several shapes, or with a shape off the centre of mass" },
     { m->n_pairs > 0 || m->friction != PERP_FRICTION_GEOMETRIC, has & PERP_ENGINE_PAIRS,
-      "friction told for pairs of materials, or by another rule than sqrt(mu_a mu_b)" },
+      "friction of pairs of materials, or combined by another rule than sqrt(mu_a mu_b)" },
     { serves_two_frictions(m), false, "two coefficients of friction (mu and mu_dynamic)" },
-    { m->couples, false, "torsion and rolling of surfaces as perp has them" },
-    { m->springs || m->soft, false, "soft joints as perp has them" },
-    { serves_other_forces(m), false, "forces beside constant ones at centres of mass" },
-    { m->n_forces > 0, has & PERP_ENGINE_FORCES, "forces beside gravity" },
+    { m->couples, false, "torsional and rolling friction" },
+    { m->springs || m->soft, false, "compliant joints" },
+    { serves_other_forces(m), false, "forces other than constant ones at centres of mass" },
+    { m->n_forces > 0, has & PERP_ENGINE_FORCES, "forces other than gravity" },
     { perp_model_prescribes(m), false, "prescribed motions" },
-    { perp_model_depends_on_time(m), false, "gravity, drives or surfaces that depend on time" },
+    { perp_model_depends_on_time(m), false, "time-dependent gravity, joint actuators or surfaces" },
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (others[i].in_model && !others[i].served)
-      REFUSE("engine %s, or its adapter, does not serve %s", name, others[i].what);
+      REFUSE("engine %s, or its adapter, does not support %s", name, others[i].what);
   return PERP_OK;
 #undef REFUSE
 }

@@ -12,29 +12,34 @@ static const char *const simbody_integrators[] = {
 static const char *const simbody_boxes[] = { "brick", "mesh", NULL };
 static const perp_opt simbody_options[] = {
   PERP_ENUM(perp_engine_simbody_opts, integrator, 0, simbody_integrators,
-            "orders 4, 3, 2, 2, 1 with error control, and 1 without"),
-  PERP_REAL(perp_engine_simbody_opts, accuracy, 1e-3, 0, 1, 0, "",
-            "of a step, by error control with steps of at most h; 0: steps of h without it"),
+            "Integrator. The orders are 4, 3, 2, 2, 1 and 1. All but the last one "
+            "(semi-explicit-euler) have error control."),
+  PERP_REAL(
+      perp_engine_simbody_opts, accuracy, 1e-3, 0, 1, 0, "",
+      "Accuracy of the error control, with internal steps of at most h. 0: fixed steps of h."),
   PERP_REAL(perp_engine_simbody_opts, constraint_tolerance, 1e-4, 0, 1, PERP_OPEN_MIN, "",
-            "of loops and quaternions before they are projected on"),
+            "Error of loops and quaternions above which the state is projected."),
   PERP_ENUM(perp_engine_simbody_opts, boxes, 0, simbody_boxes,
-            "brick: springs at the corners, against half-spaces only; mesh: triangles with an "
-            "elastic foundation, against all but ellipsoids"),
-  PERP_INT(perp_engine_simbody_opts, resolution, 2, 0, 50, "of the meshes of boxes"),
+            "Contact model of boxes. brick: springs at the corners, against half-spaces only. "
+            "mesh: triangles with an elastic foundation, against all shapes but ellipsoids."),
+  PERP_INT(perp_engine_simbody_opts, resolution, 2, 0, 50, "Resolution of the meshes of boxes."),
   PERP_REAL(perp_engine_simbody_opts, stiffness, 1e7, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "Pa", "of all materials: the plane strain modulus; at the corners of bricks in N/m"),
+            "Pa",
+            "Contact stiffness of all materials: the plane strain modulus. At the corners of "
+            "bricks its unit is N/m."),
   PERP_REAL(perp_engine_simbody_opts, dissipation, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "s/m",
-            "of all materials (Hunt and Crossley): e = 1 - dissipation * speed at low speeds"),
+            "Dissipation of all materials (Hunt and Crossley). At low speeds the restitution is 1 "
+            "- dissipation * speed."),
   PERP_REAL(perp_engine_simbody_opts, thickness, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m", "of the elastic foundation of meshes"),
+            "m", "Thickness of the elastic foundation of meshes."),
   PERP_REAL(perp_engine_simbody_opts, transition, 0.01, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m/s", "speed of sliding at which friction is whole (transition velocity)"),
+            "m/s", "Sliding speed above which friction has its full value (transition velocity)."),
   PERP_REAL(perp_engine_simbody_opts, stop_stiffness, 1e5, 0, HUGE_VAL,
-            PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m or N m", "of limits of joints"),
+            PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m or N m", "Stiffness of joint limits."),
   PERP_REAL(perp_engine_simbody_opts, stop_dissipation, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "s/m or s",
-            "of limits of joints"),
+            "Dissipation of joint limits."),
   PERP_INT(perp_engine_simbody_opts, most, 100000, 1, 1000000000,
-           "steps of the integrator within one of h"),
+           "Largest number of internal steps of the integrator in one step h."),
   PERP_OPTIONS_END
 };
 

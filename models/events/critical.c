@@ -119,7 +119,7 @@ static bool critical_refuse(perp_events *s, perp_constrained *k, double left)
 {
   k->reason = PERP_INACCURATE;
   snprintf(s->cause, sizeof s->cause,
-           "bodies at critical contacts could not be stopped: %.3g m/s are left", left);
+           "bodies at critical contacts could not be stopped: a speed of %.3g m/s remains", left);
   return false;
 }
 

@@ -79,7 +79,7 @@ static perp_status choose_rule(perp_ctx *ctx, perp_events *s, const perp_desc *l
   if (s->rule == PERP_SLIDING_COLUMN && !can)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "acceleration:sliding=column has a nonsymmetric matrix: lcp '%s' does not "
-                     "serve it; take sliding=iterate with it, or --lcp lemke",
+                     "support it; use sliding=iterate with it, or --lcp lemke",
                      lcp->name);
   return PERP_OK;
 }
@@ -93,16 +93,15 @@ static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts
                                        .budget = o->budget };
   perp_parts alone = *parts;
   if (s->model->belts && o->critical == PERP_CRITICAL_STOP)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "acceleration:critical=stop does not serve surfaces that move: take "
-                     "critical=fail");
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "acceleration:critical=stop does not support moving surfaces: use critical=fail");
   if (s->model->n_shapes > 0) {
     if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
       return PERP_FAIL(
           ctx, PERP_ERR_UNSUPPORTED,
-          "contact %s is a law of time steps: on the acceleration level what begins to "
-          "slide would leave the surface; take --formulation velocity, or --contact "
-          "polyhedral",
+          "contact %s is defined for time steps: with accelerations, a contact that begins to "
+          "slide would open; use --formulation velocity, or --contact polyhedral",
           parts->contact.d->name);
     PERP_TRY(choose_rule(ctx, s, parts->lcp.d));
     PERP_TRY(perp_collision_create(ctx, s->model, s->margin, &s->collision));
@@ -131,9 +130,9 @@ static perp_status open_drives(perp_ctx *ctx, perp_events *s, const perp_desc *l
   if (s->model->n_drives == 0) return PERP_OK;
   PERP_TRY(perp_drives_check(ctx, s->model, PERP_LEVEL_ACCELERATION, lcp));
   if (s->o.order == PERP_ORDER_SEQUENTIAL)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "acceleration:order=sequential does not serve limits and motors: take "
-                     "order=together");
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "acceleration:order=sequential does not support limits and motors: use order=together");
   const perp_drive_tolerances tol = { .tol = { TOUCH, s->tol },
                                       .hold = { HOLD, s->hold },
                                       .rest = s->o.rest,
@@ -386,7 +385,8 @@ bool perp_events_adopt(perp_events *s, perp_constrained *k, double t, const doub
   if (moving) return true;
   k->reason = PERP_STALLED;
   snprintf(s->cause, sizeof s->cause,
-           "%d events in less than %g s: impacts pile up; a larger threshold makes them plastic",
+           "%d events in less than %g s: impacts accumulate (Zeno); a larger threshold makes slow "
+           "impacts plastic",
            IDLE_MOST, PROGRESS * s->h);
   return false;
 }

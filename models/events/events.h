@@ -57,37 +57,42 @@ extern const char *const perp_critical_names[];
 /* the rows of an options table whose struct begins with this one */
 #define PERP_EVENT_OPTIONS                                                                         \
   PERP_REAL(perp_event_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                               \
-            "restitution only where the approach is faster: slower impacts are plastic (Zeno)"),   \
+            "Approach speed above which restitution is applied. Slower impacts are plastic, "      \
+            "which ends an accumulation of impacts (Zeno)."),                                      \
       PERP_ENUM(perp_event_opts, impact, PERP_IMPACT_NEWTON, perp_impact_names,                    \
-                "what e multiplies: the velocity of approach (Newton), or the impulse of "         \
-                "compression (Poisson)"),                                                          \
+                "Quantity that the coefficient of restitution multiplies: the approach velocity "  \
+                "(Newton) or the impulse of compression (Poisson)."),                              \
       PERP_ENUM(perp_event_opts, order, PERP_ORDER_TOGETHER, perp_order_names,                     \
-                "impacts at one time: all at once, or pair by pair, the fastest first"),           \
-      PERP_ENUM(                                                                                   \
-          perp_event_opts, sliding, PERP_SLIDING_AUTO, perp_sliding_names,                         \
-          "dynamic friction: in the column of the normal force (nonsymmetric), by symmetric "      \
-          "problems, iterated, or by the last normal force; auto: column if the lcp can"),         \
+                "Treatment of simultaneous impacts. together: one problem for all. sequential: "   \
+                "pair by pair, the fastest first."),                                               \
+      PERP_ENUM(perp_event_opts, sliding, PERP_SLIDING_AUTO, perp_sliding_names,                   \
+                "Dynamic friction. column: in the column of the normal force (nonsymmetric "       \
+                "matrix). iterate: repeated symmetric problems. lagged: from the previous normal " \
+                "force. auto: column if the LCP solver supports it."),                             \
       PERP_ENUM(perp_event_opts, critical, PERP_CRITICAL_FAIL, perp_critical_names,                \
-                "contacts at rest shown to have no accelerations and forces: end the run, or "     \
-                "stop their bodies"),                                                              \
+                "Reaction to resting contacts for which no accelerations and forces exist. fail: " \
+                "end the run. stop: stop their bodies."),                                          \
       PERP_REAL(perp_event_opts, slip, 1e-6, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                    \
-                "a contact that slides faster has mu_dynamic"),                                    \
-      PERP_REAL(perp_event_opts, gap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                          \
-                "gap and penetration that count as touching; 0 = 1e-9 of the largest body"),       \
+                "Sliding speed above which a contact uses mu_dynamic."),                           \
+      PERP_REAL(                                                                                   \
+          perp_event_opts, gap, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                                \
+          "Gap or penetration up to which a contact is touching. 0: 1e-9 of the largest body."),   \
       PERP_REAL(perp_event_opts, rest, 1e-6, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",                    \
-                "contacts that touch and part or close more slowly rest"),                         \
+                "Opening or closing speed below which a touching contact is treated as resting."), \
       PERP_REAL(perp_event_opts, locate, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",                       \
-                "an event is located this closely; 0 = 1e-12 of the step"),                        \
+                "Accuracy of event times. 0: 1e-12 of the step."),                                 \
       PERP_INT(perp_event_opts, bisections, 60, 1, 1000,                                           \
-               "trial steps in search of an event; after that the last valid state is kept"),      \
+               "Largest number of trial steps to locate an event. After that the last valid "      \
+               "state is used."),                                                                  \
       PERP_REAL(perp_event_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",                          \
-                "scaled residual of a solution"),                                                  \
+                "Largest scaled residual of an accepted solution."),                               \
       PERP_REAL(perp_event_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",                     \
-                "largest residual of a row of a solution as a velocity (acceleration), over the "  \
-                "largest |b| of its island"),                                                      \
+                "Largest residual of an accepted solution: velocity or acceleration error of a "   \
+                "row, relative to the largest |b| of its island."),                                \
       PERP_REAL(perp_event_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),      \
-      PERP_BOOL(perp_event_opts, warm, true, "guess: the forces of the evaluation before"),        \
-      PERP_INT(perp_event_opts, threads, 1, 1, 256, "islands solved at the same time")
+      PERP_BOOL(perp_event_opts, warm, true,                                                       \
+                "Use the forces of the previous evaluation as the initial guess."),                \
+      PERP_INT(perp_event_opts, threads, 1, 1, 256, "Number of islands solved in parallel.")
 
 typedef struct perp_events perp_events;
 

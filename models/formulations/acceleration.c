@@ -43,11 +43,11 @@ typedef struct options {
   perp_event_opts event; /* first */
   int state;
 } options;
-static const perp_opt option_table[] = {
-  PERP_ENUM(options, state, STATE_VELOCITY, state_names,
-            "integrate velocities or momenta (free bodies keep L)"),
-  PERP_EVENT_OPTIONS, PERP_OPTIONS_END
-};
+static const perp_opt option_table[] = { PERP_ENUM(
+                                             options, state, STATE_VELOCITY, state_names,
+                                             "Integrate velocities or momenta. With momenta the "
+                                             "angular momentum of free bodies is conserved."),
+                                         PERP_EVENT_OPTIONS, PERP_OPTIONS_END };
 
 /* values of an event function behind an event of the step: the last two of n */
 struct behind {
@@ -488,9 +488,10 @@ static perp_status acceleration_dense(perp_ctx *ctx, void *ws, double t, double 
   workspace *w = ws;
   perp_constrained *k = &w->k;
   if (w->events != NULL && !perp_events_between(w->events, true))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "acceleration: no states between the ends of a step in which contacts at rest "
-                     "or drives change what they do");
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "acceleration: dense output is not available in a step whose resting contacts, limits or "
+        "motors change their mode; use output at the ends of steps");
   perp_constrained_keep(k);
   perp_status status;
   if (w->momentum) {
@@ -541,8 +542,8 @@ static void acceleration_observe(void *ws, perp_contact_observer *observer, void
 
 const perp_formulation_desc perp_formulation_acceleration = {
   .d = { .name = "acceleration",
-         .summary = "index-1 DAE: constraints on accelerations, contacts, limits and motors event "
-                    "by event, under any ODE solver",
+         .summary = "Index-1 DAE: constraints on accelerations; contacts, limits and motors by "
+                    "events; any ODE method",
          .reference = "Vondrak 2005, sections 5.2, 6.1.2, 6.2.1 and 6.4.3 to 6.5.4; STAR 2012, "
                       "section 3.2.1; Loetstedt 1981 (sliding)",
          .equation = "M a = f + J' lambda,  J a + S lambda = -Jdot v + feedback;  "

@@ -49,14 +49,19 @@ struct opts {
   int form, start, iterations;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct opts, rho, 0.9, 0, 1, 0, "", "spectral radius at infinity; 1 = no dissipation"),
+  PERP_REAL(struct opts, rho, 0.9, 0, 1, 0, "",
+            "Spectral radius at infinite frequency; 1 is no numerical dissipation. The index-3 "
+            "form needs a value below 1."),
   PERP_ENUM(struct opts, form, FORM_INDEX2, forms,
-            "positions only, or stabilized index 2: velocities too"),
+            "Form of the constraints. index3: positions only. index2: stabilized index 2, "
+            "positions and velocities."),
   PERP_ENUM(struct opts, start, START_SECOND_ORDER, starts,
-            "first values, of order 2; or the accelerations as they are"),
+            "Initial algorithmic accelerations. second-order: corrected, so that the first steps "
+            "have order 2. plain: the accelerations at the start."),
   PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
-            "last correction, relative to the size of the model and its speed"),
-  PERP_INT(struct opts, iterations, 50, 1, 1000, "corrections at most"),
+            "Tolerance of the Newton iteration: last correction, relative to the size of the model "
+            "and its speed."),
+  PERP_INT(struct opts, iterations, 50, 1, 1000, "Largest number of Newton corrections in a step."),
   PERP_OPTIONS_END
 };
 
@@ -316,7 +321,8 @@ static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts 
   for (int i = 0; i < model->m; i++)
     if (model->softness[i] > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation generalized-alpha does not serve joints with softness");
+                       "formulation generalized-alpha does not support joints with softness: use "
+                       "rigid joints, or --formulation velocity");
   PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, ga_layout, ws));
   workspace *w = *ws;
   perp_eval_init(&w->start, model);
@@ -330,7 +336,7 @@ static perp_status ga_create(perp_ctx *ctx, perp_model *model, const perp_parts 
 
 const perp_formulation_desc perp_formulation_generalized_alpha = {
   .d = { .name = "generalized-alpha",
-         .summary = "generalized-alpha on the Lie group, index 3 or stabilized index 2; order 2",
+         .summary = "Generalized-alpha on the Lie group, index 3 or stabilized index 2; order 2",
          .reference = "Bruels, Cardona and Arnold 2012; Arnold, Cardona and Bruels 2016",
          .equation = "q+ = q [+] h (v + (1/2 - beta) h a + beta h a+), C(q+) = 0",
          PERP_OPTIONS(options, struct opts),

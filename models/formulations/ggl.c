@@ -40,11 +40,12 @@ struct opts {
   double tol;
   int iterations;
 };
-static const perp_opt options[] = {
-  PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
-            "last correction, relative to the size of the model and its speed"),
-  PERP_INT(struct opts, iterations, 50, 1, 1000, "corrections at most"), PERP_OPTIONS_END
-};
+static const perp_opt options[] = { PERP_REAL(struct opts, tol, 1e-14, 0, 1, PERP_OPEN_MIN, "",
+                                              "Tolerance of the Newton iteration: last correction, "
+                                              "relative to the size of the model and its speed."),
+                                    PERP_INT(struct opts, iterations, 50, 1, 1000,
+                                             "Largest number of Newton corrections in a step."),
+                                    PERP_OPTIONS_END };
 
 typedef struct workspace {
   perp_stepper s;
@@ -183,7 +184,8 @@ static perp_status ggl_create(perp_ctx *ctx, perp_model *model, const perp_parts
 
 const perp_formulation_desc perp_formulation_ggl = {
   .d = { .name = "ggl",
-         .summary = "index-2 stabilized (Gear, Gupta, Leimkuhler) by the midpoint rule; order 2",
+         .summary =
+             "Stabilized index-2 DAE (Gear, Gupta, Leimkuhler) by the midpoint rule; order 2",
          .reference = "Gear, Gupta and Leimkuhler 1985; Hairer and Wanner II, section VII.2",
          .equation = "q' = N (v + M^-1 J' mu),  M v' = f + J' lambda,  C = 0,  J v = 0",
          PERP_OPTIONS(options, struct opts),

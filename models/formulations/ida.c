@@ -45,14 +45,17 @@ struct opts {
 };
 static const perp_opt options[] = {
   PERP_INT(struct opts, index, 2, 1, 2,
-           "2: stabilized (Gear, Gupta, Leimkuhler); 1: accelerations"),
+           "Index of the DAE. 2: stabilized (Gear, Gupta, Leimkuhler). 1: constraints on "
+           "accelerations."),
   PERP_REAL(struct opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "error per step, of the size of the model, of radians, of the speed"),
+            "Error tolerance per step, relative to the size of the model, to one radian and to the "
+            "speed."),
   PERP_REAL(struct opts, atol, 0, 0, HUGE_VAL, 0, "",
-            "absolute part of the tolerance, with tol of each number; 0 = tol alone, as above"),
+            "Absolute error tolerance; tol is then relative to each component. 0: tol alone, "
+            "relative to the size of the model."),
   PERP_REAL(struct opts, h_min, 1e-14, 0, HUGE_VAL, PERP_OPEN_MIN, "s",
-            "shortest step before giving up"),
-  PERP_REAL(struct opts, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s", "longest step"),
+            "Shortest step. The run ends when a shorter one would be needed."),
+  PERP_REAL(struct opts, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s", "Longest step."),
   PERP_OPTIONS_END
 };
 
@@ -386,10 +389,13 @@ static perp_status ida_dense(perp_ctx *ctx, void *ws, double t, double *q, doubl
   workspace *w = ws;
   const perp_model *model = w->s.k.model;
   if (!w->dense || !(t >= w->t_start && t <= w->s.grid.t))
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "sundials:ida: dense output at t = %.17g s, which is in no last step", t);
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "sundials:ida: dense output at t = %.17g s is not available: t is outside of the last step",
+        t);
   if (IDAGetDky(w->mem, t, 0, w->y) < 0)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "sundials:ida: no state at t = %.17g s", t);
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "sundials:ida: dense output at t = %.17g s is not available", t);
   const double *y = N_VGetArrayPointer(w->y);
   ida_get(w, y, q, v);
   perp_model_project(model, q);
@@ -470,9 +476,11 @@ static perp_status ida_create(perp_ctx *ctx, perp_model *model, const perp_parts
   for (int i = 0; i < model->m; i++)
     if (model->softness[i] > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation sundials:ida does not serve joints with softness");
+                       "formulation sundials:ida does not support joints with softness: use rigid "
+                       "joints, or --formulation velocity");
   if (like.o.h_min > like.o.h_max)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "sundials:ida: h_min = %g s is above h_max = %g s",
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "sundials:ida: h_min = %g s is above h_max = %g s: choose h_min below h_max",
                      like.o.h_min, like.o.h_max);
   PERP_TRY(perp_implicit_graph_of(ctx, model, model->nqb + model->nvb, like.o.index, &like.graph));
   perp_status status = perp_local_lu_create(ctx, &like.graph.local, false, &like.lu);

@@ -46,13 +46,16 @@ struct opts {
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, tol, 1e-12, 0, HUGE_VAL, PERP_OPEN_MIN, "m",
-            "largest |C| and change of the preview, relative to the size of the model"),
-  PERP_INT(struct opts, iterations, 50, 1, 1000, "of the impulses, at most"),
-  PERP_BOOL(struct opts, velocity, true, "impulses at the end of the step restore J v = 0"),
+            "Tolerance of the iteration: largest |C| and last change of the predicted positions, "
+            "relative to the size of the model."),
+  PERP_INT(struct opts, iterations, 50, 1, 1000,
+           "Largest number of iterations for the joint impulses."),
+  PERP_BOOL(struct opts, velocity, true,
+            "Apply impulses at the end of the step that restore J v = 0."),
   PERP_REAL(struct opts, contact.threshold, 0.01, 0, HUGE_VAL, 0, "m/s",
-            "restitution only where the approach is faster"),
+            "Approach speed above which restitution is applied."),
   PERP_REAL(struct opts, contact.residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",
-            "scaled residual of a solution for contacts"),
+            "Largest scaled residual of an accepted contact solution."),
   PERP_REAL(struct opts, contact.budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),
   PERP_OPTIONS_END
 };
@@ -266,7 +269,7 @@ static perp_status impulse_create(perp_ctx *ctx, perp_model *model, const perp_p
   if (!like.o.velocity && (model->n_shapes > 0 || model->n_drives > 0))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "impulse:velocity=false has no impulses at the end of a step, which contacts, "
-                     "limits and motors need: leave it out");
+                     "limits and motors need: leave velocity=false out");
   PERP_TRY(perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like, impulse_layout, ws));
   workspace *w = *ws;
   const perp_status status = perp_impulse_contacts_create(ctx, model, parts, &w->o.contact,
@@ -313,7 +316,8 @@ static void impulse_observe(void *ws, perp_contact_observer *observer, void *use
 
 const perp_formulation_desc perp_formulation_impulse = {
   .d = { .name = "impulse",
-         .summary = "RATTLE: impulses from a preview of the joints, iterated; order 2, symplectic",
+         .summary = "RATTLE: joint impulses iterated until predicted positions satisfy the joints; "
+                    "order 2, symplectic",
          .reference =
              "STAR 2012, section 3.2.1 (Bender), figure 9; contacts: Bender and Schmitt 2006",
          .equation = "J M^-1 J' p = -C(q [+] h v~) / h until C = 0;  then J v+ = 0; contacts: "

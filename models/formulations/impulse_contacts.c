@@ -113,9 +113,8 @@ static perp_status impulse_contacts_open(perp_ctx *ctx, perp_impulse_contacts *c
   if (model->n_shapes == 0) return PERP_OK;
   if (parts->contact.d->caps & PERP_CONTACT_RELAXED)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact %s lets what slides part: the impulses at the end of a step have no "
-                     "gap that would bring it back; take --contact box or cone with formulation "
-                     "impulse",
+                     "contact %s opens sliding contacts, and formulation impulse has no gap term "
+                     "to close them; use --contact box or cone",
                      parts->contact.d->name);
   perp_contacts_reach(model, c->reach);
   for (int b = 0; b < model->n_bodies; b++) c->size = fmax(c->size, c->reach[b]);

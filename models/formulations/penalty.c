@@ -40,23 +40,22 @@ struct opts {
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "of each row, limit and motor: N/m, and N m/rad"),
+            "Stiffness of joint rows, limits and motors, in N/m or N m/rad."),
   PERP_REAL(struct opts, damping, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "of each row and locked drive: N s/m, and N m s/rad"),
+            "Damping of joint rows and of locked joint coordinates, in N s/m or N m s/rad."),
   PERP_REAL(struct opts, contact_stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "k of each contact point, N/m^exponent"),
+            "Stiffness k of each contact point, in N/m^exponent."),
   PERP_REAL(struct opts, exponent, 1, 1, 3, 0, "",
-            "n of the normal force k d^n of a contact; 1.5: Hertz, of round bodies"),
+            "Exponent n of the normal contact force k d^n. 1.5: Hertz contact of round bodies."),
   PERP_REAL(struct opts, damping_ratio, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "no dashpot of a contact or limit is stronger; restitution is that of the surface down "
-            "to e = 0.27 "
-            "with 1, and to e = 0.1 with 2"),
+            "Upper bound on the damping ratio of contacts and limits. Restitution e is exact down "
+            "to e = 0.27 with 1, and to 0.1 with 2."),
   PERP_REAL(struct opts, threshold, 0.01, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
-            "slower approaches are damped like one of this speed"),
+            "Approach speed below which the damping of a contact no longer depends on the speed."),
   PERP_REAL(struct opts, tangent_stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m",
-            "of the spring of a contact that sticks"),
+            "Tangential stiffness of a sticking contact."),
   PERP_REAL(struct opts, tangent_ratio, 0.25, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "damping ratio of that spring, and of motors"),
+            "Damping ratio of the tangential spring (see tangent_stiffness) and of motors."),
   PERP_OPTIONS_END
 };
 
@@ -293,8 +292,8 @@ static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   if (w->contacts != NULL) perp_penalty_contacts_info(w->contacts, info);
   if (w->drives != NULL) info->drive = perp_penalty_drives_forces(w->drives);
   if (w->active)
-    info->cause = "a contact or limit gave more energy than it had taken: the step is too "
-                  "long for its stiffness; take a shorter one, or error control";
+    info->cause = "a contact or limit returned more energy than it absorbed: the step is too long "
+                  "for its stiffness; use a shorter step or error control";
   return PERP_OK;
 }
 
@@ -312,8 +311,8 @@ static perp_status penalty_dense(perp_ctx *ctx, void *ws, double t, double *q, d
   workspace *w = ws;
   if (w->drives != NULL || (w->contacts != NULL && perp_penalty_contacts_remembers(w->contacts)))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "formulation penalty has no states between steps where contacts touch or with "
-                     "drives: what they remember is that of the end of the step");
+                     "formulation penalty: dense output is not available with touching contacts, "
+                     "limits or motors, whose memory is updated at the end of the step only");
   w->ctx = ctx;
   PERP_TRY(perp_ode_dense_at(ctx, w->ode, t, q, v));
   if (lambda == NULL) return PERP_OK;
@@ -352,8 +351,8 @@ static void penalty_observe(void *ws, perp_contact_observer *observer, void *use
 
 const perp_formulation_desc perp_formulation_penalty = {
   .d = { .name = "penalty",
-         .summary = "joints and contacts as stiff springs and dampers: no system is solved, "
-                    "nothing is exact",
+         .summary = "Joints and contacts as stiff springs and dampers: no linear system, errors of "
+                    "order 1 / stiffness",
          .reference =
              "Vondrak 2005, section 3.4, eq. 3.9; STAR 2012, sections 3.2.1 and 7.1; contacts: "
              "Hunt & Crossley 1975, Cundall & Strack 1979",

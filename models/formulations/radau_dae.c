@@ -49,12 +49,14 @@ struct opts {
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, tol, 0, 0, 1, PERP_OPEN_MAX, "",
-            "error per step, of the size of the model, of radians, of the speed; 0 = fixed step"),
+            "Error tolerance per step, relative to the size of the model, to one radian and to the "
+            "speed. 0: fixed step."),
   PERP_REAL(struct opts, h_min, 1e-14, 0, HUGE_VAL, PERP_OPEN_MIN, "s",
-            "shortest step before giving up"),
-  PERP_REAL(struct opts, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s", "longest step"),
+            "Shortest step. The run ends when a shorter one would be needed."),
+  PERP_REAL(struct opts, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s", "Longest step."),
   PERP_ENUM(struct opts, form, FORM_GGL, forms,
-            "stabilized index 2 (Gear, Gupta, Leimkuhler), or index 1"),
+            "Form of the DAE. ggl: stabilized index 2 (Gear, Gupta, Leimkuhler). index1: "
+            "constraints on accelerations."),
   PERP_OPTIONS_END
 };
 
@@ -389,8 +391,9 @@ static perp_status radau_dae_dense(perp_ctx *ctx, void *ws, double t, double *q,
   const perp_model *model = w->s.k.model;
   const int nv = model->nv, m = model->m;
   if (!w->dense || !(t >= w->t_start && t <= w->s.grid.t))
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "radau5: dense output at t = %.17g s, which is in no last step", t);
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "radau5: dense output at t = %.17g s is not available: t is outside of the last step", t);
   const bool ends = t == w->s.grid.t;
   double l[3];
   perp_radau_weights((t - w->t_start) / w->h_start, l);
@@ -457,7 +460,8 @@ static perp_status radau_dae_create(perp_ctx *ctx, perp_model *model, const perp
   for (int i = 0; i < model->m; i++)
     if (model->softness[i] > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation radau5 does not serve joints with softness");
+                       "formulation radau5 does not support joints with softness: use rigid "
+                       "joints, or --formulation velocity");
   PERP_TRY(perp_implicit_graph(ctx, model, index1 ? 3 : 2, index1 ? 1 : 2, &like.graph));
   perp_status status = perp_stepper_create(ctx, model, parts, h, &like.s, sizeof like,
                                            radau_dae_layout, ws);

@@ -240,7 +240,8 @@ static perp_status reduced_create(perp_ctx *ctx, perp_model *model, const perp_p
 {
   *ws = NULL;
   if (parts->ode.d == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "reduced needs an ODE solver (perp list ode)");
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "formulation reduced needs an ODE method: choose one of 'perp list ode'");
   /* without options it is the reference of a scene, for the motion before any contact (truth_reduced.c) */
   if (parts->formulation.opts != NULL && (perp_model_collides(model) || model->n_drives > 0))
     return reduced_create_steps(ctx, model, parts, h, ws);
@@ -335,8 +336,8 @@ static perp_status reduced_dense(perp_ctx *ctx, void *ws, double t, double *q, d
   struct reduced *w = ws;
   if (w->steps != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "formulation reduced has no states between steps with contacts, limits or "
-                     "motors: what changes velocities there is an impulse of the whole step");
+                     "formulation reduced: dense output is not available with contacts, limits or "
+                     "motors, whose impulses act over the whole step");
   PERP_TRY(perp_ode_dense_at(ctx, w->ode, t, w->q, w->u));
   perp_reduced_kinematics(w->tree, w->q, w->u);
   perp_reduced_to_model(w->tree, q, v);
@@ -384,7 +385,7 @@ static void reduced_observe(void *ws, perp_contact_observer *observer, void *use
 const perp_formulation_desc perp_formulation_reduced = {
   .d = {
     .name = "reduced",
-    .summary = "joint coordinates of a tree, articulated-body algorithm, O(n); loops are constraints",
+    .summary = "Joint coordinates of a tree, articulated-body algorithm, O(n); loops are constraints",
     .reference = "R. Featherstone, Rigid Body Dynamics Algorithms, 2008; Vondrak 2005, chapter 4; "
                  "contacts: Cline 2002, section 6.1",
     .equation = "H(q) udot = tau - c(q, u) + J' lambda, solved link by link; J u = 0, qdot = N(q) u; "

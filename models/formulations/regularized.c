@@ -38,9 +38,9 @@ struct opts {
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, compliance, 1e-8, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "of each row, 1 / stiffness: m/N, and rad/(N m)"),
+            "Compliance (1 / stiffness) of each row, in m/N or rad/(N m)."),
   PERP_REAL(struct opts, relaxation, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "damping / stiffness of each row"),
+            "Relaxation time of each row: damping divided by stiffness."),
   PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_SOLVE, PERP_OPTIONS_END
 };
 
@@ -91,7 +91,7 @@ static perp_status regularized_create(perp_ctx *ctx, perp_model *model, const pe
 
 const perp_formulation_desc perp_formulation_regularized = {
   .d = { .name = "regularized",
-         .summary = "compliant constraints at the end of the step: implicit springs and dampers",
+         .summary = "Compliant constraints at the end of the step: implicit springs and dampers",
          .reference =
              "Servin 2011, time integration of constrained multibodies; Lacoursiere 2007, "
              "Ghosts and machines: contacts and friction as regularized complementarity rows",

@@ -175,8 +175,9 @@ static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *d, unsigned cap, c
     if ((other->caps & cap) && !(other->caps & PERP_FORM_WRAPS) && used < sizeof others)
       used += (size_t)snprintf(others + used, sizeof others - used, "%s%s", used > 0 ? ", " : "",
                                other->name);
-  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "formulation %s does not serve %s; these do: %s",
-                   d->name, what, others);
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                   "formulation %s does not support %s; formulations that do: %s", d->name, what,
+                   others);
 }
 
 /* Has the model what the formulation does not serve? */
@@ -190,15 +191,16 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
     const char *what;
   } needs[] = {
     { perp_model_collides(model), PERP_FORM_CONTACTS,
-      "models with shapes that touch (bodies would pass through each other)" },
+      "models with colliding shapes (bodies would pass through each other)" },
     { perp_model_drives(model) > 0, PERP_FORM_DRIVES, "limits and motors" },
     { model->couples, PERP_FORM_COUPLES,
       "surfaces that resist spinning or rolling (torsion, rolling)" },
     { model->springs, PERP_FORM_SPRINGS, "joints with stiffness or damping" },
     { perp_model_prescribes(model), PERP_FORM_MOTIONS, "prescribed motions" },
-    { nonholonomic, PERP_FORM_NONHOLONOMIC, "non-holonomic joints, rows on velocities alone" },
+    { nonholonomic, PERP_FORM_NONHOLONOMIC,
+      "non-holonomic joints (constraints on velocities alone)" },
     { perp_model_depends_on_time(model), PERP_FORM_SIGNALS,
-      "gravity, forces or drives that depend on time, or surfaces that move" },
+      "gravity, forces, limits or motors that depend on time, or moving surfaces" },
   };
   for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
     if (needs[i].has && !(d->caps & needs[i].cap))
@@ -236,7 +238,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   if (!(h > 0) || !isfinite(h))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "the step h must be positive: got %g s", h);
   if (perp_model_q0(model) == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished");
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the model is not finished: call perp_model_finish first");
   if (perp_engine_named(&parts->engine)) return sim_create_engine(ctx, model, parts, h, out);
   perp_parts p = *parts;
   bool given[PARTS];
@@ -282,7 +284,7 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
   bool good = isfinite(t);
   for (int i = 0; i < perp_model_nq(sim->model); i++) good &= isfinite(q[i]) != 0;
   for (int i = 0; i < perp_model_nv(sim->model); i++) good &= isfinite(v[i]) != 0;
-  if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the state to start from is not finite");
+  if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the initial state is not finite");
   if (sim->tracks != NULL) perp_curve_release_restart(sim->tracks);
   return sim->form->restart(ctx, sim->ws, t, q, v);
 }
@@ -298,8 +300,8 @@ perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q,
                               double *lambda)
 {
   if (sim->form->dense == NULL || sim->tracks != NULL)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "formulation %s has no states between steps%s",
-                     sim->form->d.name, sim->tracks != NULL ? " with curves that end" : "");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "formulation %s has no dense output%s",
+                     sim->form->d.name, sim->tracks != NULL ? " for curves with ends" : "");
   return sim->form->dense(ctx, sim->ws, t, q, v, lambda);
 }
 

@@ -120,8 +120,8 @@ perp_status perp_stepping_create(perp_ctx *ctx, const perp_model *model, const p
   *ws = NULL;
   if (!(parts->ode.d->caps & PERP_ODE_ONE_EVALUATION))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "formulation %s needs an ode with one evaluation a step (euler, "
-                     "symplectic-euler): '%s' takes more; use formulation acceleration with it",
+                     "formulation %s needs an ODE method with one evaluation per step (euler, "
+                     "symplectic-euler): '%s' uses more; use --formulation acceleration with it",
                      parts->formulation.d->name, parts->ode.d->name);
   like->k.model = model;
   like->parts = contact != NULL ? contact->substeps : 1;

@@ -67,9 +67,9 @@ typedef struct opts {
 static const perp_opt options[] = {
   PERP_CONTACT_OPTIONS,
   PERP_REAL(opts, tol, 0, 0, 0.1, 0, "",
-            "error of positions in proportion to the size of the model (the extent of its start, "
-            "1 m for a single body) that steps are chosen for, h the first one tried; slip is "
-            "tol^2 m/s at most, and reuse has no effect; 0: fixed steps"),
+            "Error tolerance of positions for adaptive steps. It is relative to the initial size "
+            "of the model (1 m for a single body). h is the first step, slip is at most tol^2 m/s, "
+            "and reuse is off. 0: fixed steps."),
   PERP_OPTIONS_END
 };
 
@@ -133,7 +133,7 @@ static void velocity_counters(const void *ws, perp_ode_counters *ode, perp_stats
 
 const perp_formulation_desc perp_formulation_velocity = {
   .d = { .name = "velocity",
-         .summary = "time stepping: constraints on the velocity at the end of the step, impulses",
+         .summary = "Time stepping: constraints on the velocity at the end of the step, impulses",
          .reference = "Vondrak 2005, sections 6.3 and 6.4.2; STAR 2012, section 3.1.5; substeps: "
                       "Macklin et al. 2019",
          .equation = "M v+ = M v + h f + J' lambda,  J v+ + S lambda = feedback",

@@ -41,17 +41,18 @@ perp_status perp_velocity_controls(perp_ctx *ctx, const perp_parts *parts, doubl
   contact->reuse = false;
   if (contact->sleep)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "tol and sleep: who sleeps is not moved as accurately as asked; leave "
-                     "one of them out");
+                     "tol and sleep exclude each other: sleeping bodies are not moved with the "
+                     "accuracy of tol; leave out one of them");
   if (contact->substeps > 1)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "tol and substeps = %d: the control chooses the parts of a step; leave "
-                     "one of them out",
+                     "tol and substeps = %d exclude each other: step control chooses the "
+                     "sub-steps; leave out one of them",
                      contact->substeps);
   if (perp_ode_tol(&parts->ode) > 0)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "tol, and a tolerance %g of the ode: leave out one of them",
-                     perp_ode_tol(&parts->ode));
+    return PERP_FAIL(
+        ctx, PERP_ERR_OPTION,
+        "tol and the tolerance %g of the ODE method exclude each other: leave out one of them",
+        perp_ode_tol(&parts->ode));
   return PERP_OK;
 }
 

@@ -47,9 +47,10 @@ typedef struct opts {
 } opts;
 static const perp_opt options[] = {
   PERP_CONTACT_OPTIONS,
-  PERP_ENUM(opts, gradient, GRADIENT_TURNING, gradients,
-            "of springs: along them, and across without loss; at the end of the step in every "
-            "direction, which damps what turns; along only"),
+  PERP_ENUM(
+      opts, gradient, GRADIENT_TURNING, gradients,
+      "Directions in which springs are implicit. turning: along the spring, and across it without "
+      "energy loss. full: all directions; damps rotation. axial: along the spring only."),
   PERP_OPTIONS_END
 };
 
@@ -287,7 +288,7 @@ static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
 
 const perp_formulation_desc perp_formulation_velocity_implicit = {
   .d = { .name = "velocity-implicit",
-         .summary = "time stepping with springs, dampers and drag taken at the end of the step",
+         .summary = "Time stepping; springs, dampers and drag evaluated at the end of the step",
          .reference = "Cline 2002, section 2.7.4, eq. 2.50-2.55",
          .equation = "(M - h^2 df/dq - h df/dv) v+ = M v + h f - h df/dv v + J' lambda",
          PERP_OPTIONS(options, opts),

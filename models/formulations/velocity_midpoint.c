@@ -44,20 +44,22 @@
 
 static const perp_opt options[] = {
   PERP_REAL(perp_midpoint_opts, threshold, 0.01, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
-            "slower approaches are no impacts"),
+            "Approach speed above which a closing contact is an impact."),
   PERP_REAL(perp_midpoint_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",
-            "a contact that is new and slides faster has mu_dynamic; others have it when they slid "
-            "in the step before"),
-  PERP_REAL(perp_midpoint_opts, push, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
-            "highest speed at which what is deep parts"),
+            "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use it if "
+            "they slid in the previous step."),
+  PERP_REAL(
+      perp_midpoint_opts, push, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
+      "Maximum separation speed of deep contacts, due to the correction of their penetration."),
   PERP_REAL(perp_midpoint_opts, residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",
-            "scaled residual of a solution"),
+            "Largest scaled residual of an accepted solution."),
   PERP_REAL(perp_midpoint_opts, residual_data, 1e-6, 0, 1, PERP_OPEN_MIN, "",
-            "largest residual of a row of a solution as a velocity, over the largest |b| of its "
-            "island"),
+            "Largest residual of an accepted solution: velocity error of a row, relative to the "
+            "largest |b| of its island."),
   PERP_REAL(perp_midpoint_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),
   PERP_INT(perp_midpoint_opts, parts, 8, 1, 1000,
-           "of a step, which events end; the last one is of first order where all are used"),
+           "Largest number of sub-steps in a step; events end sub-steps. The last one has order 1 "
+           "when all are used."),
   PERP_OPTIONS_END
 };
 
@@ -218,7 +220,7 @@ static void velocity_midpoint_observe(void *ws, perp_contact_observer *observer,
 
 const perp_formulation_desc perp_formulation_velocity_midpoint = {
   .d = { .name = "velocity-midpoint",
-         .summary = "time stepping of order 2 between events, which end parts of a step",
+         .summary = "Time stepping of order 2 between events, which end sub-steps",
          .reference = "Schindler and Acary 2014; Acary 2012; Moreau 1988",
          .equation =
              "M v+ = M v + h f_m + J_m' lambda,  J(q+) v+ = feedback,  q+ = q [+] h (v + v+) / 2",

@@ -41,18 +41,22 @@ typedef struct opts {
   double frame, travel, margin, apart, idle, still;
 } opts;
 static const perp_opt options[] = {
-  PERP_TEXT(opts, of, "", "formulation of a group (in parentheses); empty: the default"),
+  PERP_TEXT(opts, of, "",
+            "Formulation inside of a group, in parentheses. Empty: the default formulation."),
   PERP_REAL(opts, frame, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "s",
-            "groups come to a common time this often; 0: h, under error control 100 h"),
+            "Time between two states that all groups reach together. 0: h, or 100 h under error "
+            "control."),
   PERP_REAL(opts, travel, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "h is halved for a group until no point of it moves farther in a step; 0: never"),
-  PERP_REAL(opts, margin, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m", "hulls closer than this meet"),
+            "Longest motion of a point in a step: a group halves h until its points move less. 0: "
+            "no limit."),
+  PERP_REAL(opts, margin, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
+            "Distance between the hulls of two groups below which they are merged."),
   PERP_REAL(opts, apart, 0.1, 0, HUGE_VAL, 0, "s",
-            "a group falls apart when it has not been connected for this long; inf: never"),
+            "Time without a connection after which a group is split. inf: never."),
   PERP_REAL(opts, idle, 0.5, 0, HUGE_VAL, PERP_OPEN_MIN, "s",
-            "a group at rest for this long is skipped; inf: never"),
+            "Time at rest after which a group is skipped. inf: never."),
   PERP_REAL(opts, still, 1e-4, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s, rad/s",
-            "a body whose velocities are all below this is at rest"),
+            "Speed limit for rest: a body with all velocities below it is at rest."),
   PERP_OPTIONS_END
 };
 
@@ -325,7 +329,8 @@ static perp_status groups_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
   bool merged = true;
   if (dt == 0) return PERP_OK;
   if (w->n == 0)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "groups: none since a failure to make them: restart");
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "groups: an earlier failure left no groups: restart the simulation");
   for (int i = 0; i < w->n; i++) begin_hulls(w, &w->g[i]->part);
   while (merged) {
     perp_status status = advance_all(ctx, w, t, &failed);
@@ -382,12 +387,13 @@ static perp_status copy_parts(perp_ctx *ctx, workspace *w, const perp_parts *p)
 {
   PERP_TRY(groups_inner(ctx, &w->o, &w->all.parts.formulation));
   if (w->all.parts.formulation.d != NULL && (w->all.parts.formulation.d->caps & PERP_FORM_WRAPS))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "groups: no groups inside of groups");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "groups: nested groups are not supported: choose another inner formulation");
   /* shapes of one group may never touch each other, and meet those of another one */
   if (w->all.parts.formulation.d != NULL &&
       !(w->all.parts.formulation.d->caps & PERP_FORM_CONTACTS) && perp_model_collides(w->all.model))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "groups: formulation %s does not serve models with shapes that touch",
+                     "groups: formulation %s does not support models with colliding shapes",
                      w->all.parts.formulation.d->name);
   PERP_TRY(perp_spec_copy(ctx, &p->ode, &w->all.parts.ode));
   PERP_TRY(perp_spec_copy(ctx, &p->kkt, &w->all.parts.kkt));
@@ -404,11 +410,10 @@ static perp_status groups_create(perp_ctx *ctx, perp_model *model, const perp_pa
                      .o = *o };
   if (parts->contact.d != NULL && (parts->contact.d->caps & PERP_CONTACT_RELAXED) &&
       !(o->margin > 0))
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "groups: bodies that slide on each other under contact %s are mu |v| h apart, and "
-        "would be parted; give groups a margin (m) above that, or take --contact polyhedral",
-        parts->contact.d->name);
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "groups: contact %s leaves a gap mu |v| h between sliding bodies, which would "
+                     "separate them; use a margin (m) above it, or --contact polyhedral",
+                     parts->contact.d->name);
   PERP_TRY(perp_workspace_create(ctx, "groups", &like, sizeof like, groups_layout, ws));
   workspace *w = *ws;
   for (int b = 0; b < model->n_bodies; b++) w->group_of[b] = -1;
@@ -524,7 +529,8 @@ static void group_at(const void *ws, int i, perp_group_info *info)
 
 const perp_formulation_desc perp_formulation_groups = {
   .d = { .name = "groups",
-         .summary = "simulation groups: bodies that may meet share a step, others have their own",
+         .summary =
+             "Simulation groups: bodies that may meet share a step, other groups have their own",
          .reference = "Vondrak 2005, sections 7.1 and 7.3.3-7.3.4",
          .equation = "group = component of joints, forces and hulls that meet; t_i -> T + frame",
          PERP_OPTIONS(options, opts),

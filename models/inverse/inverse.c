@@ -22,15 +22,15 @@ static perp_status inverse_refuse(perp_ctx *ctx, const perp_model *model,
 {
   if (perp_model_motions(model) > 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "inverse dynamics: the model has prescribed motions, whose forces are not "
-                     "those of joints; take them out");
+                     "inverse dynamics: the model has prescribed motions, whose forces are no "
+                     "joint forces; remove them");
   for (int j = 0; j < perp_model_joints(model); j++) {
     const perp_joint_def *def = perp_model_joint(model, j);
     const char *name = def->name != NULL ? def->name : "";
     if (t->cut[j])
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "inverse dynamics: joint %d '%s' (%s) closes a loop or has no coordinates: "
-                       "the forces of a motion have no one answer there",
+                       "the forces of a motion are not unique there",
                        j, name, perp_joint_kind_name(def->kind));
     if (def->stiffness > 0 || def->damping > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,

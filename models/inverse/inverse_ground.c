@@ -148,12 +148,13 @@ static perp_status ground_check(perp_ctx *ctx, const perp_model *model, int n,
   for (int i = 0; i < n; i++) {
     const perp_inverse_contact *c = &contact[i];
     if (c->body < 0 || c->body >= perp_model_bodies(model))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "contact %d: there is no body %d", i, c->body);
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "contact %d: body %d does not exist", i, c->body);
     const double n2 = perp_dot(d, c->normal, c->normal);
     if (!(fabs(n2 - 1) < 1e-6) || !(c->mu >= 0) || !isfinite(c->mu) ||
         !isfinite(perp_dot(d, c->point, c->point)))
-      return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "contact %d: a finite point, a unit normal and mu >= 0 are needed", i);
+      return PERP_FAIL(
+          ctx, PERP_ERR_ARG,
+          "contact %d: the point must be finite, the normal a unit vector, and mu >= 0", i);
   }
   return PERP_OK;
 }
@@ -205,7 +206,7 @@ perp_status perp_inverse_ground(perp_ctx *ctx, perp_inverse *v, double t, const 
 {
   PERP_TRY(ground_check(ctx, v->model, n, contacts));
   if (!(length > 0) || !isfinite(length))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "the length that weighs torques must be above 0");
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the length that weighs torques must be positive");
   const int edges = perp_model_dim(v->model) == 2 ? 2 : GROUND_EDGES;
   inverse_ground like = {
     .n = n * edges, .edges = edges, .nv = perp_model_nv(v->model), .nu = v->tree->nu

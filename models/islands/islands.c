@@ -115,13 +115,13 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   *out = NULL;
   if (model->couples && !like.couples && (kind->d.caps & PERP_CONTACT_FRICTION))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact %s has no couples against spinning and rolling (torsion, rolling of "
-                     "a surface): take --contact cone or box",
+                     "contact %s does not support couples against spinning and rolling (torsion, "
+                     "rolling of a surface): use --contact cone or box",
                      kind->d.name);
   if (model->rolling && !(kind->d.caps & PERP_CONTACT_COUPLES) && like.couples)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "contact %s has no couples against rolling (rolling of a surface): take "
-                     "--contact cone or box",
+                     "contact %s does not support couples against rolling (rolling of a surface): "
+                     "use --contact cone or box",
                      kind->d.name);
   PERP_TRY(perp_workspace_create(ctx, "islands", &like, sizeof like, islands_layout, &ws));
   perp_islands *s = ws;

@@ -10,11 +10,11 @@ static perp_status field_check(perp_ctx *ctx, const double *heights, const int g
 {
   if (grid[0] < 2 || grid[1] < 2 || heights == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: a height field needs heights at 2 x 2 points or more: got %d x %d", who,
-                     grid[0], grid[1]);
+                     "%s: a height field needs at least 2 x 2 points: got %d x %d", who, grid[0],
+                     grid[1]);
   if ((int64_t)2 * (grid[0] - 1) * (grid[1] - 1) > PERP_MESH_TRIANGLES_MAX)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: %d x %d points are more than %d triangles: make several fields of it",
+                     "%s: %d x %d points exceed the limit of %d triangles: split the height field",
                      who, grid[0], grid[1], PERP_MESH_TRIANGLES_MAX);
   for (int k = 0; k < 2; k++)
     if (!(spacing[k] > 0) || !isfinite(spacing[k]))

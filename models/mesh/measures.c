@@ -100,7 +100,7 @@ perp_status perp_mesh_measure(perp_ctx *ctx, perp_mesh *m, const char *who)
   for (int t = 0; t < m->n_triangles; t++)
     if (!mesh_normal(m, t))
       return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "%s: triangle %d (vertices %d, %d, %d) has no area: leave it out", who, t,
+                       "%s: triangle %d (vertices %d, %d, %d) has no area: remove it", who, t,
                        m->tri[3 * t], m->tri[3 * t + 1], m->tri[3 * t + 2]);
   mesh_stars(m);
   mesh_facets(m);

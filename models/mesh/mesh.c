@@ -114,22 +114,21 @@ static perp_status mesh_check(perp_ctx *ctx, const double *vertices, int n_verti
                               const int *triangles, int n_triangles, const char *who)
 {
   if (n_vertices < 3 || n_triangles < 1 || vertices == NULL || triangles == NULL)
-    return PERP_FAIL(
-        ctx, PERP_ERR_ARG,
-        "%s: a mesh needs vertices (at least 3) and triangles (at least 1): got %d, %d", who,
-        n_vertices, n_triangles);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: a mesh needs at least 3 vertices and 1 triangle: got %d, %d", who,
+                     n_vertices, n_triangles);
   if (n_triangles > PERP_MESH_TRIANGLES_MAX)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: %d triangles, %d is the limit: make several meshes of it", who,
-                     n_triangles, PERP_MESH_TRIANGLES_MAX);
+                     "%s: %d triangles exceed the limit of %d: split the mesh", who, n_triangles,
+                     PERP_MESH_TRIANGLES_MAX);
   for (int i = 0; i < 3 * n_vertices; i++)
     if (!isfinite(vertices[i]))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: vertex %d is not finite", who, i / 3);
   for (int k = 0; k < 3 * n_triangles; k++)
     if (triangles[k] < 0 || triangles[k] >= n_vertices)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "%s: triangle %d names vertex %d: vertices have numbers from 0 to %d", who,
-                       k / 3, triangles[k], n_vertices - 1);
+                       "%s: triangle %d refers to vertex %d: vertices are numbered from 0 to %d",
+                       who, k / 3, triangles[k], n_vertices - 1);
   return PERP_OK;
 }
 

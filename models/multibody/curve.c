@@ -342,11 +342,10 @@ static perp_status make_samples(perp_ctx *ctx, perp_curve *k, const char *who)
   near = slowest_near(k, where, k->first, k->first + (n - 1) * k->step);
   if (speed_at(k, near) < slowest) slowest = speed_at(k, near), where = near;
   if (!(slowest > 1e-6 * size))
-    return PERP_FAIL(
-        ctx, PERP_ERR_ARG,
-        "%s: the %s has no tangent at s = %g (|dc/ds| = %.3g): leave that point out of "
-        "its domain [%g, %g]",
-        who, names[k->kind], where, slowest, k->lower, k->upper);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: the %s has no tangent at s = %g (|dc/ds| = %.3g): exclude that point "
+                     "from its domain [%g, %g]",
+                     who, names[k->kind], where, slowest, k->lower, k->upper);
   return PERP_OK;
 }
 
@@ -361,8 +360,9 @@ static perp_status set_domain(perp_ctx *ctx, const perp_curve_def *def, perp_cur
     if (k->kind == PERP_CURVE_CYCLOID) lower *= 0.999, upper *= 0.999;
   }
   if (!(lower < upper))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the ends of the %s contradict each other: [%g, %g]",
-                     who, names[k->kind], lower, upper);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: the lower end of the %s must be below its upper end: got [%g, %g]", who,
+                     names[k->kind], lower, upper);
   if (lower < lo || upper > hi)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the %s is defined in [%g, %g] only: got [%g, %g]", who,
                      names[k->kind], lo, hi, lower, upper);
@@ -381,7 +381,7 @@ static perp_status curve_check(perp_ctx *ctx, const perp_joint_def *def, int dim
 {
   const perp_curve_def *c = &def->curve;
   if ((unsigned)c->kind >= sizeof names / sizeof *names)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of curve: %d", who, (int)c->kind);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown kind of curve: %d", who, (int)c->kind);
   const char *name = names[c->kind];
   if (c->kind == PERP_CURVE_HELIX && dim == 2)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a helix needs space (dim = 3)", who);
@@ -391,9 +391,12 @@ static perp_status curve_check(perp_ctx *ctx, const perp_joint_def *def, int dim
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: radius of the %s must be positive: got %g m", who,
                      name, c->radius);
   if (c->kind == PERP_CURVE_HELIX && (c->pitch == 0 || !isfinite(c->pitch)))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: pitch of the helix must not be 0 (a circle is)", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: pitch of the helix must not be 0: use a circle instead", who);
   if (isnan(c->lower) || isnan(c->upper))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the domain of the %s is not a number", who, name);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: the domain of the %s is not finite or infinite: a bound is NaN", who,
+                     name);
   const int least = c->kind == PERP_CURVE_SPLINE       ? (c->closed ? 3 : 2)
                     : c->kind == PERP_CURVE_POLYNOMIAL ? 2
                                                        : 0;

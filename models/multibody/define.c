@@ -25,9 +25,10 @@ const int *perp_joint_bodies(const perp_joint_def *def, int pair[2], int *n)
 perp_status perp_joint_define(perp_ctx *ctx, const perp_joint_desc *desc, const void *opts, int n,
                               const int *body, perp_joint_def *def)
 {
+  char number[PERP_NUMBER_MAX];
   if (n < desc->bodies_min || n > desc->bodies_max)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "joint '%s' takes %d to %d bodies: got %d", desc->d.name,
-                     desc->bodies_min, desc->bodies_max, n);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "joint '%s' needs %s: got %d", desc->d.name,
+                     perp_element_number(number, desc->bodies_min, desc->bodies_max), n);
   *def = (perp_joint_def){ 0 };
   if (desc->own > 0) {
     if (opts != NULL) *def = *(const perp_joint_def *)opts;
@@ -60,18 +61,20 @@ const char *perp_force_name(const perp_force_def *def)
 perp_status perp_force_define(perp_ctx *ctx, const perp_force_desc *desc, const void *opts, int n,
                               const int *body, perp_force_def *def)
 {
+  char number[PERP_NUMBER_MAX];
   if (n < desc->bodies_min || n > desc->bodies_max)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "force '%s' takes %d to %d bodies: got %d", desc->d.name,
-                     desc->bodies_min, desc->bodies_max, n);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "force '%s' needs %s: got %d", desc->d.name,
+                     perp_element_number(number, desc->bodies_min, desc->bodies_max), n);
   *def = (perp_force_def){ 0 };
   if (desc->own > 0) {
     if (opts != NULL) *def = *(const perp_force_def *)opts;
     def->kind = (perp_force_kind)(desc->own - 1);
     for (int i = 1; i < n && def->kind == PERP_FORCE_PAIRS; i++)
       if (body[i] != body[i - 1] + 1)
-        return PERP_FAIL(ctx, PERP_ERR_ARG,
-                         "force '%s' takes bodies that follow each other: %d comes after %d",
-                         desc->d.name, body[i], body[i - 1]);
+        return PERP_FAIL(
+            ctx, PERP_ERR_ARG,
+            "force '%s' acts on bodies with consecutive numbers: body %d comes after body %d",
+            desc->d.name, body[i], body[i - 1]);
   } else {
     def->kind = PERP_FORCE_PLUGIN;
     def->plugin = desc;

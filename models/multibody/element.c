@@ -2,6 +2,7 @@
 /* Bodies as forces and joints of plug-ins see them. */
 #include "models/multibody/model_private.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +14,25 @@ static perp_status element_body(perp_ctx *ctx, const perp_model *model, const pe
                      model->n_bodies);
   for (int k = 0; k < i; k++)
     if (body[k] == body[i])
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s stands twice among its bodies", who,
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s appears twice among its bodies", who,
                        body[i] == PERP_WORLD ? "the world" : "a body");
   if (body[i] >= 0 && model->body_def[body[i]].particle && !(caps & PERP_FORCE_AT_CENTRES))
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "%s: body %d is a particle, which nothing turns; '%s' does not declare that it "
-        "acts at centres only",
-        who, body[i], d->name);
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: body %d is a particle, on which no torque acts; '%s' does not declare "
+                     "that it acts at centres only",
+                     who, body[i], d->name);
   return PERP_OK;
+}
+
+const char *perp_element_number(char buf[PERP_NUMBER_MAX], int least, int most)
+{
+  if (least == most)
+    snprintf(buf, PERP_NUMBER_MAX, "%d %s", least, least == 1 ? "body" : "bodies");
+  else if (most == INT_MAX)
+    snprintf(buf, PERP_NUMBER_MAX, "%d bodies or more", least);
+  else
+    snprintf(buf, PERP_NUMBER_MAX, "%d to %d bodies", least, most);
+  return buf;
 }
 
 perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const perp_desc *d,
@@ -30,12 +41,14 @@ perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const per
 {
   const unsigned needed = model->dim == 3 ? PERP_FORCE_IN_SPACE : PERP_FORCE_IN_PLANE;
   bool moves = false;
+  char number[PERP_NUMBER_MAX];
+  if (most > PERP_ELEMENT_BODIES) most = PERP_ELEMENT_BODIES;
   if (!(caps & needed))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: '%s' does not exist in %s", who, d->name,
                      model->dim == 3 ? "space" : "the plane");
-  if (n < least || n > most || n > PERP_ELEMENT_BODIES)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: '%s' takes %d to %d bodies: got %d", who, d->name,
-                     least, most, n);
+  if (n < least || n > most)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: '%s' needs %s: got %d", who, d->name,
+                     perp_element_number(number, least, most), n);
   for (int i = 0; i < n; i++) {
     PERP_TRY(element_body(ctx, model, d, caps, i, body, who));
     moves = moves || body[i] != PERP_WORLD;

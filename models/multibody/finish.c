@@ -194,8 +194,8 @@ static perp_status check_place(perp_ctx *ctx, const perp_model *m, int i)
   if (perp_curve_beyond(m->curve[i], s) <= 0) return PERP_OK;
   perp_curve_domain(m->curve[i], &lower, &upper);
   return PERP_FAIL(ctx, PERP_ERR_ARG,
-                   "%s: the point starts at s = %g, outside of the domain [%g, %g] of its curve: "
-                   "move it or widen the domain",
+                   "%s: the point starts at s = %g, outside the domain [%g, %g] of its curve: move "
+                   "the point or widen the domain",
                    perp_model_label(buf, "joint", i, m->joint_def[i].name), s, lower, upper);
 }
 
@@ -253,12 +253,11 @@ static perp_status finish_pairs(perp_ctx *ctx, const perp_model *m)
     for (int j = 0; j < m->n_shapes; j++) {
       const perp_shape_kind a = m->shape_def[i].kind, b = m->shape_def[j].kind;
       if (i == j || perp_shapes_tested(a, b) || !finish_may_touch(m, i, j)) continue;
-      return PERP_FAIL(
-          ctx, PERP_ERR_UNSUPPORTED,
-          "%s and %s could touch, but nothing tests two half-spaces against each other: give both "
-          "one group, or make one of them a box",
-          perp_model_label(of_i, "shape", i, m->shape_def[i].name),
-          perp_model_label(of_j, "shape", j, m->shape_def[j].name));
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "%s and %s could touch, but contacts between half-spaces are not supported: "
+                       "put both in one collision group, or make one a box",
+                       perp_model_label(of_i, "shape", i, m->shape_def[i].name),
+                       perp_model_label(of_j, "shape", j, m->shape_def[j].name));
     }
   }
   return PERP_OK;
@@ -268,7 +267,7 @@ static perp_status finish_shapes(perp_ctx *ctx, perp_model *m)
 {
   char buf[PERP_LABEL_MAX];
   if (m->n_shapes > PERP_SHAPES_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%d shapes, %d is the limit", m->n_shapes,
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%d shapes exceed the limit of %d", m->n_shapes,
                      PERP_SHAPES_MAX);
   m->shape = calloc((size_t)(m->n_shapes + 1), sizeof *m->shape);
   if (m->shape == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for shapes");

@@ -53,10 +53,10 @@ perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_
                              const char *who)
 {
   if ((unsigned)el->law >= sizeof laws / sizeof *laws)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such law: %d", who, (int)el->law);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown law: %d", who, (int)el->law);
   if (el->a < 0 || el->b >= model->n_bodies || el->b <= el->a)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: bodies %d ... %d are no range of at least two of the %d bodies", who,
+                     "%s: bodies %d ... %d are not a range of at least two of the %d bodies", who,
                      el->a, el->b, model->n_bodies);
   if (!isfinite(el->strength))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: strength is not finite", who);
@@ -64,8 +64,8 @@ perp_status perp_pairs_check(perp_ctx *ctx, const perp_model *model, const perp_
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: length of %s must be positive: got %g m", who,
                      laws[el->law].name, el->length);
   if (!(el->cutoff >= 0) || !isfinite(el->cutoff))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: cutoff must be in [0, inf), 0 = none: got %g m", who,
-                     el->cutoff);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: cutoff must be in [0, inf), 0: no cutoff: got %g m",
+                     who, el->cutoff);
   return PERP_OK;
 }
 

@@ -34,7 +34,8 @@ perp_status perp_force_plugin_take(perp_ctx *ctx, perp_force_def *def, const cha
 {
   const perp_force_desc *p = def->plugin;
   if (p == NULL || p->own != 0 || p->force == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its descriptor is not complete: force is needed", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the descriptor is not complete: it needs 'force'",
+                     who);
   PERP_TRY(perp_element_copy(ctx, &p->d, &def->opts, &def->n_bodies, &def->body));
   def->a = def->n_bodies > 0 ? def->body[0] : PERP_WORLD;
   def->b = def->n_bodies > 1 ? def->body[1] : PERP_WORLD;
@@ -48,7 +49,7 @@ perp_status perp_force_plugin_check(perp_ctx *ctx, const perp_model *model,
   const unsigned caps = perp_force_promises(def);
   if (caps & PERP_FORCE_CONSERVATIVE && p->energy == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: '%s' declares that it is conservative, and has no energy", who,
+                     "%s: '%s' declares that it is conservative, but has no energy function", who,
                      p->d.name);
   PERP_TRY(perp_element_check(ctx, model, &p->d, caps, p->bodies_min, p->bodies_max, def->n_bodies,
                               def->body, who));

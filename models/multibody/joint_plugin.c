@@ -14,13 +14,12 @@ perp_status perp_joint_plugin_take(perp_ctx *ctx, perp_joint_def *def, const cha
 {
   const perp_joint_desc *p = def->plugin;
   if (p == NULL || p->own != 0 || p->rows == NULL || (p->evaluate == NULL) == (p->at_time == NULL))
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: its descriptor is not complete: rows and one of evaluate and at_time are "
-                     "needed",
-                     who);
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "%s: the descriptor is not complete: it needs 'rows', and 'evaluate' or 'at_time'", who);
   if (p->at_time != NULL && (p->bias != NULL || p->prescribed != NULL))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: with at_time there is neither bias nor prescribed",
-                     who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: 'at_time' excludes 'bias' and 'prescribed': leave them out", who);
   PERP_TRY(perp_element_copy(ctx, &p->d, &def->opts, &def->n_bodies, &def->body));
   def->a = def->n_bodies > 0 ? def->body[0] : PERP_WORLD;
   def->b = def->n_bodies > 1 ? def->body[1] : PERP_WORLD;
@@ -36,12 +35,12 @@ perp_status perp_joint_plugin_check(perp_ctx *ctx, const perp_model *model,
                               def->n_bodies, def->body, who));
   if (def->start == PERP_START_ZERO && p->zero == NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: joint '%s' cannot take its zero from the initial state: it holds or "
-                     "violates",
+                     "%s: joint '%s' cannot take its zero from the initial state: use the start "
+                     "'holds' or 'violates'",
                      who, p->d.name);
   const int rows = p->rows(def->opts, model->dim, def->n_bodies, &angles);
   if (rows < 1 || rows > PERP_JOINT_ROWS)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint '%s' says that it has %d rows: 1 to %d", who,
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: joint '%s' declares %d rows: 1 to %d are allowed", who,
                      p->d.name, rows, PERP_JOINT_ROWS);
   if (p->check == NULL) return PERP_OK;
   return perp_element_told(ctx, p->check(ctx, def->opts, model->dim, def->n_bodies), who);

@@ -93,14 +93,14 @@ perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vert
   if (!(density > 0) || !isfinite(density))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: density must be positive: got %g", density);
   if (n_vertices < 4 || n_triangles < 4)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: %d vertices and %d triangles enclose nothing",
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: %d vertices and %d triangles enclose no volume",
                      n_vertices, n_triangles);
   for (int i = 0; i < 3 * n_vertices; i++)
     if (!isfinite(vertices[i]))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: vertex %d is not finite", i / 3);
   for (int i = 0; i < 3 * n_triangles; i++)
     if (triangles[i] < 0 || triangles[i] >= n_vertices)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: triangle %d names vertex %d of %d", i / 3,
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: triangle %d refers to vertex %d of %d", i / 3,
                        triangles[i], n_vertices);
   PERP_TRY(check_surface(ctx, triangles, n_triangles));
 
@@ -125,8 +125,9 @@ perp_status perp_mass_polytope(perp_ctx *ctx, double density, const double *vert
                               sum[i] * sum[j]);
   }
   if (!(volume > 1e-12 * size * size * size))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "polytope: the volume is %g: flat, or triangles inside out",
-                     volume);
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "polytope: the volume is %g: the body is flat, or its triangles are inside out", volume);
   double c[3], trace = 0;
   for (int i = 0; i < 3; i++) {
     c[i] = first[i] / volume;

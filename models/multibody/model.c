@@ -109,8 +109,9 @@ static perp_status check_particle(perp_ctx *ctx, const perp_model *model, int bo
                                   const double anchor[3], const char *who)
 {
   if (!perp_model_is_particle(model, body) || model_zero(3, anchor)) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: body %d is a particle: its anchor must be its centre, 0",
-                   who, body);
+  return PERP_FAIL(ctx, PERP_ERR_ARG,
+                   "%s: body %d is a particle: its anchor must be its centre, [0, 0, 0]", who,
+                   body);
 }
 
 /* No row may turn a particle: it has a place and no direction. */
@@ -123,7 +124,7 @@ static perp_status check_particle_joint(perp_ctx *ctx, const perp_model *model,
   const bool track = def->kind == PERP_JOINT_LINE || def->kind == PERP_JOINT_CURVE;
   if ((!a && !b) || points || (!a && track)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                   "%s: body %d is a particle, which has no direction: take a ball or distance "
+                   "%s: body %d is a particle, which has no orientation: use a ball or distance "
                    "joint%s instead of a %s joint",
                    who, a ? def->a : def->b, track ? "" : ", or a line or curve as body b",
                    perp_joint_kind_name(def->kind));
@@ -141,7 +142,8 @@ static perp_status model_push(perp_ctx *ctx, void *list, int *n, int *cap, size_
   if (*n == *cap) {
     const int wanted = *cap < 8 ? 8 : 2 * *cap;
     parts = realloc(parts, (size_t)wanted * size);
-    if (parts == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d parts", wanted);
+    if (parts == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d elements of the model", wanted);
     memcpy(list, &parts, sizeof parts);
     *cap = wanted;
   }
@@ -158,7 +160,10 @@ static perp_status model_push(perp_ctx *ctx, void *list, int *n, int *cap, size_
 
 perp_status perp_model_building(perp_ctx *ctx, const perp_model *model)
 {
-  return model->finished ? PERP_FAIL(ctx, PERP_ERR_ARG, "the model is finished") : PERP_OK;
+  return model->finished
+             ? PERP_FAIL(ctx, PERP_ERR_ARG,
+                         "the model is finished already: add elements before perp_model_finish")
+             : PERP_OK;
 }
 
 perp_status perp_model_create(perp_ctx *ctx, int dim, perp_model **out)
@@ -281,25 +286,27 @@ perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_m
                        def->body);
   const bool turned = def->angle != 0 || def->angle_signal != 0;
   if (!all_finite(3, def->x) || !isfinite(def->angle))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a value is not finite", who);
   if (turned && def->free_turn)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its turning is free and has an angle: one must go",
-                     who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: a free rotation excludes an angle: leave out one of them", who);
   if (turned && model->dim == 3 && (!all_finite(3, def->axis) || model_zero(3, def->axis)))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an angle needs an axis that is not zero", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: an angle needs a nonzero axis", who);
   if (!def->free_turn && perp_model_is_particle(model, def->body))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: body %d is a particle, which has no orientation: say that its turning is "
-                     "free",
-                     who, def->body);
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "%s: body %d is a particle, which has no orientation: declare its rotation free", who,
+        def->body);
   const perp_signal_ref used[] = { def->x_signal[0], def->x_signal[1], def->x_signal[2],
                                    def->angle_signal };
   for (int i = 0; i < 4; i++) {
     PERP_TRY(perp_model_check_signal(ctx, model, used[i], who));
     if (used[i] != 0 &&
         perp_signal_definition(model->signal[used[i] - 1])->kind == PERP_SIGNAL_TABLE)
-      return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "%s: the rate of a table jumps, a body cannot follow: take a spline", who);
+      return PERP_FAIL(
+          ctx, PERP_ERR_ARG,
+          "%s: the derivative of a table is discontinuous, a body cannot follow it: use a spline",
+          who);
   }
   perp_motion_def copy = *def;
   if (model->dim == 2) copy.axis[0] = copy.axis[1] = 0, copy.axis[2] = 1;
@@ -315,7 +322,7 @@ static perp_status make_particle(perp_ctx *ctx, perp_body_def *def, const char *
                         (def->quat[0] == 1 && model_zero(3, def->quat + 1));
   if (!straight || def->angle != 0 || !model_zero(3, def->w))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: a particle does not turn: quat, angle and w must be 0 (left out)", who);
+                     "%s: a particle does not rotate: leave out quat, angle and w", who);
   const double m = def->mass.mass;
   def->mass = (perp_mass){ m, { m, 0, 0, 0, m, 0, 0, 0, m } };
   return PERP_OK;
@@ -379,7 +386,7 @@ static perp_status check_joint(perp_ctx *ctx, const perp_model *model, const per
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: softness must be in [0, inf): got %g", who,
                      def->softness);
   if ((unsigned)def->start > PERP_START_VIOLATES)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such start: %d", who, (int)def->start);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown start: %d", who, (int)def->start);
   PERP_TRY(check_spring(ctx, def->stiffness, def->damping, who));
   const int rows = perp_joint_rows(def, model->dim);
   for (int k = 0; k < PERP_JOINT_ROWS; k++) {
@@ -403,7 +410,7 @@ perp_status perp_model_add_joint(perp_ctx *ctx, perp_model *model, const perp_jo
   perp_curve *curve = NULL;
   PERP_TRY(perp_model_building(ctx, model));
   if (perp_joint_kind_name(def->kind) == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of joint: %d", who, (int)def->kind);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown kind of joint: %d", who, (int)def->kind);
   if (def->kind == PERP_JOINT_PLUGIN)
     PERP_TRY(perp_joint_plugin_take(ctx, &copy, who));
   else
@@ -441,7 +448,7 @@ static perp_status check_own_force(perp_ctx *ctx, const perp_model *model,
                              def->linear,    def->quadratic, def->angular };
   if (!all_finite(3, def->anchor_a) || !all_finite(3, def->anchor_b) ||
       !all_finite(3, def->value) || !all_finite(6, numbers))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a value is not finite", who);
   for (int i = 0; i < 6; i++)
     if (numbers[i] < 0)
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: %s must not be negative: got %g", who, names[i],
@@ -450,14 +457,15 @@ static perp_status check_own_force(perp_ctx *ctx, const perp_model *model,
   for (int i = 0; i < 3; i++) {
     PERP_TRY(perp_model_check_signal(ctx, model, def->value_signal[i], who));
     if (def->value_signal[i] != 0 && !valued)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: it has no value that could be a signal", who);
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: this kind of force has no value that a signal could set", who);
   }
   PERP_TRY(check_particle(ctx, model, def->a, def->anchor_a, who));
   if (def->kind == PERP_FORCE_SPRING)
     PERP_TRY(check_particle(ctx, model, def->b, def->anchor_b, who));
   if (def->kind == PERP_FORCE_TORQUE && perp_model_is_particle(model, def->a))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: body %d is a particle, which nothing turns: take a point force", who,
+                     "%s: body %d is a particle, on which no torque acts: use a point force", who,
                      def->a);
   return PERP_OK;
 }
@@ -470,7 +478,7 @@ perp_status perp_model_add_force(perp_ctx *ctx, perp_model *model, const perp_fo
   const char *who = perp_model_label(buf, "force", model->n_forces, kind);
   perp_force_def copy = *def;
   if (kind == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of force: %d", who, (int)def->kind);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown kind of force: %d", who, (int)def->kind);
   const bool plugin = def->kind == PERP_FORCE_PLUGIN;
   if (plugin)
     PERP_TRY(perp_force_plugin_take(ctx, &copy, who));
@@ -497,7 +505,7 @@ static perp_status check_angles(perp_ctx *ctx, const perp_model *model, const pe
   if (!all_finite(3, j->axis_a) || !all_finite(3, j->axis_b) || model_zero(3, j->axis_a) ||
       model_zero(3, j->axis_b))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: a ball joint has angles where it is given axis_a and axis_b", who);
+                     "%s: a ball joint has angles only with axis_a and axis_b: add both axes", who);
   perp_quat_matrix(j->a < 0 ? still : model->body_def[j->a].quat, Ra);
   perp_quat_matrix(j->b < 0 ? still : model->body_def[j->b].quat, Rb);
   perp_turn(3, Ra, j->axis_a, a);
@@ -505,7 +513,7 @@ static perp_status check_angles(perp_ctx *ctx, const perp_model *model, const pe
   perp_cross(a, b, u);
   if (perp_dot(3, u, u) > 1e-12 * perp_dot(3, a, a) * perp_dot(3, b, b)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_ARG,
-                   "%s: axis_a and axis_b of its ball joint are parallel: its angles are undefined",
+                   "%s: axis_a and axis_b of the ball joint are parallel: its angles are undefined",
                    who);
 }
 
@@ -513,20 +521,19 @@ static perp_status check_turning(perp_ctx *ctx, const perp_drive_def *def, const
 {
   const double length = perp_dot(3, def->along, def->along);
   if (def->turning == NULL || def->turning->at == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: it turns to an orientation, and there is none", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: a servo for the orientation needs a target orientation", who);
   if (!(fabs(length - 1) <= 1e-9))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: along is not a unit vector: |along| = %g", who,
                      sqrt(length));
   if (!(def->max_force > 0 && (def->stiffness > 0 || def->damping > 0)))
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: it turns to an orientation as a servo: give stiffness or damping, and "
-                     "max_force",
+                     "%s: a servo for the orientation needs max_force, and stiffness or damping",
                      who);
   if (def->lower != -HUGE_VAL || def->upper != HUGE_VAL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: it turns to an orientation and has no limits; give them to drives about "
-                     "the axes of the joint",
-                     who);
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "%s: a servo for the orientation has no limits: put limits on the axes of the joint", who);
   return PERP_OK;
 }
 
@@ -547,16 +554,16 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
                      def->axis == PERP_DRIVE_B       ? "about axis_b"
                      : def->axis == PERP_DRIVE_ALONG ? "along axis_a"
                      : def->axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
-                     : def->axis == PERP_DRIVE_TURN  ? "along which it turns freely"
+                     : def->axis == PERP_DRIVE_TURN  ? "about an arbitrary axis"
                                                      : "about or along axis_a");
   if (def->axis != PERP_DRIVE_TURN)
     PERP_TRY(check_angles(ctx, model, &model->joint_def[def->joint], who));
   if (!(def->lower <= def->upper) || def->lower == HUGE_VAL || def->upper == -HUGE_VAL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the limits contradict each other: [%g, %g]", who,
-                     def->lower, def->upper);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no finite value lies within the limits: got [%g, %g]",
+                     who, def->lower, def->upper);
   const double numbers[] = { def->zero, def->velocity, def->target };
   if (!all_finite(3, numbers))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number is not finite", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a value is not finite", who);
   PERP_TRY(perp_restitution_check(ctx, def->restitution, who));
   if (!(def->max_force >= 0))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: max_force must not be negative: got %g", who,
@@ -586,8 +593,8 @@ static perp_status check_surface(perp_ctx *ctx, const perp_model *model, const p
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: a %s needs space (dim = 3)", who, what);
   if (def->body != PERP_WORLD)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: a %s belongs to the world, got body %d: take convex parts (polytope) for "
-                     "a body that moves",
+                     "%s: a %s belongs to the world: got body %d; use convex shapes (polytope) for "
+                     "a moving body",
                      who, what, def->body);
   perp_mesh *mesh;
   if (def->kind == PERP_SHAPE_MESH)
@@ -609,7 +616,7 @@ static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const pe
   case PERP_SHAPE_CONE:
     if (dim == 2)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "%s: a %s needs space (dim = 3): in the plane take its section, a %s", who,
+                       "%s: a %s needs space (dim = 3): in the plane use its section, a %s", who,
                        def->kind == PERP_SHAPE_CONE ? "cone" : "cylinder",
                        def->kind == PERP_SHAPE_CONE ? "polytope of three vertices"
                                                     : "sphere (a disc) or a box");
@@ -645,7 +652,7 @@ static perp_status check_extent(perp_ctx *ctx, const perp_model *model, const pe
   case PERP_SHAPE_PLANE:
     return PERP_OK;
   }
-  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of shape: %d", who, (int)def->kind);
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown kind of shape: %d", who, (int)def->kind);
 }
 
 /* A copy of what has a size, NULL of nothing; *lost: there was no memory. */
@@ -686,7 +693,7 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its pose is not finite", who);
   if (perp_model_is_particle(model, def->body))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: body %d is a particle, which has no extent: take a small body instead",
+                     "%s: body %d is a particle, which has no extent: use a small body instead",
                      who, def->body);
   PERP_TRY(check_extent(ctx, model, def, who));
   perp_shape_def copy = *def;

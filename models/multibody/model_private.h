@@ -169,6 +169,9 @@ perp_status perp_element_check(perp_ctx *ctx, const perp_model *model, const per
 perp_status perp_element_copy(perp_ctx *ctx, const perp_desc *d, const void **opts, int *n,
                               const int **body);
 /* What a function of a plug-in returned; its message begins with who it is about. */
+/* "2 bodies", "1 to 16 bodies" or "2 bodies or more", for messages; in buf. */
+enum { PERP_NUMBER_MAX = 48 };
+const char *perp_element_number(char buf[PERP_NUMBER_MAX], int least, int most);
 perp_status perp_element_told(perp_ctx *ctx, perp_status status, const char *who);
 void perp_element_free(const void *opts, const int *body);
 /* The states of bodies at the poses of e; v NULL: at rest. */

@@ -107,18 +107,23 @@ static void nonholonomic_prescribed(const void *opts, double t, double *g, doubl
 static perp_status nonholonomic_check(perp_ctx *ctx, const void *opts, int dim, int n);
 
 static const perp_opt options[] = {
-  PERP_VECTOR(nonholonomic_row, at, "at", 0, 0, 0, "m", "the point, in the frame of its body"),
-  PERP_VECTOR(nonholonomic_row, along, "along", 0, 0, 0, "", "direction of its velocity"),
-  PERP_VECTOR(nonholonomic_row, about, "about", 0, 0, 0, "m", "axis of turning times an arm"),
+  PERP_VECTOR(nonholonomic_row, at, "at", 0, 0, 0, "m",
+              "Position of the point, in the frame of its body."),
+  PERP_VECTOR(nonholonomic_row, along, "along", 0, 0, 0, "",
+              "Direction of the constrained velocity component of the point."),
+  PERP_VECTOR(nonholonomic_row, about, "about", 0, 0, 0, "m",
+              "Axis of the constrained rotation, times a lever arm."),
   PERP_REAL(nonholonomic_row, value, 0, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "m/s",
-            "g; in scene files it may depend on t, and rows may have more terms than one"),
+            "Prescribed value g of the row. In scene files it may depend on t, and a row may have "
+            "several terms."),
   PERP_OPTIONS_END
 };
 
 #define NONHOLONOMIC(g)                                                                            \
   {                                                                                                \
     .d = { .name = "nonholonomic",                                                                 \
-           .summary = "velocities of points and of turning are tied, positions are not: 1 row",    \
+           .summary = "Constraint on velocities of points and on rotation rates, not on "          \
+                      "positions; 1 row",                                                          \
            .reference = "Neimark & Fufaev 1972, chapter I",                                        \
            .equation = "sum of along . pdot + about . omega = g(t)",                               \
            PERP_OPTIONS(options, nonholonomic_row),                                                \
@@ -154,10 +159,11 @@ static perp_status nonholonomic_check(perp_ctx *ctx, const void *opts, int dim, 
   (void)dim;
   if (row->n_terms > 0) return PERP_OK; /* they have been checked */
   if (n > 2)
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "bodies: one, and in whose frame its directions are if that is another");
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "needs one body, and optionally a second one whose frame defines the directions");
   if (!nonholonomic_some(row->along) && !nonholonomic_some(row->about))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "it needs a direction: along or about");
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "needs a direction: along or about");
   return PERP_OK;
 }
 
@@ -173,7 +179,8 @@ static perp_status nonholonomic_term(perp_ctx *ctx, const perp_model *model,
     if (!isfinite(term->at[k]) || !isfinite(term->along[k]) || !isfinite(term->about[k]))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a term is not finite", who);
   if (model->dim == 2 && (term->about[0] != 0 || term->about[1] != 0 || term->along[2] != 0))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: in the plane turning is about z, motion across it",
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: in the plane rotation is about z, and velocities have no z component",
                      who);
   if (!nonholonomic_some(term->along) && !nonholonomic_some(term->about))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a term needs a direction: along or about", who);
@@ -189,15 +196,15 @@ perp_status perp_model_add_rate(perp_ctx *ctx, perp_model *model, const perp_rat
   int list[2 * PERP_RATE_TERMS], n = 0;
   PERP_TRY(perp_model_building(ctx, model));
   if (def->n_terms < 1 || def->n_terms > PERP_RATE_TERMS)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: 1 to %d terms: got %d", who, PERP_RATE_TERMS,
-                     def->n_terms);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the number of terms must be from 1 to %d: got %d", who,
+                     PERP_RATE_TERMS, def->n_terms);
   if (!isfinite(def->value)) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: g is not finite", who);
   PERP_TRY(perp_model_check_signal(ctx, model, def->value_signal, who));
   if (def->value_signal != 0) {
     row.signal = perp_model_signal(model, def->value_signal);
     if (perp_signal_definition(row.signal)->kind == PERP_SIGNAL_TABLE)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the rate of a table jumps: take a spline for g",
-                       who);
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: the derivative of a table is discontinuous: use a spline for g", who);
   }
   for (int i = 0; i < def->n_terms; i++) {
     const perp_rate_term *term = &def->term[i];

@@ -38,8 +38,9 @@ static perp_status subset_pair(perp_ctx *ctx, const perp_subset *s, const char *
   *inside = sa >= 0 || sb >= 0;
   if (!*inside) return PERP_OK;
   if (sa == OUTSIDE || sb == OUTSIDE)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s %d connects bodies %d and %d, one of them outside",
-                     what, i, *a, *b);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s %d connects bodies %d and %d, one of which is outside of the subset", what,
+                     i, *a, *b);
   *a = sa;
   *b = sb;
   return PERP_OK;
@@ -57,7 +58,8 @@ static perp_status subset_all(perp_ctx *ctx, const perp_subset *s, const char *w
   }
   *inside = in > 0;
   if (*inside && outside > 0)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s %d connects %d bodies, %d of them outside", what, i, n,
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s %d connects %d bodies, %d of which are outside of the subset", what, i, n,
                      outside);
   *body = own;
   return PERP_OK;

@@ -10,7 +10,7 @@ perp_status perp_model_friction(perp_ctx *ctx, perp_model *model, perp_friction_
 {
   PERP_TRY(perp_model_building(ctx, model));
   if (rule < PERP_FRICTION_GEOMETRIC || rule > PERP_FRICTION_MEAN)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "there is no rule %d for the friction of pairs", (int)rule);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "unknown rule for the friction of pairs: %d", (int)rule);
   model->friction = rule;
   return PERP_OK;
 }
@@ -53,10 +53,10 @@ perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
   snprintf(who, sizeof who, "the pair of materials %d and %d", a, b);
   PERP_TRY(perp_model_building(ctx, model));
   if (pair.a < 1 || pair.b > PERP_MATERIALS_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: materials have numbers from 1 to %d", who,
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: materials are numbered from 1 to %d", who,
                      PERP_MATERIALS_MAX);
   if (isnan(surface->mu) && !isnan(surface->mu_dynamic))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mu_dynamic of a pair needs its mu", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mu_dynamic of a pair needs mu as well", who);
   perp_surface check = { .mu = isnan(surface->mu) ? 0 : surface->mu,
                          .mu_dynamic = surface->mu_dynamic,
                          .restitution = isnan(surface->restitution) ? 0 : surface->restitution,
@@ -67,7 +67,7 @@ perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
   pair.surface.material = 0;
   bool there;
   const int at = surfaces_place(model, pair.a, pair.b, &there);
-  if (there) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s has been given already", who);
+  if (there) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s is defined twice", who);
   perp_material_pair *more = realloc(model->pair, (size_t)(model->n_pairs + 1) * sizeof *more);
   if (more == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for pairs of materials");
   model->pair = more;

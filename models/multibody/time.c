@@ -6,8 +6,9 @@ perp_status perp_model_check_signal(perp_ctx *ctx, const perp_model *model, perp
                                     const char *who)
 {
   if (signal >= 0 && signal <= model->n_signals) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: there is no signal %d: they go from 1 to %d", who,
-                   signal, model->n_signals);
+  return PERP_FAIL(ctx, PERP_ERR_ARG,
+                   "%s: signal %d does not exist: signals are numbered from 1 to %d", who, signal,
+                   model->n_signals);
 }
 
 void perp_model_signal_at(const perp_model *model, perp_signal_ref signal, double t, double y[3])

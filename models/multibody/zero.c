@@ -27,7 +27,8 @@ static perp_status set_axis(perp_ctx *ctx, perp_joint_def *def, const perp_pose 
     const double part = perp_dot(3, n, u) / perp_dot(3, n, n), before = perp_dot(3, u, u);
     for (int i = 0; i < 3; i++) n[i] = u[i] - part * n[i];
     if (!(perp_dot(3, n, n) > 1e-12 * before))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: axis_a and axis_b are parallel, no zero fits them",
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: axis_a and axis_b are parallel, and so define no zero of the joint",
                        who);
   }
   perp_turn_back(3, B->R, n, def->axis_b);
@@ -48,7 +49,7 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
   case PERP_JOINT_DISTANCE:
     def->length = sqrt(perp_dot(d, delta, delta));
     if (def->length > 0) return PERP_OK;
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its points coincide, no length fits them", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its points coincide, and so define no length", who);
   case PERP_JOINT_CURVE:
     perp_curve_gap(curve, r, gap, tangent);
     break;
@@ -72,7 +73,7 @@ perp_status perp_joint_define_zero(perp_ctx *ctx, perp_joint_def *def, const per
   case PERP_JOINT_FIXED:
     if (keep_a && keep_b)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "%s: two particles in different places, no zero fits them", who);
+                       "%s: two particles at different positions define no zero of the joint", who);
     if (keep_b) {
       memcpy(gap, r, sizeof gap);
       break;

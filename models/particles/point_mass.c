@@ -34,13 +34,13 @@
 
 static const perp_opt options[] = {
   PERP_REAL(struct point_mass_opts, tol, 1e-12, 0, 1, 0, "",
-            "sweeps end when all constraints hold to this part of the size of the model"),
+            "Constraint error at which the sweeps end, relative to the size of the model."),
   PERP_INT(struct point_mass_opts, iterations, 2000, 1, 1000000,
-           "sweeps over all constraints at most"),
+           "Largest number of sweeps over all constraints."),
   PERP_INT(struct point_mass_opts, rigidity, 2, 1, 100,
-           "rigidity corrections of each body in a sweep"),
+           "Rigidity corrections of each body per sweep."),
   PERP_REAL(struct point_mass_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",
-            "restitution only where the approach is faster"),
+            "Approach speed above which restitution is applied."),
   PERP_OPTIONS_END
 };
 
@@ -274,7 +274,8 @@ static const perp_contact_count *point_mass_contacts(const void *ws)
 
 const perp_formulation_desc perp_formulation_point_mass = {
   .d = { .name = "point-mass",
-         .summary = "centre and scaled axes as points, rigidity as a constraint, Verlet; order 2",
+         .summary =
+             "Bodies as points (centre and scaled axes) with rigidity constraints, Verlet; order 2",
          .reference = "van Overveld and Barenbrug 1995, sections 2.2 to 2.5, eq. 3-25",
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 F/m,  |B_j|^2 = gamma_j,  B_j . B_k = 0; "
                      "contacts without friction",

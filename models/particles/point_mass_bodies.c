@@ -23,7 +23,8 @@ perp_status perp_point_mass_body(perp_ctx *ctx, const perp_model *model, int ind
   double work[32];
   memcpy(b->axes, in->I, sizeof b->axes);
   if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'U', 3, b->axes, 3, b->I, work, 32) != 0)
-    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "point-mass: no principal axes of body %d", index);
+    return PERP_FAIL(ctx, PERP_ERR_EXTERNAL,
+                     "point-mass: the principal axes of body %d cannot be computed", index);
   double third[3];
   perp_cross(b->axes, b->axes + 3, third);
   memcpy(b->axes + 6, third, sizeof third); /* right-handed */
@@ -31,7 +32,8 @@ perp_status perp_point_mass_body(perp_ctx *ctx, const perp_model *model, int ind
     b->gamma[j] = (b->I[0] + b->I[1] + b->I[2]) / 2 - b->I[j];
     if (!(b->gamma[j] > 1e-6 * b->I[2]))
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation point-mass: body %d is flat, a vector would have no mass",
+                       "formulation point-mass: body %d is flat: one of its points would have no "
+                       "mass; use another formulation",
                        index);
   }
   return PERP_OK;

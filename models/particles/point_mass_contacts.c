@@ -34,9 +34,8 @@ perp_status perp_point_mass_contacts_open(perp_ctx *ctx, workspace *w)
       if (s.mu > 0)
         return PERP_FAIL(
             ctx, PERP_ERR_UNSUPPORTED,
-            "formulation point-mass has collisions without friction (van Overveld and "
-            "Barenbrug, section 2.5): shapes %d and %d have mu = %g; set mu to 0, or take "
-            "--formulation impulse",
+            "formulation point-mass does not support friction (van Overveld and Barenbrug, section "
+            "2.5): shapes %d and %d have mu = %g; set mu to 0, or use --formulation impulse",
             b, a, s.mu);
     }
   perp_contacts_reach(m, w->reach);

@@ -16,11 +16,10 @@ perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w)
     if (def->kind == PERP_JOINT_CURVE) w->reports = false;
     if (def->kind != PERP_JOINT_BALL && def->kind != PERP_JOINT_HINGE &&
         def->kind != PERP_JOINT_DISTANCE && def->kind != PERP_JOINT_CURVE)
-      return PERP_FAIL(
-          ctx, PERP_ERR_UNSUPPORTED,
-          "formulation point-mass couples points: it has ball, hinge, distance and curve joints, "
-          "joint %d is a %s joint",
-          i, perp_joint_name(def));
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "formulation point-mass supports ball, hinge, distance and curve joints "
+                       "only: joint %d is a %s joint",
+                       i, perp_joint_name(def));
     if (hinge) w->reports = false;
     for (int n = 0; n < (hinge ? 2 : 1); n++) {
       link *k = &w->link[w->n_links++];

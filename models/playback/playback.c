@@ -48,9 +48,8 @@ static perp_status playback_refuse(perp_ctx *ctx, const perp_playback *p)
     const perp_joint_def *def = perp_model_joint(p->model, j);
     if (p->tree->cut[j] || def->kind == PERP_JOINT_DISTANCE)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "playback: joint %d '%s' (%s) %s: a motion of joint coordinates does not "
-                       "hold it",
-                       j, def->name != NULL ? def->name : "", perp_joint_kind_name(def->kind),
+                       "playback: joint %d '%s' (%s) %s: joint coordinates cannot represent it", j,
+                       def->name != NULL ? def->name : "", perp_joint_kind_name(def->kind),
                        p->tree->cut[j] ? "closes a loop or has no coordinates"
                                        : "is a rod without an orientation");
   }
@@ -61,13 +60,15 @@ static perp_status playback_check(perp_ctx *ctx, const perp_model *model, int n,
                                   const double *q)
 {
   const int nq = perp_model_nq(model);
-  if (n < 1) return PERP_FAIL(ctx, PERP_ERR_ARG, "playback: there are no poses");
+  if (n < 1) return PERP_FAIL(ctx, PERP_ERR_ARG, "playback: the motion has no poses");
   for (int k = 0; k < n; k++) {
     if (!isfinite(t[k]) || (k > 0 && !(t[k] > t[k - 1])))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "playback: the time of pose %d does not rise", k);
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "playback: the time of pose %d is not later than that of the previous pose",
+                       k);
     for (int i = 0; i < nq; i++)
       if (!isfinite(q[(size_t)k * (size_t)nq + (size_t)i]))
-        return PERP_FAIL(ctx, PERP_ERR_ARG, "playback: pose %d has a number that is not finite", k);
+        return PERP_FAIL(ctx, PERP_ERR_ARG, "playback: pose %d has a value that is not finite", k);
   }
   return PERP_OK;
 }
@@ -91,8 +92,8 @@ static perp_status playback_continue(perp_ctx *ctx, const perp_playback *p, int 
     perp_quat_difference(last + k->iq + numbers, now + k->iq + numbers, r);
     if (sqrt(perp_dot(3, r, r)) > 0.499 * turn)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "playback: body %d '%s' turns half a turn from pose %d to %d: which way "
-                       "cannot be told; give poses in between",
+                       "playback: body %d '%s' rotates by half a turn from pose %d to %d, in an "
+                       "unknown direction; add poses in between",
                        k->body, playback_body(p->model, k->body), frame - 1, frame);
   }
   return PERP_OK;

@@ -206,7 +206,7 @@ static perp_status reduced_tree_check(perp_ctx *ctx, const perp_model *model, in
 {
   const perp_joint_def *def = perp_model_joint(model, j);
   char why[80];
-  snprintf(why, sizeof why, "is soft (%g); joint coordinates hold joints rigidly", def->softness);
+  snprintf(why, sizeof why, "is soft (%g); joint coordinates need rigid joints", def->softness);
   return def->softness > 0 ? refuse_joint(ctx, model, j, why) : PERP_OK;
 }
 

@@ -112,10 +112,12 @@ perp_mass perp_mass_thin_rod(double m, double length);
   PERP_REAL(S, f, d, 0, HUGE_VAL, PERP_OPEN_MAX, unit, help)
 #define PERP_OPT_FINITE(S, f, d, unit, help)                                                       \
   PERP_REAL(S, f, d, -HUGE_VAL, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, unit, help)
-#define PERP_OPT_MU(S, f, d) PERP_OPT_NONNEGATIVE(S, f, d, "", "coefficient of friction")
-#define PERP_OPT_G(S)        PERP_OPT_POSITIVE(S, gravity, 9.81, "m/s^2", "gravity")
-#define PERP_OPT_DIM(S, d)   PERP_INT(S, dim, d, 2, 3, "2 = plane, 3 = space")
+#define PERP_OPT_MU(S, f, d) PERP_OPT_NONNEGATIVE(S, f, d, "", "Coefficient of friction.")
+#define PERP_OPT_G(S)        PERP_OPT_POSITIVE(S, gravity, 9.81, "m/s^2", "Gravitational acceleration.")
+#define PERP_OPT_DIM(S, d)   PERP_INT(S, dim, d, 2, 3, "Dimension: 2 is the plane, 3 is space.")
 #define PERP_OPT_SETTLE(S)                                                                         \
-  PERP_OPT_NONNEGATIVE(S, settle, 0, "s", "rest and forces are judged from here on")
+  PERP_OPT_NONNEGATIVE(                                                                            \
+      S, settle, 0, "s",                                                                           \
+      "Time from which rest and contact forces are evaluated. It leaves time to settle.")
 
 #endif

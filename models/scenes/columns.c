@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Tables of numbers with names and units: what somebody knows about a scene (docs/scene-files.md). */
+/* Tables of numbers with names and units: what somebody knows about a scene (docs/reference/scene-files.md). */
 #include "models/scenes/truths.h"
 
 #include <ctype.h>
@@ -60,7 +60,7 @@ static perp_status columns_comment(perp_ctx *ctx, const char *path, int number, 
   if (perp_parse_real(NULL, columns_trim(s + 12), "", &c->uncertainty) == PERP_OK &&
       c->uncertainty >= 0 && isfinite(c->uncertainty))
     return PERP_OK;
-  return COLUMNS_WRONG(number, "uncertainty must be a number that is not negative: got '%.40s'",
+  return COLUMNS_WRONG(number, "the uncertainty must be a number that is not negative: got '%.40s'",
                        columns_trim(s + 12));
 }
 
@@ -69,7 +69,9 @@ static perp_status columns_header(perp_ctx *ctx, const char *path, int number, c
 {
   int n = 1;
   for (const char *s = line; *s != '\0'; s++) n += *s == ',';
-  if (n > MOST_COLUMNS) return COLUMNS_WRONG(number, "more than %d columns", MOST_COLUMNS);
+  if (n > MOST_COLUMNS)
+    return COLUMNS_WRONG(number, "the table has more than %d columns, which is the limit",
+                         MOST_COLUMNS);
   c->name = calloc((size_t)n, sizeof *c->name);
   c->unit = calloc((size_t)n, sizeof *c->unit);
   if (c->name == NULL || c->unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory");
@@ -79,8 +81,8 @@ static perp_status columns_header(perp_ctx *ctx, const char *path, int number, c
     if (next != NULL) *next++ = '\0';
     char *open = strchr(s, '['), *unit = open, *close = open != NULL ? strchr(open, ']') : NULL;
     if (open != NULL && (close == NULL || columns_trim(close + 1)[0] != '\0'))
-      return COLUMNS_WRONG(number, "column %d: a name has its unit in brackets behind it, as x [m]",
-                           c->n + 1);
+      return COLUMNS_WRONG(
+          number, "column %d: write the unit in brackets behind the name, as in x [m]", c->n + 1);
     if (open != NULL) *open = *close = '\0', unit++;
     c->name[c->n] = strdup(columns_trim(s));
     c->unit[c->n] = strdup(unit != NULL ? columns_trim(unit) : "");
@@ -90,10 +92,11 @@ static perp_status columns_header(perp_ctx *ctx, const char *path, int number, c
     if (c->name[c->n - 1][0] == '\0') return COLUMNS_WRONG(number, "column %d has no name", c->n);
     for (int i = 0; i + 1 < c->n; i++)
       if (strcmp(c->name[i], c->name[c->n - 1]) == 0)
-        return COLUMNS_WRONG(number, "there are two columns '%.60s'", c->name[i]);
+        return COLUMNS_WRONG(number, "two columns have the same name '%.60s'", c->name[i]);
   }
   if (strcmp(c->name[0], "t") != 0)
-    return COLUMNS_WRONG(number, "the header begins with the time, t [s]: got '%.60s'", c->name[0]);
+    return COLUMNS_WRONG(number, "the first column must be the time, t [s]: got '%.60s'",
+                         c->name[0]);
   return PERP_OK;
 }
 
@@ -123,13 +126,14 @@ static perp_status columns_row(perp_ctx *ctx, const char *path, int number, char
     const bool word = strcmp(c->name[k], "event") == 0;
     row[k] = word ? columns_word(c, s) : strtod(s, &end);
     if (word ? s[0] == '\0' || isnan(row[k]) : end == s || *end != '\0' || !isfinite(row[k]))
-      return COLUMNS_WRONG(number, "column %d, '%.60s', is no %s: got '%.40s'", k + 1, c->name[k],
+      return COLUMNS_WRONG(number, "column %d, '%.60s', needs a %s: got '%.40s'", k + 1, c->name[k],
                            word ? "word" : "finite number", s);
   }
   if (k != c->n || strchr(line, '\n') != NULL)
-    return COLUMNS_WRONG(number, "the row has not as many columns as the header, %d", c->n);
+    return COLUMNS_WRONG(number, "the row must have %d columns, as the header has", c->n);
   if (c->rows > 0 && row[0] < row[-c->n])
-    return COLUMNS_WRONG(number, "time does not rise: %.17g after %.17g", row[0], row[-c->n]);
+    return COLUMNS_WRONG(number, "the time must not decrease: got %.17g after %.17g", row[0],
+                         row[-c->n]);
   c->rows++;
   return PERP_OK;
 }
@@ -149,7 +153,9 @@ static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp
       PERP_TRY(columns_header(ctx, path, number, s, c));
       continue;
     }
-    if (c->rows == MOST_ROWS) return COLUMNS_WRONG(number, "more than %d rows", MOST_ROWS);
+    if (c->rows == MOST_ROWS)
+      return COLUMNS_WRONG(number, "the table has more than %d rows, which is the limit",
+                           MOST_ROWS);
     if ((size_t)c->rows == room) {
       room = 2 * room + 64;
       double *more = realloc(c->x, room * (size_t)c->n * sizeof *more);
@@ -158,8 +164,9 @@ static perp_status columns_lines(perp_ctx *ctx, const char *path, FILE *in, perp
     }
     PERP_TRY(columns_row(ctx, path, number, s, c));
   }
-  if (c->n == 0) return COLUMNS_WRONG(1, "there is no header: t [s], ...");
-  return c->rows > 0 ? PERP_OK : COLUMNS_WRONG(c->header, "there are no rows behind the header");
+  if (c->n == 0)
+    return COLUMNS_WRONG(1, "the header is missing: write a first line such as t [s], body.x [m]");
+  return c->rows > 0 ? PERP_OK : COLUMNS_WRONG(c->header, "the table has a header and no rows");
 }
 
 perp_status perp_data_read(perp_ctx *ctx, const char *path, perp_data *out)
@@ -172,7 +179,7 @@ perp_status perp_data_read(perp_ctx *ctx, const char *path, perp_data *out)
   FILE *in = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "r") : NULL;
   if (in == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_IO, "cannot read %s: %s", path,
-                       errno != 0 ? strerror(errno) : "it is no file");
+                       errno != 0 ? strerror(errno) : "it is not a regular file");
   else {
     status = columns_lines(ctx, path, in, out, &line, &size);
     fclose(in);
@@ -199,12 +206,12 @@ perp_status perp_data_si(perp_ctx *ctx, perp_data *c, int k, const char *unit)
   double factor = 1;
   const char *path = c->path;
   if (c->unit[k][0] == '\0' && unit[0] != '\0')
-    return COLUMNS_WRONG(c->header, "column '%.60s' has no unit: %s [%s]", c->name[k], c->name[k],
-                         unit);
+    return COLUMNS_WRONG(c->header, "column '%.60s' has no unit: write %s [%s]", c->name[k],
+                         c->name[k], unit);
   snprintf(one, sizeof one, "1 %.60s", c->unit[k]);
   if (perp_parse_real(NULL, one, unit, &factor) != PERP_OK)
-    return COLUMNS_WRONG(c->header, "column '%.60s' is in %.40s, and %s is needed", c->name[k],
-                         c->unit[k], unit[0] != '\0' ? unit : "a pure number");
+    return COLUMNS_WRONG(c->header, "column '%.60s' has the unit %.40s: %s is required", c->name[k],
+                         c->unit[k], unit[0] != '\0' ? unit : "a dimensionless number");
   for (int i = 0; i < c->rows && factor != 1; i++)
     c->x[(size_t)i * (size_t)c->n + (size_t)k] *= factor;
   free(c->unit[k]);
@@ -254,13 +261,13 @@ perp_status perp_coordinate_find(perp_ctx *ctx, const perp_model *model, const c
       *body = b;
   }
   if (*body < 0)
-    return PERP_FAIL(
-        ctx, PERP_ERR_ARG,
-        "'%.60s' is no coordinate of a body: BODY.%s, with the name or the number of the body",
-        text, "x");
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "'%.60s' is not a coordinate of a body: write BODY.%s with the name or the "
+                     "number of the body",
+                     text, "x");
   for (*k = 0; *k < perp_coordinates(dim); ++*k)
     if (strcmp(perp_coordinate_name(dim, *k), dot + 1) == 0) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_ARG, "'%.60s': a body has %s", text,
-                   dim == 3 ? "x, y, z, qw, qx, qy, qz, vx, vy, vz, wx, wy, wz"
-                            : "x, y, angle, vx, vy, omega");
+  return PERP_FAIL(
+      ctx, PERP_ERR_ARG, "'%.60s' is not a coordinate of a body: the coordinates are %s", text,
+      dim == 3 ? "x, y, z, qw, qx, qy, qz, vx, vy, vz, wx, wy, wz" : "x, y, angle, vx, vy, omega");
 }

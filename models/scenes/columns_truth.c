@@ -8,7 +8,7 @@
 
 static perp_status columns_error(perp_ctx *ctx, const perp_data *c, const char *what)
 {
-  char copy[300];
+  char copy[320];
   snprintf(copy, sizeof copy, "%s", what);
   return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%.180s:%d: %s", c->path, c->header, copy);
 }
@@ -75,7 +75,7 @@ static perp_status states_fill(perp_ctx *ctx, const perp_scene *scene, perp_data
     states_row(s, i)[0] = c->x[(size_t)i * (size_t)c->n];
     for (int j = 0; j < s->nq + s->nv; j++) states_row(s, i)[1 + j] = (double)NAN;
     if (i > 0 && !(states_row(s, i)[0] > states_row(s, i - 1)[0]))
-      return columns_error(ctx, c, "two states have one time");
+      return columns_error(ctx, c, "two states have the same time");
   }
   for (int column = 1; column < c->n; column++) {
     int body, k;
@@ -88,14 +88,13 @@ static perp_status states_fill(perp_ctx *ctx, const perp_scene *scene, perp_data
   for (int b = 0; b < bodies; b++)
     for (int k = 0; k < perp_coordinates(dim); k++)
       if (isnan(states_row(s, 0)[1 + states_place(dim, bodies, b, k)])) {
-        char what[200];
+        char what[320];
         const char *name = perp_model_body(model, b)->name;
-        snprintf(what, sizeof what,
-                 "there is no column for %s of body %d%s%.60s: a table of states has all "
-                 "coordinates and rates "
-                 "(a part of them is a gauge)",
-                 perp_coordinate_name(dim, k), b, name != NULL ? " " : "",
-                 name != NULL ? name : "");
+        snprintf(
+            what, sizeof what,
+            "there is no column for %s of body %d%s%.60s: a table of states needs all coordinates "
+            "and velocities of all bodies (a table with some of them belongs into `gauges`)",
+            perp_coordinate_name(dim, k), b, name != NULL ? " " : "", name != NULL ? name : "");
         return columns_error(ctx, c, what);
       }
   return PERP_OK;
@@ -215,7 +214,7 @@ static perp_status track_fill(perp_ctx *ctx, const perp_scene *scene, perp_data 
     PERP_TRY(columns_coordinate(ctx, scene, c, column, &body, &k));
     if (body >= 0) track_place(g)[g->n++] = column;
   }
-  if (g->n == 0) return columns_error(ctx, c, "there is no column but the time");
+  if (g->n == 0) return columns_error(ctx, c, "the table has no column besides the time");
   for (int i = 0; i < c->rows; i++) {
     const double *from = c->x + (size_t)i * (size_t)c->n;
     track_row(g, i)[0] = from[0];
@@ -319,7 +318,7 @@ static struct happenings *happenings_create(perp_ctx *ctx, const perp_scene *sce
 {
   const int dim = perp_model_dim(scene->model), nqb = dim == 3 ? 7 : 3;
   if (n > EVENTS_MAX) {
-    PERP_FAIL(ctx, PERP_ERR_ARG, "%d events, %d is the limit", n, EVENTS_MAX);
+    PERP_FAIL(ctx, PERP_ERR_ARG, "the scene defines %d events: the limit is %d", n, EVENTS_MAX);
     return NULL;
   }
   *size = sizeof(struct happenings) + 2 * (size_t)rows * sizeof(double);
@@ -357,7 +356,7 @@ perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const cha
   perp_status status = g != NULL ? PERP_OK : PERP_ERR_NOMEM;
   if (g != NULL && (column < 0 || c.n > 2 + (perp_data_find(&c, "uncertainty") >= 0)))
     status = columns_error(
-        ctx, &c, "a table of events has the columns t [s], event, and perhaps uncertainty");
+        ctx, &c, "a table of events has the columns t [s] and event, and optionally uncertainty");
   if (g != NULL && !isnan(c.uncertainty)) g->floor = c.uncertainty;
   for (int i = 0; i < c.rows && status == PERP_OK; i++) {
     const char *word = c.word[(int)c.x[(size_t)i * (size_t)c.n + (size_t)column]];
@@ -366,7 +365,8 @@ perp_status perp_gauge_event_columns(perp_ctx *ctx, perp_scene *scene, const cha
     g->row[2 * i] = c.x[(size_t)i * (size_t)c.n];
     g->row[2 * i + 1] = e;
     char what[160];
-    snprintf(what, sizeof what, "the scene defines no event '%.80s', which the table has", word);
+    snprintf(what, sizeof what, "the table has the event '%.80s', which the scene does not define",
+             word);
     if (e == n) status = columns_error(ctx, &c, what);
   }
   if (status == PERP_OK) status = happenings_add(ctx, scene, g, size);

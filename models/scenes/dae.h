@@ -32,9 +32,10 @@ typedef struct perp_dae_options {
 } perp_dae_options;
 #define PERP_DAE_OPTIONS(default_alpha)                                                            \
   PERP_ENUM(perp_dae_options, stabilize, PERP_DAE_PROJECT, perp_dae_stabilizations,                \
-            "against drift from g = 0: nothing, feedback, or projection after each step"),         \
+            "Method against drift from g = 0: none, feedback (baumgarte), or projection after "    \
+            "each step."),                                                                         \
       PERP_REAL(perp_dae_options, alpha, default_alpha, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",         \
-                "of the feedback"),                                                                \
+                "Parameter alpha of the feedback (stabilize=baumgarte)."),                         \
       PERP_OPTIONS_END
 
 /* Terms are zero on entry.  All entries of q0, v0 [n] must satisfy the constraints. */

@@ -41,7 +41,7 @@ static void *gauges_create(perp_ctx *ctx, perp_scene *scene, const char *metric,
   struct frame *f = malloc(sizeof *f + size + data + size);
   if (f == NULL || scene->n_gauges == PERP_SCENE_GAUGES) {
     free(f);
-    PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the gauge %s", metric);
+    PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the measured quantity %s", metric);
     return NULL;
   }
   f->size = size;
@@ -68,7 +68,7 @@ perp_status perp_gauge_also(perp_ctx *ctx, perp_scene *scene, const char *metric
                             perp_gauge_value *value)
 {
   if (scene->n_gauges == PERP_SCENE_GAUGES)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the gauge %s", metric);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the measured quantity %s", metric);
   void *user = scene->gauge[scene->n_gauges - 1].user;
   scene->gauge[scene->n_gauges++] = (perp_gauge){ .metric = metric, .user = user, .value = value };
   return PERP_OK;

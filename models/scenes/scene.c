@@ -34,7 +34,7 @@ void perp_scene_destroy(perp_scene *scene)
 perp_truth *perp_truth_slot(perp_ctx *ctx, perp_scene *scene, const char *what)
 {
   if (scene->n_truths == PERP_SCENE_TRUTHS) {
-    PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the truth '%s'", what);
+    PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference solution '%s'", what);
     return NULL;
   }
   perp_truth *truth = &scene->truth[scene->n_truths++];
@@ -69,7 +69,7 @@ perp_status perp_truth_add(perp_ctx *ctx, perp_scene *scene, const char *what, d
   perp_truth *truth = perp_truth_slot(ctx, scene, what);
   if (a == NULL || truth == NULL) {
     free(a);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the truth '%s'", what);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the reference solution '%s'", what);
   }
   a->state = state;
   memcpy(a->user, user, size);

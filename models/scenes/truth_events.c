@@ -48,7 +48,7 @@ static perp_status truth_events_state(void *user, perp_ctx *ctx, double t, doubl
     PERP_TRY(perp_sim_step(ctx, e->sim, t, &info));
     if (info.reason < 0)
       return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
-                       "the reference event by event stopped at t = %.17g: %s", now,
+                       "the event-driven reference solution stopped at t = %.17g: %s", now,
                        perp_reason_name(info.reason));
     perp_sim_state(e->sim, &now, &qt, &vt);
   }
@@ -72,10 +72,10 @@ static void truth_events_destroy(void *user)
 perp_status perp_truth_events(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty)
 {
   struct events_truth *e = calloc(1, sizeof *e);
-  perp_truth *truth = perp_truth_slot(ctx, scene, "event by event, " METHOD);
+  perp_truth *truth = perp_truth_slot(ctx, scene, "event-driven, " METHOD);
   if (e == NULL || truth == NULL) {
     free(e);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the reference event by event");
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the event-driven reference solution");
   }
   e->model = scene->model;
   e->h = scene->h;

@@ -59,7 +59,7 @@ static perp_status truth_file_state(void *user, perp_ctx *ctx, double t, double 
   struct file_truth *f = user;
   const double *row = row_at(f, first_at(f, t));
   if (row == row_at(f, f->rows) || !perp_truth_same(t, row[0]))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "the reference has no row at t = %.17g s", t);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "the reference file has no row at t = %.17g s", t);
   if (f->map != NULL) {
     f->map(f->map_user, row[0], row + 1, q, v);
   } else {
@@ -143,11 +143,10 @@ static FILE *open_reference(perp_ctx *ctx, const char *file)
     FILE *in = fopen(path, "r");
     if (in != NULL) return in;
   }
-  PERP_FAIL(
-      ctx, PERP_ERR_IO,
-      "reference file %s is neither in tests/data/reference of %s nor in %s; set PERP_HOME to "
-      "the source tree, or use truth=none where the scene has that option",
-      file, home != NULL ? home : PERP_SOURCE_DIR, PERP_DATA_DIR "/reference");
+  PERP_FAIL(ctx, PERP_ERR_IO,
+            "reference file %s exists neither in tests/data/reference of %s nor in %s; set "
+            "PERP_HOME to the source tree, or use truth=none if the scene has that option",
+            file, home != NULL ? home : PERP_SOURCE_DIR, PERP_DATA_DIR "/reference");
   return NULL;
 }
 
@@ -180,9 +179,10 @@ static perp_status truth_file_read_row(perp_ctx *ctx, const char *file, int numb
     s = end + 1;
   }
   if (found < f->n)
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the row is too short", file, number);
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the row has too few columns", file, number);
   if (f->rows > 0 && row[0] <= row_at(f, f->rows - 1)[0])
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: time does not rise", file, number);
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:%d: the time must increase from row to row", file,
+                     number);
   f->rows++;
   return PERP_OK;
 }
@@ -195,7 +195,7 @@ static perp_status truth_file_read(perp_ctx *ctx, FILE *in, const char *file, st
   find_columns(*line, f->n, names, column);
   for (int i = 0; i < f->n; i++)
     if (column[i] < 0)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: no column '%s'", file, names[i]);
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: the column '%s' is missing", file, names[i]);
   for (int number = 2, room = 0; getline(line, size, in) >= 0; number++) {
     if (f->rows == room) {
       room = 2 * room + 64;
@@ -205,7 +205,7 @@ static perp_status truth_file_read(perp_ctx *ctx, FILE *in, const char *file, st
     }
     PERP_TRY(truth_file_read_row(ctx, file, number, *line, column, f));
   }
-  return f->rows > 0 ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: no rows", file);
+  return f->rows > 0 ? PERP_OK : PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: the file has no rows", file);
 }
 
 perp_status perp_truth_file(perp_ctx *ctx, perp_scene *scene, const char *file, double uncertainty,

@@ -50,7 +50,7 @@ static perp_status truth_reduced_state(void *user, perp_ctx *ctx, double t, doub
     PERP_TRY(perp_formulation_reduced.step(ctx, r->ws, t, &info));
     if (info.reason < 0)
       return PERP_FAIL(ctx, PERP_ERR_INTERNAL,
-                       "the reference in joint coordinates stopped at t = %.17g: %s", now,
+                       "the reference solution in joint coordinates stopped at t = %.17g: %s", now,
                        perp_reason_name(info.reason));
     perp_formulation_reduced.state(r->ws, &now, &qt, &vt);
   }
@@ -74,10 +74,11 @@ static void truth_reduced_destroy(void *user)
 perp_status perp_truth_reduced(perp_ctx *ctx, perp_scene *scene, double t_end, double uncertainty)
 {
   struct reduced_truth *r = calloc(1, sizeof *r);
-  perp_truth *truth = perp_truth_slot(ctx, scene, "reduced, " METHOD);
+  perp_truth *truth = perp_truth_slot(ctx, scene, "reduced coordinates, " METHOD);
   if (r == NULL || truth == NULL) {
     free(r);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no room for the reference in joint coordinates");
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM,
+                     "no memory for the reference solution in joint coordinates");
   }
   r->model = scene->model;
   r->t_end = truth->t_end = t_end;

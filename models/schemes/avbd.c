@@ -33,20 +33,22 @@ struct avbd_opts {
   double alpha, gamma, growth, k_start, k_most;
 };
 static const perp_opt avbd_options[] = {
-  PERP_INT(struct avbd_opts, iterations, 10, 1, 100000, "sweeps over all bodies"),
-  PERP_REAL(struct avbd_opts, alpha, 0.95, 0, 1, PERP_OPEN_MAX, "",
-            "part of an error of the start that a step leaves"),
+  PERP_INT(struct avbd_opts, iterations, 10, 1, 100000, "Number of sweeps over all bodies."),
+  PERP_REAL(
+      struct avbd_opts, alpha, 0.95, 0, 1, PERP_OPEN_MAX, "",
+      "Fraction of the constraint error at the start of a step that the step does not correct."),
   PERP_REAL(struct avbd_opts, gamma, 0.99, 0, 1, PERP_OPEN_MAX, "",
-            "part of the penalties that a step keeps"),
+            "Factor by which penalties decay from one step to the next. Multipliers decay by alpha "
+            "times this factor."),
   PERP_REAL(struct avbd_opts, growth, 1e5, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m^2",
-            "of the penalty of a row, for its error"),
+            "Growth of the penalty of a row per sweep and per constraint error."),
   PERP_REAL(struct avbd_opts, k_start, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m",
-            "penalty of a new row, and the least one"),
+            "Smallest penalty, and the penalty of a new row."),
   PERP_REAL(struct avbd_opts, k_most, 1e9, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m",
-            "the largest penalty"),
+            "Largest penalty."),
   PERP_REAL(perp_scheme_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",
-            "a contact that is new and slides faster has mu_dynamic; others have it when they slid "
-            "in the step before"),
+            "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use it if "
+            "they slid in the previous step."),
   PERP_SCHEME_OPTION_WARM,
   PERP_OPTIONS_END
 };
@@ -261,8 +263,8 @@ static perp_status avbd_create(perp_ctx *ctx, perp_model *model, const perp_part
   for (int i = 0; i < model->n_shapes; i++)
     if (model->shape_def[i].surface.restitution > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation avbd has no restitution, the surface of shape %d has %g; take "
-                       "--formulation velocity",
+                       "formulation avbd does not support restitution: the surface of shape %d has "
+                       "%g; use --formulation velocity",
                        i, model->shape_def[i].surface.restitution);
   like.s.o = like.o.scheme;
   like.s.step = avbd_step;
@@ -278,8 +280,8 @@ static perp_status avbd_create(perp_ctx *ctx, perp_model *model, const perp_part
 
 const perp_formulation_desc perp_formulation_avbd = {
   .d = { .name = "avbd",
-         .summary = "augmented vertex block descent: bodies one by one, multipliers and penalties "
-                    "that grow; no restitution, order 1",
+         .summary = "Augmented vertex block descent: body by body, multipliers and growing "
+                    "penalties; no restitution, order 1",
          .reference = "Giles, Diaz, Yuksel 2025, algorithm 1",
          .equation =
              "(M / h^2 + sum k J' J) dx = -(M (x - y) / h^2 - sum J' f), f = clamp(lambda - "

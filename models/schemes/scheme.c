@@ -28,7 +28,7 @@ static perp_status scheme_serves(perp_ctx *ctx, const perp_model *model, const c
   for (int i = 0; i < model->n_joints; i++)
     if (model->joint[i].n_bodies > TWO_BODIES)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation %s: %s has %d bodies, its rows have two at most; take "
+                       "formulation %s: %s has %d bodies, but rows connect two at most; use "
                        "--formulation velocity",
                        name, perp_model_label(label, "joint", i, model->joint_def[i].name),
                        model->joint[i].n_bodies);

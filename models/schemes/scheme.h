@@ -74,12 +74,13 @@ typedef struct perp_scheme_opts {
 } perp_scheme_opts;
 #define PERP_SCHEME_OPTIONS                                                                        \
   PERP_REAL(perp_scheme_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                              \
-            "restitution only where the approach is faster"),                                      \
+            "Approach speed above which restitution is applied."),                                 \
       PERP_REAL(perp_scheme_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",                               \
-                "a contact that is new and slides faster has mu_dynamic; others have it when "     \
-                "they slid in the step before")
+                "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use "  \
+                "it if they slid in the previous step.")
 #define PERP_SCHEME_OPTION_WARM                                                                    \
-  PERP_BOOL(perp_scheme_opts, warm, true, "guess: the impulses of the step before")
+  PERP_BOOL(perp_scheme_opts, warm, true,                                                          \
+            "Use the impulses of the previous step as the initial guess.")
 
 /* Capabilities of a formulation that is a scheme: nothing but models, no other parts. */
 #define PERP_SCHEME_CAPS                                                                           \
@@ -182,8 +183,9 @@ typedef double perp_scheme_feedback(const perp_scheme *s, const perp_scheme_row 
 void perp_scheme_bias(perp_scheme *s, double h, perp_scheme_feedback *feedback, bool bounce);
 /* v += M^-1 J' p of all rows. */
 void perp_scheme_warm(perp_scheme *s, double *v);
-/* One sweep over all rows: drives, joints, contacts.  Of a contact its friction goes first, by the normal impulse of the sweep
- * before, so that the normal row has the last word; in a single cold sweep there is no impulse before. */
+/* One sweep over all rows: drives, joints, contacts.  Friction first: of each contact by the normal impulse of the sweep before, so that
+ * its normal row has the last word.  Normal first: the normal rows of all contacts of a pair of shapes, then their friction,
+ * by the normal impulse of this sweep. */
 typedef enum perp_scheme_order {
   PERP_SCHEME_FRICTION_FIRST,
   PERP_SCHEME_NORMAL_FIRST

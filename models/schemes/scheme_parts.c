@@ -101,13 +101,26 @@ static void scheme_friction(const perp_scheme *s, perp_scheme_contact *c, double
   y->p = p[1];
 }
 
+/* Contacts of one pair of shapes follow each other: where those of contact i end. */
+static int scheme_manifold(const perp_scheme *s, int i)
+{
+  const uint64_t pair = perp_contact_pair(s->found[i].id);
+  do i++;
+  while (i < s->n_contacts && perp_contact_pair(s->found[i].id) == pair);
+  return i;
+}
+
 void perp_scheme_sweep(perp_scheme *s, perp_scheme_order order, double *v)
 {
   for (int i = 0; i < s->contacts; i++) scheme_solve(s, &s->row[i], v);
-  for (int i = 0; i < s->n_contacts; i++) {
-    if (order == PERP_SCHEME_FRICTION_FIRST) scheme_friction(s, &s->contact[i], v);
-    scheme_solve(s, &s->row[s->contact[i].row], v);
-    if (order == PERP_SCHEME_NORMAL_FIRST) scheme_friction(s, &s->contact[i], v);
+  for (int i = 0, end; i < s->n_contacts; i = end) {
+    end = order == PERP_SCHEME_NORMAL_FIRST ? scheme_manifold(s, i) : i + 1;
+    for (int k = i; k < end; k++) {
+      if (order == PERP_SCHEME_FRICTION_FIRST) scheme_friction(s, &s->contact[k], v);
+      scheme_solve(s, &s->row[s->contact[k].row], v);
+    }
+    for (int k = i; k < end && order == PERP_SCHEME_NORMAL_FIRST; k++)
+      scheme_friction(s, &s->contact[k], v);
   }
   if (s->n > 0) s->count.iterations++;
 }

@@ -22,11 +22,11 @@ struct si_baumgarte_opts {
   double feedback, slop;
 };
 static const perp_opt si_baumgarte_options[] = {
-  PERP_INT(struct si_baumgarte_opts, iterations, 10, 1, 100000, "sweeps over all rows"),
+  PERP_INT(struct si_baumgarte_opts, iterations, 10, 1, 100000, "Number of sweeps over all rows."),
   PERP_REAL(struct si_baumgarte_opts, feedback, 0.2, 0, 1, 0, "",
-            "part of an error that is given back in a step"),
+            "Fraction of the position error that the velocity corrects in one step."),
   PERP_REAL(struct si_baumgarte_opts, slop, 0.005, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "depth of a contact that is left alone"),
+            "Penetration of a contact that is not corrected."),
   PERP_SCHEME_OPTIONS,
   PERP_SCHEME_OPTION_WARM,
   PERP_OPTIONS_END
@@ -70,7 +70,7 @@ static perp_status si_baumgarte_create(perp_ctx *ctx, perp_model *model, const p
 
 const perp_formulation_desc perp_formulation_si_baumgarte = {
   .d = { .name = "si-baumgarte",
-         .summary = "sequential impulses, errors fed back into the velocity: a fixed number of "
+         .summary = "Sequential impulses with Baumgarte feedback in the velocity: fixed number of "
                     "sweeps, order 1",
          .reference = "Catto 2006 (sequential impulses); Baumgarte 1972",
          .equation = "J v+ + feedback C / h = 0, contacts 0 <= p perp n.v+ + feedback min(0, gap + "

@@ -26,12 +26,13 @@ struct si_ngs_opts {
   double part, slop;
 };
 static const perp_opt si_ngs_options[] = {
-  PERP_INT(struct si_ngs_opts, iterations, 10, 1, 100000, "sweeps over all rows, of velocities"),
-  PERP_INT(struct si_ngs_opts, positions, 4, 0, 100000, "passes over all rows, of positions"),
+  PERP_INT(struct si_ngs_opts, iterations, 10, 1, 100000,
+           "Number of velocity sweeps over all rows."),
+  PERP_INT(struct si_ngs_opts, positions, 4, 0, 100000, "Number of position passes over all rows."),
   PERP_REAL(struct si_ngs_opts, part, 0.2, 0, 1, 0, "",
-            "of the depth of a contact that a pass corrects"),
+            "Fraction of the penetration of a contact that a position pass corrects."),
   PERP_REAL(struct si_ngs_opts, slop, 0.005, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "depth of a contact that is left alone"),
+            "Penetration of a contact that is not corrected."),
   PERP_SCHEME_OPTIONS,
   PERP_SCHEME_OPTION_WARM,
   PERP_OPTIONS_END
@@ -97,8 +98,8 @@ static perp_status si_ngs_create(perp_ctx *ctx, perp_model *model, const perp_pa
 
 const perp_formulation_desc perp_formulation_si_ngs = {
   .d = { .name = "si-ngs",
-         .summary = "sequential impulses, then passes of non-linear Gauss-Seidel on positions: a "
-                    "fixed number of both, order 1",
+         .summary = "Sequential impulses, then non-linear Gauss-Seidel on positions: fixed numbers "
+                    "of sweeps, order 1",
          .reference = "Catto 2006 and 2014 (sequential impulses, non-linear Gauss-Seidel)",
          .equation = "J v+ = 0 by Gauss-Seidel, q+ = q [+] h v+, then dq = -M^-1 J' C / A row by "
                      "row",

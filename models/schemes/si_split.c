@@ -25,11 +25,12 @@ struct si_split_opts {
   double feedback, slop;
 };
 static const perp_opt si_split_options[] = {
-  PERP_INT(struct si_split_opts, iterations, 10, 1, 100000, "sweeps over all rows, of each kind"),
+  PERP_INT(struct si_split_opts, iterations, 10, 1, 100000,
+           "Number of sweeps over all rows, for the velocity and for the correction each."),
   PERP_REAL(struct si_split_opts, feedback, 0.2, 0, 1, 0, "",
-            "part of an error that is given back in a step"),
+            "Fraction of the position error that the second velocity corrects in one step."),
   PERP_REAL(struct si_split_opts, slop, 0.005, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "depth of a contact that is left alone"),
+            "Penetration of a contact that is not corrected."),
   PERP_SCHEME_OPTIONS,
   PERP_SCHEME_OPTION_WARM,
   PERP_OPTIONS_END
@@ -105,8 +106,8 @@ static perp_status si_split_create(perp_ctx *ctx, perp_model *model, const perp_
 
 const perp_formulation_desc perp_formulation_si_split = {
   .d = { .name = "si-split",
-         .summary = "sequential impulses, errors corrected by a second velocity that is forgotten: "
-                    "a fixed number of sweeps, order 1",
+         .summary = "Sequential impulses; a second velocity, used once, corrects positions: fixed "
+                    "number of sweeps, order 1",
          .reference = "Catto 2006 (sequential impulses, split impulse)",
          .equation = "J v+ = 0, J u + feedback C / h = 0, q+ = q [+] h (v+ + u), both by "
                      "Gauss-Seidel",

@@ -24,8 +24,8 @@ struct small_steps_opts {
   int substeps, iterations;
 };
 static const perp_opt small_steps_options[] = {
-  PERP_INT(struct small_steps_opts, substeps, 20, 1, 100000, "parts of a step"),
-  PERP_INT(struct small_steps_opts, iterations, 1, 1, 10000, "sweeps of a part"),
+  PERP_INT(struct small_steps_opts, substeps, 20, 1, 100000, "Number of sub-steps in a step."),
+  PERP_INT(struct small_steps_opts, iterations, 1, 1, 10000, "Number of sweeps per sub-step."),
   PERP_SCHEME_OPTIONS, PERP_OPTIONS_END
 };
 
@@ -72,8 +72,8 @@ static perp_status small_steps_create(perp_ctx *ctx, perp_model *model, const pe
 
 const perp_formulation_desc perp_formulation_small_steps = {
   .d = { .name = "small-steps",
-         .summary = "n substeps of one cold sweep each, errors closed at once: order 1 in the "
-                    "substep",
+         .summary = "Sub-steps with one sweep each from zero impulses, full error correction: "
+                    "order 1 in the sub-step",
          .reference = "Macklin et al. 2019 (small steps)",
          .equation = "J v + C / h = 0, contacts 0 <= p perp n.v + gap / h >= 0, one sweep of "
                      "Gauss-Seidel, q += h v",

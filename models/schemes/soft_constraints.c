@@ -47,28 +47,31 @@ enum { ELLIPTIC, PYRAMIDAL };
 static const char *const soft_cones[] = { "elliptic", "pyramidal", NULL };
 static const perp_opt soft_constraints_options[] = {
   PERP_ENUM(struct soft_constraints_opts, cone, ELLIPTIC, soft_cones,
-            "of friction; pyramidal: edges along two tangents"),
-  PERP_REAL(struct soft_constraints_opts, timeconst, 0.02, 0, HUGE_VAL,
-            PERP_OPEN_MIN | PERP_OPEN_MAX, "s", "of the reference (solref); at least 2 h is taken"),
+            "Friction cone: elliptic, or pyramidal with edges along two tangents."),
+  PERP_REAL(
+      struct soft_constraints_opts, timeconst, 0.02, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
+      "s", "Time constant of the reference acceleration (solref of MuJoCo); at least 2 h is used."),
   PERP_REAL(struct soft_constraints_opts, dampratio, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "", "of the reference (solref); 1: critical"),
+            "", "Damping ratio of the reference acceleration (solref of MuJoCo); 1 is critical."),
   PERP_REAL(struct soft_constraints_opts, dmin, 0.9, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "impedance of no error (solimp)"),
+            "Impedance at zero constraint error (solimp of MuJoCo)."),
   PERP_REAL(struct soft_constraints_opts, dmax, 0.95, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "impedance of an error of width and more (solimp)"),
+            "Impedance at constraint errors of width and more (solimp of MuJoCo)."),
   PERP_REAL(struct soft_constraints_opts, width, 0.001, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "m", "error at which dmax is reached (solimp); rad for angles"),
+            "m",
+            "Constraint error at which dmax is reached (solimp of MuJoCo); in rad for angles."),
   PERP_REAL(struct soft_constraints_opts, midpoint, 0.5, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "of the sigmoid between (solimp)"),
+            "Midpoint of the sigmoid between dmin and dmax (solimp of MuJoCo)."),
   PERP_REAL(struct soft_constraints_opts, power, 2, 1, HUGE_VAL, PERP_OPEN_MAX, "",
-            "of the sigmoid between (solimp)"),
+            "Power of the sigmoid between dmin and dmax (solimp of MuJoCo)."),
   PERP_REAL(struct soft_constraints_opts, impratio, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "", "R of normal rows over that of friction"),
+            "", "Ratio of the regularization R of normal rows to that of friction rows."),
   PERP_REAL(struct soft_constraints_opts, tol, 1e-10, 0, 1, PERP_OPEN_MIN, "",
-            "largest gradient over the largest term of it"),
+            "Tolerance of the minimization: largest gradient component, relative to the largest of "
+            "its terms."),
   PERP_REAL(perp_scheme_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",
-            "a contact that is new and slides faster has mu_dynamic; others have it when they slid "
-            "in the step before"),
+            "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use it if "
+            "they slid in the previous step."),
   PERP_OPTIONS_END
 };
 
@@ -463,8 +466,8 @@ static perp_status soft_constraints_create(perp_ctx *ctx, perp_model *model,
   for (int i = 0; i < model->n_shapes; i++)
     if (model->shape_def[i].surface.restitution > 0)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "formulation soft-constraints has no restitution, the surface of shape %d "
-                       "has %g; take --formulation velocity",
+                       "formulation soft-constraints does not support restitution: the surface of "
+                       "shape %d has %g; use --formulation velocity",
                        i, model->shape_def[i].surface.restitution);
   like.s.o = like.o.scheme;
   like.s.step = soft_constraints_step;
@@ -490,8 +493,8 @@ static perp_status soft_constraints_restart(perp_ctx *ctx, void *ws, double t, c
 
 const perp_formulation_desc perp_formulation_soft_constraints = {
   .d = { .name = "soft-constraints",
-         .summary = "MuJoCo's constraints: accelerations that minimize a convex function, each row "
-                    "with an impedance; no restitution",
+         .summary = "Convex soft constraints of MuJoCo on accelerations, with an impedance per "
+                    "row; no restitution",
          .reference = "Todorov 2014; MuJoCo documentation, chapter Computation",
          .equation = "min 1/2 (a - a_0)' M (a - a_0) + s(J a - aref), aref = -b v - k r, R = (1 - "
                      "d) / d A_ii",

@@ -9,7 +9,9 @@
  * velocity what only served positions.  omega = 2 pi frequency, zeta the damping ratio: in a sweep such a row changes by
  * -m c / (1 + c) (J v + rate C) - p / (1 + c), m = 1 / A, the mass scale and impulse scale of the engines.  No frequency
  * is above a quarter of 1 / h; contacts with what does not move have twice the frequency.  What is open may close, C / h.
- * Restitution is applied once, after the last substep.
+ * Restitution is applied once, after the last substep.  Each sweep solves the normal rows of two shapes before their friction, as
+ * solver2d and Box2D v3 do: with friction first the bound of friction is that of the other kind of sweep, and the error of sliding
+ * grows as 1 / h.
  *
  * What it gives up.  Order: 1.  Drift: rows are springs, off by p / h over their stiffness m omega^2, which add up over a chain or
  * stack of bodies; it does not go with h but for frequencies above 1 / (4 h).  Energy: damping, no gain.  Penetration: at rest
@@ -25,19 +27,22 @@ struct soft_step_opts {
   double frequency, damping_ratio, joint_frequency, joint_damping_ratio, push;
 };
 static const perp_opt soft_step_options[] = {
-  PERP_INT(struct soft_step_opts, substeps, 4, 1, 10000, "parts of a step"),
-  PERP_INT(struct soft_step_opts, iterations, 1, 1, 10000, "sweeps with soft rows, of a part"),
-  PERP_INT(struct soft_step_opts, relax, 1, 0, 10000, "sweeps with rigid rows, of a part"),
+  PERP_INT(struct soft_step_opts, substeps, 4, 1, 10000, "Number of sub-steps in a step."),
+  PERP_INT(struct soft_step_opts, iterations, 1, 1, 10000,
+           "Number of sweeps with compliant rows per sub-step."),
+  PERP_INT(struct soft_step_opts, relax, 1, 0, 10000,
+           "Number of sweeps with rigid rows per sub-step, after positions have moved."),
   PERP_REAL(struct soft_step_opts, frequency, 30, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "Hz",
-            "of contacts and limits"),
+            "Natural frequency of compliant contacts and limits."),
   PERP_REAL(struct soft_step_opts, damping_ratio, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "of contacts and limits; 1: critical"),
+            "Damping ratio of compliant contacts and limits; 1 is critical."),
   PERP_REAL(struct soft_step_opts, joint_frequency, 60, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "Hz", "of joints"),
+            "Hz", "Natural frequency of compliant joints."),
   PERP_REAL(struct soft_step_opts, joint_damping_ratio, 2, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "of joints"),
-  PERP_REAL(struct soft_step_opts, push, 4, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
-            "highest speed at which contacts and limits are pushed apart"),
+            "Damping ratio of compliant joints; 1 is critical."),
+  PERP_REAL(
+      struct soft_step_opts, push, 4, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
+      "Maximum separation speed that the position correction of contacts and limits produces."),
   PERP_SCHEME_OPTIONS,
   PERP_SCHEME_OPTION_WARM,
   PERP_OPTIONS_END
@@ -93,12 +98,11 @@ static perp_reason soft_step_step(perp_scheme *s, double t, double whole)
     perp_scheme_warm(s, s->v1);
     perp_scheme_bias(s, h, soft_step_feedback, false);
     soft_step_soften(w, h);
-    for (int i = 0; i < w->o.iterations; i++)
-      perp_scheme_sweep(s, PERP_SCHEME_FRICTION_FIRST, s->v1);
+    for (int i = 0; i < w->o.iterations; i++) perp_scheme_sweep(s, PERP_SCHEME_NORMAL_FIRST, s->v1);
     perp_scheme_move(s, h, s->v1);
     if (!perp_all_finite(s->model->nq, s->q1)) return PERP_NOT_FINITE;
     perp_scheme_bias(s, h, NULL, false);
-    for (int i = 0; i < w->o.relax; i++) perp_scheme_sweep(s, PERP_SCHEME_FRICTION_FIRST, s->v1);
+    for (int i = 0; i < w->o.relax; i++) perp_scheme_sweep(s, PERP_SCHEME_NORMAL_FIRST, s->v1);
     perp_scheme_sum(s);
   }
   perp_scheme_bounce(s, s->v1);
@@ -118,8 +122,8 @@ static perp_status soft_step_create(perp_ctx *ctx, perp_model *model, const perp
 
 const perp_formulation_desc perp_formulation_soft_step = {
   .d = { .name = "soft-step",
-         .summary = "substeps of soft rows, relaxed after positions have moved: a fixed number of "
-                    "sweeps, order 1 to the give of its springs",
+         .summary = "Sub-steps with compliant rows, then rigid sweeps: fixed number of sweeps, "
+                    "order 1 besides compliance",
          .reference = "Catto 2024 (solver2d, soft step)",
          .equation = "J v + S p + max(rate C, -push) = 0, q += h v, then J v = 0; S = A / c, c = h "
                      "omega (2 zeta + h omega), rate = omega / (2 zeta + h omega)",

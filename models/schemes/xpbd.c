@@ -29,8 +29,8 @@ struct xpbd_opts {
   int substeps, iterations;
 };
 static const perp_opt xpbd_options[] = {
-  PERP_INT(struct xpbd_opts, substeps, 20, 1, 100000, "parts of a step"),
-  PERP_INT(struct xpbd_opts, iterations, 1, 1, 10000, "sweeps over positions, of a part"),
+  PERP_INT(struct xpbd_opts, substeps, 20, 1, 100000, "Number of sub-steps in a step."),
+  PERP_INT(struct xpbd_opts, iterations, 1, 1, 10000, "Number of position sweeps per sub-step."),
   PERP_SCHEME_OPTIONS, PERP_OPTIONS_END
 };
 
@@ -189,8 +189,8 @@ static perp_status xpbd_create(perp_ctx *ctx, perp_model *model, const perp_part
 
 const perp_formulation_desc perp_formulation_xpbd = {
   .d = { .name = "xpbd",
-         .summary = "positions corrected by compliant Gauss-Seidel in substeps, velocities from "
-                    "what has moved: order 1 in the substep",
+         .summary = "Compliant Gauss-Seidel on positions in sub-steps, velocities from "
+                    "displacements: order 1 in the sub-step",
          .reference = "Mueller et al. 2020 (rigid XPBD), algorithm 2; Macklin et al. 2016",
          .equation = "dlambda = (-C - alpha~ lambda) / (A + alpha~), dx = M^-1 J' dlambda, v = (q "
                      "[-] q_0) / h",

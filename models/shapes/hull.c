@@ -216,9 +216,8 @@ static void hull_measure(perp_hull *h)
 static perp_status hull_open(perp_ctx *ctx, const char *who)
 {
   return PERP_FAIL(ctx, PERP_ERR_ARG,
-                   "%s: the faces of its hull do not close: vertices are nearer to each other, or "
-                   "to the planes of "
-                   "faces, than %g of the extent: leave out what is that near",
+                   "%s: the faces of its hull do not close: some vertices are within %g of the "
+                   "extent of each other or of a face; remove them",
                    who, EPS_MOST);
 }
 
@@ -576,18 +575,17 @@ static perp_status hull_refused(perp_ctx *ctx, const wrap *w, enum wrap_end end,
   case WRAP_FLAT:
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
-        "%s: its vertices lie in one plane (%d of them differ), within %g m: a hull has a volume",
+        "%s: its vertices lie in one plane (%d of them differ) within %g m: a hull needs a volume",
         who, w->n, 4 * w->eps);
   case WRAP_EDGES:
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: its hull has more than %d vertices (edges: %d), which is the limit: "
-                     "leave out vertices that "
-                     "are near others, or make two shapes of it",
+                     "%s: its hull exceeds the limit of %d vertices (edges: %d): remove vertices "
+                     "that are near others, or split the shape",
                      who, PERP_HULL_VERTICES_MAX, PERP_HULL_EDGES_MAX);
   case WRAP_CORNERS:
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: a face of its hull has %d corners, %d is the limit: leave out some of "
-                     "the vertices around it",
+                     "%s: a face of its hull has %d corners, the limit is %d: remove some of the "
+                     "vertices around it",
                      who, w->corners, PERP_FACE_MAX);
   default:
     return hull_open(ctx, who);
@@ -602,7 +600,7 @@ static perp_status hull_of(perp_ctx *ctx, int dim, wrap *w, const char *who, boo
     if (m < 3) return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its vertices lie on a line", who);
     if (m > PERP_HULL_SMALL_EDGES)
       return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "%s: its hull has %d sides, %d is the limit: leave out vertices", who, m,
+                       "%s: its hull has %d sides, the limit is %d: remove vertices", who, m,
                        PERP_HULL_SMALL_EDGES);
   } else {
     const enum wrap_end end = wrap_all(w);

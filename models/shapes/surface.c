@@ -16,16 +16,18 @@ perp_status perp_surface_check(perp_ctx *ctx, int dim, perp_surface *s, const ch
                      "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
                      s->mu, s->mu_dynamic);
   if (!(s->torsion >= 0) || !isfinite(s->torsion) || !(s->rolling >= 0) || !isfinite(s->rolling))
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: torsion and rolling are lengths >= 0 m: got torsion = %g, rolling = %g",
-                     who, s->torsion, s->rolling);
-  if (dim == 2 && s->torsion > 0)
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,
-        "%s: torsion is friction about the normal, which the plane has not: leave it out", who);
+        "%s: torsion and rolling are lengths and must be >= 0 m: got torsion = %g, rolling = %g",
+        who, s->torsion, s->rolling);
+  if (dim == 2 && s->torsion > 0)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: torsion is friction about the contact normal, which does not exist in "
+                     "the plane: leave it out",
+                     who);
   if (s->material < 0 || s->material > PERP_MATERIALS_MAX)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: materials have numbers from 1 to %d, 0 is none: got %d", who,
+                     "%s: materials are numbered from 1 to %d, 0 is no material: got %d", who,
                      PERP_MATERIALS_MAX, s->material);
   return perp_restitution_check(ctx, s->restitution, who);
 }

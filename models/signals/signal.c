@@ -34,12 +34,13 @@ static bool signal_has_points(perp_signal_kind kind)
 static perp_status signal_check(perp_ctx *ctx, const perp_signal_def *def, const char *who)
 {
   if (perp_signal_kind_name(def->kind) == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: no such kind of signal: %d", who, (int)def->kind);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown kind of signal: %d", who, (int)def->kind);
   if (!isfinite(def->offset) || !isfinite(def->amplitude) || !isfinite(def->rate) ||
       !isfinite(def->phase))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a number of its signal is not finite", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a value of its signal is not finite", who);
   if (def->kind == PERP_SIGNAL_FUNCTION && def->of == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its signal is a function, but has none", who);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: its signal is a function, but the function is missing",
+                     who);
   if (!signal_has_points(def->kind)) return PERP_OK;
   if (def->n < 2 || def->t == NULL || def->y == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: a %s needs at least two points: got %d", who,
@@ -50,7 +51,7 @@ static perp_status signal_check(perp_ctx *ctx, const perp_signal_def *def, const
                        names[def->kind]);
     if (i > 0 && !(def->t[i] > def->t[i - 1]))
       return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "%s: the times of its %s must rise: %g s is followed by %g s", who,
+                       "%s: the times of its %s must increase: %g s is followed by %g s", who,
                        names[def->kind], def->t[i - 1], def->t[i]);
   }
   return PERP_OK;

@@ -319,8 +319,7 @@ perp_status perp_constrained_check_start(perp_ctx *ctx, const perp_model *model,
     perp_model_project(model, q);
     if (perp_all_finite(model->nq, q)) return PERP_OK;
   }
-  return PERP_FAIL(ctx, PERP_ERR_ARG,
-                   "the state to start from is not finite, or a quaternion is 0");
+  return PERP_FAIL(ctx, PERP_ERR_ARG, "the initial state is not finite, or a quaternion is 0");
 }
 
 /* ---- one state ------------------------------------------------------------------------------- */

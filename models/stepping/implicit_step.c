@@ -82,7 +82,8 @@ perp_status perp_implicit_create(perp_ctx *ctx, const perp_model *model, int per
   perp_status status = PERP_OK;
   if (perp_local_length(&w->local) > INT32_MAX)
     status = PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                       "the Newton iteration would need a band matrix of %d x %d",
+                       "the Newton iteration would need a band matrix of size %d x %d: use another "
+                       "formulation, such as acceleration or velocity",
                        3 * w->local.width + 1, w->n);
   if (status == PERP_OK) status = perp_arena_layout(ctx, &w->arena, implicit_layout, w);
   if (status == PERP_OK) status = perp_local_lu_create(ctx, &w->local, false, &w->lu);

@@ -8,7 +8,7 @@
     perp.plugin                         solvers of one's own, which stand in studies
 
 Needs the standard library and libperp; numpy where arrays are handed out, pandas for data frames, both only where they
-are installed.  docs/python.md tells the rest.
+are installed.  docs/how-to/python.md tells the rest.
 """
 from ._errors import Error
 from ._lcp import Solution, lcp

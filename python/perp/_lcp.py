@@ -17,7 +17,7 @@ class Solution:
     x, w            lambda and w = A lambda + b: numpy arrays, or lists where there is no numpy
     status          solved, infeasible (proved), undecided, fixed-work, not solved
     reason          why the method stopped: converged, max-iter, ray, ...
-    residual, data  the two figures of the judge (docs/lcp-format.md); solved: residual <= tol, data <= tol_data
+    residual, data  the two figures of the judge (docs/reference/lcp-format.md); solved: residual <= tol, data <= tol_data
     iterations, factorizations, matvecs, work     what it took; work: multiplications with additions
     solver, by      what was asked for, and whose answer it is (auto, rescue)
     certificate     a vector that proves or suggests that there is no solution; None

@@ -44,8 +44,8 @@ def value(v):
 
 
 def number(v):
-    """A number of the program's JSON: those that are not finite are texts there."""
-    return float(v) if isinstance(v, str) else v
+    """A number of the program's JSON: infinite ones are texts there, and null is not a number."""
+    return float('nan' if v is None else v) if v is None or isinstance(v, str) else v
 
 
 def array(values):
@@ -58,7 +58,7 @@ class Simulation:
 
     status, reason, message   ok, unsolved, fixed-work, diverged, timeout, ...; why; more about it
     scene, parts, truth       what was run, with which parts, and what it was compared with
-    metrics                   by name; nan: not defined for this run.  perp.list("metrics") explains them
+    metrics                   by name; those that are not defined for this run are absent.  perp.list("metrics") explains them
     t, q, v                   the last state, s, m, rad: arrays, or lists where there is no numpy
     series                    columns by name, arrays: t, drift.pos, err.tip, energy, q0, ...; units: of those that have one
     seconds                   CPU time of the run
@@ -129,7 +129,7 @@ def simulate(scene, *, plugins=(), **parts):
     return Simulation(status=r['status'], reason=r['reason'], message=r['message'], scene=r['scene'], parts=r['parts'],
                       truth=r['truth'], metrics={k: number(v) for k, v in r['metrics'].items()},
                       t=number(final.get('t', float('nan'))), q=array(final.get('q', [])), v=array(final.get('v', [])),
-                      series=series, units=units, seconds=number(r['time']['cpu_s']), record=r)
+                      series=series, units=units, seconds=number(r['time'].get('cpu_s')), record=r)
 
 
 def setting(v):
@@ -176,7 +176,7 @@ def ask(words, plugins):
 
 def list_(kind, plugins=()):
     """Names of a kind: scenes, formulation, ode, kkt, lcp, stab, contact, metrics, studies, plots."""
-    return [one['name'] for one in ask(['list', kind], plugins)]
+    return [one['name'] for one in ask(['list', kind], plugins) if not one.get('absent')]
 
 
 def info(name, plugins=()):

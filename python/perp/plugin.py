@@ -11,7 +11,7 @@
         return Answer(x, "converged", iterations=k)
 
 perp runs the file in a Python of its own, one for each cell of a study, and asks it over a socket.  numpy is needed.
-`perp new plugin lcp --language python` writes one to begin with; docs/plugins.md says what a solver owes.
+`perp new plugin lcp --language python` writes one to begin with; docs/how-to/plugins.md says what a solver owes.
 """
 import dataclasses
 import math
@@ -148,7 +148,7 @@ def lcp(name, *, summary, reference, equation=None, declares=(), options=(), ser
 
     declares: capabilities, promises that the contract tests hold it to: box, free, friction, cone, nonsymmetric,
     semidefinite, pivoting, iterative, warm-start, ...  perp asks it nothing beyond them.
-    serves, ties, cost, counts: a sentence each, as for solvers in C (docs/plugins.md).
+    serves, ties, cost, counts: a sentence each, as for solvers in C (docs/how-to/plugins.md).
     """
     def take(solve):
         SOLVERS.append({'name': name, 'summary': summary, 'reference': reference, 'equation': equation,

@@ -51,7 +51,7 @@ def load(file):
     with open(file, 'rb') as f:
         exec(compile(f.read(), file, 'exec'), module.__dict__)
     if not plugin.SOLVERS:
-        raise RuntimeError('it declares no solver: @perp.plugin.lcp(...) does (docs/plugins.md)')
+        raise RuntimeError('it declares no solver: @perp.plugin.lcp(...) does (docs/how-to/plugins.md)')
     return plugin.SOLVERS
 
 

@@ -72,11 +72,11 @@ perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, d
   }
   if (*end == '/' && isdigit((unsigned char)end[1])) { /* 1/240; m/s is a unit */
     const double divisor = strtod(end + 1, &end);
-    if (divisor == 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is not a number", text);
+    if (divisor == 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' divides by zero", text);
     v /= divisor;
   }
   if (errno == ERANGE && fabs(v) > 1)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is out of range", text);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s' is too large for a double", text);
   while (isspace((unsigned char)*end)) end++;
   if (*end != '\0') {
     double factor = 0;
@@ -90,8 +90,8 @@ perp_status perp_parse_real(perp_ctx *ctx, const char *text, const char *unit, d
     if (factor == 0) {
       char list[160];
       if (unit[0] == '\0')
-        return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s': a pure number is expected, without '%s'",
-                         text, end);
+        return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                         "'%s': a number without a unit is expected; remove '%s'", text, end);
       if (units_of(unit, list, sizeof list) == 0) snprintf(list, sizeof list, "%s", unit);
       return PERP_FAIL(ctx, PERP_ERR_OPTION, "'%s': %s '%s'; use one of: %s", text,
                        known ? "wrong unit" : "unknown unit", end, list);
@@ -171,18 +171,30 @@ int perp_opt_range(const perp_opt *o, char *buf, size_t size)
   return 0;
 }
 
+enum { MOST_KEYS = 64, KEYS_LIST = 300 };
+
+/* The keys of d, and the same as a list that names as many of them as it has room for. */
+static int option_keys(const perp_desc *d, const char *keys[MOST_KEYS], char list[KEYS_LIST])
+{
+  const size_t room = KEYS_LIST - sizeof ", ...";
+  size_t used = 0;
+  bool all = true;
+  int n = 0;
+  list[0] = '\0';
+  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END && n < MOST_KEYS; o++) {
+    keys[n++] = o->key;
+    all = all && used + 2 + strlen(o->key) <= room;
+    if (all) used += (size_t)sprintf(list + used, "%s%s", used ? ", " : "", o->key);
+  }
+  if (!all) strcpy(list + used, ", ...");
+  return n;
+}
+
 static perp_status unknown_key(perp_ctx *ctx, const perp_desc *d, const char *key)
 {
-  enum { MOST = 64 };
-  const char *keys[MOST];
-  char list[300] = "";
-  size_t used = 0;
-  int n = 0;
-  for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END && n < MOST; o++) {
-    keys[n++] = o->key;
-    if (used < sizeof list)
-      used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", o->key);
-  }
+  const char *keys[MOST_KEYS];
+  char list[KEYS_LIST];
+  const int n = option_keys(d, keys, list);
   if (n == 0) return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s takes no options, got '%s'", d->name, key);
   const char *near = perp_closest(key, keys, n);
   if (near != NULL)
@@ -191,15 +203,57 @@ static perp_status unknown_key(perp_ctx *ctx, const perp_desc *d, const char *ke
   return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s has no option '%s' (valid: %s)", d->name, key, list);
 }
 
+static bool option_number(const perp_opt *o)
+{
+  return o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT;
+}
+
+/* Which of the words of an enumeration or of a condition; -1: none of them. */
+static int option_word(const perp_opt *o, const char *value)
+{
+  static const char *const truths[] = { "false", "true", NULL };
+  const char *const *choices = o->type == PERP_OPT_BOOL ? truths : o->choices;
+  for (int i = 0; choices[i] != NULL; i++)
+    if (strcmp(choices[i], value) == 0) return i;
+  return -1;
+}
+
+static bool option_within(const perp_opt *o, double v)
+{
+  return !(o->type == PERP_OPT_INT && v != nearbyint(v)) && v >= o->min && v <= o->max &&
+         !(v == o->min && (o->flags & PERP_OPEN_MIN)) &&
+         !(v == o->max && (o->flags & PERP_OPEN_MAX));
+}
+
+/* A key is mistyped although it exists when its value is a number in place of a word, or a word in place of a number, and
+ * a near key takes this value: links in place of link.  NULL: no such key. */
+static const char *option_meant(const perp_desc *d, const perp_opt *o, const char *value)
+{
+  enum { MOST = 64 };
+  const char *keys[MOST];
+  int n = 0;
+  for (const perp_opt *k = d->opts; k->type != PERP_OPT_END && n < MOST; k++) {
+    double v;
+    if (k->type == PERP_OPT_TEXT || option_number(k) == option_number(o)) continue;
+    if (option_number(k)
+            ? perp_parse_real(NULL, value, k->unit, &v) == PERP_OK && option_within(k, v)
+            : option_word(k, value) >= 0)
+      keys[n++] = k->key;
+  }
+  return perp_closest(o->key, keys, n);
+}
+
 static perp_status option_refuse(perp_ctx *ctx, const perp_desc *d, const perp_opt *o,
                                  const char *value)
 {
   char range[256];
+  const char *meant = option_number(o) ? NULL : option_meant(d, o, value);
   perp_opt_range(o, range, sizeof range);
-  const char *in = o->type == PERP_OPT_REAL || o->type == PERP_OPT_INT ? "in" : "one of";
-  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s must be %s%s %s%s%s: got %s", d->name, o->key,
+  const char *in = option_number(o) ? "in" : "one of";
+  return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s must be %s%s %s%s%s: got %s%s%s%s", d->name, o->key,
                    o->type == PERP_OPT_INT ? "an integer " : "", in, range, o->unit[0] ? " " : "",
-                   o->unit, value);
+                   o->unit, value, meant != NULL ? "; did you mean '" : "",
+                   meant != NULL ? meant : "", meant != NULL ? "'?" : "");
 }
 
 perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const char *key,
@@ -212,11 +266,10 @@ perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const c
   switch (o->type) {
   case PERP_OPT_ENUM:
   case PERP_OPT_BOOL: {
-    static const char *const truths[] = { "false", "true", NULL };
-    const char *const *choices = o->type == PERP_OPT_BOOL ? truths : o->choices;
-    for (int i = 0; choices[i] != NULL; i++)
-      if (strcmp(choices[i], value) == 0) return option_store(o, opts, i), PERP_OK;
-    return option_refuse(ctx, d, o, value);
+    const int word = option_word(o, value);
+    if (word < 0) return option_refuse(ctx, d, o, value);
+    option_store(o, opts, word);
+    return PERP_OK;
   }
   case PERP_OPT_TEXT:
     if (strlen(value) >= PERP_TEXT_MAX)
@@ -235,12 +288,12 @@ perp_status perp_opts_set(perp_ctx *ctx, const perp_desc *d, void *opts, const c
   if (perp_parse_real(ctx, value, o->unit, &v) != PERP_OK) {
     char why[sizeof ctx->msg];
     snprintf(why, sizeof why, "%s", ctx != NULL ? ctx->msg : "");
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s: %s", d->name, key, why);
+    const char *meant = option_meant(d, o, value);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s.%s: %s%s%s%s", d->name, key, why,
+                     meant != NULL ? "; did you mean '" : "", meant != NULL ? meant : "",
+                     meant != NULL ? "'?" : "");
   }
-  if (o->type == PERP_OPT_INT && v != nearbyint(v)) return option_refuse(ctx, d, o, value);
-  if (v < o->min || v > o->max || (v == o->min && (o->flags & PERP_OPEN_MIN)) ||
-      (v == o->max && (o->flags & PERP_OPEN_MAX)))
-    return option_refuse(ctx, d, o, value);
+  if (!option_within(o, v)) return option_refuse(ctx, d, o, value);
   option_store(o, opts, v);
   return PERP_OK;
 }
@@ -260,12 +313,18 @@ perp_status perp_opts_parse(perp_ctx *ctx, const perp_desc *d, void *opts, const
     char buf[2 * PERP_TEXT_MAX];
     size_t n = item_length(list);
     if (n >= sizeof buf)
-      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: option text is too long", d->name);
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: an option is longer than %zu characters", d->name,
+                       sizeof buf - 1);
     memcpy(buf, list, n);
     buf[n] = '\0';
     char *eq = strchr(buf, '=');
-    if (eq == NULL)
-      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: expected key=value, got '%s'", d->name, buf);
+    if (eq == NULL) {
+      const char *keys[MOST_KEYS];
+      char valid[KEYS_LIST];
+      if (option_keys(d, keys, valid) == 0) return unknown_key(ctx, d, buf);
+      return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: expected key=value, got '%s' (valid keys: %s)",
+                       d->name, buf, valid);
+    }
     *eq = '\0';
     char *key = buf, *value = eq + 1;
     while (isspace((unsigned char)*key)) key++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solvers/core/core.h"
+#include "solvers/core/optional.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,20 +90,30 @@ const perp_desc *perp_find(const perp_ctx *ctx, perp_kind kind, const char *name
   return registry_ask(&quiet, kind, name, &d) == PERP_OK ? d : NULL;
 }
 
-/* The package of the library that `name` is of, where nothing of it is registered; NULL: none. */
-static const char *registry_package(const perp_ctx *ctx, const char *name)
+const perp_optional *perp_optional_absent(const perp_ctx *ctx, perp_kind kind, const char *text)
 {
-  static const char *const libraries[][2] = { { "siconos:", "libsiconos-numerics-dev" },
-                                              { "sundials:", "libsundials-dev" } };
-  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-    const size_t n = strlen(libraries[i][0]);
-    if (strncmp(name, libraries[i][0], n) != 0) continue;
-    for (int t = 0; t < ctx->n_tables; t++)
-      for (const perp_plugin *p = ctx->tables[t]; p->kind != PERP_KIND_NONE; p++)
-        if (strncmp(p->d->name, libraries[i][0], n) == 0) return NULL;
-    return libraries[i][1];
+  const perp_optional *o;
+  for (int i = 0; (o = perp_optional_at(i)) != NULL; i++) {
+    const size_t n = strlen(o->name);
+    if (o->kind == kind && strncmp(text, o->name, n) == 0 && (text[n] == '\0' || text[n] == ':'))
+      return perp_find(ctx, kind, o->name) == NULL ? o : NULL;
   }
   return NULL;
+}
+
+/* " (valid: a, b, c)" of a few names, else " (perp list KIND)". */
+static void registry_valid(const char *kind, const char *plural, const char *const *names, int n,
+                           char *buf, size_t size)
+{
+  enum { FEW = 30 };
+  size_t used = 0;
+  for (int i = 0; i < n && n <= FEW && used < size; i++)
+    used += (size_t)snprintf(buf + used, size - used, "%s%s", i == 0 ? " (valid: " : ", ",
+                             names[i]);
+  if (used > 0 && used + 1 < size)
+    snprintf(buf + used, size - used, ")");
+  else
+    snprintf(buf, size, " (perp list %s%s)", kind, plural);
 }
 
 static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *name)
@@ -115,10 +125,11 @@ static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *n
   while (n < MOST && (d = registry_at(ctx, kind, n)) != NULL) names[n++] = d->name;
   const char *near = perp_closest(name, names, n), *k = perp_kind_name(kind);
   const char *s = kind == PERP_KIND_scene || kind >= PERP_KIND_force ? "s" : "";
-  const char *package = registry_package(ctx, name);
-  if (package != NULL)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s': this perp was built without %s", k,
-                     name, package);
+  const perp_optional *absent = perp_optional_absent(ctx, kind, name);
+  if (absent != NULL)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "%s '%s' needs %s, and this perp was built without it: ./perp setup %s", k,
+                     absent->name, absent->packages, absent->part);
   for (int other = PERP_KIND_NONE + 1; other < PERP_KIND_force; other++)
     if (perp_find(ctx, (perp_kind)other, name) != NULL)
       return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s': it is a %s (--%s %s)", k, name,
@@ -130,7 +141,9 @@ static perp_status registry_unknown(perp_ctx *ctx, perp_kind kind, const char *n
   if (near != NULL)
     return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s'; did you mean '%s'? (perp list %s%s)",
                      k, name, near, k, s);
-  return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s' (perp list %s%s)", k, name, k, s);
+  char valid[400];
+  registry_valid(k, s, names, n, valid, sizeof valid);
+  return PERP_FAIL(ctx, PERP_ERR_OPTION, "unknown %s '%s'%s", k, name, valid);
 }
 
 perp_status perp_spec_parse(perp_ctx *ctx, perp_kind kind, const char *text, perp_spec *spec)

@@ -31,7 +31,7 @@ perp_status perp_kkt_assembly_count(perp_ctx *ctx, const perp_blocks *B, kkt_ass
     pairs += degree * (degree + 1) / 2;
   }
   if (pairs > INT32_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: %lld blocks in A are too many", (long long)pairs);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: A has too many blocks: %lld", (long long)pairs);
   *s = (kkt_assembly){
     .m = B->m, .n_terms = B->jptr[B->nc], .n_pairs = (int)pairs, .large = perp_kkt_largest(B)
   };

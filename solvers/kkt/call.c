@@ -45,7 +45,7 @@ perp_status perp_kkt_create(perp_ctx *ctx, const perp_spec *method, const perp_b
 {
   *out = NULL;
   perp_kkt_solver *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a solver");
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "kkt: no memory for a solver");
   s->d = (const perp_kkt_desc *)(const void *)method->d;
   s->outside = !perp_is_own(ctx, method->d);
   perp_status status = PERP_OK;
@@ -78,7 +78,7 @@ static perp_status kkt_copy(perp_ctx *ctx, perp_kkt_solver *s, const perp_blocks
   bool same = B->nv == s->nv && B->m == s->m && B->nb == s->nb && B->nc == s->nc;
   if (same) perp_blocks_copy(B, &need);
   if (!same || need.used > s->size)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: blocks are %d x %d but the pattern was %d x %d",
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: J is %d x %d, but the solver was created for %d x %d",
                      s->d->d.name, B->m, B->nv, s->m, s->nv);
   s->copies.used = 0;
   *own = perp_blocks_copy(B, &s->copies);

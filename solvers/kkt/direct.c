@@ -9,7 +9,7 @@ enum { MAX_REFINE = 20, MAX_DEFLATE = 4, MAX_SHIFTS = 3 };
 const perp_opt perp_kkt_direct_options[] = {
   KKT_RANK_OPTIONS(struct kkt_direct_opts),
   PERP_REAL(struct kkt_direct_opts, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",
-            "regularization in units of trace(J M^-1 J') / m, used when rows are dependent"),
+            "Regularization if rows are dependent, in units of trace(J M^-1 J') / m."),
   PERP_OPTIONS_END
 };
 

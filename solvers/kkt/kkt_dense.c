@@ -135,7 +135,7 @@ static perp_status kkt_dense_create(perp_ctx *ctx, const perp_blocks *B, const v
 
 const perp_kkt_desc perp_kkt_kkt_dense = {
   .d = { .name = "kkt-dense",
-         .summary = "dense KKT matrix, LAPACK's Bunch-Kaufman L D L'",
+         .summary = "Dense KKT matrix, Bunch-Kaufman L D L' factorization of LAPACK",
          .reference = "Vondrak 2005, eq. 6.48; STAR 2012, section 3.2.1",
          .equation = "[M -J'; -J -S] (a, lambda) = (f, -c)",
          PERP_OPTIONS(perp_kkt_direct_options, struct kkt_direct_opts),

@@ -23,12 +23,12 @@
 
 #define KKT_RANK_OPTIONS(S)                                                                        \
   PERP_REAL(S, rank_tol, 1e-12, 0, 1e-2, PERP_OPEN_MIN, "",                                        \
-            "pivot below this part of its diagonal of A: the row is dependent"),                   \
+            "Rank tolerance: a row is dependent if its pivot is below this fraction of A_ii."),    \
       PERP_REAL(S, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",                                  \
-                "dependent rows violated by more, relative to their terms: contradictory")
+                "Relative violation above which dependent rows are reported as contradictory.")
 #define KKT_INFEASIBLE_OPTION(S)                                                                   \
   PERP_REAL(S, infeasible_tol, 1e-6, 0, 1, PERP_OPEN_MIN, "",                                      \
-            "constraints violated by more, relative to their terms: contradictory")
+            "Relative violation above which constraints are reported as contradictory.")
 
 /* Refuse the solve: defined finite output. */
 static inline perp_status kkt_give_up(const perp_blocks *B, double *a, double *lambda,
@@ -55,8 +55,8 @@ static inline perp_status kkt_same_size(perp_ctx *ctx, const char *name, const p
                                         int nv, int m)
 {
   if (B->nv == nv && B->m == m) return PERP_OK;
-  return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: blocks are %d x %d but the pattern was %d x %d", name,
-                   B->m, B->nv, m, nv);
+  return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: J is %d x %d, but the solver was created for %d x %d",
+                   name, B->m, B->nv, m, nv);
 }
 
 /* Why there is no factor: numbers that are not finite, or a matrix that is not what M and S must be. */

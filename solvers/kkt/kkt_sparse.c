@@ -24,9 +24,10 @@ struct opts {
 };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, delta, 1e-10, 0, 1e-2, PERP_OPEN_MIN, "",
-            "regularization in units of trace(J M^-1 J') / m"),
-  PERP_REAL(struct opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",
-            "residual (componentwise backward error) that counts as solved when refinement stalls"),
+            "Regularization of the factorized matrix, in units of trace(J M^-1 J') / m."),
+  PERP_REAL(
+      struct opts, tol, 1e-8, 0, 1, PERP_OPEN_MIN, "",
+      "Residual (componentwise backward error) that is accepted if iterative refinement stalls."),
   KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END
 };
 
@@ -283,7 +284,8 @@ static void kkt_sparse_cost(const void *ws, double *factor, double *solve)
 
 const perp_kkt_desc perp_kkt_kkt_sparse = {
   .d = { .name = "kkt-sparse",
-         .summary = "sparse KKT matrix, CHOLMOD's simplicial L D L' of S + delta I, refined",
+         .summary = "Sparse KKT matrix with S + delta I, simplicial L D L' factorization of "
+                    "CHOLMOD, iterative refinement",
          .reference = "Vondrak 2005, eq. 6.48; STAR 2012, section 3.2.1",
          .equation = "P [M -J'; -J -(S + delta I)] P' = L D L', refined against delta = 0",
          PERP_OPTIONS(options, struct opts),

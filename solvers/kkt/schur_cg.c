@@ -24,11 +24,13 @@ struct opts {
   double tol, infeasible_tol;
   int max_iter;
 };
-static const perp_opt options[] = { PERP_REAL(struct opts, tol, 1e-13, 0, 1, PERP_OPEN_MIN, "",
-                                              "residual relative to the right-hand side"),
-                                    PERP_INT(struct opts, max_iter, 0, 0, 1e9,
-                                             "steps at most; 0 = 10 m + 100"),
-                                    KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END };
+static const perp_opt options[] = {
+  PERP_REAL(struct opts, tol, 1e-13, 0, 1, PERP_OPEN_MIN, "",
+            "Stopping tolerance: residual relative to the right-hand side."),
+  PERP_INT(struct opts, max_iter, 0, 0, 1e9,
+           "Maximum number of iterations. 0: 10 m + 100 for m constraint rows."),
+  KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END
+};
 
 /* p' A p / p' P^-1 p below this is round-off of a zero */
 #define NULL_DIRECTION 1e-13
@@ -274,7 +276,8 @@ static perp_status schur_cg_solve(perp_ctx *ctx, void *ws, const perp_blocks *B,
 
 const perp_kkt_desc perp_kkt_schur_cg = {
   .d = { .name = "schur-cg",
-         .summary = "matrix-free conjugate gradients on the Schur complement, block-Jacobi",
+         .summary =
+             "Matrix-free conjugate gradients on the Schur complement, block-Jacobi preconditioner",
          .reference = "Vondrak 2005, eq. 6.8 (system); Hestenes and Stiefel (method)",
          .equation = "P A lambda = P (c - J M^-1 f),  A x = J M^-1 J' x + S x",
          PERP_OPTIONS(options, struct opts),

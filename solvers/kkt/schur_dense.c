@@ -33,9 +33,12 @@ struct opts {
   int storage;
   double rank_tol, infeasible_tol;
 };
-static const perp_opt options[] = { PERP_ENUM(struct opts, storage, AUTO, storages,
-                                              "A in full, or its band only"),
-                                    KKT_RANK_OPTIONS(struct opts), PERP_OPTIONS_END };
+static const perp_opt options[] = {
+  PERP_ENUM(
+      struct opts, storage, AUTO, storages,
+      "Storage of A: full matrix, or only its band. auto: the band if it is narrower than m / 4."),
+  KKT_RANK_OPTIONS(struct opts), PERP_OPTIONS_END
+};
 
 struct ws {
   struct opts opt;
@@ -223,7 +226,8 @@ static void schur_dense_cost(const void *ws, double *factor, double *solve)
 
 const perp_kkt_desc perp_kkt_schur_dense = {
   .d = { .name = "schur-dense",
-         .summary = "dense Schur complement, LAPACK Cholesky (pivoted when rows are dependent)",
+         .summary = "Dense Schur complement, Cholesky factorization of LAPACK, pivoted if rows are "
+                    "dependent",
          .reference = "Vondrak 2005, eq. 6.8, 6.48; STAR 2012, section 3.2.1",
          .equation = "A lambda = c - J M^-1 f,  A = J M^-1 J' + S,  a = M^-1 (f + J' lambda)",
          PERP_OPTIONS(options, struct opts),

@@ -116,8 +116,8 @@ static perp_status schur_sparse_create(perp_ctx *ctx, const perp_blocks *B, cons
 
 const perp_kkt_desc perp_kkt_schur_sparse = {
   .d = { .name = "schur-sparse",
-         .summary =
-             "sparse Schur complement, CHOLMOD's simplicial L D L' in a minimum-degree order",
+         .summary = "Sparse Schur complement, simplicial L D L' factorization of CHOLMOD, "
+                    "minimum-degree ordering",
          .reference = "Vondrak 2005, eq. 6.8, 6.48; STAR 2012, section 3.2.1",
          .equation = "P A P' = L D L',  A = J M^-1 J' + S,  a = M^-1 (f + J' lambda)",
          PERP_OPTIONS(perp_kkt_direct_options, struct kkt_direct_opts),

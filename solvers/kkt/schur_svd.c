@@ -18,8 +18,9 @@ struct opts {
   double rank_tol, infeasible_tol;
 };
 static const perp_opt options[] = {
-  PERP_REAL(struct opts, rank_tol, 1e-12, 0, 1e-2, PERP_OPEN_MIN, "",
-            "singular values below this part of the largest count as zero"),
+  PERP_REAL(
+      struct opts, rank_tol, 1e-12, 0, 1e-2, PERP_OPEN_MIN, "",
+      "Rank tolerance: singular values below this fraction of the largest one count as zero."),
   KKT_INFEASIBLE_OPTION(struct opts), PERP_OPTIONS_END
 };
 
@@ -54,7 +55,9 @@ static perp_status schur_svd_create(perp_ctx *ctx, const perp_blocks *B, const v
   PERP_TRY(perp_blocks_check(ctx, B));
   const int m = B->m;
   if (m > 15000) /* the workspace of dsyevd is counted by 32-bit integers */
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "schur-svd: m = %d rows, at most 15000", m);
+    return PERP_FAIL(
+        ctx, PERP_ERR_NOMEM,
+        "schur-svd: %d constraint rows are too many (at most 15000); use --kkt schur-sparse", m);
   struct ws like = { .opt = *(const struct opts *)opts,
                      .nv = B->nv,
                      .m = m,
@@ -125,7 +128,8 @@ static perp_status schur_svd_solve(perp_ctx *ctx, void *ws, const perp_blocks *B
 
 const perp_kkt_desc perp_kkt_schur_svd = {
   .d = { .name = "schur-svd",
-         .summary = "dense Schur complement, truncated singular value decomposition, minimum norm",
+         .summary = "Dense Schur complement, truncated singular value decomposition, minimum-norm "
+                    "solution",
          .reference = "Cline 2002, sections 3.3-3.4; Vondrak 2005, eq. 6.8",
          .equation = "lambda = A^+ (c - J M^-1 f),  A = J M^-1 J' + S",
          PERP_OPTIONS(options, struct opts),

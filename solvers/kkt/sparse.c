@@ -15,7 +15,8 @@ perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, 
                                   kkt_graph **out)
 {
   if (n_edges > INT32_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: %lld blocks are too many", name, (long long)n_edges);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: the matrix has too many blocks: %lld", name,
+                     (long long)n_edges);
   kkt_graph like = { .n_nodes = n_nodes, .n_edges = (int)n_edges };
   void *graph;
   const perp_status status = perp_workspace_create(ctx, name, &like, sizeof like, graph_layout,
@@ -43,8 +44,9 @@ static perp_status sparse_external(perp_ctx *ctx, const char *name, const kkt_sp
   if (s->cm.status == CHOLMOD_OUT_OF_MEMORY)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for the sparse factor", name);
   if (s->cm.status == CHOLMOD_TOO_LARGE)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: the sparse factor is too large", name);
-  return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: CHOLMOD status %d", name, s->cm.status);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM,
+                     "%s: the sparse factor has too many nonzeros for its integer type", name);
+  return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "%s: CHOLMOD failed with status %d", name, s->cm.status);
 }
 
 static void sparse_start(cholmod_common *cm)
@@ -124,7 +126,8 @@ static perp_status sparse_build(perp_ctx *ctx, const char *name, kkt_sparse *s, 
   for (int g = 0; g < n; g++)
     nz += (int64_t)size[g] * s->first_row[g] + (int64_t)size[g] * (size[g] + 1) / 2;
   if (nz > INT32_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: %lld nonzeros are too many", name, (long long)nz);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: the matrix has too many nonzeros: %lld", name,
+                     (long long)nz);
   s->A = cholmod_allocate_sparse((size_t)s->n, (size_t)s->n, (size_t)nz + 1, 1, 1, 1, CHOLMOD_REAL,
                                  &s->cm);
   if (s->A == NULL) return sparse_external(ctx, name, s);

@@ -332,7 +332,7 @@ static perp_status tree_create(perp_ctx *ctx, const perp_blocks *B, const void *
 
 const perp_kkt_desc perp_kkt_tree = {
   .d = { .name = "tree",
-         .summary = "linear-time elimination of bodies and joints from the leaves to the root",
+         .summary = "Linear-time elimination of bodies and joints from the leaves to the root",
          .reference = "Vondrak 2005, section 7.3.5, eq. 7.1, 7.2 (Baraff's method)",
          .equation = "P [M -J'; -J -S] P' = L D L' without fill; loops by a dense Schur complement",
          PERP_OPTIONS(perp_kkt_direct_options, struct kkt_direct_opts),

@@ -25,7 +25,7 @@ perp_status perp_lcp_affords(perp_ctx *ctx, double bytes, const char *what)
   const double bound = ctx != NULL && ctx->memory > 0 ? ctx->memory : PERP_MEMORY;
   if (bytes <= bound) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                   "%s takes %.3g MB, more than the bound of %.3g MB; --memory %.0fMB raises it",
+                   "%s takes %.3g MB, more than the limit of %.3g MB; --memory %.0fMB raises it",
                    what, bytes / 1e6, bound / 1e6, ceil(bytes / 1e6));
 }
 
@@ -39,7 +39,7 @@ static perp_status problem_dense(perp_ctx *ctx, int n)
 static void *problem_zeroed(perp_ctx *ctx, size_t bytes)
 {
   void *block = perp_lcp_zeroed((double)bytes, 1);
-  if (block == NULL) PERP_FAIL(ctx, PERP_ERR_NOMEM, "%.3g bytes do not fit memory", (double)bytes);
+  if (block == NULL) PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %.3g bytes", (double)bytes);
   return block;
 }
 
@@ -82,7 +82,7 @@ static void problem_layout(perp_lcp_problem *q, perp_arena *a, unsigned parts)
 perp_status perp_lcp_problem_new(perp_ctx *ctx, int n, unsigned parts, perp_lcp_problem *out)
 {
   *out = (perp_lcp_problem){ 0 };
-  if (n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d", n);
+  if (n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n must not be negative: got %d", n);
   if (parts & PERP_PART_A) PERP_TRY(problem_dense(ctx, n));
   out->p.n = n;
   out->p.lda = parts & PERP_PART_A ? n : 0;
@@ -136,7 +136,7 @@ perp_status perp_lcp_problem_note(perp_ctx *ctx, perp_lcp_problem *p, const char
   va_start(ap, fmt);
   int n = vasprintf(&text, fmt, ap);
   va_end(ap);
-  if (n < 0) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a note");
+  if (n < 0) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a text");
   free(p->provenance);
   p->provenance = text;
   return PERP_OK;
@@ -327,7 +327,8 @@ perp_status perp_lcp_problem_permute(perp_ctx *ctx, perp_lcp_problem *p, const i
 {
   int n = p->p.n;
   if (p->p.F != NULL || p->p.C != NULL)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "a %s problem cannot be permuted",
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "a %s problem cannot be permuted; make it dense first",
                      p->p.F != NULL ? "factored" : "sparse");
   int *inverse = problem_zeroed(ctx, (size_t)n * sizeof *inverse);
   if (inverse == NULL) return PERP_ERR_NOMEM;

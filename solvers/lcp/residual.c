@@ -104,10 +104,9 @@ static perp_status check_friction(perp_ctx *ctx, const perp_lcp *p)
   for (int i = 0; i < p->n; i++) {
     int j = p->fric_of[i];
     if (j < -1 || j >= p->n)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: friction of row %d, but n = %d", i, j, p->n);
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: its normal row is %d, but n = %d", i, j, p->n);
     if (j >= 0 && p->fric_of[j] >= 0)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: friction of row %d, which is a friction row", i,
-                       j);
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: its normal row %d is a friction row", i, j);
     if (j >= 0 && !(p->mu[i] >= 0 && p->mu[i] <= DBL_MAX))
       return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: mu = %g, must be finite and >= 0", i, p->mu[i]);
   }
@@ -131,16 +130,17 @@ static perp_status check_rows(perp_ctx *ctx, const perp_lcp *p)
   double lo, hi;
   for (int i = 0; i < p->n && (p->lo != NULL || p->hi != NULL); i++)
     if (bounds_strange(p, i, &lo, &hi))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: bounds [%g, %g]", i, lo, hi);
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: the bounds [%g, %g] are empty or not a number",
+                       i, lo, hi);
   return p->fric_of != NULL ? check_friction(ctx, p) : PERP_OK;
 }
 
 perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite)
 {
-  if (p->n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d", p->n);
-  if (p->n > 0 && p->b == NULL) return PERP_FAIL(ctx, PERP_ERR_ARG, "no b");
+  if (p->n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "n must not be negative: got %d", p->n);
+  if (p->n > 0 && p->b == NULL) return PERP_FAIL(ctx, PERP_ERR_ARG, "b is missing");
   if (p->n > 0 && (p->A != NULL) + (p->F != NULL) + (p->C != NULL) != 1)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "A must be given either dense, sparse or factored");
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "A must be exactly one of dense, sparse and factored");
   if (p->A != NULL && p->lda < p->n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "lda = %d but n = %d", p->lda, p->n);
   if (p->F != NULL && p->F->m != p->n)
@@ -164,7 +164,7 @@ perp_status perp_lcp_check(perp_ctx *ctx, const perp_lcp *p, bool *finite)
                        p->unit[i]);
   for (int i = 0; p->contact_of != NULL && i < p->n; i++)
     if (p->contact_of[i] < -1 || p->contact_of[i] >= p->n)
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: contact %d, must be -1 ... n - 1 = %d", i,
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "row %d: contact %d, must be in [-1, %d]", i,
                        p->contact_of[i], p->n - 1);
   if (p->cone != NULL) PERP_TRY(check_cones(ctx, p));
   if (finite != NULL) *finite = probe + probe_dense(p) == 0;

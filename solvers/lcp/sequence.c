@@ -192,8 +192,9 @@ perp_status perp_lcp_join(perp_ctx *ctx, const perp_lcp_problem *part, int parts
     factored = factored && part[i].p.F != NULL;
     n += part[i].p.n;
     if (part[i].p.frozen != part[0].p.frozen)
-      return PERP_FAIL(ctx, PERP_ERR_ARG,
-                       "part %d has frozen limits, part 0 has not, or the reverse", i);
+      return PERP_FAIL(
+          ctx, PERP_ERR_ARG,
+          "problem %d and problem 0 differ: only one of them has frozen friction limits", i);
   }
   for (int i = 0; i < parts; i++)
     if (part[i].solution == NULL) has &= ~(unsigned)PERP_PART_SOLUTION;

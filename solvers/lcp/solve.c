@@ -59,10 +59,11 @@ perp_status perp_lcp_create(perp_ctx *ctx, const perp_spec *method, int max_n, i
 {
   *out = NULL;
   if (max_n < 0 || max_nv < 0)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "max_n = %d, max_nv = %d", max_n, max_nv);
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: max_n and max_nv must not be negative: got %d and %d",
+                     max_n, max_nv);
   const perp_lcp_desc *d = (const perp_lcp_desc *)(const void *)method->d;
   perp_lcp_solver *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a solver");
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lcp: no memory for a solver");
   s->d = d;
   s->max_n = max_n;
   s->max_nv = max_nv;
@@ -104,7 +105,8 @@ static perp_status solve_form(perp_ctx *ctx, perp_lcp_solver *s, const perp_bloc
   const size_t most = perp_lcp_largest_block(F);
   if (most > s->product_size) { /* only where the pattern brings a larger sub-matrix than before */
     double *bigger = realloc(s->product, most * sizeof *bigger);
-    if (bigger == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %zu numbers", most);
+    if (bigger == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lcp: no memory for %zu numbers", most);
     s->product = bigger;
     s->product_size = most;
   }
@@ -118,12 +120,13 @@ static perp_status solve_spread(perp_ctx *ctx, perp_lcp_solver *s, const perp_co
   char what[80];
   if (C->n > s->spread_n) {
     const double numbers = (double)C->n * C->n;
-    snprintf(what, sizeof what, "%s needs a dense A: one of %d rows", s->d->d.name, C->n);
+    snprintf(what, sizeof what, "%s needs a dense A: with %d rows it", s->d->d.name, C->n);
     PERP_TRY(perp_lcp_affords(ctx, numbers * sizeof *s->spread, what));
     free(s->spread);
     s->spread_n = 0;
     s->spread = perp_lcp_zeroed(numbers, sizeof *s->spread);
-    if (s->spread == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", C->n);
+    if (s->spread == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_NOMEM, "lcp: no memory for %d rows", C->n);
     s->spread_n = C->n;
   }
   perp_columns_form(C, s->spread, C->n);
@@ -141,7 +144,7 @@ static const char *solve_unsuited(const perp_lcp_desc *d, const perp_lcp *p, dou
   /* files with six digits are symmetric to that accuracy only */
   if (!(d->d.caps & PERP_LCP_NONSYMMETRIC) && asymmetry > 1e-3) return "a nonsymmetric A";
   if ((d->d.caps & PERP_LCP_BY_ROWS) && perp_stewart_slack(p))
-    return "Stewart-Trinkle rows (slacks have A_ii = 0) one by one; block-gs takes contacts";
+    return "Stewart-Trinkle rows (their slacks have A_ii = 0); use block-gs or lemke";
   return NULL;
 }
 
@@ -175,8 +178,8 @@ perp_status perp_lcp_unstructured(perp_ctx *ctx, const perp_desc *method, const 
 {
   if (!(method->caps & PERP_LCP_STRUCTURED)) return PERP_OK;
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                   "'%s' serves no problem of %s (%s); take --lcp dantzig or lemke", method->name,
-                   what, method->summary);
+                   "'%s' does not serve problems of %s (%s); use --lcp dantzig or --lcp lemke",
+                   method->name, what, method->summary);
 }
 
 static void start_at_zero(const perp_lcp *p, double *lambda)
@@ -368,7 +371,7 @@ perp_status perp_lcp_solve(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *p,
   int n = p->n;
   *stats = (perp_stats){ .residual = (double)NAN };
   s->proof = PERP_PROOF_NONE;
-  if (!(tol > 0)) return PERP_FAIL(ctx, PERP_ERR_ARG, "tol = %g, must be > 0", tol);
+  if (!(tol > 0)) return PERP_FAIL(ctx, PERP_ERR_ARG, "tol = %g must be > 0", tol);
   if (n > s->max_n)
     return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d, but %s was created for at most %d rows", n,
                      s->d->d.name, s->max_n);

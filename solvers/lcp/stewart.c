@@ -133,12 +133,11 @@ static const char *stewart_order(const perp_lcp *p, const perp_stewart *s, int c
       all = all && (down == 0 ? across >= 0 : down > 0 && across < 0);
     }
     if (!all || without != 1) continue;
-    if (slack >= 0) return "has two rows that look like its slack";
+    if (slack >= 0) return "has two rows that could be its slack";
     slack = k;
   }
   if (slack < 0)
-    return "has no row of a slack (A_ss = 0; e > 0 down its column, -f < 0 and mu >= 0 along its "
-           "row)";
+    return "has no slack row (A_ss = 0, e > 0 in its column, -f < 0 and mu >= 0 in its row)";
   stewart_move(row, slack, r - 1);
   slack = row[r - 1];
   for (int k = 0; k < r - 1; k++)
@@ -148,7 +147,7 @@ static const char *stewart_order(const perp_lcp *p, const perp_stewart *s, int c
     if (!stewart_plain(p, row[k])) return "has other bounds than [0, inf) on a direction or slack";
   for (int i = 0; i < p->n; i++)
     if (s->home[i] != c && (perp_lcp_entry(p, i, slack) != 0 || perp_lcp_entry(p, slack, i) != 0))
-      return "has a slack that is coupled to rows of others";
+      return "has a slack that is coupled to rows of other contacts";
   return NULL;
 }
 

@@ -24,6 +24,6 @@ static const double e[] = { /* b - bhat */
 // clang-format on
 static const perp_ode_tableau tableau = { 6, 6, c, a, b, e, NULL };
 
-PERP_ODE_RK(cash_karp, "cash-karp", "Cash-Karp, order 5(4)",
+PERP_ODE_RK(cash_karp, "cash-karp", "Cash-Karp Runge-Kutta pair, order 5(4)",
             "STAR 2012, 4.1; Cash and Karp 1990, ACM Transactions on Mathematical Software 16", 5,
             PERP_ODE_EMBEDDED, 4);

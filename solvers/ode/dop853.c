@@ -58,6 +58,6 @@ static const double e3[] = { /* b less those of order 3, on stages 1, 9 and 12 *
 // clang-format on
 static const perp_ode_tableau tableau = { 12, 12, c, a, b, e5, e3 };
 
-PERP_ODE_RK(dop853, "dop853", "Dormand-Prince, order 8(5,3)",
+PERP_ODE_RK(dop853, "dop853", "Dormand-Prince Runge-Kutta method, order 8(5,3)",
             "Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I, section II.5",
             8, PERP_ODE_EMBEDDED, 7);

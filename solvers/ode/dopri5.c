@@ -23,6 +23,6 @@ static const double e[] = { 71.0 / 57600, 0, -71.0 / 16695, 71.0 / 1920, -17253.
 // clang-format on
 static const perp_ode_tableau tableau = { 6, 7, c, a, b, e, NULL };
 
-PERP_ODE_RK(dopri5, "dopri5", "Dormand-Prince, order 5(4)",
+PERP_ODE_RK(dopri5, "dopri5", "Dormand-Prince Runge-Kutta pair, order 5(4)",
             "Dormand and Prince 1980, Journal of Computational and Applied Mathematics 6", 5,
             PERP_ODE_EMBEDDED, 4);

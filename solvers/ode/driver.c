@@ -125,38 +125,43 @@ static perp_status driver_check(perp_ctx *ctx, const perp_ode_desc *desc,
 {
   const char *name = desc->d.name;
   if (!(h > 0 && h < HUGE_VAL))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the step must be positive and finite: got %g s", name,
-                     h);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the step size must be positive and finite: got %g s",
+                     name, h);
   if (sys->deriv == NULL || sys->nq <= 0 || sys->nv < 0)
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: a system needs deriv, nq > 0 and nv >= 0: nq = %d, nv = %d", name,
-                     sys->nq, sys->nv);
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "%s: the system needs the function deriv, nq > 0 and nv >= 0: got nq = %d, nv = %d", name,
+        sys->nq, sys->nv);
   if (sys->nv > 0 && sys->nq != sys->nv && sys->retract == NULL)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "%s: nq = %d and nv = %d differ, so the system needs retract", name, sys->nq,
-                     sys->nv);
+                     "%s: nq = %d and nv = %d differ, so the system needs the function retract",
+                     name, sys->nq, sys->nv);
   if (sys->nv == 0 && (desc->d.caps & PERP_ODE_SECOND_ORDER) != 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s needs positions and velocities: this system is of first order (nv = 0)",
                      name);
   if (control->h_min > control->h_max)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: h_min = %g s is above h_max = %g s", name,
-                     control->h_min, control->h_max);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "%s: h_min = %g s is larger than h_max = %g s; lower h_min or raise h_max",
+                     name, control->h_min, control->h_max);
   if (h > control->h_max)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "%s: the step %g s is above h_max = %g s", name, h,
-                     control->h_max);
+    return PERP_FAIL(
+        ctx, PERP_ERR_OPTION,
+        "%s: the step size %g s is larger than h_max = %g s; lower the step size or raise h_max",
+        name, h, control->h_max);
   if (control->control == PERP_ODE_CONTROL_EMBEDDED && (desc->d.caps & PERP_ODE_EMBEDDED) == 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s has no embedded error estimate: control=doubling", name);
+                     "%s has no embedded error estimate; use control=doubling", name);
   if (control->control == PERP_ODE_CONTROL_DOUBLING &&
       (desc->d.caps & PERP_ODE_VARIABLE_ORDER) != 0)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: step doubling needs a fixed order: control=embedded", name);
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "%s has a variable order, and step doubling needs a fixed one; use control=embedded", name);
   if (control->control == PERP_ODE_CONTROL_TRUNCATION &&
       ((desc->d.caps & PERP_ODE_ONE_EVALUATION) == 0 || desc->order != 1))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s: control=truncation is for methods of order 1 with one derivative a step "
-                     "(euler, symplectic-euler): control=auto",
+                     "%s does not support control=truncation, which needs a method of order 1 with "
+                     "one evaluation per step (euler, symplectic-euler); use control=auto",
                      name);
   return PERP_OK;
 }
@@ -244,12 +249,12 @@ perp_status perp_ode_restart(perp_ctx *ctx, perp_ode *ode, double t, const doubl
   memcpy(o->y, q, (size_t)o->nq * sizeof *q);
   if (o->nv > 0) memcpy(o->y + o->nq, v, (size_t)o->nv * sizeof *v);
   if (!(fabs(t) < HUGE_VAL) || !perp_finite(o->n, o->y))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the state to start from is not finite (t = %g s)",
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial state is not finite (t = %g s)",
                      o->desc->d.name, t);
   if (o->sys.accept != NULL) {
     perp_ode_answer answer = o->sys.accept(o->sys.user, t, o->y, o->y + o->nq);
     if (answer == PERP_ODE_INVALID || answer == PERP_ODE_FAILED || !perp_finite(o->n, o->y))
-      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the state to start from (t = %g s) is not valid",
+      return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the initial state is not valid (t = %g s)",
                        o->desc->d.name, t);
     if (answer == PERP_ODE_CHANGED) o->count.changed++;
   }
@@ -274,8 +279,8 @@ static bool driver_ready(perp_ctx *ctx, const perp_ode *o, double t_to, perp_sta
   if (o->started && !isnan(t_to)) return true;
   stats->reason = PERP_UNSUITED;
   PERP_FAIL(ctx, PERP_ERR_ARG,
-            o->started ? "%s: the time to go to is not a number"
-                       : "%s: no state to start from (restart first)",
+            o->started ? "%s: the target time is not a number"
+                       : "%s: no initial state; call perp_ode_restart first",
             o->desc->d.name);
   return false;
 }

@@ -71,8 +71,10 @@ perp_status perp_ode_dense_at(perp_ctx *ctx, perp_ode *ode, double t, double *q,
   perp_ode *o = ode;
   struct perp_ode_dense *d = &o->dense;
   if (!d->valid || !(t >= d->t && t <= o->t))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: dense output at t = %.17g s, which is in no last step",
-                     o->desc->d.name, t);
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "%s: dense output at t = %.17g s is not possible: the time is outside the last step",
+        o->desc->d.name, t);
   PERP_TRY(dense_create(ctx, o));
   const double *y = d->y;
   if (t == d->t) {
@@ -86,7 +88,8 @@ perp_status perp_ode_dense_at(perp_ctx *ctx, perp_ode *ode, double t, double *q,
     d->inside = false;
     o->count.dense += stats.matvecs;
     if (answer != PERP_ODE_OK || !perp_finite(o->n, d->y))
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "%s: no state between two steps at t = %.17g s",
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "%s: dense output at t = %.17g s failed: the state there is not valid",
                        o->desc->d.name, t);
   }
   memcpy(q, y, (size_t)o->nq * sizeof *q);

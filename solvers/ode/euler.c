@@ -13,4 +13,5 @@ static const double c[] = { 0 };
 static const double b[] = { 1 };
 static const perp_ode_tableau tableau = { 1, 1, c, NULL, b, NULL, NULL };
 
-PERP_ODE_RK(euler, "euler", "explicit Euler", "Vondrak 2005, 2.2.1", 1, PERP_ODE_ONE_EVALUATION, 0);
+PERP_ODE_RK(euler, "euler", "Explicit Euler method, order 1", "Vondrak 2005, 2.2.1", 1,
+            PERP_ODE_ONE_EVALUATION, 0);

@@ -132,7 +132,7 @@ static perp_status gsl_create(perp_ctx *ctx, const perp_ode_sys *sys, const void
   if (w->step == NULL) {
     free(w);
     *ws = NULL;
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for gsl:%s with %d unknowns", type->name, n);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "gsl:%s: no memory for %d unknowns", type->name, n);
   }
   w->system = (gsl_odeiv2_system){
     .function = gsl_function, .jacobian = gsl_jacobian, .dimension = (size_t)n, .params = w
@@ -269,15 +269,15 @@ static void gsl_destroy(void *ws)
 #define IMPLICIT (PERP_ODE_IMPLICIT | PERP_CAP_ALLOCATES)
 #define HISTORY  (PERP_ODE_MULTISTEP | PERP_ODE_VARIABLE_ORDER | PERP_ODE_OWN_STEP_CONTROL)
 
-STEPPER(rk2, "Runge-Kutta 3(2) of GSL", 0, 3, 2, NULL);
-STEPPER(rk4, "classical Runge-Kutta of GSL, two half steps", 0, 4, 4, NULL);
-STEPPER(rkf45, "Runge-Kutta-Fehlberg 5(4) of GSL", 0, 5, 4, NULL);
-STEPPER(rkck, "Cash-Karp 5(4) of GSL", 0, 5, 4, NULL);
-STEPPER(rk8pd, "Prince-Dormand 8(7) of GSL", 0, 8, 7, NULL);
-STEPPER(rk1imp, "implicit Euler of GSL, two half steps", IMPLICIT, 1, 1, NULL);
-STEPPER(rk2imp, "implicit midpoint rule of GSL, two half steps", IMPLICIT, 2, 2, NULL);
-STEPPER(rk4imp, "Gauss method of order 4 of GSL, two half steps", IMPLICIT, 4, 4, NULL);
-STEPPER(bsimp, "Bader-Deuflhard linearly implicit extrapolation of GSL", IMPLICIT, 0, 0,
-        current_order);
-STEPPER(msadams, "Adams methods of order 1 to 12 of GSL", HISTORY, 0, 0, current_order);
-STEPPER(msbdf, "BDF methods of order 1 to 5 of GSL", HISTORY | IMPLICIT, 0, 0, current_order);
+STEPPER(rk2, "GSL: Runge-Kutta pair, order 3(2)", 0, 3, 2, NULL);
+STEPPER(rk4, "GSL: classical Runge-Kutta method, order 4, with step doubling", 0, 4, 4, NULL);
+STEPPER(rkf45, "GSL: Runge-Kutta-Fehlberg pair, order 5(4)", 0, 5, 4, NULL);
+STEPPER(rkck, "GSL: Cash-Karp Runge-Kutta pair, order 5(4)", 0, 5, 4, NULL);
+STEPPER(rk8pd, "GSL: Prince-Dormand Runge-Kutta pair, order 8(7)", 0, 8, 7, NULL);
+STEPPER(rk1imp, "GSL: implicit Euler method, order 1, with step doubling", IMPLICIT, 1, 1, NULL);
+STEPPER(rk2imp, "GSL: implicit midpoint rule, order 2, with step doubling", IMPLICIT, 2, 2, NULL);
+STEPPER(rk4imp, "GSL: Gauss method, implicit, order 4, with step doubling", IMPLICIT, 4, 4, NULL);
+STEPPER(bsimp, "GSL: Bader-Deuflhard extrapolation, linearly implicit, variable order", IMPLICIT, 0,
+        0, current_order);
+STEPPER(msadams, "GSL: Adams methods, variable order 1 to 12", HISTORY, 0, 0, current_order);
+STEPPER(msbdf, "GSL: BDF methods, variable order 1 to 5", HISTORY | IMPLICIT, 0, 0, current_order);

@@ -10,6 +10,6 @@ static const double b[] = { 0.5, 0.5 };
 static const double e[] = { -0.5, 0.5 };
 static const perp_ode_tableau tableau = { 2, 2, c, a, b, e, NULL };
 
-PERP_ODE_RK(heun, "heun", "Heun, order 2(1), embedded Euler",
+PERP_ODE_RK(heun, "heun", "Heun's method with embedded Euler method, order 2(1)",
             "Hairer, Norsett and Wanner, Solving Ordinary Differential Equations I", 2,
             PERP_ODE_EMBEDDED, 1);

@@ -8,5 +8,5 @@ static const double a[] = { 0.5 };
 static const double b[] = { 0, 1 };
 static const perp_ode_tableau tableau = { 2, 2, c, a, b, NULL, NULL };
 
-PERP_ODE_RK(midpoint, "midpoint", "explicit midpoint rule, order 2", "Vondrak 2005, 2.2.2", 2, 0,
+PERP_ODE_RK(midpoint, "midpoint", "Explicit midpoint rule, order 2", "Vondrak 2005, 2.2.2", 2, 0,
             0);

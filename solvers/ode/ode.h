@@ -156,16 +156,18 @@ extern const char *const perp_ode_control_names[];
 /* The rows; `control` is the first member of S, so that an offset in it is one in S. */
 #define PERP_ODE_CONTROL_OPTIONS(S)                                                                \
   PERP_REAL(perp_ode_control, tol, 0, 0, 1, PERP_OPEN_MAX, "",                                     \
-            "error per step, relative; 0 = fixed step"),                                           \
+            "Relative error tolerance per step. 0: fixed steps (variable-order methods: 1e-8)."),  \
       PERP_REAL(perp_ode_control, atol, 0, 0, HUGE_VAL, 0, "",                                     \
-                "absolute part of the tolerance; 0 = tol x the largest value so far"),             \
+                "Absolute error tolerance per step. 0: tol times the largest component so far."),  \
       PERP_REAL(perp_ode_control, h_min, 1e-14, 0, HUGE_VAL, PERP_OPEN_MIN, "s",                   \
-                "shortest step before giving up"),                                                 \
+                "Shortest step. The integration stops if it needs a shorter one."),                \
       PERP_REAL(perp_ode_control, h_max, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "s",                \
-                "longest step"),                                                                   \
-      PERP_ENUM(perp_ode_control, control, PERP_ODE_CONTROL_AUTO, perp_ode_control_names,          \
-                "error estimate: embedded pair, step doubling, or the truncation error h^2/2 y'' " \
-                "of first-order methods from two steps")
+                "Longest step."),                                                                  \
+      PERP_ENUM(                                                                                   \
+          perp_ode_control, control, PERP_ODE_CONTROL_AUTO, perp_ode_control_names,                \
+          "Error estimate: embedded pair, step doubling, or truncation error h^2/2 y'' "           \
+          "(methods of order 1 with one evaluation). auto: the embedded pair if there is one, "    \
+          "else doubling.")
 
 /* A step of a method that chooses it itself: own_step. */
 typedef struct perp_ode_own {

@@ -171,7 +171,7 @@ static perp_ode_answer radau5_step(void *ws, const perp_ode_sys *sys, double t, 
 
 const perp_ode_desc perp_ode_radau5 = {
   .d = { .name = "radau5",
-         .summary = "Radau IIA, order 5(3), implicit, L-stable, for stiff systems",
+         .summary = "Radau IIA method, order 5(3), implicit and L-stable, for stiff systems",
          .reference = "Hairer and Wanner II, section IV.8",
          .equation = "Y_i = y + h sum_j a_ij f(t + c_j h, Y_j), y+ = Y_3",
          PERP_OPTIONS(perp_ode_plain_options, struct perp_ode_plain_opts),

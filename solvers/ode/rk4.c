@@ -14,5 +14,5 @@ static const double a[] = {
 static const double b[] = { 1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6 };
 static const perp_ode_tableau tableau = { 4, 4, c, a, b, NULL, NULL };
 
-PERP_ODE_RK(rk4, "rk4", "classical Runge-Kutta, order 4", "Vondrak 2005, 2.2.2; STAR 2012, 4.1", 4,
-            0, 0);
+PERP_ODE_RK(rk4, "rk4", "Classical Runge-Kutta method, order 4",
+            "Vondrak 2005, 2.2.2; STAR 2012, 4.1", 4, 0, 0);

@@ -35,14 +35,14 @@ struct opts {
   double alpha, beta, push;
 };
 static const perp_opt options[] = {
+  PERP_REAL(struct opts, alpha, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
+            "Feedback gain alpha. 0: 1/h on the velocity level, 1/(20 h) on the acceleration "
+            "level, 1/(5 h) for contacts."),
   PERP_REAL(
-      struct opts, alpha, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
-      "feedback; 0 = 1/h on the velocity level, 1/(20 h) on the acceleration level, of contacts "
-      "1/(5 h) on both"),
-  PERP_REAL(struct opts, beta, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
-            "feedback of C on the acceleration level; 0 = alpha"),
+      struct opts, beta, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
+      "Feedback gain beta of the position error C on the acceleration level. 0: same as alpha."),
   PERP_REAL(struct opts, push, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
-            "highest speed at which feedback lets bodies that penetrate part"),
+            "Maximum separation speed that the feedback gives to penetrating bodies."),
   PERP_OPTIONS_END
 };
 
@@ -69,7 +69,8 @@ static double baumgarte_contact(const void *ws, perp_level level, double h, doub
 
 const perp_stab_desc perp_stab_baumgarte = {
   .d = { .name = "baumgarte",
-         .summary = "feedback of the error into the right-hand side",
+         .summary =
+             "Baumgarte stabilization: feedback of the constraint error into the right-hand side",
          .reference = "Vondrak 2005, eq. 4.8, 6.33, 6.34; Cline 2002, section 3.2",
          .equation = "J v = k - alpha C;  C.. + 2 alpha C. + beta^2 C = 0;  contacts: >=",
          PERP_OPTIONS(options, struct opts),

@@ -14,9 +14,9 @@ static perp_status none_create(perp_ctx *ctx, const perp_stab_sys *sys, const vo
 
 const perp_stab_desc perp_stab_none = {
   .d = { .name = "none",
-         .summary = "no stabilization",
+         .summary = "No stabilization",
          .reference = "Cline 2002, section 3.1",
-         .equation = "J v = 0 or J a = -Jdot v, nothing else" },
+         .equation = "J v = 0 or J a = -Jdot v, without correction of the drift" },
   .create = none_create,
   .destroy = free,
 };

@@ -47,21 +47,23 @@ struct opts {
   double tol, tol_v, tol_contact;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct opts, passes, 1, 1, 100, "Newton passes at most"),
-  PERP_BOOL(struct opts, velocity, false, "correct and project the velocity too (RATTLE)"),
+  PERP_INT(struct opts, passes, 1, 1, 100,
+           "Maximum number of Newton iterations on the position error of a step."),
+  PERP_BOOL(struct opts, velocity, false, "Correct and project the velocity as well (RATTLE)."),
   PERP_INT(struct opts, sweeps, 20, 1, 1000,
-           "velocity=true on the velocity level: passes with the factor of the step at most"),
+           "Maximum number of iterations that reuse the factorization of the step. Used on the "
+           "velocity level if velocity=true."),
   PERP_REAL(struct opts, tol, 1e-14, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "no further pass when max |C| is below"),
+            "Position error max |C| below which no further iteration is made."),
   PERP_REAL(struct opts, tol_v, 1e-13, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
-            "no projection when max |J v| is below"),
+            "Velocity error max |J v| below which the velocity is not projected."),
   PERP_INT(struct opts, contact_passes, 3, 0, 100,
-           "passes on penetration at most; 0: contacts are left alone"),
-  PERP_BOOL(
-      struct opts, hold, false,
-      "acceleration level: velocities of contacts at rest are held by feedback, not projected"),
+           "Maximum number of passes that remove penetration. 0: contacts are not corrected."),
+  PERP_BOOL(struct opts, hold, false,
+            "Correct velocities of resting contacts by feedback instead of projection. Used on the "
+            "acceleration level only."),
   PERP_REAL(struct opts, tol_contact, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "penetration that is left alone"),
+            "Penetration depth that is not corrected."),
   PERP_OPTIONS_END
 };
 
@@ -137,8 +139,8 @@ static double post_contact(const void *ws, perp_level level, double h, double ga
 
 const perp_stab_desc perp_stab_post = {
   .d = { .name = "post",
-         .summary =
-             "post-stabilization: position (and velocity) moved to the manifold after a step",
+         .summary = "Post-stabilization: position (and velocity) projected onto the constraint "
+                    "manifold after each step",
          .reference = "Cline 2002, sections 3.3-3.4, eq. 3.3 (Ascher and Chin)",
          .equation = "M dq = J' lambda,  J dq = -C;  velocity: v + dq / h, then J v = 0",
          PERP_OPTIONS(options, struct opts),

@@ -17,11 +17,14 @@ perp_status perp_stab_create(perp_ctx *ctx, const char *name, const perp_stab_sy
 {
   *ws = NULL;
   if (sys->nq < 0 || sys->nv < 0 || sys->m < 0)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: negative size (nq %d, nv %d, m %d)", name, sys->nq,
+    return PERP_FAIL(ctx, PERP_ERR_DIM,
+                     "%s: sizes must not be negative: got nq = %d, nv = %d, m = %d", name, sys->nq,
                      sys->nv, sys->m);
   if (sys->m > 0 && (sys->error == NULL || sys->rate == NULL || sys->linearize == NULL ||
                      sys->solve == NULL || sys->retract == NULL))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: the system lacks a function", name);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: the system needs the functions error, rate, linearize, solve and retract",
+                     name);
   ((struct stab_projection *)like)->sys = *sys;
   return perp_workspace_create(ctx, name, like, size, shared_layout, ws);
 }
@@ -46,7 +49,9 @@ perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, void *like,
 {
   *ws = NULL;
   const int m = ((struct stab_joints *)like)->m;
-  if (m < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: m = %d rows", name, m);
+  if (m < 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: the number of rows must not be negative: got m = %d",
+                     name, m);
   return perp_workspace_create(ctx, name, like, size, shared_no_arrays, ws);
 }
 

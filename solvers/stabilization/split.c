@@ -30,18 +30,19 @@ struct opts {
   int passes;
 };
 static const perp_opt options[] = {
-  PERP_REAL(
-      struct opts, alpha, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
-      "feedback of joints; 0 = 1/h on the velocity level, 1/(20 h) on the acceleration level"),
+  PERP_REAL(struct opts, alpha, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
+            "Feedback gain alpha of joints. 0: 1/h on the velocity level, 1/(20 h) on the "
+            "acceleration level."),
   PERP_REAL(struct opts, beta, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
-            "feedback of C of joints on the acceleration level; 0 = alpha"),
-  PERP_INT(struct opts, passes, 2, 1, 100, "passes on penetration at most"),
+            "Feedback gain beta of the position error C of joints on the acceleration level. 0: "
+            "same as alpha."),
+  PERP_INT(struct opts, passes, 2, 1, 100,
+           "Maximum number of passes that remove penetration after a step."),
   PERP_REAL(struct opts, tol, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
-            "penetration that is left alone"),
-  PERP_REAL(
-      struct opts, swept, 1e-3, 0, 1, 0, "",
-      "of the largest body: penetration that is left alone after steps whose problems the lcp "
-      "left by a number of sweeps"),
+            "Penetration depth that is not corrected."),
+  PERP_REAL(struct opts, swept, 1e-3, 0, 1, 0, "",
+            "Penetration, as a fraction of the largest body, that is not corrected if the LCP "
+            "solver made a fixed number of sweeps."),
   PERP_OPTIONS_END
 };
 
@@ -68,7 +69,8 @@ static void split_contacts(const void *ws, perp_stab_contacts *how)
 
 const perp_stab_desc perp_stab_split = {
   .d = { .name = "split",
-         .summary = "feedback for joints, contacts moved apart after a step without a velocity",
+         .summary =
+             "Split stabilization: Baumgarte feedback for joints, position projection for contacts",
          .reference = "Vondrak 2005, eq. 4.8; Cline 2002, sections 3.2 and 3.4, eq. 3.7",
          .equation = "J v = k - alpha C;  M dq = J_c' lambda,  0 <= lambda _|_ gap + J_c dq >= 0",
          PERP_OPTIONS(options, struct opts),

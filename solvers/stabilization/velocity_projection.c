@@ -12,9 +12,11 @@
 struct opts {
   double tol;
 };
-static const perp_opt options[] = { PERP_REAL(struct opts, tol, 1e-13, 0, HUGE_VAL, PERP_OPEN_MAX,
-                                              "m/s", "no correction when max |J v| is below"),
-                                    PERP_OPTIONS_END };
+static const perp_opt options[] = {
+  PERP_REAL(struct opts, tol, 1e-13, 0, HUGE_VAL, PERP_OPEN_MAX, "m/s",
+            "Velocity error max |J v| below which no correction is made."),
+  PERP_OPTIONS_END
+};
 
 struct ws {
   struct stab_projection p; /* first */
@@ -43,7 +45,7 @@ static void velocity_projection_contacts(const void *ws, perp_stab_contacts *how
 
 const perp_stab_desc perp_stab_velocity_projection = {
   .d = { .name = "velocity-projection",
-         .summary = "velocity projected on J v = 0 after each step; position left alone",
+         .summary = "Velocity projection onto J v = 0 after each step, positions unchanged",
          .reference = "Cline 2002, section 3.3 (velocity part)",
          .equation = "M dv = J' lambda,  J dv = -J v",
          PERP_OPTIONS(options, struct opts),

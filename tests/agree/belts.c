@@ -94,10 +94,10 @@ int main(void)
     }
   }
   perp_model *m = belt(3, false, false, 1, 0);
-  run_refused(&ctx, m, (run_parts){ "groups" }, "surfaces that move");
-  run_refused(&ctx, m, (run_parts){ "velocity-implicit" }, "surfaces that move");
-  run_refused(&ctx, m, (run_parts){ "velocity:sleep=true" }, "surfaces that move");
-  run_refused(&ctx, m, (run_parts){ "acceleration:critical=stop", "rk4" }, "surfaces that move");
+  run_refused(&ctx, m, (run_parts){ "groups" }, "moving surfaces");
+  run_refused(&ctx, m, (run_parts){ "velocity-implicit" }, "moving surfaces");
+  run_refused(&ctx, m, (run_parts){ "velocity:sleep=true" }, "moving surfaces");
+  run_refused(&ctx, m, (run_parts){ "acceleration:critical=stop", "rk4" }, "moving surfaces");
   ok(perp_model_depends_on_time(m), "a belt drives its scene");
   perp_model_destroy(m);
   return tap_done();

@@ -350,15 +350,15 @@ static void honest(const char *formulation)
 static void refusals(void)
 {
   perp_model *model = figure(0.5, true);
-  run_refused(&ctx, model, (run_parts){ "reduced", "rk4" }, "one evaluation a step");
-  run_refused(&ctx, model, (run_parts){ "impulse:velocity=false" }, "leave it out");
+  run_refused(&ctx, model, (run_parts){ "reduced", "rk4" }, "one evaluation per step");
+  run_refused(&ctx, model, (run_parts){ "impulse:velocity=false" }, "leave velocity=false out");
   run_refused(&ctx, model, (run_parts){ "impulse", .contact = "convex", .lcp = "dantzig" },
-              "take --contact box or cone");
+              "use --contact box or cone");
   run_refused(&ctx, model, (run_parts){ "point-mass" }, "limits and motors");
   perp_model_destroy(model);
   perp_scene scene;
   open_scene("rolling-sphere", &scene);
-  run_refused(&ctx, scene.model, (run_parts){ "point-mass" }, "without friction");
+  run_refused(&ctx, scene.model, (run_parts){ "point-mass" }, "does not support friction");
   perp_scene_destroy(&scene);
 }
 

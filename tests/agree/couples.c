@@ -226,7 +226,7 @@ static void told(void)
   run_refused(&ctx, m, (run_parts){ "velocity", "", "", "", "", "convex" }, "couples");
   run_refused(&ctx, m, (run_parts){ "velocity", "", "", "", "", "elliptic" }, "against rolling");
   run_refused(&ctx, m, (run_parts){ "velocity", "", "", "", "dantzig", "elliptic" },
-              "take --lcp lemke");
+              "use --lcp lemke");
   perp_model_destroy(m);
   m = run_model(&ctx, 2);
   run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_sphere(mass, R) });

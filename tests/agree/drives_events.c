@@ -326,7 +326,7 @@ int main(void)
   run_refused(&ctx, model, (run_parts){ "acceleration", "rk4", .lcp = "lemke-howson" },
               "'lemke-howson'");
   run_refused(&ctx, model, (run_parts){ "ggl", "rk4" }, "limits and motors");
-  run_refused(&ctx, model, (run_parts){ "reduced", "rk4" }, "one evaluation a step");
+  run_refused(&ctx, model, (run_parts){ "reduced", "rk4" }, "one evaluation per step");
   perp_model_destroy(model);
   return tap_done();
 }

@@ -346,6 +346,52 @@ static void slides(const struct subject *s, int dim)
   perp_model_destroy(m);
 }
 
+/* A cube slides on a floor whose pair of materials has a friction of its own, unlike sqrt(0.2 0.8), and restitution e. */
+static perp_model *paired(double e)
+{
+  perp_model *m = new_model(3, 10);
+  const perp_body_def b = { .mass = perp_mass_box(2, 0.4, 0.4, 0.4),
+                            .x = { 0, 0, 0.2 },
+                            .v = { 2 } };
+  const perp_surface pair = {
+    .mu = 0.3, .mu_dynamic = NAN, .restitution = e, .torsion = NAN, .rolling = NAN
+  };
+  add_body(m, &b);
+  perp_shape_def floor = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
+  perp_shape_def box = { .kind = PERP_SHAPE_BOX, .body = 0, .half = { 0.2, 0.2, 0.2 } };
+  floor.surface = (perp_surface){ .mu = 0.2, .mu_dynamic = NAN, .material = 1 };
+  box.surface = (perp_surface){ .mu = 0.8, .mu_dynamic = NAN, .material = 2 };
+  if (perp_model_add_shape(&ctx, m, &floor, NULL) != PERP_OK ||
+      perp_model_add_shape(&ctx, m, &box, NULL) != PERP_OK ||
+      perp_model_add_pair(&ctx, m, 1, 2, &pair) != PERP_OK)
+    bail("%s", ctx.msg);
+  finish(m);
+  return m;
+}
+
+/* Pairs of materials are refused for restitution where they have one, and nowhere else. */
+static void pairs(void)
+{
+  static const char *const names[] = { "mujoco", "simbody" };
+  static const double es[] = { NAN, 0, 0.5 };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t k = 0; k < sizeof es / sizeof *es; k++) {
+      const perp_engine_desc *d = (const perp_engine_desc *)perp_find(&ctx, PERP_KIND_engine,
+                                                                      names[i]);
+      perp_model *m = paired(es[k]);
+      const perp_status status = perp_engine_serves(&ctx, d, m);
+      if (es[k] > 0)
+        ok(status == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, "restitution") != NULL,
+           "%s: a pair with restitution is refused as such", names[i]);
+      else if (d->features & PERP_ENGINE_PAIRS)
+        ok(status == PERP_OK, "%s: a pair with restitution %g is served", names[i], es[k]);
+      else
+        ok(status == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, "friction of pairs") != NULL,
+           "%s: a pair with restitution %g is refused for its friction", names[i], es[k]);
+      perp_model_destroy(m);
+    }
+}
+
 /* ---- ------------------------------------------------------------------------------------------- */
 
 static void run(const struct subject *s)
@@ -375,6 +421,14 @@ static void run(const struct subject *s)
   if (d->features & PERP_ENGINE_FORCES && d->joints & 1u << PERP_JOINT_SLIDER) pushed(s, dim, true);
   collide(s, dim, d->features & PERP_ENGINE_RESTITUTION);
   slides(s, dim);
+  if (dim == 3 && d->features & PERP_ENGINE_PAIRS) {
+    perp_model *m = paired(NAN);
+    double q[7], v[6];
+    march(s, m, 1e-3, 0.25, q, v, NULL);
+    near(v[0], 2 - 0.3 * 10 * 0.25, 0, s->friction > 0 ? s->friction : 0.01,
+         "%s: friction of a pair of materials", s->name);
+    perp_model_destroy(m);
+  }
 }
 
 int main(void)
@@ -382,5 +436,6 @@ int main(void)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) run(&subjects[i]);
+  pairs();
   return tap_done();
 }

@@ -113,12 +113,14 @@ static bool all_have(const char *dir, const char *file, const char *more, const 
   char *text = plain(raw != NULL ? raw : "");
   bool there = n > 0;
   for (int i = 0; i < n; i++) {
-    char *whole = perp_xprintf("%s: %s", a[i].asked, a[i].text), *part = plain(whole);
-    if (strstr(text, part) == NULL)
-      printf("# %s has no '%s'\n", more != NULL ? "the terminal" : path, whole);
-    there = there && strstr(text, part) != NULL;
-    free(part);
-    free(whole);
+    const char *const said[] = { a[i].text, a[i].basis, a[i].note };
+    for (int k = 0; k < 3; k++) {
+      char *part = plain(said[k]);
+      if (strstr(text, part) == NULL)
+        tap_note("%s has no '%s'\n", more != NULL ? "the terminal" : path, said[k]);
+      there = there && strstr(text, part) != NULL;
+      free(part);
+    }
   }
   free(text);
   free(raw);
@@ -135,6 +137,7 @@ static bool json_has(const char *dir, const perp_answer *a, int n)
     const json_t *one = json_array_get(list, (size_t)i);
     same = strcmp(json_string_value(json_object_get(one, "answer")), a[i].text) == 0 &&
            strcmp(json_string_value(json_object_get(one, "asked")), a[i].asked) == 0 &&
+           strcmp(json_string_value(json_object_get(one, "basis")), a[i].basis) == 0 &&
            (int)json_array_size(json_object_get(one, "comparisons")) == a[i].n_lines;
   }
   json_decref(j);
@@ -265,7 +268,7 @@ static void own_study(void)
          strstr(out, "boxes=8") != NULL,
      "a row for each solver, a column for each height: %s", out);
   ok(widest(out) <= 80, "in 80 columns: %d", widest(out));
-  says("answer own", "The study names no answer, so this is assumed");
+  says("answer own", "question is assumed");
   setenv("COLUMNS", "50", 1);
   ok(run("answer own") == 0 && widest(out) <= 50, "in 50 where COLUMNS says so: %d", widest(out));
   unsetenv("COLUMNS");

@@ -49,6 +49,13 @@ static void test_help(void)
   ok(json_is_string(json_object_get(j, "commit")), "version names the commit");
   json_decref(j);
   says("completion bash", "complete -F _perp perp");
+  char *complete = perp_xprintf(
+      "mkdir path && ln -s '%s' path/perp && PATH=$PWD/path:$PATH bash -c '"
+      "source <(perp completion bash); COMP_WORDS=(perp run x --op); "
+      "COMP_CWORD=3; _perp; test \"${COMPREPLY[*]}\" = --open'",
+      program);
+  ok(system(complete) == 0, "options are completed: perp run x --open");
+  free(complete);
   refuses(2, "completion tcsh", "no completion for 'tcsh'");
   refuses(2, "test", "./perp test");
 }
@@ -108,9 +115,11 @@ static void test_lists(void)
   says("info stab none", "none (stab)");
   json_t *lcp = json_of("list lcp --json", 0), *d;
   size_t i;
-  int full = 0, wide = 0;
+  int full = 0, wide = 0, present = 0;
   json_array_foreach(lcp, i, d)
   {
+    if (json_is_true(json_object_get(d, "absent"))) continue;
+    present++;
     char *words = perp_xprintf("info lcp %s", json_string_value(json_object_get(d, "name")));
     full += run(words) == 0 && strstr(out, "\n  serves        ") != NULL &&
             strstr(out, "\n  ties          ") != NULL &&
@@ -122,7 +131,7 @@ static void test_lists(void)
     }
     free(words);
   }
-  ok(full > 15 && full == (int)json_array_size(lcp),
+  ok(full > 15 && full == present,
      "info of each of %d lcp solvers: what it serves, ties, cost, iterations", full);
   ok(wide == 0, "... on lines of at most 80 columns");
   json_decref(lcp);
@@ -148,6 +157,9 @@ static void test_simulate(void)
          json_integer_value(json_object_get(json_object_get(j, "counters"), "steps")) == 800 &&
          json_number_value(json_object_get(json_object_get(j, "final"), "t")) == 0.8,
      "status, time, counters and final state are there");
+  ok(json_object_get(json_object_get(j, "metrics"), "contacts.max") == NULL &&
+         strstr(out, "nan") == NULL,
+     "figures that it does not have are absent");
   json_decref(j);
   j = json_of(CHAIN " --stab none --json", 0);
   ok(metric(j, "drift.pos.max") > 1e-3, "without stabilization it drifts");
@@ -177,8 +189,12 @@ static void test_simulate(void)
   ok(strcmp(json_string_value(json_object_get(j, "status")), "timeout") == 0,
      "a time limit: status 10");
   json_decref(j);
-  says("simulate bead:track=ramp", "joint 0 'wire' released, its point left the curve at s = ");
+  says("simulate bead:track=ramp", "joint 0 'wire' released; its point left the curve at s = ");
   says("simulate pendulum --t-end 0.1s", "drift.pos.max");
+  says("simulate andrews --formulation radau5:tol=1e-3", "lambda.err.max is a single comparison");
+  ok(run("simulate pendulum --t-end 0.1s") == 0 && strstr(out, "lambda.compared") != NULL &&
+         strstr(out, "single comparison") == NULL,
+     "a maximum over many comparisons has their number, and no warning");
   size_t widest = 0;
   for (const char *s = out; *s != '\0'; s += strcspn(s, "\n"), s += *s == '\n')
     if (strcspn(s, "\n") > widest) widest = strcspn(s, "\n");
@@ -197,7 +213,7 @@ static void test_simulate(void)
     { "simulate rope:start=drop,particles=4", "an odd number of particles: got 4" },
     { "simulate bead:track=hoop,spin=1", "spin must exceed sqrt(gravity / radius) = 4.42" },
     { "simulate tree:soft=1e-3,bodies=3 --formulation reduced",
-      "joint 1 (world - body 0) is soft (0.001); joint coordinates hold joints" },
+      "joint 1 (world - body 0) is soft (0.001); joint coordinates need rigid" },
     { "simulate pendulum --h 0", "--h must be in (0, inf) s: got 0" },
     { "simulate pendulum --h -1ms", "--h must be in (0, inf) s: got -1ms" },
     { "simulate pendulum --h nan", "'nan' is not a number" },
@@ -205,6 +221,25 @@ static void test_simulate(void)
     { "simulate pendulum --h 1kg", "wrong unit 'kg'; use one of: s, ms" },
     { "simulate pendulum --h fast", "'fast' is not a number" },
     { "simulate pendulum --h", "--h needs a value" },
+    { "simulate pendulum --h 2s --t-end 1s",
+      "the step h = 2 s is longer than the run, which ends at t_end = 1 s" },
+    { "simulate pendulum --h 20s", "the step h = 20 s is longer than the run" },
+    { "lcp harvest stack --h 20s", "the step h = 20 s is longer than the run" },
+    { "simulate pendulum --h 1e-300s", "are more than 1e+12: choose a larger step" },
+    { "simulate pendulum --t-end 1e300s", "are more than 1e+12: choose a larger step" },
+    { "simulate pendulum --formulation reduced --ode dopri5 --tol 1e-6 --t-end 1e300s",
+      "are more than 1e+12" },
+    { "simulate pendulum --formulation reduced --ode dopri5 --tol 1e-6 --sample 1e-300s",
+      "samples 1e-300 s apart to the end t_end = 10 s are more than 1e+12" },
+    { "lcp harvest stack --h 1e-300s", "are more than 1e+12" },
+    { "simulate stack --contact coulomb",
+      "unknown contact 'coulomb' (valid: frictionless, box, polyhedral, cone, " },
+    { "simulate pendulum --formulation dae", "unknown formulation 'dae' (valid: acceleration, " },
+    { "simulate xyzzyx", "unknown scene 'xyzzyx' (perp list scenes)" },
+    { "list solvers", "unknown kind 'solvers' (valid: scenes, formulation, ode, kkt, lcp, " },
+    { "lesson xyzzyx", "unknown lesson 'xyzzyx' (valid: drift, order, " },
+    { "run chain6-stab --progress bars", "unknown style 'bars' (valid: auto, plain, json, none)" },
+    { "run chain6-stab --open --no-report", "--open shows the report, and --no-report makes none" },
     { "simulate pendulum --t-end 0", "--t-end must be in (0, inf) s" },
     { "simulate pendulum --ode rk5", "did you mean 'rk4'?" },
     { "simulate pendulum --ode rk4:tol", "expected key=value" },
@@ -217,7 +252,7 @@ static void test_simulate(void)
     { "simulate jam --seed x", "jam.seed: 'x' is not a number" },
     { "simulate pendulum --seed 3", "--seed has no effect in scene pendulum" },
     { "simulate chain --formulation reduced --stab post",
-      "stab post has no effect with formulation reduced: leave it out, or take a formulation that "
+      "stab post has no effect with formulation reduced: remove it, or choose a formulation that "
       "uses one: acceleration, velocity" },
     { "simulate chain --formulation impulse --ode rk4",
       "ode rk4 has no effect with formulation impulse" },
@@ -235,17 +270,28 @@ static void test_simulate(void)
     { "lcp harvest stack --formulation ggl --lcp pgs", "lcp pgs has no effect" },
     { "lcp harvest motor --contact box", "contact box has no effect in scene motor" },
     { "simulate pendulum --timeout 3", "needs a unit" },
-    { "simulate pendulum more", "one argument too many: 'more'" },
+    { "simulate pendulum more", "too many arguments: 'more'" },
     { "simulate pendulum --json=yes", "--json takes no value" },
-    { "simulate stack --png x.png", "--png is of the page: it needs --view" },
-    { "view stack --at 1s", "--at is of the picture: it needs --png FILE" },
-    { "view stack --png x.png --size 10x10", "--size is WIDTHxHEIGHT, from 100 to 8000 pixels" },
+    { "simulate stack --png x.png", "--png applies to the page: it needs --view" },
+    { "view stack --at 1s", "--at applies to a picture: it needs --png FILE" },
+    { "view stack --png x.png --size 10x10",
+      "--size must be WIDTHxHEIGHT, from 100 to 8000 pixels" },
     { "view pendulum --stab pots", "did you mean 'post'?" },
     { "view pendulum --against stap=post", "did you mean 'stab'?" },
-    { "view pendulum --against post", "'post' is not PART=NAME" },
+    { "view pendulum --against post", "'post' is not NAME=VALUE" },
     { "view pendulum --against ode=rk5", "did you mean 'rk4'?" },
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) refuses(2, bad[i].words, bad[i].message);
+  /* what these errors advise */
+  ok(run("simulate pendulum --h 0.5s --t-end 1s --json") == 0, "a smaller step");
+  j = json_of("simulate pendulum --t-end 0.1ms --json", 0);
+  ok(json_number_value(json_object_get(j, "h")) == 1e-4, "a step that nobody named fits the run");
+  json_decref(j);
+  ok(run("simulate pendulum --formulation reduced --ode dopri5 --tol 1e-6 --h 1e-300s --t-end "
+         "0.1s") == 0,
+     "the first step of error control may be tiny");
+  ok(run("simulate pendulum --sample 1e300s --t-end 0.1s") == 0,
+     "samples further apart than its end");
   ok(run("simulate pendulum --t-end 0.1s --series /nonexistent/x.csv") == 1 &&
          strstr(err, "cannot write /nonexistent/x.csv: No such file") != NULL,
      "a series that cannot be written: status 1");
@@ -265,9 +311,15 @@ static void test_view(void)
   refuses(5, "view pendulum --no-open", "the page needs its script");
   setenv("PERP_REPORT_JS", script, 1);
   setenv("PERP_CHROMIUM", "/nonexistent/chromium", 1);
-  refuses(5, "view pendulum --png x.png", "PERP_CHROMIUM=/nonexistent/chromium cannot be run");
+  refuses(5, "view pendulum --png x.png", "PERP_CHROMIUM=/nonexistent/chromium cannot be executed");
+  setenv("PERP_CHROMIUM", "/bin/true", 1);
+  refuses(2, "view pendulum --t-end 0.1s --png x.png --at 1s --no-open",
+          "there is no picture of t = 1 s: the run ends at t_end = 0.1 s");
+  refuses(2, "simulate pendulum --t-end 0.1s --view --png x.png --at 1s --no-open --json",
+          "there is no picture of t = 1 s: the run ends at t_end = 0.1 s");
   unsetenv("PERP_CHROMIUM");
-  refuses(2, "view oscillator --no-open", "oscillator has no bodies to look at");
+  refuses(2, "view pendulum --h 20s --no-open", "the step h = 20 s is longer than the run");
+  refuses(2, "view oscillator --no-open", "oscillator has no bodies to draw");
   snprintf(words, sizeof words, "view pendulum --t-end 0.1s --against h=2ms --no-open -o %s", page);
   ok(run(words) == 0 && strncmp(out, page, strlen(page)) == 0, "perp view says where its page is");
   size_t size = 0;
@@ -294,7 +346,8 @@ static void test_bad_studies(void)
     const char *what, *text, *message;
   } bad[] = {
     { "a duplicate key", "schema: perp-study/1\nscene: pendulum\nscene: chain\n",
-      "bad.yaml:3:1: error: the key 'scene' stands here for the second time (first in line 2)\n    "
+      "bad.yaml:3:1: error: the key 'scene' occurs twice (first in line 2); remove one of them\n   "
+      " "
       "3 | scene: "
       "chain\n      | ^" },
     { "an unknown stab",
@@ -309,6 +362,11 @@ static void test_bad_studies(void)
     { "h = 0", "schema: perp-study/1\nscene: chain\nh: [1 ms, 0]\n",
       "bad.yaml:3:11: error: h must be in (0, inf)" },
     { "a wrong unit", "schema: perp-study/1\nscene: chain\nt_end: 3 m\n", "wrong unit 'm'" },
+    { "a step longer than the run",
+      "schema: perp-study/1\nscene: chain\nt_end: 10 ms\nh: [4 ms, 20 ms, 2 ms]\n",
+      "bad.yaml:4:11: error: the step h = 0.02 s is longer than the run, which ends at t_end = "
+      "0.01 "
+      "s" },
     { "an unknown metric",
       "schema: perp-study/1\nscene: chain\nmetrics: { primary: err.tipp.max }\n",
       "did you mean 'err.tip.max'?" },
@@ -323,7 +381,7 @@ static void test_bad_studies(void)
     int b = run("run bad.yaml");
     if (!ok(first && b == 3 && strstr(err, bad[i].message) != NULL, "%s: status 3 and its place",
             bad[i].what)) {
-      printf("# status %d, %d\n", a, b);
+      tap_note("status %d, %d\n", a, b);
       complain();
     }
   }
@@ -365,7 +423,7 @@ static const char mini[] =
 static void test_study(void)
 {
   write_file("mini.yaml", mini);
-  says("check mini.yaml", "18 combinations, 3 excluded (enough): 15 cells");
+  says("check mini.yaml", "18 combinations, 3 excluded (enough): 15 runs");
   json_t *j = json_of("check mini.yaml --json", 0);
   ok(json_integer_value(json_object_get(j, "cells")) == 15, "check --json counts");
   json_decref(j);
@@ -378,7 +436,7 @@ static void test_study(void)
   json_t *one = json_of(alone, 0);
   free(alone);
   int got = run("run mini.yaml -o res -j 2 --no-report");
-  ok(got == 0 && strstr(out, "15 cells: 15 ok") != NULL && strstr(out, "proved: order 4") != NULL &&
+  ok(got == 0 && strstr(out, "15 runs: 15 ok") != NULL && strstr(out, "proved: order 4") != NULL &&
          strstr(out, "res/derived/cells.csv") != NULL,
      "the study runs");
   char *csv = perp_read_file("res/derived/cells.csv", NULL);
@@ -401,7 +459,7 @@ static void test_study(void)
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
     ok(perp_exists(files[i]), "%s", files[i]);
   got = run("run mini.yaml -o res --no-report");
-  ok(got == 0 && strstr(err, "15 finished before, 0 to run") != NULL,
+  ok(got == 0 && strstr(err, "15 already finished, 0 to run") != NULL,
      "running it again does nothing");
   char *again = perp_read_file("res/derived/cells.csv", NULL);
   ok(again != NULL && strcmp(csv, again) == 0, "... and writes the same table");
@@ -430,15 +488,15 @@ static void test_study(void)
   json_decref(cell);
   json_decref(j);
   free(show);
-  refuses(2, "show res zzzz", "no cell has an id that begins with 'zzzz'");
+  refuses(2, "show res zzzz", "no run has an id that begins with 'zzzz'");
   got = run("run mini.yaml -o res --no-report --only 'h == 9 ms'");
-  ok(got == 4 && strstr(err, "nothing selected") != NULL, "nothing selected: status 4");
+  ok(got == 4 && strstr(err, "nothing is selected") != NULL, "nothing selected: status 4");
   got = run("run mini.yaml -o res3 --no-report -q --set 'stab=baumgarte:alpha=1e9' --set ode=rk4");
   ok(got == 10, "no cell ok: status 10");
   if (got != 10) complain();
   got = run("run mini.yaml -o res4 --no-report -q --set formulation=velocity");
-  ok(got == 10 && strstr(out, "15 cells: 15 skipped") != NULL &&
-         strstr(out, "formulation velocity needs an ode with one evaluation") != NULL,
+  ok(got == 10 && strstr(out, "15 runs: 15 skipped") != NULL &&
+         strstr(out, "formulation velocity needs an ODE method with one") != NULL,
      "parts that do not fit are cells that are skipped, with the reason");
   got = run("run mini.yaml -o res5 --no-report -q --set scene=circle --set 'reference={agree: "
             "{with: file, below: 1e-9}}'");
@@ -447,6 +505,59 @@ static void test_study(void)
   got = run("run chain6-stab -o res6 --no-report -q --set reference.agree.below=1e-20 --only 'h == "
             "4 ms'");
   ok(got == 8 && strstr(err, "DISAGREE") != NULL, "references that disagree: status 8");
+}
+
+/* What a run ends with: commands that can be typed, and the page in a browser. */
+static void test_next(void)
+{
+  write_file("next.yaml",
+             "schema: perp-study/1\nstudy: { name: advice }\nscene: pendulum\nt_end: 0.1 s\n"
+             "formulation: acceleration\nstab: none\n"
+             "grid: { h: [4 ms, 2 ms], ode: [rk4, midpoint] }\n"
+             "metrics: { primary: err.q.max, record: [err.q.max, steps] }\n");
+  int got = run("run next.yaml -o 'my results' --no-report");
+  ok(got == 0 && strstr(out, "Next:") == NULL &&
+         strstr(out, "my results/derived/cells.csv") != NULL,
+     "results are on standard output, without advice");
+  int commands = 0;
+  char *said = perp_xstrdup(err);
+  for (char *s = strstr(said, "\nNext:\n"); s != NULL && (s = strstr(s, "\n  ")) != NULL; s += 3) {
+    if (s[3] == ' ') continue;
+    char *end = strchr(s + 3, '\n'), *open = strstr(s, " --open\n");
+    *end = '\0';
+    if (open != NULL && open < end) *open = '\0'; /* there is no desktop */
+    char *line = perp_xprintf("{ %s; } >next.txt 2>&1", s + 3);
+    ok((strstr(line, "'my results'") != NULL || strstr(line, "perp view ") != NULL) &&
+           system(line) == 0,
+       "next: %s", s + 3);
+    commands++;
+    free(line);
+    *end = '\n';
+  }
+  free(said);
+  ok(commands == 3, "%d commands to try", commands);
+  got = run("run next.yaml -o quiet --no-report -q");
+  ok(got == 0 && err[0] == '\0', "--quiet: none");
+  got = run("run next.yaml -o objects --no-report --progress json");
+  ok(got == 0 && strstr(err, "Next:") == NULL, "--progress json: none");
+  got = run("run next.yaml -o failed --no-report --set 'stab=[none, baumgarte:alpha=1e9]'");
+  ok(got == 0 && strstr(err, " show failed ") != NULL && strstr(err, "a run that failed") != NULL,
+     "a run that failed is the first to look at");
+
+  /* a browser that leaves a note */
+  const char *before = getenv("PATH");
+  char *path = perp_xprintf("%s/desktop:%s", program_dir, before), *kept = perp_xstrdup(before);
+  if (system("mkdir desktop && printf '#!/bin/sh\nprintf %%s \"$1\" >opened.tmp && mv opened.tmp "
+             "opened.txt\n' >desktop/xdg-open && chmod +x desktop/xdg-open") != 0)
+    bail("no folder");
+  setenv("PATH", path, 1);
+  got = run("run next.yaml -o opened --open");
+  for (int i = 0; i < 500 && !perp_exists("opened.txt"); i++) usleep(10000);
+  ok(got == 0 && file_has("opened.txt", "/opened/report.html") && strstr(err, "--open") == NULL,
+     "--open shows the report, and no advice to open it follows");
+  setenv("PATH", kept, 1);
+  free(path);
+  free(kept);
 }
 
 /* ---- combinations that are not as they look --------------------------------------------------------------------- */
@@ -460,29 +571,31 @@ static void test_combinations(void)
                            "  formulation: [velocity, reduced]\n"
                            "  stab: [none, post, baumgarte]\n"
                            "  h: [2 ms, 1 ms]\n");
-  const char *equal = "12 combinations are 8 cells: stab has no effect with formulation reduced";
+  const char *equal = "12 combinations give 8 runs: stab has no effect with formulation reduced";
   says("check equal.yaml", equal);
-  says("check equal.yaml", "every cell can be set up (4 different combinations of parts tried)");
+  says("check equal.yaml", "every run can be set up (4 different combinations of methods tried)");
   int got = run("plan equal.yaml");
   ok(got == 0 && strstr(err, equal) != NULL, "plan says which combinations are equal");
   got = run("run equal.yaml -o equal --no-report");
-  ok(got == 0 && strstr(err, equal) != NULL && strstr(out, "8 cells: 8 ok") != NULL,
+  ok(got == 0 && strstr(err, equal) != NULL && strstr(out, "8 runs: 8 ok") != NULL,
      "... and run does, before it runs them once");
 
   write_file("bad.yaml", "schema: perp-study/1\n"
                          "scene: pendulum\n"
                          "formulation: [reduced, penalty]\n"
                          "grid: { h: [2 ms, 1 ms], stab: [none, post] }\n");
-  const char *caret = "bad.yaml:4:39: error: stab post is used by no cell: it has no effect with "
-                      "formulation penalty\n"
-                      "    4 | grid: { h: [2 ms, 1 ms], stab: [none, post] }\n"
-                      "      |                                       ^ leave it out";
+  const char *caret =
+      "bad.yaml:4:39: error: stab post is not used by any run: it has no effect with "
+      "formulation penalty\n"
+      "    4 | grid: { h: [2 ms, 1 ms], stab: [none, post] }\n"
+      "      |                                       ^ remove it";
   refuses(3, "check bad.yaml", caret);
   refuses(3, "plan bad.yaml", caret);
   refuses(3, "run bad.yaml -o bad", caret);
   ok(!perp_exists("bad"), "and nothing is written");
-  says("check bad.yaml --set formulation=reduced", "4 combinations are 2 cells");
-  refuses(2, "check bad.yaml --set kkt=tree", "--set kkt:1:1: error: kkt tree is used by no cell");
+  says("check bad.yaml --set formulation=reduced", "4 combinations give 2 runs");
+  refuses(2, "check bad.yaml --set kkt=tree",
+          "--set kkt:1:1: error: kkt tree is not used by any run");
 
   /* 3 x 3 parts, 4 of which refuse each other; a scene that does not serve a formulation */
   write_file("refused.yaml", "schema: perp-study/1\n"
@@ -491,10 +604,10 @@ static void test_combinations(void)
                              "grid:\n"
                              "  lcp: [dantzig, lemke, block-gs]\n"
                              "  contact: [box, \"polyhedral:directions=4\", cone]\n");
-  const char *refused = "4 of 9 cells cannot be set up, and will be skipped:";
+  const char *refused = "4 of 9 runs cannot be set up and will be skipped:";
   says("check refused.yaml", refused);
   says("check refused.yaml",
-       "  1: contact box needs an lcp that serves friction rows: 'lemke' does not");
+       "  1: contact box needs an LCP solver for friction rows: 'lemke' does not support them");
   ok(run("check refused.yaml --quick") == 0 && strstr(out, "skipped") == NULL,
      "check --quick does not try");
   json_t *j = json_of("check refused.yaml --json", 0);
@@ -504,8 +617,8 @@ static void test_combinations(void)
   json_decref(j);
   const int plain = run("plan refused.yaml");
   ok(plain == 0 && strstr(err, refused) != NULL &&
-         strstr(err, "  1: contact box needs an lcp that serves friction rows: 'lemke' does not") !=
-             NULL,
+         strstr(err, "  1: contact box needs an LCP solver for friction rows: 'lemke' does not "
+                     "support them") != NULL,
      "plan says it in the same words");
   ok(run("plan refused.yaml --quick") == 0 && strstr(err, "skipped") == NULL,
      "plan --quick does not try");
@@ -516,12 +629,12 @@ static void test_combinations(void)
   ok(json_array_size(j) == 9 && with == 4, "plan --json has the reason of each cell");
   json_decref(j);
   got = run("run refused.yaml -o refused --no-report");
-  ok(got == 0 && strstr(err, refused) != NULL && strstr(out, "9 cells: 5 ok, 4 skipped") != NULL,
+  ok(got == 0 && strstr(err, refused) != NULL && strstr(out, "9 runs: 5 ok, 4 skipped") != NULL,
      "run says it first, and skips them");
   char *csv = perp_read_file("refused/derived/cells.csv", NULL);
   int rows = 0;
   for (const char *s = csv; s != NULL && (s = strstr(s, ",skipped,")) != NULL; s++) rows++;
-  ok(rows == 4 && strstr(csv, "serves friction rows: 'lemke' does not") != NULL,
+  ok(rows == 4 && strstr(csv, "friction rows: 'lemke' does not support them") != NULL,
      "a skipped cell is a row with its reason");
   char id[17] = "", words[64];
   const char *row = csv != NULL ? strstr(csv, ",skipped,") : NULL;
@@ -530,9 +643,9 @@ static void test_combinations(void)
   snprintf(words, sizeof words, "rerun refused %s", id);
   says(words, "skipped");
   got = run("run refused.yaml -o refused --no-report");
-  ok(got == 0 && strstr(err, "9 finished before, 0 to run") != NULL, "... and is finished");
+  ok(got == 0 && strstr(err, "9 already finished, 0 to run") != NULL, "... and is finished");
   got = run("run refused.yaml -o refused --no-report --retry skipped");
-  ok(got == 0 && strstr(err, "4 run again (--retry)") != NULL && strstr(err, refused) != NULL,
+  ok(got == 0 && strstr(err, "4 to repeat (--retry)") != NULL && strstr(err, refused) != NULL,
      "--retry skipped tries these again");
 }
 
@@ -546,6 +659,7 @@ int main(void)
   test_combinations();
   test_bad_studies();
   test_study();
+  test_next();
   program_close();
   return tap_done();
 }

@@ -34,7 +34,7 @@ static void test_parallel(void)
 {
   write_file("jobs.yaml", study);
   ok(run("run jobs.yaml -o local -q --no-report -j 2") == 0, "a local run");
-  says("cluster parallel jobs.yaml -o par --tasks 4", "27 cells in 4 task(s) of 1 job(s) each");
+  says("cluster parallel jobs.yaml -o par --tasks 4", "27 runs in 4 task(s) of 1 job(s) each");
   ok(!perp_exists("par/journal") && perp_exists("par/cluster/task.sh"),
      "by default only scripts are written");
   ok(system("sh par/cluster/start.sh >start.txt 2>&1") == 0, "start.sh runs them");
@@ -53,20 +53,20 @@ static void test_parallel(void)
   refuses(3, "run jobs.yaml --set 't_end=0.2 s' --shard 1/4 --journal-only -q -o par",
           "has the plan of another study");
   says("cluster parallel jobs.yaml -o par2 --target-time 1h --submit",
-       "27 cells in 1 task(s) of about");
+       "27 runs in 1 task(s) of about");
   ok(same_file("local/derived/cells.csv", "par2/derived/cells.csv"),
      "--submit, with tasks of a wanted length");
   says("cluster parallel jobs.yaml -o par3 --tasks 1000 --set measure.repeats=0",
-       "27 cells in 27 task(s)");
+       "27 runs in 27 task(s)");
   refuses(2, "cluster pbs jobs.yaml", "neither slurm nor parallel");
   refuses(2, "cluster slurm", "an argument is missing");
   refuses(2, "cluster slurm jobs.yaml --tasks 0", "--tasks: '0' is not a whole number");
   refuses(2, "cluster slurm jobs.yaml --target-time 5", "needs a unit");
   refuses(2, "cluster slurm jobs.yaml --submit --write-only", "contradict");
-  refuses(2, "cluster slurm jobs.yaml --partition 'a b'", "no name that Slurm takes");
+  refuses(2, "cluster slurm jobs.yaml --partition 'a b'", "is not a valid Slurm name");
   refuses(2, "cluster slurm jobs.yaml --memory 2GiB", "a number with K, M, G or T");
   refuses(2, "cluster slurm jobs.yaml --array-limit 0", "not a whole number");
-  refuses(2, "cluster parallel jobs.yaml --time 30m", "--time is for slurm");
+  refuses(2, "cluster parallel jobs.yaml --time 30m", "--time is an option of perp cluster slurm");
   refuses(3, "cluster slurm nowhere.yaml", "cannot read");
 }
 
@@ -88,7 +88,7 @@ static void test_lost_node(void)
   ok(run("run slow.yaml -o slow-local -q --no-report -j 2") == 0, "a local run of longer cells");
   says("cluster slurm slow.yaml -o lost --tasks 6 --partition main --memory 500M --time 10m "
        "--array-limit 4",
-       "18 cells in 6 task(s)");
+       "18 runs in 6 task(s)");
   ok(system("sh lost/cluster/start.sh >lost.txt 2>&1") == 0 &&
          file_has("lost.txt", "6 tasks in 2 arrays of at most 4"),
      "more tasks than an array may have: several arrays, and advice");
@@ -116,11 +116,11 @@ static void test_lost_node(void)
 
 static void test_slurm(void)
 {
-  says("cluster slurm jobs.yaml -o slurm --tasks 2", "27 cells in 2 task(s)");
+  says("cluster slurm jobs.yaml -o slurm --tasks 2", "27 runs in 2 task(s)");
   says(
       "cluster slurm jobs.yaml -o words --tasks 5 --partition p --account a --memory 2G --time 30m "
       "--array-limit 500 --at-once 7 --container 'apptainer exec perp.sif'",
-      "27 cells in 5 task(s)");
+      "27 runs in 5 task(s)");
   ok(file_has("words/cluster/start.sh",
               "--cpus-per-task=1 --time=30 --partition=p --account=a --mem=2G") &&
          file_has("words/cluster/start.sh", "most=500") &&

@@ -227,11 +227,11 @@ static void test_again(void)
   ok(same_file("old/derived/cells.csv", "now/derived/cells.csv"), "cells.csv is the same");
   /* nothing is run that the person did not name; what to name is said */
   char *mine = perp_xprintf("%s/mine", program_dir);
-  ok(run("compare old now --again 1") == 2 && strstr(err, "by which programs?") != NULL &&
+  ok(run("compare old now --again 1") == 2 && strstr(err, "needs the programs") != NULL &&
          strstr(err, "--again-with") != NULL && strstr(err, mine) != NULL,
-     "--again alone: by which programs?");
+     "--again alone: needs the programs");
   ok(run("compare old now --fail-on time,status --time-tol 1000") == 0 &&
-         strstr(out, "nothing timed again: no program was named") != NULL &&
+         strstr(out, "nothing was timed again: no program was named") != NULL &&
          strstr(out, "--again-with") != NULL && strstr(out, mine) != NULL,
      "without it: as recorded, and the command that would time again");
   j = json_of("compare old now --fail-on time,status --time-tol 1000 --json", 0);
@@ -254,14 +254,14 @@ static void test_again(void)
   if (system("cat old/journal/*.jsonl | sed 's/\"program\": {[^}]*}, //' > old/journal/x && rm "
              "old/journal/*.jsonl && mv old/journal/x old/journal/x.jsonl") != 0)
     bail("sed");
-  not_again("old", program, "old does not say which program made it");
+  not_again("old", program, "old does not record which program made it");
   ok(run("compare old now --fail-on time,status --time-tol 1000") == 0 &&
-         strstr(out, "nothing timed again: old does not say which program made it") != NULL,
+         strstr(out, "nothing was timed again: old does not record which program made it") != NULL,
      "... nor can one be proposed");
   refuses(2, "compare old now --again 0", "--again: ");
   refuses(2, "compare old now --again 1 --as-recorded", "contradict each other");
   refuses(2, "compare old now --as-recorded --again-with x", "contradict each other");
-  refuses(2, "compare old now --again-with x --again-with y --again-with z", "twice at most");
+  refuses(2, "compare old now --again-with x --again-with y --again-with z", "at most twice");
 }
 
 static void find_cells(void)

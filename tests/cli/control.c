@@ -12,8 +12,8 @@ static void lists(void)
   says("list controllers", "implicit-pd");
   says("list controller", "prescribed");
   says("info pd", "pd (controller)");
-  says("info pd", "  cost          O(1) a joint");
-  says("info pd", "  gives up      lags behind what weight and inertia take");
+  says("info pd", "  cost          O(1) per joint");
+  says("info pd", "  gives up      Lags behind the motion by tau / k");
   says("info pd", "frequency      1/s      default 5          (0, inf)");
   says("info controller soft", "|tau_i| <= max_force");
   says("info prescribed", "options       none");
@@ -49,8 +49,8 @@ static void export(void)
 {
   write_file("driven.yaml", scene);
   refuses(2, "export-scene driven.yaml",
-          "has a controller, which follows a motion: export it without one");
-  refuses(2, "export-scene walk.bvh:controller=soft", "export it without one");
+          "has a controller that follows a motion: export it without the controller");
+  refuses(2, "export-scene walk.bvh:controller=soft", "export it without the controller");
   says("export-scene driven.yaml:by=none", "perp-scene/1");
   says("check driven.yaml", "driven.yaml");
 }
@@ -80,7 +80,7 @@ static void examples(void)
   runs("run s.yaml -o results --no-report", "2 to run", "an example is found by its name");
   ok(same_file("home/experiments/scenes/examples/elsewhere.yaml", "results/scenes/elsewhere.yaml"),
      "the results have a copy, beside the study");
-  runs("run s.yaml -o results --no-report", "2 finished before", "once");
+  runs("run s.yaml -o results --no-report", "2 already finished", "once");
   setenv("PERP_HOME", old, 1);
   refuses(3, "check s.yaml", "there is no scene file elsewhere.yaml"); /* another home has none */
   runs("run results/study.yaml -o again --no-report", "2 to run",

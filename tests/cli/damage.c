@@ -94,7 +94,7 @@ static bool all_survive(const char *what)
     codes = !good && strncmp(commands[i].words, "compare", 7) == 0 && err[0] == '\0';
     if (good || codes) continue;
     all = false;
-    printf("# %s: perp %s\n", what, commands[i].words);
+    tap_note("%s: perp %s\n", what, commands[i].words);
     complain();
   }
   return all;

@@ -21,7 +21,7 @@ static void wrong(const char *line, const char *message, const char *place)
   const int status = run(words);
   if (!ok(status == 3 && strstr(err, message) != NULL && strstr(err, place) != NULL, "%s: %s",
           place, message)) {
-    printf("# status %d\n", status);
+    tap_note("status %d\n", status);
     complain();
   }
   free(words);
@@ -76,7 +76,7 @@ static void test_wrong(void)
         "wrong.yaml:6:");
   wrong("joints: [ { kind: rod, bodies: [a, b], length: 2000 } ]", "a rod of 2000 m is too long",
         "joint 0");
-  wrong("joints: [ { kind: rod, bodies: [a] } ]", "takes 2 to 2 bodies: got 1", "wrong.yaml:6:");
+  wrong("joints: [ { kind: rod, bodies: [a] } ]", "needs 2 bodies: got 1", "wrong.yaml:6:");
   wrong("joints: [ { kind: rod, bodies: [a, c] } ]", "there is no body 'c'", "wrong.yaml:6:");
   wrong("joints: [ { kind: rod } ]", "joint 'rod' needs 'bodies'", "wrong.yaml:6:");
   wrong("joints: [ { kind: rod, a: a, b: b } ]", "unknown key of joint 'rod': 'a'",
@@ -88,7 +88,7 @@ static void test_wrong(void)
         "wrong.yaml:6:");
   wrong("joints: [ { kind: ball, bodies: [a, b] } ]", "'a' is missing here", "wrong.yaml:6:");
   wrong("forces: [ { kind: pull, bodies: [a], times: 9 } ]", "[1, 5]", "wrong.yaml:6:");
-  wrong("forces: [ { kind: pull, bodies: [a], shape: cubic } ]", "unknown word 'cubic'",
+  wrong("forces: [ { kind: pull, bodies: [a], shape: cubic } ]", "unknown value 'cubic'",
         "known: constant, linear");
   wrong("forces: [ { kind: pull, bodies: [a], back: 3 m } ]", "back", "wrong.yaml:6:");
   write_file("isolated.yaml",
@@ -96,7 +96,7 @@ static void test_wrong(void)
              "  - { name: a, mass: 1, solid: { kind: sphere, radius: 0.1 } }\n"
              "forces: [ { kind: pull, bodies: [a] } ]\n");
   char *words = perp_xprintf("check isolated.yaml%s", with);
-  ok(run(words) == 3 && strstr(err, "does not declare that it is internal") != NULL,
+  ok(run(words) == 3 && strstr(err, "is not declared as internal") != NULL,
      "what pulls from outside is not isolated");
   free(words);
   refuses(3, "check good.yaml", "unknown joint 'rod'"); /* without its file */
@@ -126,7 +126,7 @@ static void test_scene(void)
 {
   write_file("good.yaml", good);
   char *words = perp_xprintf("check good.yaml%s", with);
-  says(words, "bodies 3, joints 2 (2 rows), drives 0, forces 3");
+  says(words, "bodies 3, joints 2 (2 rows), actuators 0, forces 3");
   free(words);
   /* c alone: z = -(2 * strength / 2) / 3 t^2 / 2, pulled along x too */
   words = perp_xprintf(
@@ -180,12 +180,12 @@ static void test_study(const char *folder)
       "schema: perp-study/1\nplugins: [mine.so]\nstudy: { name: elements }\nscene: good.yaml\n"
       "t_end: 0.05 s\ngrid:\n  formulation: [velocity, acceleration]\nmeasure: { repeats: 0 }\n"
       "metrics: { primary: drift.pos.max, record: [drift.pos.max, steps] }\n");
-  says("run elements.yaml -o results -q --no-report", "2 cells: 2 ok");
+  says("run elements.yaml -o results -q --no-report", "2 runs: 2 ok");
   ok(run("run elements.yaml -o results --no-report") == 0 && strstr(err, "0 to run") != NULL,
      "a study of them is complete");
   if (system("printf x >> mine.so") != 0) bail("mine.so"); /* loaders do not look behind the end */
   ok(run("run elements.yaml -o results --no-report") == 0 &&
-         strstr(err, "2 run again (their plug-in has changed)") != NULL,
+         strstr(err, "2 to repeat (their plug-in has changed)") != NULL,
      "until its plug-in changes");
   if (strstr(err, "2 run again") == NULL) complain();
 }

@@ -20,10 +20,10 @@ static void copy_motion(const char *name)
 
 static void test_scene(void)
 {
-  says("check walk.bvh", "bodies 18, joints 17 (51 rows), drives 30");
+  says("check walk.bvh", "bodies 18, joints 17 (51 rows), actuators 30");
   ok(strstr(err, "note: joints without limits") != NULL && strstr(err, "Spine") != NULL,
      "it says which joints have no limits");
-  says("check walk.bvh", "truth motion of walk.bvh");
+  says("check walk.bvh", "reference motion of walk.bvh");
   says("info walk.bvh", "height");
   refuses(2, "simulate walk.bvh:mass=-3", "mass");
   says("simulate walk.bvh:height=1.6,mass=50 --t-end 0.3s", "status   ok");
@@ -67,10 +67,10 @@ static void test_inverse(void)
              "t [s], rod.x [m], rod.y [m], rod.angle [rad]\n0, 0.5, 0, 0\n1, 0.5, 0, 0\n");
   says("inverse rod.yaml --motion held.csv --step 1s",
        "t [s], rod.angle [Nm], power [W]\n0, 9.81, 0\n1, 9.81, 0\n");
-  refuses(2, "inverse rod.yaml", "has no motion of its own");
+  refuses(2, "inverse rod.yaml", "has no motion that is known");
   write_file("held.csv", "t [s], rod.x [m], rod.y [m]\n0, 0.5, 0\n");
   refuses(3, "inverse rod.yaml --motion held.csv", "column rod.angle is missing");
-  refuses(3, "inverse rod.yaml --motion walk.bvh", "moves in space");
+  refuses(3, "inverse rod.yaml --motion walk.bvh", "is a motion in space");
   refuses(3, "inverse walk.bvh --motion none.bvh", "cannot read none.bvh");
   refuses(2, "inverse walk.bvh --kkt nobody", "nobody");
   refuses(2, "inverse walk.bvh --step 0", "--step");
@@ -125,7 +125,7 @@ static void test_truth(void)
   int got = run("inverse arm:torque=none --step 0.04s");
   ok(got == 0 &&
          strncmp(out, "t [s], upper.angle [Nm], forearm.angle [Nm], power [W]\n", 55) == 0 &&
-         strstr(err, "the motion is that of its truth") != NULL,
+         strstr(err, "the motion is its reference solution") != NULL,
      "perp inverse takes the truth of a scene for its motion, and says so");
   double worst = arm_apart(0.02, 0.98, &rows);
   ok(rows == 24 && worst < 1e-6, "torques of an arm are those of its equations: %.2g Nm", worst);
@@ -241,9 +241,9 @@ static void test_bad(void)
     { "a missing frame", "Frames: 2\nFrame Time: 0.1\n1 2 3\n",
       "bad.bvh:15:", "frame 2 of 2 is missing" },
     { "a wrong count", "Frames: 2\nFrame Time: 0.1\n1 2 3\n1 2\n",
-      "bad.bvh:15:", "frame 2 has 2 numbers of 3" },
+      "bad.bvh:15:", "frame 2 has only 2 numbers for 3" },
     { "a NaN", "Frames: 1\nFrame Time: 0.1\n1 nan 3\n",
-      "bad.bvh:14:", "frame 1, channel 2 is no number" },
+      "bad.bvh:14:", "frame 1, channel 2 is not a number" },
     { "a negative time", "Frames: 1\nFrame Time: -0.1\n1 2 3\n", "bad.bvh:13:", "above 0" },
     { "too many frames", "Frames: 4000000000\nFrame Time: 0.1\n1 2 3\n", "bad.bvh:12:", "Frames" },
   };
@@ -311,24 +311,25 @@ static void test_damaged(void)
     { "a frame in the middle is", TREE FRAMES("3") "1 2 3\n\n4 5 6\n",
       "bad.bvh:17:", "frame 3 of 3 is missing" },
     { "more frames than it says", TREE FRAMES("1") "1 2 3\n4 5 6\n",
-      "bad.bvh:15:", "more behind frame 1" },
-    { "too few numbers", TREE FRAMES("2") "1 2 3\n4 5\n", "bad.bvh:15:", "2 numbers of 3" },
+      "bad.bvh:15:", "continues behind frame 1" },
+    { "too few numbers", TREE FRAMES("2") "1 2 3\n4 5\n", "bad.bvh:15:", "2 numbers for 3" },
     { "too many numbers", TREE FRAMES("2") "1 2 3 4\n4 5 6\n", "bad.bvh:14:", "more than 3" },
     { "too few, with CRLF",
       "HIERARCHY\r\nROOT a\r\n{\r\nOFFSET 0 0 0\r\n"
       "CHANNELS 1 Zrotation\r\nEnd Site\r\n{\r\nOFFSET 0 1 0\r\n}\r\n}\r\n"
       "MOTION\r\nFrames: 2\r\nFrame Time: 0.1\r\n1\r\n1 2\r\n",
       "bad.bvh:15:", "more than 1" },
-    { "infinity", TREE FRAMES("1") "1 2 inf\n", "bad.bvh:14:5:", "channel 3 is no number: inf" },
-    { "minus infinity", TREE FRAMES("1") "-Infinity 2 3\n", "bad.bvh:14:1:", "no number" },
-    { "a number too large", TREE FRAMES("1") "1 1e999 3\n", "bad.bvh:14:3:", "no number: 1e999" },
+    { "infinity", TREE FRAMES("1") "1 2 inf\n", "bad.bvh:14:5:", "channel 3 is not a number: inf" },
+    { "minus infinity", TREE FRAMES("1") "-Infinity 2 3\n", "bad.bvh:14:1:", "not a number" },
+    { "a number too large", TREE FRAMES("1") "1 1e999 3\n",
+      "bad.bvh:14:3:", "not a number: 1e999" },
     { "NaN in the tree", "HIERARCHY\nROOT a\n{\nOFFSET 0 nan 0\n}\n", "bad.bvh:4:10:", "got nan" },
-    { "a decimal comma", TREE FRAMES("1") "1,5 2 3\n", "bad.bvh:14:1:", "no number: 1,5" },
+    { "a decimal comma", TREE FRAMES("1") "1,5 2 3\n", "bad.bvh:14:1:", "not a number: 1,5" },
     { "one channel too many",
       "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation\n}\n",
-      "bad.bvh:6:", "channel 3 is none" },
+      "bad.bvh:6:", "channel 3 is not one" },
     { "one too few", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 1 Zrotation Xrotation\n}\n",
-      "bad.bvh:5:", "Xrotation has no meaning" },
+      "bad.bvh:5:", "Xrotation is not allowed" },
     { "a channel twice", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 2 Zrotation Zrotation\n}\n",
       "bad.bvh:5:", "twice" },
     { "channels below zero", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS -3\n}\n",
@@ -336,7 +337,7 @@ static void test_damaged(void)
     { "a million channels", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nCHANNELS 1000000\n}\n",
       "bad.bvh:5:", "CHANNELS: got 1000000" },
     { "a brace is missing", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\nMOTION\n" FRAMES("0"),
-      "bad.bvh:5:", "MOTION has no meaning" },
+      "bad.bvh:5:", "MOTION is not allowed" },
     { "a brace too many", "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\n}\n}\nMOTION\n" FRAMES("0"),
       "bad.bvh:6:", "MOTION is missing here: got }" },
     { "no brace at all", "HIERARCHY\nROOT a\nOFFSET 0 0 0\n", "bad.bvh:3:", "{ is missing" },
@@ -348,7 +349,7 @@ static void test_damaged(void)
     { "an empty file", "", "bad.bvh:1:1:", "HIERARCHY is missing here: got the end of the file" },
     { "a file of blanks", "\n \n", "bad.bvh:3:", "HIERARCHY is missing" },
     { "control characters", TREE FRAMES("1") "1 \033[31m\a 3\n",
-      "bad.bvh:14:3:", "no number: ?[31m?" },
+      "bad.bvh:14:3:", "not a number: ?[31m?" },
     { "bytes that are no text",
       TREE "\xff\xfe\x80 \x9b"
            "0m\n",
@@ -360,12 +361,12 @@ static void test_damaged(void)
   for (size_t i = 0; i < sizeof bads / sizeof *bads; i++)
     refused(bads[i].what, bads[i].text, strlen(bads[i].text), bads[i].place, bads[i].message);
   static const char zeros[] = "HIERARCHY\nROOT a\0\n{";
-  refused("a zero in it", zeros, sizeof zeros - 1, "bad.bvh:1:", "it is no text");
+  refused("a zero in it", zeros, sizeof zeros - 1, "bad.bvh:1:", "is not a text file");
   static char noise[1 << 16];
   unsigned seed = 1;
   for (size_t i = 0; i < sizeof noise; i++)
     noise[i] = (char)((seed = seed * 1664525 + 1013904223) >> 24);
-  refused("noise", noise, sizeof noise, "bad.bvh:1:", "it is no text");
+  refused("noise", noise, sizeof noise, "bad.bvh:1:", "is not a text file");
   for (size_t i = 0; i < sizeof noise; i++) noise[i] = (char)(noise[i] == 0 ? 1 : noise[i]);
   refused("noise without zeros", noise, sizeof noise, "bad.bvh:1:", "HIERARCHY is missing");
 }
@@ -415,11 +416,11 @@ static void test_foreign(void)
   free(want);
 }
 
-/* The commands of docs/figures.md, which are indented by four blanks. */
+/* The commands of docs/how-to/figures.md, which are indented by four blanks. */
 static void test_page(void)
 {
   const char *source = getenv("PERP_SOURCE");
-  char *path = perp_xprintf("%s/docs/figures.md", source != NULL ? source : ".");
+  char *path = perp_xprintf("%s/docs/how-to/figures.md", source != NULL ? source : ".");
   char *page = perp_read_file(path, NULL);
   if (page == NULL) bail("%s", path);
   free(path);
@@ -432,7 +433,7 @@ static void test_page(void)
     n++;
     if (got != 0 && strstr(err, "npm") != NULL)
       skip("the script of pages is not built", "perp %s", words);
-    else if (!ok(got == 0, "docs/figures.md: perp %s", words))
+    else if (!ok(got == 0, "docs/how-to/figures.md: perp %s", words))
       complain();
   }
   ok(n >= 6, "%d commands", n);

@@ -16,7 +16,7 @@ static bool shell(const char *fmt, ...)
   bool done = system(t.s) == 0;
   if (!done) {
     char *said = perp_read_file("shell.txt", NULL);
-    printf("# %s\n# %.1500s\n", t.s, said != NULL ? said : "");
+    tap_note("%s\n# %.1500s\n", t.s, said != NULL ? said : "");
     free(said);
   }
   perp_text_free(&t);
@@ -67,22 +67,22 @@ static void test_templates(void)
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) test_template(kinds[i]);
 
   refuses(2, "new plugin lcp --name mine-lcp", "mine-lcp/mine-lcp.c exists already");
-  refuses(2, "new plugin", "a plug-in of which kind?");
+  refuses(2, "new plugin", "the kind of the plug-in is missing");
   refuses(2, "new plugin lcpp", "did you mean 'lcp'?");
   refuses(2, "new plugn lcp", "did you mean 'plugin'?");
   refuses(2, "new plugin lcp --name pgs", "there is a lcp 'pgs' already");
   refuses(2, "new plugin lcp --name My", "--name must be lower-case");
   says("new study -o first.yaml", "first.yaml");
-  says("check first.yaml", "12 cells");
+  says("check first.yaml", "12 runs");
   refuses(2, "new study -o first.yaml", "exists already");
 
-  says("info mine-lcp --plugin mine-lcp/mine-lcp.so", "relaxation");
+  says("info mine-lcp --plugin mine-lcp/mine-lcp.so", "Relaxation");
   refuses(2, "info mine-lcp", "mine-lcp");
   says("simulate pendulum --ode mine-ode --formulation acceleration --t-end 0.1s "
        "--plugin=mine-ode/mine-ode.so",
        "drift.pos.max");
   setenv("PERP_PLUGIN_PATH", "nowhere:mine-lcp:mine-ode/mine-ode.so", 1);
-  says("info mine-lcp", "relaxation");
+  says("info mine-lcp", "Relaxation");
   says("info mine-ode", "Ralston");
   unsetenv("PERP_PLUGIN_PATH");
 }
@@ -92,7 +92,7 @@ static void test_memory(void)
 {
   says("status study-lcp", "complete"); /* its study names the file */
   ok(shell("mv state forgotten"), "what is remembered is put away");
-  refuses(3, "status study-lcp", "; this run was made with --plugin ");
+  refuses(3, "status study-lcp", "; this run used --plugin ");
   ok(strstr(err, "mine-lcp/mine-lcp.so") != NULL, "... and the file is named");
   says("status study-lcp --plugin mine-lcp/mine-lcp.so", "complete");
   int status = run("run mine-lcp/study.yaml --plugin mine-lcp/mine-lcp.so -o study-lcp --no-report "
@@ -105,7 +105,7 @@ static void test_memory(void)
      "the plug-in is changed and built again");
   status = run("run mine-lcp/study.yaml --plugin mine-lcp/mine-lcp.so -o study-lcp --no-report "
                "--set measure.repeats=0");
-  if (!ok(status == 0 && strstr(err, "15 run again (their plug-in has changed), 15 to run") != NULL,
+  if (!ok(status == 0 && strstr(err, "15 to repeat (their plug-in has changed), 15 to run") != NULL,
           "its cells are run again, the others are not"))
     complain();
 }
@@ -142,7 +142,7 @@ static void test_study(const char *folder)
      "a plug-in in two places");
   write_file("a/deep/keyed.yaml", KEYED("[../slow.so]", "dantzig, slowed"));
   ok(shell("cp a/deep/keyed.yaml b/deep"), "a study in two places");
-  says("check a/deep/keyed.yaml", "4 cells");
+  says("check a/deep/keyed.yaml", "4 runs");
   says("plan a/deep/keyed.yaml", "slowed");
   int status = run("run a/deep/keyed.yaml -o keyed -q");
   char *table = perp_read_file("keyed/derived/cells.csv", NULL);
@@ -166,10 +166,10 @@ static void test_study(const char *folder)
   says(words, "slowed");
   ok(strstr(out, "a/slow.so") != NULL, "the command of the cell alone loads the file");
   free(words);
-  says("run keyed/study.yaml -o keyed", "4 cells");
+  says("run keyed/study.yaml -o keyed", "4 runs");
   says("explain a/deep/keyed.yaml 'lcp == slowed' -o keyed", "slowed");
   /* scripts of a cluster: from any folder */
-  says("cluster parallel a/deep/keyed.yaml -o jobs --tasks 2", "4 cells in 2 task(s)");
+  says("cluster parallel a/deep/keyed.yaml -o jobs --tasks 2", "4 runs in 2 task(s)");
   ok(shell(
          "cd / && sh %s/jobs/cluster/start.sh && grep -q ',ok,.*slowed' %s/jobs/derived/cells.csv",
          program_dir, program_dir),
@@ -186,12 +186,12 @@ static void test_study(const char *folder)
   ok(shell("mv a/slow.so slow.so"), "the file is moved");
   refuses(3, "status keyed", "cannot read the plug-in ");
   says("status keyed --plugin slow.so", "complete");
-  says("check a/deep/keyed.yaml --plugin slow.so", "4 cells");
+  says("check a/deep/keyed.yaml --plugin slow.so", "4 runs");
   ok(shell("mv slow.so a/slow.so"), "... and back");
   says("status keyed", "complete");
   ok(shell("cp %s/slowed20.so a/slow.so", folder), "it is changed");
   refuses(3, "status keyed", "study.yaml:");
-  ok(strstr(err, "is not one that you have run as it is now") != NULL,
+  ok(strstr(err, "you have not run this version of it") != NULL,
      "a folder is data: code that nobody has run is not loaded by it");
   status = run("run a/deep/keyed.yaml -o keyed -q");
   ok(status == 0, "running the study is");
@@ -262,6 +262,28 @@ static void test_installed(void)
   free(prefix);
 }
 
+/* A build tree with the program alone, as the launcher makes it: the contract test is built when it is asked for. */
+static void test_bare_tree(void)
+{
+  const char *root = getenv("PERP_BUILD_ROOT");
+  char *tree = perp_xprintf("%s/tree", program_dir);
+  ok(shell("mkdir -p %s/experiments && cp %s %s/experiments/perp && "
+           "printf 'rule link\\n  command = ln -s %s/$out $out\\n"
+           "build tests/contract/test_lcp: link\\n' >%s/build.ninja",
+           tree, program, tree, root, tree) &&
+         shell("%s/experiments/perp new plugin lcp --name bare && make -C bare check "
+               "PERP=%s/experiments/perp PERP_CFLAGS=\"$(%s version --cflags)\"",
+               tree, tree, program) &&
+         file_has("shell.txt", "building the contract test of kind lcp (once)") &&
+         file_has("shell.txt", "failed 0, skipped"),
+     "make check of a new plug-in builds the contract test that it needs");
+  ok(shell("make -C bare check PERP=%s/experiments/perp PERP_CFLAGS=\"$(%s version --cflags)\"",
+           tree, program) &&
+         !file_has("shell.txt", "building"),
+     "once");
+  free(tree);
+}
+
 /* A formulation of one's own: another name for one of perp, to see that the contract tests look at it. */
 static void test_formulation(void)
 {
@@ -292,24 +314,24 @@ static void test_unfit(const char *folder)
 {
   static const char *const why[] = {
     "it does not end in PERP_OUTSIDE",
-    "was built for interface version 14, this perp has version 13; build it again",
+    "was built for interface version 14, but this perp has version 13; build it again",
     "perp_ctx has",
-    "there is another metric 'steps' already",
+    "a metric 'steps' exists already",
     "undefined symbol: perp_no_such_function",
     "crashes while it is loaded: signal 6",
     "ends the program while it is loaded",
     "metric unfit has no value",
-    "a name of metric must be lower-case",
+    "the name of a metric must consist of lower-case",
     "bodies_min and bodies_max must be 1 to 16: got 1 and 17",
     "declares neither IN_SPACE nor IN_PLANE",
-    "declares CONSERVATIVE and has no energy",
-    "there is another force 'spring' already",
-    "own is of those that come with perp",
+    "declares CONSERVATIVE, but has no energy",
+    "a force 'spring' exists already",
+    "own is reserved for joints included in perp",
     "joint unfit has no rows",
     "joint unfit has neither evaluate nor at_time",
     "joint unfit has both evaluate and at_time",
-    "joint unfit: with at_time there is neither bias nor prescribed",
-    "controllers are those that come with perp"
+    "joint unfit: at_time excludes bias and prescribed",
+    "controllers cannot be plug-ins"
   };
   for (int i = 1; i <= (int)(sizeof why / sizeof *why); i++) {
     char *words = perp_xprintf("list metrics --plugin %s/unfit%d.so", folder, i);
@@ -443,17 +465,17 @@ static void test_engines(const char *folder)
                       "  a=free-body b=chain:links=2\n") != NULL &&
               strstr(out, "\n  fall-nan\n    1 diverged: stopped at t = 0 s: not-finite: ") != NULL,
           "how each ended on each scene, and why"))
-    printf("# %.3000s\n", out);
+    tap_note("%.3000s\n", out);
   char *csv = perp_read_file("engines/derived/cells.csv", NULL);
   ok(row(csv, "fall-segv", ",crash,", "signal 11 (Segmentation fault)"), "an engine that crashes");
   ok(row(csv, "fall-loop", ",timeout,", "killed at the time limit of 5 s"), "one that hangs");
   ok(row(csv, "fall-ends", ",crash,", ""), "one that ends the program");
-  ok(row(csv, "fall-nan", ",diverged,", "answers with no numbers for body 0"),
+  ok(row(csv, "fall-nan", ",diverged,", "returned a state of body 0 that is not finite"),
      "one that answers NaN");
   ok(row(csv, "fall-fails", ",diverged,", "its buffer is full"), "one that says that it failed");
   ok(row(csv, ",fall,", ",ok,", "fall 1, nothing to choose"), "a good one, and what it resolved");
   ok(rows(csv, ",unsuited,") == 12 /* status and reason */ &&
-         row(csv, "chain", ",unsuited,", "has no joint 'ball'"),
+         row(csv, "chain", ",unsuited,", "does not support the joint 'ball'"),
      "what they do not serve is unsuited");
   ok(rows(csv, ",ok,") == 3, "and perp goes on");
   if (csv == NULL || rows(csv, ",ok,") != 3) printf("# %.2000s\n", csv);
@@ -465,7 +487,7 @@ static void test_engines(const char *folder)
      "and in the report");
   free(words);
   words = perp_xprintf("simulate free-body --engine fall --lcp pgs --plugin %s/engines.so", folder);
-  refuses(2, words, "has no effect with an engine");
+  refuses(2, words, "has no effect with an external engine");
   free(words);
 }
 
@@ -475,13 +497,14 @@ static void test_models(const char *folder)
   static const struct {
     const char *what, *says;
   } cases[] = {
-    { "limits", "drive 0 'stop': the limits contradict each other: [2, 1]" },
+    { "limits", "drive 0 'stop': no finite value lies within the limits: got [2, 1]" },
     { "axis", "joint 0 'rail': axis_a is zero or not finite" },
     { "self", "joint 0 'rail': connects a body with itself" },
     { "stiffness", "joint 0 'rail': stiffness and damping must be in [0, inf): got -5 and 0" },
     { "servo", "drive 0 'stop': stiffness and damping must be in [0, inf): got -5 and 0" },
-    { "curve", "joint 0 'rail': the ends of the line contradict each other: [3, 2]" },
-    { "domain", "joint 0 'rail': the point starts at s = 0, outside of the domain [1, 2]" },
+    { "curve",
+      "joint 0 'rail': the lower end of the line must be below its upper end: got [3, 2]" },
+    { "domain", "joint 0 'rail': the point starts at s = 0, outside the domain [1, 2]" },
     { "anchor", "joint 0 'rail': the initial position contradicts it: |C| = 0.5" },
     { "no-axis", "joint 0, a slider joint, does not leave a coordinate about axis_b free" },
     { "slender", "body 0 'block': inertia is not positive definite" },
@@ -500,19 +523,18 @@ static void test_models(const char *folder)
                             "limits: { timeout: 1 s }\n"
                             "grid: { scene: \"bad-model:what=[crash, loop, limits, good]\" }\n");
   char *words = perp_xprintf("check scenes.yaml --plugin %s/models.so", folder);
-  says(words,
-       "1 of 4 cells cannot be set up, and will be skipped:\n  1: drive 0 'stop': the limits "
-       "contradict each other");
-  says(words, "2 of 4 cells fail in their set-up:\n  1: crash: signal 6");
-  says(words, "  1: timeout: killed at the time limit of 1 s (cell");
+  says(words, "1 of 4 runs cannot be set up and will be skipped:\n  1: drive 0 'stop': no finite "
+              "value lies within the limits");
+  says(words, "2 of 4 runs fail during set-up:\n  1: crash: signal 6");
+  says(words, "  1: timeout: killed at the time limit of 1 s (run");
   free(words);
   words = perp_xprintf("run scenes.yaml -o scenes --no-report --plugin %s/models.so", folder);
-  ok(run(words) == 5 && strstr(out, "4 cells: 1 ok, 1 timeout, 1 crash, 1 skipped") != NULL,
+  ok(run(words) == 5 && strstr(out, "4 runs: 1 ok, 1 timeout, 1 crash, 1 skipped") != NULL,
      "... and run has a row for each");
   free(words);
   refuses(2, "simulate spring:stiffness=-1", "spring.stiffness must be in (0, inf) N/m: got -1");
   /* a curve that ends is no error: its bead leaves it */
-  says("simulate bead:track=ramp", "released, its point left the curve");
+  says("simulate bead:track=ramp", "released; its point left the curve");
   /* a part of another kind */
   refuses(2, "simulate pendulum --stab ggl", "it is a formulation (--formulation ggl)");
 }
@@ -525,6 +547,7 @@ int main(void)
   const char *folder = getenv("PERP_BAD_PLUGINS");
   if (folder == NULL) bail("PERP_BAD_PLUGINS names no folder");
   test_formulation();
+  test_bare_tree();
   test_unfit(folder);
   test_models(folder);
   test_liar(folder);

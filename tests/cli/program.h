@@ -83,7 +83,8 @@ __attribute__((unused)) static int run(const char *words)
 
 __attribute__((unused)) static void complain(void)
 {
-  printf("# stdout: %.400s\n# stderr: %.400s\n", out, err);
+  tap_note("stdout: %.400s", out);
+  tap_note("stderr: %.400s", err);
 }
 
 /* An error: this status, this on stderr, nothing on stdout. */

@@ -111,20 +111,20 @@ static void test_merge(void)
   ok(run("run small.yaml -o part1 -q --shard 1/2") == 0 &&
          run("run small.yaml -o part2 -q --shard 2/2") == 0,
      "two shards run");
-  says("merge part1 part2 -o both", "24 cells from 2 folders in both");
+  says("merge part1 part2 -o both", "24 runs from 2 folders in both");
   ok(same_file("whole/derived/cells.csv", "both/derived/cells.csv"),
      "merged, they give the same cells.csv, byte for byte");
   ok(perp_exists("both/report.html"), "and a report");
   status = run("run small.yaml -o both --no-report");
-  ok(status == 0 && strstr(err, "24 finished before, 0 to run") != NULL,
+  ok(status == 0 && strstr(err, "24 already finished, 0 to run") != NULL,
      "nothing is left to run there");
   ok(run("report part1 part2 -o page/parts.html --no-js") == 0 &&
-         file_has("page/parts.html", "24 cells: 24 ok.") &&
+         file_has("page/parts.html", "24 runs: 24 ok.") &&
          perp_exists("page/figs/work-precision.svg") &&
          file_has("page/parts.html", "href=\"figs/work-precision.svg\""),
      "one page of two folders, its figures beside it");
   ok(run("report part1 both -o page/some.html --no-js") == 0 &&
-         strstr(err, "12 cell(s) are in more than one of the 2 folders") != NULL,
+         strstr(err, "12 run(s) are in more than one of the 2 folders") != NULL,
      "cells that both have are counted");
   ok(run("report both -o page/both.html --no-js") == 0 &&
          file_has("page/both.html", "href=\"../both/figs/work-precision.svg\""),
@@ -141,8 +141,8 @@ static void test_merge(void)
     json_decref(o);
   }
   ok(objects && last, "one object a line, the last one when all is done");
-  refuses(2, "report part1 part2", "several folders need -o FILE.html");
-  refuses(2, "report part1 part1 -o x.html", "part1 is named twice");
+  refuses(2, "report part1 part2", "several folders need an output file: -o FILE.html");
+  refuses(2, "report part1 part1 -o x.html", "part1 is named more than once");
   ok(run("run small.yaml -o hash1 -q --shard hash:1/2") == 0 &&
          run("run small.yaml -o hash2 -q --shard hash:2/2") == 0 &&
          run("merge hash2 hash1 -o both2 --no-report") == 0 &&
@@ -167,9 +167,9 @@ static void test_merge(void)
   ok(run("merge part1 liar part2 -o first --keep-first --no-report") == 0 &&
          same_file("whole/derived/cells.csv", "first/derived/cells.csv"),
      "--keep-first takes the first");
-  refuses(2, "merge part1 part2 -o both", "both holds results already");
-  refuses(2, "merge part1 part1 -o no", "part1 is named twice");
-  refuses(2, "merge part1 part2", "-o DIR is missing");
+  refuses(2, "merge part1 part2 -o both", "both contains results already");
+  refuses(2, "merge part1 part1 -o no", "part1 is named more than once");
+  refuses(2, "merge part1 part2", "use -o DIR");
   ok(run("run small.yaml -o other -q --no-report --set t_end=0.2s --set measure.repeats=0") == 0,
      "another study");
   refuses(3, "merge part1 other -o no", "are not parts of one run");
@@ -207,7 +207,7 @@ static void test_gnuplot(void)
          strstr(err, "\"x.gp\" line 7: no such option") != NULL && strstr(err, "odd") == NULL &&
          strstr(err, "convergence-1") == NULL,
      "a figure that gnuplot refuses is named with the reason: %s", err);
-  ok(file_has("page/fails.html", "24 cells: 24 ok.") &&
+  ok(file_has("page/fails.html", "24 runs: 24 ok.") &&
          file_has("page/fails.html", "fig-convergence-1") &&
          !file_has("page/fails.html", "fig-work-precision") &&
          file_has("page/fails.html", "</html>"),
@@ -245,7 +245,7 @@ static void test_explain(void)
   ok(status == 4 && strstr(out, "enough") != NULL,
      "an excluded combination: status 4 and the reason");
   refuses(2, "explain small.yaml 'ood == rk4'", "unknown column 'ood'");
-  refuses(2, "explain small.yaml 0123456789abcdef", "no cell has an id");
+  refuses(2, "explain small.yaml 0123456789abcdef", "no run has an id");
 
   words = perp_xprintf("rerun whole %s", id);
   says(words, "the same results to the last bit");
@@ -280,7 +280,7 @@ static void test_explain(void)
   ok(run(words) == 0 && system("ls problems/*.lcp >/dev/null 2>&1") == 0,
      "--dump-lcp writes the problems that a simulation meets");
   free(words);
-  refuses(2, "rerun whole zz", "no cell has an id that begins with 'zz'");
+  refuses(2, "rerun whole zz", "no run has an id that begins with 'zz'");
   free(id);
 }
 
@@ -298,7 +298,7 @@ static void finds(const char *words, int status, const char *class, int at_least
 static void test_compare(void)
 {
   finds("compare whole whole --json", 0, "time", 0, "a run against itself");
-  says("compare --as-recorded whole both", "results: 0 of 24 cells differ");
+  says("compare --as-recorded whole both", "results: 0 of 24 runs differ");
   changed_copy("whole", "timed", (struct change){ "", NULL, 1, NULL, false, 1 });
   changed_copy("whole", "again", (struct change){ "", NULL, 1, NULL, false, 2 });
   finds("compare --as-recorded timed again --json", 0, "time", 0, "a second run of the same build");
@@ -341,8 +341,8 @@ static void test_compare(void)
   refuses(2, "compare --as-recorded whole slow --fail-on tiem", "did you mean 'time'?");
   refuses(2, "compare --as-recorded whole slow --time-tol much", "--time-tol must be a number");
   refuses(2, "compare whole nowhere", "not a results folder");
-  refuses(4, "compare whole other", "no finished cell in common");
-  says("compare --as-recorded timed slow5", "24 cells in both");
+  refuses(4, "compare whole other", "no finished run in common");
+  says("compare --as-recorded timed slow5", "24 runs in both");
 }
 
 /* ---- KKT systems as files ----------------------------------------------------------------------------------------- */
@@ -386,11 +386,11 @@ static void test_empty_figure(void)
                            "           series: { every: 4 ms, fields: [drift.pos, energy] } }\n");
   ok(run("run loose.yaml -o loose -q") == 0 && file_has("loose/report.html", "fig-drift-1") &&
          file_has("loose/report.html",
-                  "not drawn, as all its values are exactly 0, which has no place on a") &&
+                  "not drawn, as all its values are exactly 0 and its axis is") &&
          file_has("loose/report.html", "id=\"fig-energy-1\""),
      "a figure without a point says why");
   ok(!file_has("loose/report.html", "<h2>Warnings</h2>") &&
-         !file_has("loose/report.html", "no point to draw"),
+         !file_has("loose/report.html", "has no points"),
      "... and is no warning");
 }
 
@@ -424,7 +424,7 @@ static void test_dump_kkt(void)
   ok(fabs(hypot(K[3][0], K[3][1]) - 1) < 1e-15, "J is the direction of the rod");
   ok(perp_exists("kkt/step000010-4.mtx") && !perp_exists("kkt/step000003-1.mtx"),
      "steps 1, 2, 4, 8 and the last system");
-  refuses(2, "rerun rod 0 --dump-kkt kkt --steps x", "steps are numbers");
+  refuses(2, "rerun rod 0 --dump-kkt kkt --steps x", "steps must be all");
 }
 
 /* ---- export, ref ---------------------------------------------------------------------------------------------------------- */
@@ -465,7 +465,7 @@ static void test_export(void)
     ok(status == 0 && perp_exists("x.h5") && !perp_exists("x.h5.tmp"), "hdf5: one file");
   refuses(2, "export whole", "--to is missing");
   refuses(2, "export whole --to cvs", "did you mean 'csv'?");
-  refuses(2, "export whole --to hdf5", "needs -o FILE");
+  refuses(2, "export whole --to hdf5", "needs a file: -o FILE");
   says("ref chain6-stab", "chain: agree: reduced");
   ok(run("ref chain6-stab --below 1e-20") == 8 && strstr(out, "DISAGREE") != NULL,
      "ref: disagreement is status 8");
@@ -474,14 +474,14 @@ static void test_export(void)
              "schema: perp-study/1\nstudy: { name: refs }\nscene: carousel\nt_end: 0.1 s\n"
              "ode: rk4\ngrid: { h: [2 ms] }\n"
              "reference: { method: reduced, agree: { with: extrapolation, below: 1e-10 } }\n");
-  says("ref refs.yaml", "agree: reduced, gsl:rk8pd:tol=1e-13 against extrapolation");
+  says("ref refs.yaml", "agree: reduced coordinates, gsl:rk8pd:tol=1e-13 against extrapolation");
   ok(strstr(out, "kept") == NULL && run("run refs.yaml -q --no-report") == 0 &&
          file_has("results/refs/reference.json", "\"agree\": true"),
      "two ways to the same motion, without a closed form");
-  says("ref refs.yaml", "(kept by a run; --recompute)");
+  says("ref refs.yaml", "(stored by an earlier run; --recompute");
   ok(run("ref refs.yaml --recompute") == 0 && strstr(out, "kept") == NULL, "--recompute");
   ok(run("ref refs.yaml --below 1e-30") == 8, "what is kept is judged anew");
-  says("ref lcp-compare", "have no references");
+  says("ref lcp-compare", "need no references");
   refuses(2, "ref chain6-stab --below x", "--below must be");
 }
 

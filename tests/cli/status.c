@@ -21,7 +21,8 @@ static void test_simulate(void)
   } cases[] = {
     { "lemke", "ok", "", 0 },
     { "psor:max_iter=3", "unsolved", "96 of 96 problems not solved (100 %): max-iter 96", 9 },
-    { "pgs:sweeps=10", "fixed-work", "48 of 48 problems above the tolerance after the sweeps", 0 },
+    { "pgs:sweeps=10", "fixed-work",
+      "48 of 48 problems above the tolerance after the requested sweeps", 0 },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char *words = perp_xprintf("simulate wall --lcp %s --t-end 0.2s --json", cases[i].lcp);
@@ -122,10 +123,10 @@ static void test_interrupts(void)
   bool begun = wait_for("grep -rqs '\"event\": \"cell\"' two/journal") &&
                wait_for("test $(grep -rs '\"event\": \"start\"' two/journal | wc -l) = 2");
   kill(pid, SIGINT);
-  bool asked = wait_for("grep -q 'Ctrl-C again stops at once' stderr.txt");
+  bool asked = wait_for("grep -q 'Ctrl-C again to stop at once' stderr.txt");
   kill(pid, SIGINT);
   int code = finish(pid);
-  if (!ok(begun && asked && code == 7 && strstr(err, "go on with: perp run two.yaml") != NULL,
+  if (!ok(begun && asked && code == 7 && strstr(err, "continue with: perp run two.yaml") != NULL,
           "a second Ctrl-C ends the run: status 7"))
     complain();
   char *journal = system("cat two/journal/* > two.jsonl") == 0 ? perp_read_file("two.jsonl", NULL)
@@ -143,7 +144,7 @@ static void test_interrupts(void)
      lines);
   says("status two", "interrupted");
   code = run("run two.yaml -o two --no-report --only 't_end < 1'");
-  ok(code == 0 && strstr(err, "1 finished before, 0 to run") != NULL,
+  ok(code == 0 && strstr(err, "1 already finished, 0 to run") != NULL,
      "the cell that was finished is not run again");
 }
 
@@ -275,16 +276,16 @@ static void test_study(void)
 
   /* accepted: it may win */
   code = run("run honest.yaml -o generous -q --no-report --set accept.unsolved=100%");
-  ok(code == 0 && strstr(out, "by lcp") != NULL, "with accept: { unsolved: 100%% }");
+  ok(code == 0 && strstr(out, "Runs are compared by") != NULL, "with accept: { unsolved: 100%% }");
   fixed = strstr(out, "\npgs:sweeps=3 ");
   unsolved = strstr(out, "\npgs:max_iter=3 ");
   ok(fixed != NULL && unsolved != NULL && unsolved < fixed,
      "an unsolved cell is ranked with the ok ones, still marked");
-  refuses(2, "check honest.yaml --set accept.unsolved=120%", "unsolved is a share");
+  refuses(2, "check honest.yaml --set accept.unsolved=120%", "unsolved must be the share");
   refuses(2, "check honest.yaml --set accept.unsolvd=1%", "did you mean 'unsolved'");
 
   code = run("run honest.yaml -o none -q --no-report --only 'lcp == \"pgs:max_iter=3\"'");
-  ok(code == 10 && strstr(out, "no two") != NULL, "unsolved cells alone: status 10, no best");
+  ok(code == 10 && strstr(out, "No two runs") != NULL, "unsolved cells alone: status 10, no best");
   code = run("run honest.yaml -o fixed -q --no-report --only 'lcp == \"pgs:sweeps=3\"'");
   ok(code == 0, "fixed work alone: status 0");
 }
@@ -363,25 +364,26 @@ static void test_schema(void)
          system("cp -r old old2; cp -r old new; sed -i 's/\"plan\": \"perp-plan.1\"/&, "
                 "\"schema\": 3/' new/plan.jsonl") == 0,
      "... is changed");
-  says("status old", "ok as recorded (schema 1");
+  says("status old", "ok has the older meaning (schema 1");
   json_t *j = json_of("status old --json", 0);
   ok(json_integer_value(json_object_get(j, "schema")) == 1 &&
          json_integer_value(json_object_get(j, "ok_as_recorded")) == 2,
      "as JSON, too");
   json_decref(j);
-  ok(run("report old") == 0 && file_has("old/report.html", "ok as recorded") &&
-         file_has("old/report.html", "Whether its problems were solved was not asked"),
+  ok(run("report old") == 0 &&
+         file_has("old/report.html", "ok means that the run reached its end") &&
+         file_has("old/report.html", "do not say whether all problems were solved"),
      "the page of it says what its ok is worth");
   refuses(3, "run honest.yaml -o old", "results of schema 1");
   ok(strstr(err, "--fresh") != NULL, "... and how to go on");
-  says("status old", "ok as recorded (schema 1");
-  refuses(3, "status new", "results of schema 3; this perp reads up to 2");
+  says("status old", "ok has the older meaning (schema 1");
+  refuses(3, "status new", "the results have schema 3, but this perp reads schemas up to 2");
   refuses(3, "merge old honest -o both", "schema");
   ok(run("merge old old2 -o both --no-report") == 0 && run("status both") == 0 &&
-         strstr(out, "ok as recorded (schema 1") != NULL,
+         strstr(out, "ok has the older meaning (schema 1") != NULL,
      "two old folders make an old one");
   code = run("compare old honest --as-recorded");
-  ok(code == 0 && strstr(out, "ok in old as recorded (schema 1)") != NULL &&
+  ok(code == 0 && strstr(out, "ok in old has the older meaning (schema 1)") != NULL &&
          strstr(out, "WORSE") == NULL,
      "compare: an ok of schema 1 that is unsolved now is no regression");
   ok(run("run honest.yaml -o old -q --no-report --fresh") == 0 && run("status old") == 0 &&

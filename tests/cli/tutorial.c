@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The commands of docs/tutorial.md, run as they stand there, in one shell. */
+/* The commands of docs/tutorials/first-study.md, run as they stand there, in one shell. */
 #include "tests/cli/program.h"
 
 int main(void)
 {
   program_open();
-  char *path = perp_xprintf("%s/docs/tutorial.md", getenv("PERP_HOME"));
+  char *path = perp_xprintf("%s/docs/tutorials/first-study.md", getenv("PERP_HOME"));
   char *text = perp_read_file(path, NULL);
   free(path);
-  if (text == NULL) bail("no docs/tutorial.md");
+  if (text == NULL) bail("no docs/tutorials/first-study.md");
   perp_text script = { 0 };
   perp_text_add(&script,
                 "set -eu\nmkdir bin\nln -s '%s' bin/perp\nexport PATH=\"$PWD/bin:$PATH\"\n",

@@ -248,7 +248,7 @@ static void refusals(perp_model *model)
   refused(model, none, (double)NAN, PERP_ERR_ARG, "h must be positive");
   refused(model, none, HUGE_VAL, PERP_ERR_ARG, "h must be positive: got inf s");
   refused(model, (run_parts){ "velocity", "rk4", "", "" }, 1e-3, PERP_ERR_UNSUPPORTED,
-          "one evaluation a step");
+          "one evaluation per step");
   refused(model, (run_parts){ "acceleration:state=momentum", "symplectic-euler", "", "" }, 1e-3,
           PERP_ERR_UNSUPPORTED, "symplectic-euler");
   perp_model *raw = run_model(&ctx, 3);

@@ -36,7 +36,8 @@ static double gain(const char *scene, const char *formulation, const char *lcp, 
                      .t_end = t_end };
   perp_result result;
   const perp_status status = perp_simulate(&ctx, &r, &result);
-  if (status == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, "has no couples") != NULL) return NAN;
+  if (status == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, "does not support couples") != NULL)
+    return NAN;
   if (status != PERP_OK) bail("%s, %s: %s", scene, lcp, ctx.msg);
   const double value = result.reason > 0 ? perp_result_metric(&result, "energy.gain.rel")
                                          : HUGE_VAL;

@@ -82,7 +82,7 @@ static const struct {
   { "coulomb-oscillator", "acceleration", 1e-3, 12 },
   { "bouncing-ball", "velocity", 0.1, 12 },
   { "crush", "velocity", 2e-3, 10 },
-  /* of complaints: docs/complaints.md */
+  /* of complaints: docs/explanation/complaints.md */
   { "pinch", "velocity", 1e-6, 10 },
   { "launched-box", "velocity", 2e-2, 10 }, /* v h / 2, over the way */
   { "welded-blocks", "velocity", 1e-12, 10 },

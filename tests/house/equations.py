@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""docs/equations.md: where the source cites each numbered equation of the texts that perp is after.
+"""docs/reference/equations.md: where the source cites each numbered equation of the texts that perp is after.
 
   tests/house/equations.py          writes the page
   tests/house/equations.py --check  is the page what would be written?
@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-PAGE = os.path.join(ROOT, 'docs/equations.md')
+PAGE = os.path.join(ROOT, 'docs/reference/equations.md')
 LIST = 'tests/house/equations.txt'
 ITEM = r'\d+(?:\.\d+)?[a-c]?'
 ITEMS = rf'{ITEM}(?:-{ITEM})?(?:(?:, | and ){ITEM}(?:-{ITEM})?)*'
@@ -128,7 +128,7 @@ def page(sources, where):
                 errors.append(f'{of}, eq. {text(n)} ({subject}): ' +
                               (f'cited at {places[0][0]}:{places[0][1]}, and said not to be built' if reason else 'cited nowhere'))
             out.append(f'| {text(n)} | {subject} | ' + (f'not built: {reason}' if reason else ', '.join(
-                f'[{name}:{line}](../{name}#L{line})' for name, line in places)) + ' |')
+                f'[{name}:{line}](../../{name}#L{line})' for name, line in places)) + ' |')
     return '\n'.join(out) + '\n'
 
 
@@ -138,7 +138,7 @@ def main():
     if sys.argv[1:] == ['--check']:
         with open(PAGE, encoding='utf-8') as f:
             if f.read() != made:
-                errors.append('docs/equations.md is not what the source cites: run tests/house/equations.py')
+                errors.append('docs/reference/equations.md is not what the source cites: run tests/house/equations.py')
     elif not sys.argv[1:]:
         with open(PAGE, 'w', encoding='utf-8') as f:
             f.write(made)

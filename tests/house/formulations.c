@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The table of docs/formulations.md says of every formulation what its capabilities say. */
+/* The table of docs/reference/formulations.md says of every formulation what its capabilities say. */
 #include "models/models.h"
 #include "tests/tap.h"
 
@@ -24,14 +24,14 @@ int main(int argc, char **argv)
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
   FILE *file = argc > 1 ? fopen(argv[1], "r") : NULL;
-  if (file == NULL) bail("no docs/formulations.md");
+  if (file == NULL) bail("no docs/reference/formulations.md");
   page[fread(page, 1, sizeof page - 1, file)] = '\0';
   fclose(file);
   for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_formulation, i)) != NULL; i++) {
     char row[256];
     if ((d->caps & PERP_FORM_WRAPS) || strchr(d->name, ':') != NULL) continue; /* optional ones */
     row_of(d, row, sizeof row);
-    ok(strstr(page, row) != NULL, "docs/formulations.md has %s", row);
+    ok(strstr(page, row) != NULL, "docs/reference/formulations.md has %s", row);
   }
   return tap_done();
 }

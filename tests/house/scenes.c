@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* docs/scenes.md is what the scenes say of themselves: every one has its row and its section, with its equation, source,
+/* docs/reference/scenes.md is what the scenes say of themselves: every one has its row and its section, with its equation, source,
  * truths, figures and options.  --accept writes the file anew. */
 #include "experiments/base/util.h"
 #include "experiments/metrics/metrics.h"
@@ -41,7 +41,7 @@ static void put_gauges(FILE *out, const perp_scene *s, const char *between)
 
 static void put_row(FILE *out, const perp_desc *d, const perp_scene *s)
 {
-  fprintf(out, "| [%s](#%s) | ", d->name, d->name);
+  fprintf(out, "| [`%s`](#%s) | ", d->name, d->name);
   put_cell(out, d->summary);
   fputs(" | ", out);
   put_truths(out, s, "; ");
@@ -63,9 +63,11 @@ static void put_options(FILE *out, const perp_desc *d)
     const char *cells[] = { o->unit, value, range, o->help };
     fprintf(out, "| `%s` |", o->key);
     for (int k = 0; k < 4; k++) {
-      fputc(' ', out);
+      /* values and ranges are code: words of choices are no prose */
+      const char *mark = (k == 1 || k == 2) && cells[k][0] != '\0' ? "`" : "";
+      fprintf(out, " %s", mark);
       put_cell(out, cells[k]);
-      fputs(" |", out);
+      fprintf(out, "%s |", mark);
     }
     fputc('\n', out);
   }
@@ -74,7 +76,7 @@ static void put_options(FILE *out, const perp_desc *d)
 
 static void put_section(FILE *out, const perp_desc *d, const perp_scene *s)
 {
-  fprintf(out, "\n### %s\n\n", d->name);
+  fprintf(out, "\n### `%s`\n\n", d->name);
   put_cell(out, d->summary);
   fputs(".\n\n", out);
   if (d->equation != NULL) fprintf(out, "    %s\n\n", d->equation);
@@ -83,10 +85,11 @@ static void put_section(FILE *out, const perp_desc *d, const perp_scene *s)
   fputc('\n', out);
   char *file = perp_scene_file_path(d);
   if (file != NULL)
-    fprintf(out, "* file: [%s](../experiments/scenes/shipped/%s)\n", strrchr(file, '/') + 1,
+    fprintf(out, "* file: [%s](../../experiments/scenes/shipped/%s)\n", strrchr(file, '/') + 1,
             strrchr(file, '/') + 1);
   free(file);
-  if (s->n_truths > 0) fputs("* truth: ", out), put_truths(out, s, "; "), fputc('\n', out);
+  if (s->n_truths > 0)
+    fputs("* reference solution: ", out), put_truths(out, s, "; "), fputc('\n', out);
   if (s->n_gauges > 0) fputs("* judged by ", out), put_gauges(out, s, ", "), fputc('\n', out);
   if (s->published.what[0] != '\0') {
     fputs("* printed final values: ", out);
@@ -120,7 +123,7 @@ static char *catalogue(int *number)
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
   if (out == NULL) bail("no memory");
-  fprintf(out, "\n| scene | what it is | truth | judged by |\n|---|---|---|---|\n");
+  fprintf(out, "\n| scene | summary | reference solution | judged by |\n|---|---|---|---|\n");
   for (int i = 0; i < n; i++) put_row(out, perp_plugin_at(&ctx, PERP_KIND_scene, i), &scene[i]);
   fprintf(out, "\n## One by one\n");
   for (int i = 0; i < n; i++) {
@@ -152,7 +155,7 @@ int main(int argc, char **argv)
   if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
       perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
-  char *path = perp_xprintf("%s/docs/scenes.md", root);
+  char *path = perp_xprintf("%s/docs/reference/scenes.md", root);
   char *file = perp_read_file(path, NULL);
   char *made = file != NULL ? strstr(file, heading) : NULL;
   if (made == NULL) bail("%s: no heading \"## All\"", path);
@@ -169,10 +172,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++) {
       const char *name = perp_plugin_at(&ctx, PERP_KIND_scene, i)->name;
       char row[200];
-      snprintf(row, sizeof row, "\n| [%s](#%s) |", name, name);
-      ok(strstr(file, row) != NULL, "%s has its row in docs/scenes.md", name);
+      snprintf(row, sizeof row, "\n| [`%s`](#%s) |", name, name);
+      ok(strstr(file, row) != NULL, "%s has its row in docs/reference/scenes.md", name);
     }
-    if (!ok(strcmp(made, text) == 0, "docs/scenes.md is what the scenes say")) {
+    if (!ok(strcmp(made, text) == 0, "docs/reference/scenes.md is what the scenes say")) {
       first_difference(made, text);
       printf("# if that is as it should be: ninja -C build accept-scenes\n");
     }

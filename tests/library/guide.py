@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The programs of docs/library.md, built and run against the library of the build and the installed one.
+"""The programs of docs/reference/library.md, built and run against the library of the build and the installed one.
 guide.py SOURCE BUILD PREFIX MESON 'CC ...' (TAP)"""
 import os
 import pathlib
@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 source, build, prefix, meson, cc = sys.argv[1:]
-page = pathlib.Path(source, 'docs/library.md').read_text(encoding='utf-8')
+page = pathlib.Path(source, 'docs/reference/library.md').read_text(encoding='utf-8')
 programs = re.findall(r'```c\n(/\* (\w+)\.c: .*?)```\n\n```text\n(.*?)```', page, re.S)
 count = 0
 

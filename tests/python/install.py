@@ -55,5 +55,5 @@ with tempfile.TemporaryDirectory() as folder:
     status, said = call([program, 'python', 'instal'])
     ok(status == 2 and 'install' in said, 'another word is refused', said)
     status, said = call([program, 'python', 'install'], PERP_PYTHON='no-such-python')
-    ok(status == 1 and 'PERP_PYTHON names another one' in said, 'no Python: one line', said)
+    ok(status == 1 and 'set PERP_PYTHON to another Python' in said, 'no Python: one line', said)
 done()

@@ -77,12 +77,12 @@ with tempfile.TemporaryDirectory() as folder:
     status, out, err = perp('new', 'plugin', 'lcp', '--language', 'python', '--name', 'my-py')
     ok(status == 0 and sorted(os.listdir('my-py')) == ['README.md', 'my-py.py', 'study.yaml'], 'perp new plugin --language python', err)
     status, out, err = perp('new', 'plugin', 'ode', '--language', 'python')
-    ok(status == 2 and 'in Python there are solvers of kind lcp' in err, 'of another kind: refused', err)
+    ok(status == 2 and 'Python is available for kind lcp only' in err, 'of another kind: refused', err)
     status, out, err = perp('test', '--plugin', './my-py/my-py.py', '--json')
     told = json.loads(out)[0] if status in (0, 10) else {}
     ok(status == 0 and told['held'] >= 30 and told['failed'] == 0 and told['complete'], 'the contract tests hold', status, out[:2000], err)
     status, out, err = perp('list', 'lcp', '--plugin', './my-py/my-py.py')
-    ok(status == 0 and re.search('^my-py +projected', out, re.M), 'it is listed', out[-300:], err)
+    ok(status == 0 and re.search('^my-py +Projected', out, re.M), 'it is listed', out[-300:], err)
     ok(package.info('my-py', plugins='my-py/my-py.py')['options'][0]['range'] == '(0, 2)' and
        'my-py' in package.list('lcp', plugins=['my-py/my-py.py']), 'the package knows plug-ins as well')
     status, out, err = perp('run', 'my-py/study.yaml', '--plugin', './my-py/my-py.py', '-o', 'r', '--no-report', '-q', '--set',
@@ -134,7 +134,7 @@ with tempfile.TemporaryDirectory() as folder:
     misbehaves = [
         ('raise ValueError("no such luck")', 'crash', 'mine.py:9: ValueError: no such luck', 'raises an exception'),
         ('x[p.n] = 1', 'crash', 'mine.py:9: IndexError', 'writes behind x'),
-        ('os._exit(3)', 'crash', 'ended its Python with status 3', 'ends its process'),
+        ('os._exit(3)', 'crash', 'its Python process ended with status 3', 'ends its process'),
         ('sys.exit("enough")', 'crash', 'mine.py:9: SystemExit: enough', 'exits'),
         ('os.kill(os.getpid(), 11)', 'crash', 'ended by signal 11', 'crashes'),
         ('while True: pass', 'timeout', 'time limit', 'never ends'),
@@ -178,14 +178,14 @@ with tempfile.TemporaryDirectory() as folder:
     refused(DIRECT + 'undefined\n', "mine.py:10: NameError: name 'undefined' is not defined", 'an exception')
     refused('', 'declares no solver', 'no solver', '')
     refused(DIRECT, "cannot declare 'factored'", 'a capability that it cannot have', HEAD.replace('"box"', '"factored"'))
-    refused(DIRECT, "there is another lcp 'lemke' already", 'a name that exists', HEAD.replace('"mine"', '"lemke"'))
-    refused(DIRECT, 'outside of the range', 'a default outside of its range', HEAD.replace('"omega", 1.5', '"omega", 2.5'))
+    refused(DIRECT, "a lcp 'lemke' exists already", 'a name that exists', HEAD.replace('"mine"', '"lemke"'))
+    refused(DIRECT, 'outside of its range', 'a default outside of its range', HEAD.replace('"omega", 1.5', '"omega", 2.5'))
     refused(DIRECT, 'lower-case letters', 'a name that is none', HEAD.replace('"mine"', '"Mine"'))
     refused('', 'takes too long to load', 'never ends', 'while True: pass\n')
     write(DIRECT)
     os.environ['PERP_PYTHON'], mine = 'no-such-python', os.environ.get('PERP_PYTHON', 'python3')
     status, out, err = perp('list', 'lcp', '--plugin', './mine.py')
-    ok(status == 3 and 'cannot run no-such-python; PERP_PYTHON names another one' in err and err.count('\n') == 1,
+    ok(status == 3 and 'cannot run no-such-python; set PERP_PYTHON to another Python' in err and err.count('\n') == 1,
        'refused: no Python', status, err)
     os.environ['PERP_PYTHON'] = mine
     os.chdir('/')

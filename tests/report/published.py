@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""results/published/ against the program, and docs/results.md against results/published/.
+"""results/published/ against the program, and pages of docs (PAGES) against results/published/.
 
-    published.py page [--write]             are the numbers of the page those of the published files?  --write: make them so
+    published.py page [--write]             are the numbers of the pages those of the published files?  --write: make them so
     published.py again PERP OUT [NAME...]   runs a part of each published study again and compares
 
-A number of the page is followed by a comment that says where it is from, which is a query (SQLite) on the published
+A number of a page is followed by a comment that says where it is from, which is a query (SQLite) on the published
 files: `2.8 mm<!-- chain6-stab: max("drift.pos.max") from cells where stab = 'post' -->`.  There are three tables: cells
 (cells.csv), best (ask, apart, condition, who, value: a row for each best one of a comparison) and claims (text, verdict).
 
@@ -29,7 +29,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, 'results'))
 import publish  # noqa: E402
 
-PAGE = os.path.join(ROOT, 'docs/results.md')
+PAGES = [os.path.join(ROOT, 'docs', name) for name in ('explanation/results.md', 'how-to/choose-solver.md')]
 LIMIT = 400_000  # bytes of a published study, the largest of 1791 cells
 # Figures are published in 7 digits; below FLOOR they are rounding.  Under another compiler, processor or library the
 # last digits differ, and a method that decides by comparing (control of the error, iteration) may make a step more or
@@ -258,28 +258,27 @@ def written(match, bases):
 
 
 def write_page():
-    with open(PAGE, encoding='utf-8') as f:
-        text = f.read()
     bases = {name: database(name) for name in os.listdir(publish.PUBLISHED) if name in publish.STUDIES}
-    with open(PAGE, 'w', encoding='utf-8') as f:
-        f.write(CITED.sub(lambda m: written(m, bases) if m.group(3) in bases else m.group(0), text))
+    for page in PAGES:
+        with open(page, encoding='utf-8') as f:
+            text = f.read()
+        with open(page, 'w', encoding='utf-8') as f:
+            f.write(CITED.sub(lambda m: written(m, bases) if m.group(3) in bases else m.group(0), text))
 
 
 def bare_numbers(text):
-    """Numbers under "What came out" that say no source.  Those in `names` and in the words of titles and links are none."""
+    """Numbers under "Results" that say no source.  Those in `names` and in the words of titles and links are none."""
     found = []
-    for part in re.findall(r'^### What came out\n(.*?)(?=^##)', text + '\n##', re.S | re.M):
+    for part in re.findall(r'^### Results\n(.*?)(?=^##)', text + '\n##', re.S | re.M):
         part = CITED.sub('', part)
         part = re.sub(r'<!--.*?-->|`[^`]*`|\]\([^)]*\)|^\|[-:| ]*$', '', part, flags=re.M | re.S)
         found += [m.group(0) for m in re.finditer(NUMBER, part)]
     return found
 
 
-def page():
-    with open(PAGE, encoding='utf-8') as f:
-        text = f.read()
-    bases = {name: database(name) for name in os.listdir(publish.PUBLISHED) if name in publish.STUDIES}
-    wrong, changed, n = [], 0, 0
+def cited(name, text, bases):
+    """the numbers of a page against the published files"""
+    page, wrong, changed, n = name, [], 0, 0
     for number, unit, name, query in CITED.findall(text):
         n += 1
         try:
@@ -294,16 +293,30 @@ def page():
         changed += isinstance(value, (int, float)) and not agrees(other, unit, value)
     if n != text.count('<!--'):
         wrong.append(f'{text.count("<!--")} comments, but {n} numbers with a query')
-    ok(n > 0 and not wrong, f'docs/results.md: its {n} numbers are those of results/published', *wrong)
+    ok(n > 0 and not wrong, f'{page}: its {n} numbers are those of results/published', *wrong)
     ok(changed == n, f'another last digit would be found ({changed} of {n})')
+
+
+def tokens_shown(what, svg, header):
+    texts = re.findall(r'<text[^>]*>(.*?)</text>', svg, re.S)
+    shown = {c for c in header if '.' in c and any(c in t for t in texts)}
+    ok(len(texts) > 9 and not shown, f'{what} has words, no tokens of metrics', *shown)
+
+
+def page():
+    bases = {name: database(name) for name in os.listdir(publish.PUBLISHED) if name in publish.STUDIES}
+    for path in reversed(PAGES):  # the last text is that of the results
+        with open(path, encoding='utf-8') as f:
+            text = f.read()
+        cited(os.path.relpath(path, ROOT), text, bases)
     bare = bare_numbers(text)
-    ok(not bare, 'docs/results.md: every number that came out says from where', *bare)
-    ok(bare_numbers('### What came out\n3 of `h=4`\n') == ['3'], 'one that does not is found')
+    ok(not bare, 'docs/explanation/results.md: every number that came out says from where', *bare)
+    ok(bare_numbers('### Results\n3 of `h=4`\n') == ['3'], 'one that does not is found')
     for name in publish.STUDIES:
         folder, where = os.path.join(publish.PUBLISHED, name), f'results/published/{name}'
         if not ok(os.path.isdir(folder), f'{where} is there'):
             continue
-        ok(f'](../{where}/figure.svg)' in text, f'{name}: its figure is on the page')
+        ok(f'](../../{where}/figure.svg)' in text, f'{name}: its figure is on the page')
         size = sum(os.path.getsize(f'{folder}/{f}') for f in os.listdir(folder))
         ok(size <= LIMIT, f'{name}: {size} bytes are small')
         open_claims = [c['text'] for c in published(name)['answer']['claims'] if c['verdict'] != 'proved']
@@ -311,6 +324,19 @@ def page():
         env = published(name)['environment']
         ok(not {'host', 'kernel'} & set(env) and not re.search(r'/(home|root|work|tmp|usr)\b', json.dumps(env)),
            f'{name}: its environment names no machine and no path')
+    # the table of symptoms: its words are those of the study, its rows in README.md those of the page
+    shown = publish.get_table(publish.COMPLAINTS)
+    ok(shown.count('\n') > 20 and publish.reworded(shown) == shown, 'complaints.md: its rows have the words of the study',
+       'results/publish.py --complaints --texts writes them')
+    ok(publish.get_table(publish.README) == publish.verdicts(shown), 'README.md: its rows of symptoms are those of complaints.md',
+       'results/publish.py --complaints --texts writes them')
+    other = shown.replace('**5.5**', '5.5e-9')
+    ok(other != shown and publish.verdicts(other) != publish.verdicts(shown), 'another verdict would be found')
+    with open(publish.FRONT_FIGURE, encoding='utf-8') as f:
+        svg = f.read()
+    with open(os.path.join(publish.PUBLISHED, 'chain6-stab/cells.csv'), encoding='utf-8') as f:
+        tokens_shown('README.md: its figure', svg, f.readline().strip().split(','))
+    ok(all(words in svg for words, *_ in publish.BANDS.values()), 'README.md: its figure names its curves')
     # a table or a map that was edited by hand or written by another program
     for name in bases:
         with open(os.path.join(publish.PUBLISHED, name, 'cells.csv'), newline='', encoding='utf-8') as f:
@@ -318,6 +344,9 @@ def page():
         if 'panels' not in publish.STUDIES[name]:
             with open(os.path.join(publish.PUBLISHED, name, 'figure.svg'), encoding='utf-8') as f:
                 ok(f.read() == publish.who_solves_what(name, published(name)['cells']), f'{name}: its map is that of its table')
+        else:
+            with open(os.path.join(publish.PUBLISHED, name, 'figure.svg'), encoding='utf-8') as f:
+                tokens_shown(f'{name}: its figure', f.read(), header)
         ok(all(f in header for f in publish.STUDIES[name]['figures']), f'{name}: its columns are those that are published today')
 
 

@@ -223,7 +223,7 @@ await browser.close();
 {
   const blind = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-3d-apis', '--disable-gpu'] });
   const { page, context } = await open('stack', { of: blind });
-  ok(/needs WebGL/.test(await page.textContent('.view-none')) && (await page.$$('.view-figure')).length > 0, 'without WebGL the page says so, and has its figures');
+  ok(/requires WebGL/.test(await page.textContent('.view-none')) && (await page.$$('.view-figure')).length > 0, 'without WebGL the page says so, and has its figures');
   await page.keyboard.press('End');
   ok(Math.abs((await time(page)) - 0.2) < 1e-6, 'which have a time');
   await context.close();

@@ -486,6 +486,17 @@ static void gauges(void)
   free(still);
   perp_scene_destroy(&s);
 
+  /* a rod on its limit: 2 kg, 1 m, 0.7 rad below the horizontal, at rest three quarters of a second after it has come down at 0.46 s */
+  open_scene("stop", &s);
+  double hold[7] = { 0, 0, 0, 1 }, no[6] = { 0 };
+  for (int i = 0; i <= 140; i++) {
+    const double moment = -9.81 * cos(0.7) * (i == 50 ? 3 : i == 130 ? 1.25 : 1);
+    const perp_step_info step = { .reason = PERP_EXACT, .drive = &moment };
+    sample(&s, 0.01 * i, hold, no, i > 0 ? &step : NULL);
+  }
+  near(gauge(&s, "force.rel.err"), 0.25, 1e-14, 0, "moment of a limit: the largest error at rest");
+  perp_scene_destroy(&s);
+
   open_scene("incline:theta=30deg,mu=0.3,dim=2", &s);
   double x[3], u[3];
   for (int i = 0; i <= 10; i++) {
@@ -512,6 +523,74 @@ static void gauges(void)
   perp_scene_destroy(&s);
 }
 
+/* Parabolas whose highest points are `factor` [n] times those of a ball with e, then rest on the floor (`rests`) or a fall
+ * through it, until t_end, sampled each 1 ms. */
+static void bounce(perp_scene *s, double e, int n, const double *factor, bool rests, double t_end)
+{
+  const double g = 9.81, h = 1, radius = 0.1;
+  double start = 0, height = h, up = 0; /* of the flight: its time, highest point, speed upwards */
+  int flight = 0;
+  for (int i = 0; i <= (int)(t_end / 1e-3); i++) {
+    const double t = 1e-3 * i;
+    double q[3] = { 0, radius, 0 }, v[3] = { 0 };
+    while (flight <= n && t >= start + (up + sqrt(2 * g * height)) / g) {
+      start += (up + sqrt(2 * g * height)) / g;
+      flight++;
+      height = flight <= n ? factor[flight - 1] * pow(e, 2 * flight) * h : 0;
+      up = sqrt(2 * g * height);
+    }
+    const double at = t - start;
+    if (flight <= n) {
+      q[1] += (flight == 0 ? h : 0) + up * at - g * at * at / 2;
+      v[1] = up - g * at;
+    } else if (!rests)
+      q[1] -= at, v[1] = -1;
+    sample(s, t, q, v, NULL);
+  }
+}
+
+/* Every bounce counts, and which way it is off. */
+static void every_bounce(void)
+{
+  static const struct {
+    const char *what;
+    double e;
+    int n;
+    double factor[8], t_end;
+    bool rests;
+    double gain, loss; /* relative to the first bounce */
+  } rows[] = {
+    { "as they should be", 1, 5, { 1, 1, 1, 1, 1 }, 4.5, true, 0, 0 },
+    { "as they should be", 0.8, 6, { 1, 1, 1, 1, 1, 1 }, 2.9, true, 0, 0 },
+    { "the first too high", 0.8, 3, { 1.1, 1, 1 }, 1.8, true, 0.1, 0 },
+    { "right at first, the third too high", 0.8, 5, { 1, 1, 1.3, 1, 1 }, 2.4, true, 0.12288, 0 },
+    { "right at first, the third too low", 0.8, 5, { 1, 1, 0.7, 1, 1 }, 2.4, true, 0, 0.12288 },
+    { "higher and higher", 1, 5, { 0.999, 1.278, 1.281, 1.499, 1.671 }, 5.1, true, 0.671, 0.001 },
+    { "it sticks after the first", 0.8, 1, { 1 }, 2.5, true, 0, 0.64 },
+    { "it sticks after the third", 1, 3, { 1, 1, 1 }, 5, true, 0, 1 },
+    { "it falls through the floor after the second", 1, 2, { 1, 1 }, 5, false, 0, 1 },
+    { "it never bounces", 0.8, 0, { 0 }, 2.5, true, 0, 1 },
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    perp_scene s;
+    char text[64];
+    snprintf(text, sizeof text, "bouncing-ball:dim=2,e=%g", rows[i].e);
+    open_scene(text, &s);
+    bounce(&s, rows[i].e, rows[i].n, rows[i].factor, rows[i].rests, rows[i].t_end);
+    const char *what = rows[i].what;
+    near(gauge(&s, "apex.rel.gain"), rows[i].gain, 1e-5, 0, "bounces: %s: gain", what);
+    near(gauge(&s, "apex.rel.loss"), rows[i].loss, 1e-5, 0, "bounces: %s: loss", what);
+    near(gauge(&s, "apex.rel.err"), fmax(rows[i].gain, rows[i].loss), 1e-5, 0,
+         "bounces: %s: largest error", what);
+    perp_scene_destroy(&s);
+  }
+  perp_scene s;
+  open_scene("bouncing-ball:dim=2,e=1", &s);
+  bounce(&s, 1, 5, (const double[]){ 1, 1, 1, 1, 1 }, true, 0.5);
+  ok(isnan(gauge(&s, "apex.rel.err")), "bounces: none before the first has turned");
+  perp_scene_destroy(&s);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -521,6 +600,7 @@ int main(void)
   incline();
   rolling();
   bouncing();
+  every_bounce();
   impacts();
   oscillator();
   wheel();

@@ -26,9 +26,20 @@ static const perp_desc toy = { "toy", "s", "r", NULL, toy_options, sizeof(struct
 static const perp_desc toy_colon = { "gsl:toy", "s",         "r",
                                      NULL,      toy_options, sizeof(struct toy_opts),
                                      0 };
+struct near_opts {
+  int links, link;
+};
+static const char *const near_links[] = { "rod", "box", NULL };
+static const perp_opt near_options[] = {
+  PERP_INT(struct near_opts, links, 6, 1, 9, "Number of links."),
+  PERP_ENUM(struct near_opts, link, 0, near_links, "Shape of the links."), PERP_OPTIONS_END
+};
+static const perp_desc near_keys = { "near", "s", "r", NULL, near_options, sizeof(struct near_opts),
+                                     0 };
 static const perp_desc bare = { "bare", "s", "r", NULL, NULL, 0, 0 };
 static const perp_plugin table[] = { { PERP_KIND_lcp, &toy },
                                      { PERP_KIND_lcp, &toy_colon },
+                                     { PERP_KIND_lcp, &near_keys },
                                      { PERP_KIND_lcp, &bare },
                                      { PERP_KIND_NONE, NULL } };
 
@@ -195,13 +206,21 @@ int main(void)
   refuses(&ctx, "toy:omgea=1", "did you mean 'omega'");
   refuses(&ctx, "toy:omega=2", "toy.omega must be in (0, 2): got 2");
   refuses(&ctx, "toy:omega=nan", "not a number");
-  refuses(&ctx, "toy:omega=1x", "pure number");
+  refuses(&ctx, "toy:omega=1x", "a number without a unit is expected; remove 'x'");
   refuses(&ctx, "toy:h=1kg", "wrong unit 'kg'");
   refuses(&ctx, "toy:h=0", "(0, inf)");
   refuses(&ctx, "toy:max_iter=1.5", "integer");
   refuses(&ctx, "toy:fast=yes", "true | false");
   refuses(&ctx, "toy:mode=odd", "plain | fancy");
   refuses(&ctx, "toy:omega", "key=value");
+  /* a key that exists, with a value of another kind: the near key that takes it */
+  refuses(&ctx, "near:link=6", "near.link must be one of rod | box: got 6; did you mean 'links'?");
+  refuses(&ctx, "near:links=box", "did you mean 'link'?");
+  refuses(&ctx, "near:link=0", "got 0"); /* links takes no 0 either */
+  ok(strstr(ctx.msg, "did you mean") == NULL, "no key is near that takes it: %s", ctx.msg);
+  refuses(&ctx, "near:links=0", "near.links must be an integer in [1, 9]: got 0");
+  ok(strstr(ctx.msg, "did you mean") == NULL, "a number out of range is of the right kind: %s",
+     ctx.msg);
   refuses(&ctx, "bare:x=1", "no options");
   refuses(&ctx, "", "unknown lcp");
 

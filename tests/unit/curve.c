@@ -227,10 +227,11 @@ static void refusals(void)
   refuse(3, TRACK(PERP_CURVE_CIRCLE), "radius of the circle must be positive: got 0 m");
   refuse(3, TRACK(PERP_CURVE_HELIX, .radius = 1), "pitch of the helix must not be 0");
   refuse(2, TRACK(PERP_CURVE_HELIX, .radius = 1, .pitch = 1), "a helix needs space");
-  refuse(3, TRACK((perp_curve_kind)9), "no such kind of curve: 9");
-  refuse(3, TRACK(PERP_CURVE_LINE, .lower = 1, .upper = -1), "contradict each other: [1, -1]");
+  refuse(3, TRACK((perp_curve_kind)9), "unknown kind of curve: 9");
+  refuse(3, TRACK(PERP_CURVE_LINE, .lower = 1, .upper = -1),
+         "must be below its upper end: got [1, -1]");
   refuse(3, TRACK(PERP_CURVE_LINE, .lower = 1, .upper = 2),
-         "starts at s = 0, outside of the domain [1, 2]");
+         "starts at s = 0, outside the domain [1, 2]");
   refuse(3, TRACK(PERP_CURVE_CYCLOID, .radius = 1, .lower = -4, .upper = 1),
          "is defined in [-3.14");
   refuse(3, TRACK(PERP_CURVE_CYCLOID, .radius = 1, .lower = -M_PI, .upper = 1),

@@ -350,14 +350,14 @@ static void turning_refused(void)
                                        .along = { 0, 0.6, 0.8 } };
   enum { NOTHING, NO_TURNING, EMPTY, LONG, NAN_ALONG, WEAK, NO_SERVO, LOWER, UPPER, CASES };
   static const char *const says[CASES] = { "",
-                                           "it turns to an orientation, and there is none",
-                                           "it turns to an orientation, and there is none",
+                                           "needs a target orientation",
+                                           "needs a target orientation",
                                            "along is not a unit vector: |along| = 1.2",
                                            "along is not a unit vector",
-                                           "give stiffness or damping, and max_force",
-                                           "give stiffness or damping, and max_force",
-                                           "has no limits; give them to drives about the axes",
-                                           "has no limits; give them to drives about the axes" };
+                                           "needs max_force, and stiffness or damping",
+                                           "needs max_force, and stiffness or damping",
+                                           "has no limits: put limits on the axes of the joint",
+                                           "has no limits: put limits on the axes of the joint" };
   for (int i = 0; i < CASES; i++) {
     perp_drive_def def = good;
     perp_status status;

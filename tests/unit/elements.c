@@ -676,7 +676,7 @@ static void test_refused(void)
     bail("%s", ctx.msg);
   refuse_joint(m, &my_screw, 2, (const int[]){ -1, 5 }, 0, "body 5 does not exist");
   refuse_joint(m, &my_screw, 2, (const int[]){ 0, 0 }, 0, "twice");
-  refuse_joint(m, &my_screw, 1, (const int[]){ 0 }, 0, "takes 2 to 2 bodies: got 1");
+  refuse_joint(m, &my_screw, 1, (const int[]){ 0 }, 0, "needs 2 bodies: got 1");
   refuse_joint(m, &my_screw, 2, (const int[]){ 0, 1 }, 0, "particle");
   refuse_joint(m, &my_screw, 2, (const int[]){ -1, 0 }, PERP_START_ZERO, "zero");
   refuse_joint(m, NULL, 2, (const int[]){ -1, 0 }, 0, "not complete");

@@ -77,7 +77,7 @@ static void holds(const char *text, const char *rows)
   char got[6] = "error";
   for (int i = 0; i < 5 && e != NULL; i++) got[i] = perp_expr_true(e, &scope, i) ? '1' : '0';
   if (!ok(strcmp(got, rows) == 0, "%s holds in %s", text, rows))
-    printf("# got %s %s\n", got, e == NULL ? error.message : "");
+    tap_note("got %s %s\n", got, e == NULL ? error.message : "");
 }
 static void refused(const char *text, int offset, const char *message, const char *hint)
 {
@@ -158,18 +158,18 @@ static void test_arithmetic(void)
     const char *text, *unit, *message;
     int offset;
   } bad[] = {
-    { "edge + m", "m", "this is in kg, and m is what it stands beside", 7 },
-    { "2 * edge", "kg", "this is in m, and kg is needed here", 0 },
-    { "sqrt(2 * 9.81 * edge)", "m/s", "this is in m^0.5, and m/s is needed here", 0 },
-    { "sin(edge)", "", "this is in m, and a pure number is what is needed here", 4 },
-    { "edge^n", "m", "needs a number as exponent", 5 },
-    { "min(edge, m)", "m", "this is in kg, and m is", 10 },
-    { "if(edge > m, 1, 2)", "", "this is in kg, and m is", 10 },
-    { "n > 1", "", "a number is needed here", 0 },
+    { "edge + m", "m", "this is in kg; unit of the other operand: m", 7 },
+    { "2 * edge", "kg", "this is in m; required here: kg", 0 },
+    { "sqrt(2 * 9.81 * edge)", "m/s", "this is in m^0.5; required here: m/s", 0 },
+    { "sin(edge)", "", "this is in m; required here: a pure number", 4 },
+    { "edge^n", "m", "requires a number as exponent", 5 },
+    { "min(edge, m)", "m", "this is in kg; unit of the other operand: m", 10 },
+    { "if(edge > m, 1, 2)", "", "this is in kg; unit of the other operand: m", 10 },
+    { "n > 1", "", "a number is required here", 0 },
     { "sine(1)", "", "unknown function 'sine'", 0 },
     { "sqrt(1, 2)", "", "one argument too many", 8 },
     { "mod(1)", "", "an argument is missing", 5 },
-    { "if(1, 2, 3)", "", "a condition is needed here", 3 },
+    { "if(1, 2, 3)", "", "a condition is required here", 3 },
     { "edg", "m", "unknown name 'edg'", 0 },
     { "2 +", "m", "the expression ends too early", 3 },
   };
@@ -224,21 +224,21 @@ int main(void)
   refused("stab == 'post:pases=1'", 8, "no option 'pases'", "did you mean 'passes'");
   refused("stab == 'post:passes=0'", 8, "must be an integer in [1, 10]", "");
   refused("stab.alhpa > 1", 0, "no stab has an option 'alhpa'", "");
-  refused("status == crsh", 10, "status is never 'crsh'", "");
+  refused("status == crsh", 10, "status never has the value 'crsh'", "");
   refused("h == 1 kg", 5, "wrong unit: s cannot be compared with kg", "");
   refused("h == 1 furlong", 7, "unknown unit 'furlong'", "");
-  refused("h = 1 ms", 2, "compares nothing", "did you mean '=='?");
+  refused("h = 1 ms", 2, "is not a comparison", "did you mean '=='?");
   refused("h == ", 5, "ends too early", "");
   refused("h == 1 ms and", 13, "ends too early", "");
   refused("(h == 1 ms", 10, "expected ')'", "");
   refused("h == 'abc", 5, "quote is not closed", "");
   refused("h == 'abc'", 5, "cannot be compared with a text", "");
   refused("stab < post", 7, "no order", "");
-  refused("h", 0, "a condition is needed", "");
-  refused("h == 1 ms h", 10, "'h' is out of place", "");
+  refused("h", 0, "a condition is required", "");
+  refused("h == 1 ms h", 10, "'h' is not allowed here", "");
   refused("h == 1 ms $", 10, "unexpected character", "");
   refused("", 0, "ends too early", "");
-  refused("max(h) < 1 ms", 0, "works in claims only", "");
+  refused("max(h) < 1 ms", 0, "works only in claims", "");
   char deep[400];
   memset(deep, '(', sizeof deep);
   deep[399] = '\0';
@@ -258,7 +258,7 @@ int main(void)
   scope.aggregates = true;
   refused("drift.pos.max < 1", 0, "use max(drift.pos.max, ...)", "");
   refused("maxi(h) < 1 s", 0, "unknown function 'maxi'", "did you mean 'max'");
-  refused("max(max(h)) < 1 s", 4, "inside of another", "");
+  refused("max(max(h)) < 1 s", 4, "cannot stand inside another", "");
   refused("max(stab) < 1", 4, "must be a number", "");
   refused("max(h, h) < 1 s", 7, "must be a condition", "");
   refused("slope(h) < 1", 7, "an argument is missing", "");

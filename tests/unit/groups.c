@@ -333,9 +333,9 @@ static void refusals(void)
     run_parts parts;
     const char *what;
   } cases[] = {
-    { { "groups:of=(groups)", "", "", "" }, "no groups inside of groups" },
-    { { "groups:of=(ggl)", "", "", "" }, "does not serve models with shapes" },
-    { { "groups:of=(velocity)", "rk4", "", "" }, "one evaluation a step" },
+    { { "groups:of=(groups)", "", "", "" }, "nested groups are not supported" },
+    { { "groups:of=(ggl)", "", "", "" }, "does not support models with colliding shapes" },
+    { { "groups:of=(velocity)", "rk4", "", "" }, "one evaluation per step" },
   };
   perp_model *model = encounter(0);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

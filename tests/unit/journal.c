@@ -167,6 +167,32 @@ static void test_journal(void)
   free(dir);
 }
 
+/* What is written, absent figures among it, is read back as it was. */
+static void test_numbers(void)
+{
+  char *text = NULL;
+  size_t size;
+  const double x[] = { 0.1, (double)NAN, HUGE_VAL };
+  perp_json j = { .out = open_memstream(&text, &size) };
+  perp_json_members(&j, "{ none %g, least %g", (double)NAN, -HUGE_VAL);
+  perp_json_real(&j, "absent", (double)NAN);
+  perp_json_reals(&j, "x", x, 3);
+  perp_json_close(&j, '}');
+  fclose(j.out);
+  ok(strcmp(text, "{\"least\": \"-inf\", \"x\": [0.10000000000000001, null, \"inf\"]}\n") == 0,
+     "an absent figure is left out, null in a list, and never a string");
+  json_t *v = json_loads(text, 0, NULL);
+  const json_t *list = json_object_get(v, "x");
+  ok(isnan(perp_json_number(json_object_get(v, "none"))) &&
+         perp_json_number(json_object_get(v, "least")) == -HUGE_VAL &&
+         perp_json_number(json_array_get(list, 0)) == 0.1 &&
+         isnan(perp_json_number(json_array_get(list, 1))) &&
+         perp_json_number(json_array_get(list, 2)) == HUGE_VAL,
+     "and they are read back");
+  json_decref(v);
+  free(text);
+}
+
 /* ---- cells that misbehave --------------------------------------------------------------------------------------- */
 
 static void test_misbehaviour(void)
@@ -208,7 +234,7 @@ static void test_misbehaviour(void)
       if (!ok(rec->status == want[k].status && strcmp(rec->cause, want[k].cause) == 0,
               "%s ends as %s: %s", want[k].act, perp_cell_status_names[want[k].status],
               want[k].cause))
-        printf("# %s: %s\n", perp_cell_status_names[rec->status], rec->cause);
+        tap_note("%s: %s\n", perp_cell_status_names[rec->status], rec->cause);
       if (strcmp(want[k].act, "print") == 0)
         ok(strcmp(rec->stderr_tail, "said on stderr\n") == 0, "what it said on stderr is kept");
       if (strcmp(want[k].act, "compute") == 0) near(rec->value[0], 0.25, 0, 0, "its number");
@@ -312,7 +338,7 @@ static void test_selection(void)
      "the others are rows with the reason");
   free(csv);
   o.only = "h > 9 s";
-  ok(run(text, &o) == PERP_EXIT_NOTHING && logged("nothing selected"),
+  ok(run(text, &o) == PERP_EXIT_NOTHING && logged("nothing is selected"),
      "nothing selected: status 4");
   o.only = "hh > 9 s";
   ok(run(text, &o) == PERP_EXIT_USAGE && logged("unknown column 'hh'"), "a bad --only: status 2");
@@ -337,7 +363,7 @@ static void test_selection(void)
   free(dir);
   dir = perp_xprintf("%s/no/such\n/place", "/proc");
   o = options(dir);
-  ok(run(HEAD "h: 1 s\n", &o) == PERP_EXIT_INTERNAL && logged("cannot make the folder"),
+  ok(run(HEAD "h: 1 s\n", &o) == PERP_EXIT_INTERNAL && logged("cannot create the folder"),
      "a folder that cannot be made: status 1");
   free(dir);
 }
@@ -349,7 +375,7 @@ static void test_budget(void)
   perp_run_options o = options(dir);
   o.budget = 1e-3;
   ok(run(text, &o) == PERP_EXIT_RESUMABLE && logged("the time budget is used up") &&
-         logged("go on with: perp run toys"),
+         logged("continue with: perp run toys"),
      "a used-up budget: status 7 and how to go on");
   int done = journal_of(dir).cells;
   ok(done < 60, "%d of 60 cells are done", done);
@@ -364,7 +390,7 @@ static void test_budget(void)
   pid_t pid = start(text, &o);
   while (journal_of(dir).cells < 3) usleep(2000);
   kill(pid, SIGINT);
-  ok(finish(pid) == PERP_EXIT_RESUMABLE && logged("will be finished") && logged("interrupted"),
+  ok(finish(pid) == PERP_EXIT_RESUMABLE && logged("stopping after the") && logged("interrupted"),
      "SIGINT: status 7");
   struct counts c = journal_of(dir);
   ok(c.cells == c.starts && c.cells < 60, "what was started is finished: %d cells", c.cells);
@@ -372,7 +398,7 @@ static void test_budget(void)
   while (journal_of(dir).cells < c.cells + 3) usleep(2000);
   /* one runner a folder; it waits, however long the second one takes to start */
   kill(pid, SIGSTOP);
-  ok(run(text, &o) == PERP_EXIT_INTERNAL && logged("another perp run is working in"),
+  ok(run(text, &o) == PERP_EXIT_INTERNAL && logged("another perp run is using"),
      "a second runner is refused");
   kill(pid, SIGTERM);
   kill(pid, SIGCONT);
@@ -452,6 +478,7 @@ int main(int argc, char **argv)
   perp_ctx_init(&ctx);
   perp_register(&ctx, toy_plugins);
   test_journal();
+  test_numbers();
   test_misbehaviour();
   test_shared_process();
   test_timeout();

@@ -357,7 +357,7 @@ static void refused(void)
   perp_lcp_problem q = make((perp_lcp_recipe){ .family = "bimatrix", .n = 12 });
   memset(x, 0, sizeof x);
   ok(solve("block-gs", &q.p, 1e-10, x, w).reason == PERP_UNSUITED &&
-         strstr(ctx.msg, "Stewart and Trinkle") != NULL,
+         strstr(ctx.msg, "assigned to a Stewart-Trinkle contact") != NULL,
      "rows like slacks in no contact: unsuited (%s)", ctx.msg);
   perp_lcp_problem_free(&q);
 

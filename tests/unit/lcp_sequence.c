@@ -125,12 +125,13 @@ static void check_refusals(void)
   static const struct {
     const char *text, *message;
   } cases[] = {
-    { "perp-lcp 1\nsequence 1 2 s\n" N2 "end\n", "f:10: no section before: what problem 1 has" },
+    { "perp-lcp 1\nsequence 1 2 s\n" N2 "end\n",
+      "f:10: section before is missing: it relates the rows of problem 1" },
     { "perp-lcp 1\nsequence 0 2 s\n" N2 "before 2 0\nend\n",
-      "f:11: section before, but there is no" },
-    { "perp-lcp 1\n" N2 "before 2 0\nend\n", "(no section sequence)" },
+      "f:11: section before needs a previous problem" },
+    { "perp-lcp 1\n" N2 "before 2 0\nend\n", "(section sequence is missing)" },
     { "perp-lcp 1\nsequence 2 2 s\n" N2,
-      "f:2: problem 2 of a sequence of 2: they are counted from 0" },
+      "f:2: problem 2 of a sequence of 2: problems are counted from 0" },
     { "perp-lcp 1\nsequence -1 2 s\n" N2,
       "f:2: the number of a problem in its sequence must be in" },
     { "perp-lcp 1\nsequence 0 2\n" N2, "f:2: a sequence needs a name" },
@@ -138,16 +139,16 @@ static void check_refusals(void)
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before 2 1\n2 0 1\nend\n",
       "f:11: a row must be in [0, 1], got 2" },
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before 2 1\n0 2 1\nend\n",
-      "f:11: a row of the problem before must be in [0, 1], got 2" },
+      "f:11: a row of the previous problem must be in [0, 1], got 2" },
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before 2 1\n0 1 nan\nend\n",
-      "f:11: what is carried of it is NaN" },
+      "f:11: the factor of a carry is NaN" },
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before 2 3\n0 1 1\n1 1 1\n0 1 2\nend\n",
-      "f:13: what row 0 has of row 1 is given twice" },
+      "f:13: the carry to row 0 from row 1 is specified twice" },
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before 2 2000000000\n0 1 1\nend\n",
       "f:12: the file ends too early" },
     { "perp-lcp 1\nsequence 1 2 s\n" N2 "before -2 0\nend\n",
-      "f:10: the rows of the problem before must be" },
-    { "perp-lcp 1\nbefore 1 0\n" N2 "end\n", "f:2: before before n" },
+      "f:10: the number of rows of the previous problem must be" },
+    { "perp-lcp 1\nbefore 1 0\n" N2 "end\n", "f:2: section before must follow section n" },
   };
   for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     perp_lcp_problem p;
@@ -157,7 +158,7 @@ static void check_refusals(void)
     if (!ok(status == PERP_ERR_FORMAT && strstr(ctx.msg, cases[k].message) != NULL &&
                 strchr(ctx.msg, '\n') == NULL && p.p.n == 0,
             "refused: %s", cases[k].message))
-      printf("# status %s: %s\n", perp_status_name(status), ctx.msg);
+      tap_note("status %s: %s\n", perp_status_name(status), ctx.msg);
   }
 }
 

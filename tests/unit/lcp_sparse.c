@@ -211,8 +211,8 @@ static void check_formats(void)
   perp_lcp_problem_free(&p);
   const char twice[] = "perp-lcp 1\nn 2\nA coordinate 3\n0 0 1\n1 1 1\n0 0 2\nb\n1\n1\nend\n";
   ok(perp_lcp_read_memory(&ctx, "f", twice, sizeof twice - 1, &q) == PERP_ERR_FORMAT &&
-         strstr(ctx.msg, "f:6: A[0, 0] is given twice") != NULL,
-     "an entry that is given twice is found: %s", ctx.msg);
+         strstr(ctx.msg, "f:6: A[0, 0] is specified twice") != NULL,
+     "an entry that is specified twice is found: %s", ctx.msg);
 }
 
 /* ---- global problems --------------------------------------------------------------------------------------------- */

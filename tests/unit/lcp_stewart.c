@@ -105,8 +105,8 @@ static void none_and_unclear(void)
     struct found f;
     if (find(&q.p, &f) != PERP_OK) bail("%s", ctx.msg);
     if (f.s.contacts != 0 || f.s.unclear != cases[k].unclear) {
-      printf("# %s: %d contacts, %s\n", cases[k].family, f.s.contacts,
-             f.s.unclear ? "unclear" : "clear");
+      tap_note("%s: %d contacts, %s\n", cases[k].family, f.s.contacts,
+               f.s.unclear ? "unclear" : "clear");
       all = false;
     }
     perp_lcp_problem_free(&q);

@@ -118,13 +118,16 @@ static void multipliers(void)
   perp_measure_state(m, 10, q, v, NULL);
   perp_measure_compare(&ctx, m, q, v, q, v);
   ok(isnan(value(m, "lambda.err.max")), "a multiplier is compared when the next step reports it");
+  ok(isnan(value(m, "lambda.compared")), "... and not counted before");
   perp_measure_state(m, 10.001, q, v, &info);
   below(value(m, "lambda.err.max"), 1e-13, "the exact multiplier is the tension of the rod");
+  near(value(m, "lambda.compared"), 1, 0, 0, "of one comparison");
   below(value(m, "drift.acc.max"), 1e-12, "with it the acceleration satisfies the constraint");
   perp_measure_compare(&ctx, m, q, v, q, v);
   lambda *= 1.01;
   perp_measure_state(m, 10.002, q, v, &info);
   near(value(m, "lambda.err.max"), 0.01, 1e-12, 0, "one per cent more is an error of 0.01");
+  near(value(m, "lambda.compared"), 2, 0, 0, "of two comparisons");
   /* J M^-1 J' = 1: the acceleration is off by 1 % of the tension */
   near(value(m, "drift.acc.max"), 0.2829456720606725, 1e-11, 0,
        "and an acceleration error of that force");

@@ -103,7 +103,7 @@ static void joints_and_forces(void)
   REFUSED(bad.a = -2, "body -2 does not exist");
   REFUSED(bad.b = 0, "connects a body with itself");
   REFUSED(bad.a = bad.b = PERP_WORLD, "connects the world with itself");
-  REFUSED(bad.kind = (perp_joint_kind)12, "no such kind of joint: 12");
+  REFUSED(bad.kind = (perp_joint_kind)12, "unknown kind of joint: 12");
   REFUSED(bad.anchor_a[0] = (double)NAN, "an anchor is not finite");
   REFUSED(bad.axis_a[2] = 0, "axis_a is zero");
   REFUSED(bad.axis_b[2] = 0, "axis_b is zero");
@@ -126,9 +126,9 @@ static void joints_and_forces(void)
   REFUSED(wrong.b = 5, "force 0 'spring': body 5 does not exist");
   REFUSED(wrong.b = 0, "connects a body with itself");
   REFUSED(wrong.kind = PERP_FORCE_DRAG; wrong.a = PERP_WORLD, "'drag': body -1 does not exist");
-  REFUSED(wrong.stiffness = (double)NAN, "a number is not finite");
+  REFUSED(wrong.stiffness = (double)NAN, "a value is not finite");
   REFUSED(wrong.damping = -1, "damping must not be negative: got -1");
-  REFUSED(wrong.kind = (perp_force_kind)7, "no such kind of force: 7");
+  REFUSED(wrong.kind = (perp_force_kind)7, "unknown kind of force: 7");
   perp_model_destroy(m);
   perp_model_destroy(plane);
 }

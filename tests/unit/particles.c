@@ -30,9 +30,9 @@ static void definitions(int dim)
   answers(perp_model_add_body(&ctx, m, &bad, NULL), PERP_ERR_ARG, "mass must be positive",
           "no mass");
   bad = point, bad.w[2] = 1;
-  answers(perp_model_add_body(&ctx, m, &bad, NULL), PERP_ERR_ARG, "does not turn", "spin");
+  answers(perp_model_add_body(&ctx, m, &bad, NULL), PERP_ERR_ARG, "does not rotate", "spin");
   bad = point, bad.quat[1] = 1;
-  answers(perp_model_add_body(&ctx, m, &bad, NULL), PERP_ERR_ARG, "does not turn", "orientation");
+  answers(perp_model_add_body(&ctx, m, &bad, NULL), PERP_ERR_ARG, "does not rotate", "orientation");
   run_body(&ctx, m, (perp_body_def){ .mass = perp_mass_sphere(1, 1), .x[0] = 1 });
 
   static const struct {
@@ -70,7 +70,7 @@ static void definitions(int dim)
           "a shape");
 
   perp_force_def f = { .kind = PERP_FORCE_TORQUE, .a = 0, .value[2] = 1 };
-  answers(perp_model_add_force(&ctx, m, &f), PERP_ERR_UNSUPPORTED, "nothing turns", "a torque");
+  answers(perp_model_add_force(&ctx, m, &f), PERP_ERR_UNSUPPORTED, "no torque acts", "a torque");
   f = (perp_force_def){ .kind = PERP_FORCE_POINT, .a = 0, .anchor_a[0] = 1 };
   answers(perp_model_add_force(&ctx, m, &f), PERP_ERR_ARG, "must be its centre",
           "a force off centre");
@@ -91,7 +91,7 @@ static void definitions(int dim)
   f.length = 1, f.cutoff = -1;
   answers(perp_model_add_force(&ctx, m, &f), PERP_ERR_ARG, "cutoff must be", "a negative cut-off");
   f.cutoff = 0, f.law = (perp_law)17;
-  answers(perp_model_add_force(&ctx, m, &f), PERP_ERR_ARG, "no such law", "an unknown law");
+  answers(perp_model_add_force(&ctx, m, &f), PERP_ERR_ARG, "unknown law", "an unknown law");
   perp_model_destroy(m);
 }
 

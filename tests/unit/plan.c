@@ -25,15 +25,15 @@ static void unused_values(void)
     const char *says;
   } cases[] = {
     { "h: 1 s\nstab: none\ngrid: { n: [1, 2] }\n", NULL, 2, 0,
-      "toy.yaml:4:16: error: n 2 is used by no cell: it has no effect with stab none\n"
+      "toy.yaml:4:16: error: n 2 is not used by any run: it has no effect with stab none\n"
       "    4 | grid: { n: [1, 2] }\n"
-      "      |                ^ leave it out" },
-    { "h: 1 s\nstab: none\nn: 3\n", NULL, 1, 0, "toy.yaml:4:4: error: n 3 is used by no cell" },
+      "      |                ^ remove it" },
+    { "h: 1 s\nstab: none\nn: 3\n", NULL, 1, 0, "toy.yaml:4:4: error: n 3 is not used by any run" },
     { "h: 1 s\nstab: [none, post]\nn: 3\n", NULL, 0, 0, NULL },
     { "h: [1 s, 2 s]\nstab: [none, post]\nexclude: [{ where: h > 1 s }]\n", NULL, 1, 0,
-      "toy.yaml:2:10: error: h 2 is in no cell: all its combinations are excluded" },
+      "toy.yaml:2:10: error: h 2 is not used by any run: all its combinations are excluded" },
     { "h: 1 s\nstab: [none, post]\nn: 3\n", "stab=none", 0, 0, NULL },
-    { "h: 1 s\nstab: none\n", "n=3", 1, 1, "--set n:1:1: error: n 3 is used by no cell" },
+    { "h: 1 s\nstab: none\n", "n=3", 1, 1, "--set n:1:1: error: n 3 is not used by any run" },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[512];
@@ -52,7 +52,7 @@ static void unused_values(void)
     if (!ok(diag.errors == cases[i].errors && diag.command_line == cases[i].command_line &&
                 (cases[i].says == NULL || strstr(diag.text.s, cases[i].says) != NULL),
             "case %zu: %d values are used by no cell", i, diag.errors))
-      printf("# %s\n", diag.text.s != NULL ? diag.text.s : "nothing");
+      tap_note("%s\n", diag.text.s != NULL ? diag.text.s : "nothing");
     perp_plan_free(&plan);
     perp_diag_free(&diag);
     perp_study_free(study);
@@ -88,7 +88,7 @@ int main(void)
      "what has no effect is counted with its reason");
   perp_text equal = { 0 };
   perp_plan_say(s, &plan, &equal);
-  ok(strcmp(equal.s, "12 combinations are 9 cells: n has no effect with stab none") == 0,
+  ok(strcmp(equal.s, "12 combinations give 9 runs: n has no effect with stab none") == 0,
      "... and said: %s", equal.s);
   perp_text_free(&equal);
   perp_diag fine = { 0 };

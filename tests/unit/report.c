@@ -6,7 +6,7 @@
 #include "experiments/pages/plot.h"
 #include "experiments/pages/latex.h"
 #include "experiments/pages/styles.h"
-#include "experiments/report/words.h"
+#include "experiments/study/words.h"
 #include "experiments/metrics/metrics.h"
 #include "experiments/base/util.h"
 #include "tests/tap.h"
@@ -228,7 +228,7 @@ static void csv(perp_ctx *ctx)
 
   write_text("b.csv", "a,b\n1,2\n3\n");
   ok(perp_csv_read(ctx, in_dir("b.csv"), &t) == PERP_ERR_FORMAT &&
-         strstr(ctx->msg, ":3: 1 fields") != NULL,
+         strstr(ctx->msg, ":3: the line has 1 fields") != NULL,
      "a short row is refused: %s", ctx->msg);
   write_text("c.csv", "");
   ok(perp_csv_read(ctx, in_dir("c.csv"), &t) == PERP_ERR_FORMAT, "an empty file is refused: %s",
@@ -329,6 +329,80 @@ static void figures(perp_ctx *ctx)
      "a folder that is not there: %s", ctx->msg);
 }
 
+/* The heights [cm] at which the script of the figure puts a text; NaN when it does not. */
+static double label_at(const char *script, const char *text, double *x)
+{
+  char *want = perp_xprintf("set label '%s' at screen ", text);
+  const char *at = script != NULL ? strstr(script, want) : NULL;
+  double y = (double)NAN;
+  if (at == NULL || sscanf(at + strlen(want), "%lf,%lf", x, &y) != 2) y = (double)NAN;
+  free(want);
+  return y;
+}
+
+/* Names stand beside the curves while they are few and find a place, else in a legend. */
+static void names(perp_ctx *ctx)
+{
+  enum { MOST = 12, POINTS = 5 };
+  static double x[POINTS], y[MOST][POINTS];
+  static char name[MOST][16];
+  perp_curve curves[MOST];
+  for (int k = 0; k < MOST; k++) {
+    snprintf(name[k], sizeof name[k], "method-%d", k);
+    for (int i = 0; i < POINTS; i++) {
+      x[i] = ldexp(1e-3, i);
+      y[k][i] = 1e-3 * x[i] *
+                (1 + 0.01 * k); /* they end one above the other, too near for a name */
+    }
+    curves[k] = (perp_curve){ name[k], PERP_PLOT_POINTS_LINES, k, POINTS, x, y[k], .rank = 0 };
+  }
+  perp_figure f = { .id = "names",
+                    .title = "t",
+                    .xlabel = "CPU time [s]",
+                    .ylabel = "largest error [m]",
+                    .alt = "",
+                    .logx = true,
+                    .logy = true,
+                    .n = 6,
+                    .curves = curves };
+  ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_OK, "six curves that end together");
+  char *script = perp_read_file(in_dir("names.gp"), &(size_t){ 0 });
+  int beside = 0, near = 0, inside = 0;
+  double at[2][MOST];
+  for (int k = 0; k < f.n; k++) {
+    at[1][k] = label_at(script, name[k], &at[0][k]);
+    beside += isfinite(at[1][k]);
+    inside += at[0][k] > 0 && at[0][k] < 1 && at[1][k] > 0 && at[1][k] < 1;
+    for (int o = 0; o < k; o++) /* a line is 2.9 % of the height */
+      near += fabs(at[1][k] - at[1][o]) < 0.035 && fabs(at[0][k] - at[0][o]) < 0.09;
+  }
+  ok(beside == 6 && inside == 6 && near == 0,
+     "%d have their names beside them, %d in the picture, %d over another", beside, inside, near);
+  ok(script != NULL && strstr(script, "title 'method-0'") == NULL, "and not in the legend as well");
+  ok(script != NULL && strstr(script, "set ylabel 'Largest error [m]'") != NULL,
+     "labels of axes begin with a capital");
+  double width = 0, height = 0;
+  const char *size = script != NULL ? strstr(script, "terminal svg size ") : NULL;
+  const bool sized = size != NULL &&
+                     sscanf(size, "terminal svg size %lf,%lf", &width, &height) == 2;
+  ok(sized && fabs(width / height - 1.6) < 0.01, "16:10: %g x %g", width, height);
+  free(script);
+  f.n = MOST;
+  ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_OK, "twelve curves");
+  script = perp_read_file(in_dir("names.gp"), &(size_t){ 0 });
+  ok(script != NULL && strstr(script, "set label") == NULL &&
+         strstr(script, "title 'method-11'") != NULL,
+     "have a legend");
+  free(script);
+  f.n = 1;
+  curves[0].label =
+      "aword:that=is,too=long,to=stand,beside=acurve,of=anyfigure,and=cannot,be=broken";
+  ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_OK, "a name that is too long");
+  script = perp_read_file(in_dir("names.gp"), &(size_t){ 0 });
+  ok(script != NULL && strstr(script, "set label") == NULL, "has a legend too");
+  free(script);
+}
+
 int main(void)
 {
   perp_ctx ctx;
@@ -344,6 +418,7 @@ int main(void)
   html();
   tex();
   figures(&ctx);
+  names(&ctx);
   perp_remove_files(dir, "");
   rmdir(dir);
   return tap_done();

@@ -74,10 +74,10 @@ static const char bvh[] =
 static const struct bad {
   const char *what, *text, *place, *message, *hint;
 } bads[] = {
-  { "an unknown controller", ARM "control: { by: pdd }\n", "f.yaml:12:16", "unknown word 'pdd'",
+  { "an unknown controller", ARM "control: { by: pdd }\n", "f.yaml:12:16", "unknown value 'pdd'",
     "did you mean 'pd'?" },
   { "no controller", ARM "control: { frequency: 3 Hz }\n", "f.yaml:12:10",
-    "control needs 'by', a controller", "perp list controllers" },
+    "control needs 'by', the name of a controller", "perp list controllers" },
   { "a list", ARM "control: [ { by: pd } ]\n", "f.yaml:12:10", "control", NULL },
   { "an unknown key", ARM "control: { by: pd, frequenzy: 3 Hz }\n", "f.yaml:12:20",
     "unknown key of control: 'frequenzy'", "'frequency'" },
@@ -90,29 +90,29 @@ static const struct bad {
   { "a word for a number", ARM "control: { by: soft, rate: fast }\n", "f.yaml:12:28", "'fast'",
     NULL },
   { "an unknown way of the root", ARM "control: { by: pd, root: fixed }\n", "f.yaml:12:26",
-    "unknown word 'fixed'", "free, prescribed, controlled" },
+    "unknown value 'fixed'", "free, prescribed, controlled" },
   { "a loose body that is not there", ARM "control: { by: pd, loose: [upper, hands] }\n",
     "f.yaml:12:35", "there is no body 'hands'", "did you mean 'hand'?" },
   { "loose without a list", ARM "control: { by: pd, loose: hand }\n", "f.yaml:12:27",
-    "loose is a list of bodies", NULL },
+    "loose must be a list of bodies", NULL },
   { "a motion that is not there", ARM "control: { by: pd, file: none.bvh }\n", "f.yaml:12:26",
     "none.bvh", NULL },
   { "a motion of bodies that are not there", ARM "control: { by: pd, file: bob.bvh }\n",
-    "f.yaml:12:26", "bob.bvh moves bob, and the scene has no body of that name", NULL },
+    "f.yaml:12:26", "bob.bvh moves bob, but the scene has no body of that name", NULL },
   { "a motion of space for the plane", PENDULUM "control: { by: pd, file: bob.bvh }\n",
-    "f.yaml:6:26", "bob.bvh moves in space, and the scene in the plane", NULL },
+    "f.yaml:6:26", "bob.bvh is a motion in space, but the scene is in the plane", NULL },
   { "a motion of the plane for space", ARM "control: { by: pd, file: turn.csv }\n", "f.yaml:12:26",
-    "'bob.x' is no coordinate of a body", NULL },
+    "'bob.x' is not a coordinate of a body", NULL },
   { "a motion that begins elsewhere", PENDULUM "control: { by: pd, file: off.csv }\n",
-    "f.yaml:6:26", "the motion begins elsewhere than the scene: body 0 'bob' is", NULL },
+    "f.yaml:6:26", "the motion begins in another pose than the scene: body 0 'bob' is", NULL },
   { "servos for a root that floats", FLOATS "control: { by: implicit-pd, root: controlled }\n",
-    "f.yaml:7:10", "controller implicit-pd drives joints, and a root that floats has none",
+    "f.yaml:7:10", "controller implicit-pd acts on joints, and a floating root has none",
     "free or prescribed" },
   { "soft servos for a root that floats", FLOATS "control: { by: soft, root: controlled }\n",
-    "f.yaml:7:10", "controller soft drives joints, and a root that floats has none", NULL },
+    "f.yaml:7:10", "controller soft acts on joints, and a floating root has none", NULL },
   { "a universal joint", UNIVERSAL "control: { by: pd }\n", "f.yaml:6:10",
-    "controllers serve ball joints, hinges and sliders: the joint of body 0 'a' is none",
-    "say that it is loose" },
+    "controllers support ball joints, hinges and sliders: the joint of body 0 'a' is of another",
+    "declare it loose" },
   { "a scale below 0", ARM "control: { by: pd, file: bob.bvh, scale: -1 m }\n",
     "f.yaml:12:", "scale", NULL },
   { "a scale of no file", ARM "control: { by: pd, scale: 1 m }\n", "f.yaml:12:", "scale", NULL },
@@ -140,7 +140,7 @@ static void refused(void)
                 strstr(said, b->message) != NULL &&
                 (b->hint == NULL || strstr(said, b->hint) != NULL),
             "%s: one error at %s %s", b->what, b->place, b->message))
-      printf("# %d errors: %.700s\n", diag.errors, said);
+      tap_note("%d errors: %.700s\n", diag.errors, said);
     perp_diag_free(&diag);
   }
   static const char *const goods[] = {

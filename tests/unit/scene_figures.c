@@ -134,19 +134,19 @@ static void test_refused(void)
     const char *what, *pose, *message;
   } bads[] = {
     { "a joint that is not there", "{ joint: hop, a: 1 }", "there is no joint 'hop'" },
-    { "a node of a hinge", "{ joint: knee, node: 1 }", "has the angle a only" },
-    { "a node of a universal", "{ joint: arm, node: 1 }", "has the angles a and b only" },
+    { "a node of a hinge", "{ joint: knee, node: 1 }", "has only the angle a" },
+    { "a node of a universal", "{ joint: arm, node: 1 }", "has only the angles a and b" },
     { "an angle with a unit of length", "{ joint: knee, a: 1 m }", "is in m" },
-    { "neither of both", "{ a: 1 }", "that of a joint or of a body" },
-    { "both", "{ joint: knee, body: a, a: 1 }", "that of a joint or of a body" },
+    { "neither of both", "{ a: 1 }", "needs either a joint or a body" },
+    { "both", "{ joint: knee, body: a, a: 1 }", "needs either a joint or a body" },
     { "a key of the other one", "{ joint: knee, move: [0, 0, 1] }",
-      "move has no meaning with a joint" },
-    { "an angle of a body", "{ body: a, a: 1 }", "a has no meaning with a body" },
-    { "the world", "{ body: world, move: [0, 0, 1] }", "the world has no pose" },
+      "move is not allowed with a joint" },
+    { "an angle of a body", "{ body: a, a: 1 }", "a is not allowed with a body" },
+    { "the world", "{ body: world, move: [0, 0, 1] }", "the world cannot have a pose" },
     { "an angle of the plane", "{ body: a, angle: 1 }", "turn: { axis, angle } in space" },
     { "an unknown key", "{ joint: knee, c: 1 }", "unknown key of pose" },
     { "a joint without angles", "{ joint: rail, a: 1 }", "no angle for a pose" },
-    { "a loop", "{ joint: hip, a: 1 }", "part of a loop" },
+    { "a loop", "{ joint: hip, a: 1 }", "part of a closed loop" },
     { "a joint that it tears", "{ joint: pin, a: 1 }", "the initial position contradicts it" },
   };
   for (size_t i = 0; i < sizeof bads / sizeof *bads; i++) {

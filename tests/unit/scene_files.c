@@ -37,31 +37,45 @@ static const struct bad {
   { "no schema", "bodies: []\n", "f.yaml:1:1", "schema is missing", "perp-scene/1" },
   { "another schema", "schema: perp-scene/9\n", "f.yaml:1:9", "unknown schema", "perp-scene/1" },
   { "an unknown section", HEAD "bodys: []\n", "f.yaml:2:1", "unknown section 'bodys'", "'bodies'" },
-  { "a section of another form", HEAD "bodies: { a: 1 }\n", "f.yaml:2:9", "bodies is a list",
+  { "a section of another form", HEAD "bodies: { a: 1 }\n", "f.yaml:2:9", "bodies must be a list",
     "- " },
-  { "no bodies", HEAD, "f.yaml:1:1", "there is none", NULL },
+  { "no bodies", HEAD, "f.yaml:1:1", "the scene has no bodies", NULL },
   { "a body without mass", HEAD "bodies:\n  - { name: a, inertia: [1, 1, 1] }\n", "f.yaml:3:5",
     "needs a mass", "density" },
   { "a mass that is not positive", HEAD "bodies:\n  - { mass: -1, inertia: [1, 1, 1] }\n",
     "f.yaml:3:13", "mass must be positive: got -1", NULL },
+  { "a step longer than the run",
+    "schema: perp-scene/1\nscene: { t_end: 1 s, h: 2 s }\n"
+    "bodies: [{ name: a, mass: 1 }]\n",
+    "f.yaml:2:25", "the step h = 2 s is longer than the run, which ends at t_end = 1 s", NULL },
   { "no inertia", HEAD "bodies:\n  - { mass: 1 }\n", "f.yaml:3:5",
     "inertia of this body is not known", "solid" },
   { "an unknown key", HEAD "bodies:\n  - { mas: 1 }\n", "f.yaml:3:7",
     "unknown key of bodies: 'mas'", "'mass'" },
+  { "a comma in a text without quotes",
+    HEAD "scene: { summary: a box, a ball, a wall, t_end: 1 s }\n" BALL, "f.yaml:2:26",
+    "unknown key of scene: 'a ball'",
+    "a text with a comma needs quotes: summary: \"a box, a ball, a wall\"" },
+  { "the same at the end of a map",
+    HEAD "parameters: { n: { default: 1, help: Rows, or columns } }\n" BALL, "f.yaml:2:44",
+    "unknown key of a parameter: 'or columns'",
+    "a text with a comma needs quotes: help: \"Rows, or columns\"" },
+  { "no comma, but a key without a value", HEAD "scene:\n  summary: a box\n  frictio:\n" BALL,
+    "f.yaml:4:3", "unknown key of scene: 'frictio'", "did you mean 'friction'?" },
   { "NaN", HEAD "bodies:\n  - { mass: .nan, inertia: [1, 1, 1] }\n", "f.yaml:3:13", "NaN",
     "finite" },
   { "a unit that does not fit", HEAD "bodies:\n  - { mass: 3 m, inertia: [1, 1, 1] }\n",
-    "f.yaml:3:13", "this is in m, and kg is needed here", NULL },
+    "f.yaml:3:13", "this is in m; required here: kg", NULL },
   { "units that do not fit each other",
     HEAD
     "let: { l: 1 m, m: 2 kg }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], x: [l + m, 0, 0] }\n",
-    "f.yaml:4:44", "this is in kg, and m is", NULL },
+    "f.yaml:4:44", "this is in kg; unit of the other operand: m", NULL },
   { "an unknown name", HEAD "let: { long: 1 m }\nbodies:\n  - { mass: lon, inertia: [1, 1, 1] }\n",
     "f.yaml:4:13", "unknown name 'lon'", "'long'" },
   { "no value", HEAD "bodies:\n  - { mass: 1 / 0, inertia: [1, 1, 1] }\n", "f.yaml:3:13",
-    "no finite value", NULL },
+    "the value is not finite", NULL },
   { "a root of a negative number", HEAD "bodies:\n  - { mass: sqrt(-1), inertia: [1, 1, 1] }\n",
-    "f.yaml:3:13", "no finite value", NULL },
+    "f.yaml:3:13", "the value is not finite", NULL },
   { "a joint to a body that is not there",
     HEAD BALL "joints:\n  - { kind: ball, a: world, b: bal }\n", "f.yaml:5:32",
     "there is no body 'bal'", "did you mean 'ball'?" },
@@ -69,27 +83,27 @@ static const struct bad {
     "f.yaml:5:32", "there is no body 7", NULL },
   { "two bodies with one name",
     HEAD "bodies:\n  - { repeat: { i: 0..1 }, name: a, mass: 1, inertia: [1, 1, 1] }\n",
-    "f.yaml:3:5", "there is a body 'a' already", "link{i}" },
+    "f.yaml:3:5", "the name of the body 'a' is already used", "link{i}" },
   { "a repeat of 10^9",
     HEAD "bodies:\n  - { repeat: { i: 0..999999999 }, mass: 1, inertia: [1, 1, 1] }\n",
-    "f.yaml:3:20", "1000000000 rounds: a scene has at most", NULL },
+    "f.yaml:3:20", "1000000000 repetitions: a scene has at most", NULL },
   { "repeats within repeats",
     HEAD "bodies:\n  - { repeat: { i: 0..99999, k: 0..99999 }, when: 0 > 1, mass: 1, inertia: [1, "
          "1, 1] }\n",
     "f.yaml:3:33", "at most 1000000 entries", NULL },
   { "a repeat without a range",
     HEAD "bodies:\n  - { repeat: { i: 5 }, mass: 1, inertia: [1, 1, 1] }\n", "f.yaml:3:20",
-    "a range is needed here", "0..n-1" },
+    "a range is required here", "0..n-1" },
   { "a place twice",
     HEAD "bodies:\n  - { name: a, mass: 1, inertia: [1, 1, 1], x: [0, 0, 1] }\n"
          "initial:\n  - { body: a, x: [0, 0, 2] }\n",
-    "f.yaml:5:19", "given twice (first in line 3)", "must go" },
+    "f.yaml:5:19", "defined twice (first in line 3)", "remove one" },
   { "an initial state that contradicts a joint",
     HEAD "bodies:\n  - { name: a, mass: 1, inertia: [1, 1, 1], x: [0, 0, 1] }\n"
          "joints:\n  - { kind: ball, a: world, b: a }\n",
     "f.yaml:5:5", "the initial position contradicts it", NULL },
   { "an angle in space", HEAD "bodies:\n  - { mass: 1, inertia: [1, 1, 1], angle: 1 }\n",
-    "f.yaml:3:43", "no meaning with dim: 3", "quat" },
+    "f.yaml:3:43", "not allowed with dim: 3", "quat" },
   { "a joint without a kind", HEAD BALL "joints:\n  - { a: world, b: ball }\n", "f.yaml:5:5",
     "'kind' is missing", NULL },
   { "an unknown kind", HEAD BALL "joints:\n  - { kind: bal, a: world, b: ball }\n", "f.yaml:5:13",
@@ -106,10 +120,10 @@ static const struct bad {
   { "a term and terms",
     HEAD BALL "joints:\n  - { kind: nonholonomic, at: [0, 0, 1], terms: [{ body: ball, along: [1, "
               "0, 0] }] }\n",
-    "f.yaml:5:31", "belongs into the terms", NULL },
+    "f.yaml:5:31", "must be written in each of the terms", NULL },
   { "a term of the world",
     HEAD BALL "joints:\n  - { kind: nonholonomic, terms: [{ along: [1, 0, 0] }] }\n", "f.yaml:5:35",
-    "a term is of a body", NULL },
+    "a term needs a body", NULL },
   { "an unknown material",
     HEAD "materials: { wood: { mu: 1 } }\n" BALL
          "shapes:\n  - { body: world, kind: plane, material: woode }\n",
@@ -123,7 +137,7 @@ static const struct bad {
     "unknown metric 'path.er.max'", "'path.err.max'" },
   { "a metric that is no gauge's",
     HEAD BALL "gauges:\n  - { kind: table, metric: drift.pos.max, file: f.yaml }\n", "f.yaml:5:28",
-    "measured by perp itself", NULL },
+    "computed by perp itself", NULL },
   { "a table that is not there", HEAD BALL "truth:\n  - { kind: states, file: none.csv }\n",
     "f.yaml:5:27", "cannot read none.csv", NULL },
   { "a motion that begins elsewhere",
@@ -131,25 +145,25 @@ static const struct bad {
     "truth:\n  - { kind: motion, motion: [{ body: ball, x: [1 m + t * 1 m/s, 0, 0] }] }\n",
     "f.yaml:5:5", "contradicts the initial state", NULL },
   { "a file that includes itself", HEAD "include: f.yaml\n" BALL, "f.yaml:2:10",
-    "a cycle of includes", NULL },
+    "the includes form a cycle", NULL },
   { "a file that is not there", HEAD "include: none.yaml\n" BALL, "f.yaml:2:10",
     "cannot read the scene file", NULL },
   { "an event without times",
     HEAD BALL "events:\n  - { name: e, of: ball.vz }\ngauges:\n  - { kind: events }\n",
-    "f.yaml:7:5", "give a file, or the events their times", NULL },
+    "f.yaml:7:5", "the events need either a file, or times of their own", NULL },
   { "times that fall", HEAD BALL "events:\n  - { name: e, of: ball.vz, times: [2, 1] }\n",
-    "f.yaml:5:40", "times must rise", NULL },
+    "f.yaml:5:40", "times must increase", NULL },
   { "velocities said twice",
     HEAD BALL "gauges:\n  - { kind: velocity, metric: speed.rel.err, time: 1, scale: 1 }\n",
-    "f.yaml:5:5", "exact (all bodies alike) or bodies", NULL },
+    "f.yaml:5:5", "exact (the same for all bodies) or bodies", NULL },
   { "a quat in a section",
     HEAD "scene: { dim: 2, section: true }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], quat: [1, "
          "0, 0, 0] }\n",
-    "f.yaml:4:42", "quat has no meaning with dim: 2", "turn" },
+    "f.yaml:4:42", "quat is not allowed with dim: 2", "turn" },
   { "a section that turns out of it",
     HEAD "scene: { dim: 2, section: true }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], turn: { "
          "axis: [1, 0, 0], angle: 1 } }\n",
-    "f.yaml:4:42", "turns about y only", "[0, 1, 0]" },
+    "f.yaml:4:42", "rotates about y only", "[0, 1, 0]" },
   { "a place of a section with two numbers",
     HEAD
     "scene: { dim: 2, section: true }\nbodies:\n  - { mass: 1, inertia: [1, 1, 1], x: [1, 2] }\n",
@@ -157,7 +171,7 @@ static const struct bad {
   { "a reference with a folder",
     HEAD BALL
     "truth:\n  - { kind: reference, reference: ../a.csv, uncertainty: 0, columns: [a] }\n",
-    "f.yaml:5:70", "a reference is a file of perp, and 13 columns", NULL },
+    "f.yaml:5:70", "a reference is a file of perp with 13 columns", NULL },
   { "a refusal without a reason", HEAD BALL "refuse:\n  - { when: 1 > 0 }\n", "f.yaml:5:5",
     "'why' is missing", NULL },
   { "a value over t that is none",
@@ -188,7 +202,7 @@ static void test_refused(void)
                 strstr(said, b->message) != NULL &&
                 (b->hint == NULL || strstr(said, b->hint) != NULL),
             "%s: one error at %s, %s", b->what, b->place, b->message))
-      printf("# %d errors: %.700s\n", diag.errors, said);
+      tap_note("%d errors: %.700s\n", diag.errors, said);
     perp_diag_free(&diag);
   }
   put("a.yaml", HEAD "include: b.yaml\n" BALL);
@@ -196,7 +210,7 @@ static void test_refused(void)
   perp_diag diag = { 0 };
   ok(!perp_scene_file_check(&ctx, "a.yaml", &diag, NULL) &&
          strncmp(diag.text.s, "b.yaml:2:10", 11) == 0 &&
-         strstr(diag.text.s, "by way of others") != NULL,
+         strstr(diag.text.s, "through other files") != NULL,
      "two files that include each other: the line that closes the circle");
   perp_diag_free(&diag);
   perp_spec spec;
@@ -468,26 +482,25 @@ static void test_states(void)
   } wrong[] = {
     { "a missing column", "t [s], ball.x [m]\n0, 0\n",
       "w.csv:1: there is no column for y of body 0 ball" },
-    { "a column of nobody", "t [s], bal.x [m]\n0, 0\n", "w.csv:1: 'bal.x' is no coordinate" },
+    { "a column of nobody", "t [s], bal.x [m]\n0, 0\n", "w.csv:1: 'bal.x' is not a coordinate" },
     { "a column of nothing", "t [s], ball.z [m]\n0, 0\n",
-      "w.csv:1: 'ball.z': a body has x, y, angle" },
+      "w.csv:1: 'ball.z' is not a coordinate of a body: the coordinates are x, y, angle" },
     { "a column in another unit", "t [s], ball.x [kg]\n0, 0\n",
-      "w.csv:1: column 'ball.x' is in kg, and m is needed" },
+      "w.csv:1: column 'ball.x' has the unit kg: m is required" },
     { "a column without a unit", "t [s], ball.x\n0, 0\n",
-      "w.csv:1: column 'ball.x' has no unit: ball.x [m]" },
-    { "no time", "ball.x [m], t [s]\n0, 0\n", "w.csv:1: the header begins with the time" },
+      "w.csv:1: column 'ball.x' has no unit: write ball.x [m]" },
+    { "no time", "ball.x [m], t [s]\n0, 0\n", "w.csv:1: the first column must be the time" },
     { "a word for a number", "t [s], ball.x [m]\n0, 0\n1, one\n",
-      "w.csv:3: column 2, 'ball.x', is no finite number: got 'one'" },
-    { "NaN", "t [s], ball.x [m]\n0, nan\n", "w.csv:2: column 2, 'ball.x', is no finite number" },
-    { "a row that is too short", "t [s], ball.x [m]\n0\n",
-      "w.csv:2: the row has not as many columns" },
-    { "time that falls", "t [s], ball.x [m]\n1, 0\n0, 0\n", "w.csv:3: time does not rise" },
-    { "no rows", "t [s], ball.x [m]\n", "w.csv:1: there are no rows" },
-    { "an empty file", "", "w.csv:1: there is no header" },
+      "w.csv:3: column 2, 'ball.x', needs a finite number: got 'one'" },
+    { "NaN", "t [s], ball.x [m]\n0, nan\n", "w.csv:2: column 2, 'ball.x', needs a finite number" },
+    { "a row that is too short", "t [s], ball.x [m]\n0\n", "w.csv:2: the row must have 2 columns" },
+    { "time that falls", "t [s], ball.x [m]\n1, 0\n0, 0\n", "w.csv:3: the time must not decrease" },
+    { "no rows", "t [s], ball.x [m]\n", "w.csv:1: the table has a header and no rows" },
+    { "an empty file", "", "w.csv:1: the header is missing" },
     { "two columns of a name", "t [s], ball.x [m], ball.x [m]\n0, 0, 0\n",
-      "w.csv:1: there are two columns 'ball.x'" },
+      "w.csv:1: two columns have the same name 'ball.x'" },
     { "a bad uncertainty", "# uncertainty: much\nt [s], ball.x [m]\n0, 0\n",
-      "w.csv:1: uncertainty must be a number" },
+      "w.csv:1: the uncertainty must be a number" },
   };
   const char *yaml = THROWN "truth:\n  - { kind: states, file: w.csv }\n";
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -497,7 +510,7 @@ static void test_states(void)
     if (!ok(refused && diag.errors == 1 && diag.text.s != NULL &&
                 strstr(diag.text.s, wrong[i].message) != NULL,
             "%s: %s", wrong[i].what, wrong[i].message))
-      printf("# %.600s\n", diag.text.s != NULL ? diag.text.s : "nothing");
+      tap_note("%.600s\n", diag.text.s != NULL ? diag.text.s : "nothing");
     perp_diag_free(&diag);
   }
 }
@@ -559,12 +572,40 @@ static void test_gauges(void)
          "the distance from a path");
     perp_scene_destroy(&s);
   }
+  /* 1.2 m is passed at 0.0762 s on the way up, at 0.5354 s on the way down */
+  static const struct {
+    const char *direction;
+    double seen;
+  } ways[] = { { "", 0.0761470 },
+               { ", direction: rises", 0.0761470 },
+               { ", direction: falls", 0.5354738 } };
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    char *text = perp_xprintf(THROWN "events:\n  - { name: e, of: ball.y, value: 1.2 m%s, times: "
+                                     "[0.3] }\ngauges:\n  - { kind: events }\n",
+                              ways[i].direction);
+    const char *name = (const char *const[]){ "w.yaml", "w-rises.yaml", "w-falls.yaml" }[i];
+    put(name, text);
+    free(text);
+    if (!ok(build(name, &s), "an event%s: %s", ways[i].direction, ctx.msg)) continue;
+    near(gauge_of(&s, "event.err", 0.01, 60), fabs(ways[i].seen - 0.3), 1e-4, 0,
+         "an event%s of a height",
+         i == 0 ? " without a direction, which rises," : ways[i].direction);
+    perp_scene_destroy(&s);
+  }
+  put("never.yaml", THROWN "events:\n  - { name: e, of: ball.vy, value: 0, times: [0.3] }\n"
+                           "gauges:\n  - { kind: events }\n");
+  if (ok(build("never.yaml", &s), "an event that never rises: %s", ctx.msg)) {
+    ok(isinf(gauge_of(&s, "event.err", 0.01, 60)),
+       "an event without a direction does not fire on falling");
+    perp_scene_destroy(&s);
+  }
   perp_diag diag = { 0 };
   put("g.csv", "t [s], event\n0.1, hit\n");
   const char *yaml = THROWN
       "events:\n  - { name: apex, of: ball.vy }\ngauges:\n  - { kind: events, file: g.csv }\n";
   ok(!perp_scene_text_check(&ctx, "f.yaml", yaml, strlen(yaml), &diag) &&
-         strstr(diag.text.s, "g.csv:1: the scene defines no event 'hit'") != NULL,
+         strstr(diag.text.s,
+                "g.csv:1: the table has the event 'hit', which the scene does not define") != NULL,
      "an event that nobody defines");
   perp_diag_free(&diag);
 }

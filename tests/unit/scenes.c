@@ -225,7 +225,7 @@ static void bad_values(void)
     { "spring:damping=20", "below the critical 20" },
     { "tree:bodies=0", "tree.bodies" },
     { "tree:truth=file", "no reference file" },
-    { "tree:collide=true,truth=reduced", "know no contacts" },
+    { "tree:collide=true,truth=reduced", "have no contacts" },
     { "tree:collide=true,bodies=128", "bodies <= 127" },
     { "free-body:ix=3", "ix needs preset=custom" },
     { "free-body:preset=custom,ix=1,iy=1,iz=3", "triangle" },
@@ -249,13 +249,13 @@ static void damaged_files(void)
   } bad[] = {
     { "", "C_chain100mm_N2.csv:1: expected a header" },
     { "x,theta1\n", ":1: expected a header that starts with 't,'" },
-    { "t,theta1,theta2,omega1\n0,0,0,0\n", ":1: no column 'omega2'" },
+    { "t,theta1,theta2,omega1\n0,0,0,0\n", ":1: the column 'omega2' is missing" },
     { "t,theta1,theta2,omega1,omega2\n", "no rows" },
     { "t,theta1,theta2,omega1,omega2\n0,0,0,0,0\n0.1,0,zero,0,0\n",
       ":3: column 3 is not a number" },
     { "t,theta1,theta2,omega1,omega2\n0,0,0,0,0\n0.1,0,nan,0,0\n", ":3: column 3 is not a number" },
-    { "t,theta1,theta2,omega1,omega2\n0,0,0\n", ":2: the row is too short" },
-    { "t,theta1,theta2,omega1,omega2\n0,0,0,0,0\n0,0,0,0,0\n", ":3: time does not rise" },
+    { "t,theta1,theta2,omega1,omega2\n0,0,0\n", ":2: the row has too few columns" },
+    { "t,theta1,theta2,omega1,omega2\n0,0,0,0,0\n0,0,0,0,0\n", ":3: the time must increase" },
   };
   char home[] = "/tmp/perp-scenes-XXXXXX", path[256];
   if (mkdtemp(home) == NULL) bail("no temporary folder");

@@ -82,11 +82,11 @@ static void refused(void)
     const char *word;
   } bads[] = {
     { { .kind = PERP_SIGNAL_TABLE, .n = 1, .t = t, .y = y }, "two points" },
-    { { .kind = PERP_SIGNAL_SPLINE, .n = 3, .t = t, .y = t }, "must rise" },
+    { { .kind = PERP_SIGNAL_SPLINE, .n = 3, .t = t, .y = t }, "must increase" },
     { { .kind = PERP_SIGNAL_TABLE, .n = 3, .t = t, .y = y }, "not finite" },
     { { .kind = PERP_SIGNAL_SINE, .rate = (double)INFINITY }, "not finite" },
-    { { .kind = PERP_SIGNAL_FUNCTION }, "has none" },
-    { { .kind = (perp_signal_kind)77 }, "no such kind" },
+    { { .kind = PERP_SIGNAL_FUNCTION }, "is missing" },
+    { { .kind = (perp_signal_kind)77 }, "unknown kind" },
   };
   for (size_t i = 0; i < sizeof bads / sizeof *bads; i++)
     ok(perp_signal_create(&ctx, &bads[i].def, "it", &s) == PERP_ERR_ARG && s == NULL &&
@@ -192,9 +192,9 @@ static void motions_refused(void)
     { { .body = 7 }, "body 7" },
     { { .body = PERP_WORLD }, "body -1" },
     { { .body = 0, .x_signal = { table } }, "spline" },
-    { { .body = 0, .x_signal = { 9 } }, "no signal 9" },
+    { { .body = 0, .x_signal = { 9 } }, "signal 9 does not exist" },
     { { .body = 0, .angle_signal = sine_of }, "axis" },
-    { { .body = 0, .axis = { 1 }, .angle_signal = sine_of, .free_turn = true }, "must go" },
+    { { .body = 0, .axis = { 1 }, .angle_signal = sine_of, .free_turn = true }, "leave out one" },
     { { .body = 1 }, "particle" },
     { { .body = 0, .x = { (double)NAN } }, "not finite" },
   };

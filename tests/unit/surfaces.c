@@ -108,10 +108,10 @@ static void refused(void)
     { "pairs: [{ a: wood, b: ston, mu: 1 }]\n", ":8:23", "unknown material 'ston'" },
     { "pairs: [{ a: wood, mu: 1 }]\n", ":8:9", "'b' is missing" },
     { "pairs: [{ a: wood, b: steel, mu: -1 }]\n", ":8:9", "0 <= mu_dynamic <= mu" },
-    { "pairs: [{ a: wood, b: steel, mu_dynamic: 0.1 }]\n", ":8:9", "needs its mu" },
+    { "pairs: [{ a: wood, b: steel, mu_dynamic: 0.1 }]\n", ":8:9", "needs mu as well" },
     { "pairs: [{ a: wood, b: steel, restitution: 2 }]\n", ":8:9", "restitution must be in [0, 1]" },
     { "pairs:\n  - { a: wood, b: steel, mu: 1 }\n  - { a: steel, b: wood, mu: 1 }\n", ":10:5",
-      "given already" },
+      "is defined twice" },
   };
   for (size_t i = 0; i < sizeof bads / sizeof *bads; i++) {
     perp_diag diag = { 0 };

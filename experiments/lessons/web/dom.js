@@ -13,8 +13,8 @@ function fill(e, attributes, children) {
 const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const svg = (tag, attributes, ...children) => fill(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
 
-// JSON has no infinity: it comes as a text
-const real = (v) => (typeof v === 'string' ? { inf: Infinity, '-inf': -Infinity }[v] ?? NaN : v);
+// JSON has no infinity: it comes as a text; what is no number comes as null or not at all
+const real = (v) => (typeof v === 'number' ? v : { inf: Infinity, '-inf': -Infinity }[v] ?? NaN);
 
 // float32, little endian, base64
 function floats(text) {
@@ -27,7 +27,7 @@ const lowered = (text) => [...text].map((c) => '\u2080\u2081\u2082\u2083\u2084\u
 
 // four digits, as the terminal shows them; what is below `zero` is rounding
 function brief(v, digits = 4, zero = 1e-12) {
-  if (Number.isNaN(v)) return '\u2013';
+  if (v == null || Number.isNaN(v)) return '\u2013';
   if (!Number.isFinite(v)) return v > 0 ? '\u221e' : '\u2212\u221e';
   if (Math.abs(v) <= zero) return '0';
   const [mantissa, power] = v.toExponential(digits - 1).split('e').map(Number);

@@ -12,7 +12,7 @@ function slider(name, values, start, changed) {
 
 function metrics(heads, numbers) {
   const labels = [...new Set(numbers.flatMap((column) => column.map((c) => c.label)))];
-  const value = (column, label) => brief(real(column.find((c) => c.label === label)?.value ?? 'nan'), 3, 0);
+  const value = (column, label) => brief(real(column.find((c) => c.label === label)?.value), 3, 0);
   return h('div', { class: 'scroll' }, h('table', {},
     h('tr', {}, h('th', {}), ...heads.map((t) => h('th', { class: 'n' }, t))),
     ...labels.map((label) => h('tr', {}, h('th', { class: 'row' }, label), ...numbers.map((column) => h('td', { class: 'n' }, value(column, label)))))));

@@ -56,7 +56,7 @@ function film(host, p) {
   function move(position) {
     shown = position;
     diagrams.forEach((d, i) => {
-      const points = run.frames.slice(0, Math.floor(position) + 1).map((f) => [f.lambda[i], f.w[i]]).concat([[mix('lambda', i, position), mix('w', i, position)]]);
+      const points = run.frames.slice(0, Math.floor(position) + 1).map((f) => [real(f.lambda[i]), real(f.w[i])]).concat([[mix('lambda', i, position), mix('w', i, position)]]);
       const [lambda, w] = points[points.length - 1];
       d.dot.setAttribute('cx', X(i, lambda));
       d.dot.setAttribute('cy', Y(i, w));

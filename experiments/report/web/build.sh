@@ -3,7 +3,7 @@
 # esbuild.  A network is needed once, for node_modules/.
 set -eu
 cd "$(dirname "$0")"
-command -v npm >/dev/null 2>&1 || { echo 'perp: the interactive figures need npm (Debian package npm)' >&2; exit 1; }
+command -v npm >/dev/null 2>&1 || { echo 'perp: the interactive figures need npm: ./perp setup web' >&2; exit 1; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then

@@ -100,7 +100,8 @@ perp_status add_shape(perp_ctx *ctx, const perp_engine_world *w, b2Body *body, i
       polygon.SetAsBox(float(d->half[0]), float(d->half[1]), place.p, float(s.angle));
     } else {
       if (d->n_vertices > b2_maxPolygonVertices)
-        return w->fail(ctx, PERP_ERR_UNSUPPORTED, "engine box2d has polygons of at most 8 corners");
+        return w->fail(ctx, PERP_ERR_UNSUPPORTED,
+                       "engine box2d supports polygons of at most 8 corners");
       for (int k = 0; k < d->n_vertices; k++) corner[k] = b2Mul(place, vec(d->vertices + 2 * k));
       polygon.Set(corner, d->n_vertices);
     }
@@ -126,8 +127,9 @@ perp_status add_joint(perp_ctx *ctx, box2d_world *s, b2Body *ground, int index)
   for (int k = 0; k < j.n_drives; k++) {
     const perp_engine_drive &d = w->drive[j.first_drive + k];
     if (d.restitution > 0 || std::isinf(d.max_force))
-      return w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                     "engine box2d has no limits that rebound, and no motors of unlimited force");
+      return w->fail(
+          ctx, PERP_ERR_UNSUPPORTED,
+          "engine box2d supports neither limits with restitution nor motors of unlimited force");
   }
   const perp_engine_drive *d = j.n_drives > 0 ? &w->drive[j.first_drive] : nullptr;
   if (j.kind == PERP_JOINT_BALL || j.kind == PERP_JOINT_HINGE) {
@@ -284,12 +286,10 @@ const char *box2d_version()
   return text;
 }
 
-const perp_engine_calls calls = { PERP_ABI,       PERP_ENGINE_LAYOUT,
-                                  box2d_version,  box2d_create,
-                                  box2d_set,      box2d_step,
-                                  box2d_get,      box2d_ended,
-                                  box2d_contacts, nullptr,
-                                  box2d_resolved, box2d_destroy };
+const perp_engine_calls calls = { PERP_ABI,     PERP_ENGINE_LAYOUT, box2d_version,
+                                  box2d_create, box2d_set,          box2d_step,
+                                  box2d_get,    box2d_ended,        box2d_contacts,
+                                  nullptr,      box2d_resolved,     box2d_destroy };
 
 } // namespace
 

@@ -222,7 +222,7 @@ perp_status bullet_create(perp_ctx *ctx, const perp_engine_world *w, const void 
   *at = nullptr;
   if (o->bodies == 1 && o->solver == NNCG)
     return w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                   "engine bullet has solver nncg with bodies=maximal only");
+                   "engine bullet supports solver=nncg with bodies=maximal only");
   try {
     auto s = std::make_unique<bullet_world>(w, o);
     PERP_TRY(world_fill(ctx, *s));

@@ -85,8 +85,8 @@ perp_status joint_add(perp_ctx *ctx, bullet_world &s, int i)
   const bool driven = j.kind == PERP_JOINT_HINGE || j.kind == PERP_JOINT_SLIDER;
   if (j.n_drives > 1 || (j.n_drives == 1 && !driven))
     return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                     "the adapter of engine bullet serves limits and motors of hinges and sliders, "
-                     "one drive each");
+                     "the adapter of engine bullet supports limits and motors of hinges and "
+                     "sliders only, with one actuator each");
   const perp_engine_drive *d = j.n_drives > 0 ? &s.w->drive[j.first_drive] : nullptr;
   joint_frames(s, j, j.kind == PERP_JOINT_HINGE ? 2 : 0, f);
   switch (j.kind) {
@@ -97,7 +97,7 @@ perp_status joint_add(perp_ctx *ctx, bullet_world &s, int i)
     if (d != nullptr && (std::isfinite(d->lower) || std::isfinite(d->upper)) &&
         (d->lower < -M_PI || d->upper > M_PI) && !(std::isinf(d->lower) || std::isinf(d->upper)))
       return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                       "engine bullet has limits of a hinge within half a turn only");
+                       "engine bullet supports limits of a hinge within half a turn only");
     auto *hinge = new btHingeConstraint(b, a, f[1], f[0]);
     if (d != nullptr) hinge_drive(s, *hinge, *d);
     joint = hinge;

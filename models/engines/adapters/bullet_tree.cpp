@@ -56,8 +56,8 @@ perp_status link_setup(perp_ctx *ctx, bullet_world &s, int b)
     break;
   default:
     return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                     "engine bullet with bodies=featherstone: balls, hinges, sliders and fixed "
-                     "joints (bodies=maximal has more)");
+                     "engine bullet with bodies=featherstone supports ball joints, hinges, sliders "
+                     "and fixed joints only: use bodies=maximal");
   }
   return PERP_OK;
 }
@@ -71,8 +71,8 @@ perp_status link_drives(perp_ctx *ctx, bullet_world &s, int b)
     const perp_engine_drive &d = s.w->drive[j.first_drive + k];
     if (d.restitution > 0 || (j.kind != PERP_JOINT_HINGE && j.kind != PERP_JOINT_SLIDER))
       return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                       "engine bullet with bodies=featherstone: limits of hinges and sliders, "
-                       "without restitution");
+                       "engine bullet with bodies=featherstone supports limits of hinges and "
+                       "sliders without restitution only");
     if (std::isfinite(d.lower) || std::isfinite(d.upper))
       s.drive.emplace_back(new btMultiBodyJointLimitConstraint(
           l.tree, l.link, std::fmax(d.lower, -1e10), std::fmin(d.upper, 1e10)));
@@ -139,8 +139,8 @@ perp_status bullet_trees(perp_ctx *ctx, bullet_world &s)
   const engine_tree t(*s.w);
   if (!t.loops.empty())
     return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                     "engine bullet with bodies=featherstone has trees of joints, no loops "
-                     "(bodies=maximal has them)");
+                     "engine bullet with bodies=featherstone supports trees of joints, no loops: "
+                     "use bodies=maximal");
   std::vector<int> root(s.w->n_bodies), links(s.w->n_bodies, 0);
   for (const int b : t.order) {
     s.link[b].parent = t.parent[b];

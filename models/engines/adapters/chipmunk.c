@@ -160,7 +160,8 @@ static perp_status chipmunk_shape(perp_ctx *ctx, chipmunk_world *s, int i)
   } else {
     int n = d->kind == PERP_SHAPE_BOX ? 4 : d->n_vertices;
     if (n > CORNERS_MOST)
-      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED, "polygons of that many corners");
+      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
+                        "engine chipmunk does not support polygons with so many corners");
     for (int k = 0; k < n; k++)
       corner[k] = d->kind == PERP_SHAPE_BOX ? cpv(k == 0 || k == 3 ? -d->half[0] : d->half[0],
                                                   k < 2 ? -d->half[1] : d->half[1])
@@ -197,7 +198,8 @@ static perp_status chipmunk_joint(perp_ctx *ctx, const chipmunk_world *s, int i)
   for (int k = 0; k < j->n_drives; k++) {
     const perp_engine_drive *d = &s->w->drive[j->first_drive + k];
     if (d->restitution > 0)
-      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED, "engine chipmunk has no limits that rebound");
+      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
+                        "engine chipmunk does not support limits with restitution");
     if (isfinite(d->lower) || isfinite(d->upper))
       chipmunk_add(s, cpRotaryLimitJointNew(a, b, start + d->lower, start + d->upper), INFINITY);
     /* its motor asks for w_b - w_a = -rate */

@@ -157,8 +157,8 @@ perp_status surface_find(perp_ctx *ctx, const dart_world &s, double *mu, double 
       const perp_surface pair = w.pair(&w, k, i);
       if (any && (pair.mu != *mu || pair.restitution != *e))
         return w.fail(ctx, PERP_ERR_UNSUPPORTED,
-                      "engine dart has no friction and restitution of pairs: all pairs of shapes "
-                      "that may touch must have the same");
+                      "engine dart supports one friction and restitution for all pairs of shapes "
+                      "that may touch");
       any = true;
       *mu = pair.mu;
       *e = pair.restitution;
@@ -178,7 +178,7 @@ perp_status shapes_add(perp_ctx *ctx, dart_world &s)
     if (s.o.detector == DART && kind != PERP_SHAPE_SPHERE && kind != PERP_SHAPE_BOX &&
         kind != PERP_SHAPE_PLANE)
       return w.fail(ctx, PERP_ERR_UNSUPPORTED,
-                    "engine dart with detector=dart: spheres, boxes and half-spaces only");
+                    "engine dart with detector=dart supports spheres, boxes and half-spaces only");
     const int b = w.shape[i].def->body;
     if (b < 0 && ground == nullptr) {
       auto skeleton = s.skeleton.emplace_back(dynamics::Skeleton::create("ground"));
@@ -251,8 +251,8 @@ perp_status drives_add(perp_ctx *ctx, const dart_world &s, int b)
     const perp_engine_drive &d = s.w->drive[l.j->first_drive + k];
     if (joint->getNumDofs() != 1 || d.restitution > 0)
       return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                       "the adapter of engine dart serves limits without restitution and motors, "
-                       "of hinges and sliders");
+                       "the adapter of engine dart supports limits without restitution and motors, "
+                       "of hinges and sliders only");
     joint->setLimitEnforcement(true);
     joint->setPositionLowerLimit(0, d.lower);
     joint->setPositionUpperLimit(0, d.upper);
@@ -307,7 +307,7 @@ perp_status loops_add(perp_ctx *ctx, dart_world &s)
       loop = std::make_shared<constraint::WeldJointConstraint>(a);
     if (loop == nullptr || j.n_drives > 0)
       return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                       "engine dart closes loops of joints by balls and fixed joints only");
+                       "engine dart supports loops closed by ball joints and fixed joints only");
     s.world->getConstraintSolver()->addConstraint(loop);
   }
   return PERP_OK;
@@ -416,7 +416,7 @@ void solver_make(dart_world &s)
     solver->setCollisionDetector(collision::DARTCollisionDetector::create());
   } else {
     auto fcl = collision::FCLCollisionDetector::create();
-    /* DART warns of primitive shapes with each world; docs/engines.md tells it once */
+    /* DART warns of primitive shapes with each world; docs/how-to/engines.md tells it once */
     std::streambuf *errors = std::cerr.rdbuf(nullptr);
     fcl->setPrimitiveShapeType(s.o.detector == FCL ? collision::FCLCollisionDetector::MESH
                                                    : collision::FCLCollisionDetector::PRIMITIVE);

@@ -108,7 +108,8 @@ static perp_status mujoco_tree(perp_ctx *ctx, mujoco_world *s)
   }
   if (used < w->n_joints)
     return w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                   "engine mujoco has trees of joints: one that closes a loop would be soft there");
+                   "engine mujoco supports trees of joints only: a joint that closes a loop would "
+                   "be compliant");
   return PERP_OK;
 }
 
@@ -166,8 +167,8 @@ static perp_status mujoco_joint(perp_ctx *ctx, const mujoco_world *s, FILE *f, i
     const double solref[2] = { s->o.timeconst, s->o.dampratio };
     if (j->kind == PERP_JOINT_BALL || (d->max_force > 0 && d->velocity != 0) || d->restitution > 0)
       return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                        "engine mujoco has limits and dry friction of hinges and sliders; no motor "
-                        "of bounded force that keeps a speed, no stop that rebounds");
+                        "engine mujoco supports limits and dry friction of hinges and sliders; "
+                        "neither velocity motors of limited force nor limits with restitution");
     const double range[2] = { fmax(d->lower, -1e10), fmin(d->upper, 1e10) };
     if (isfinite(d->lower) || isfinite(d->upper)) {
       fputs(" limited=\"true\"", f);
@@ -226,7 +227,8 @@ static perp_status mujoco_pairs(perp_ctx *ctx, const mujoco_world *s, FILE *f, b
   if (!*named) return PERP_OK;
   if (w->n_shapes > PAIRS_MOST)
     return w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                   "engine mujoco: pairs of so many shapes that its own rules do not find");
+                   "engine mujoco does not support this number of pairs of shapes without its own "
+                   "collision filter");
   fputs("<contact>\n", f);
   for (int i = 0; i < w->n_shapes; i++)
     for (int k = 0; k < i; k++) {
@@ -288,10 +290,10 @@ static perp_status mujoco_load(perp_ctx *ctx, mujoco_world *s, const char *text,
   free(vfs);
   if (s->m == NULL && strstr(error, "parse error 18") != NULL) /* XML_ELEMENT_DEPTH_EXCEEDED */
     return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                      "engine mujoco: bodies hang from each other deeper than its reader of models "
-                      "goes (about 100)");
+                      "engine mujoco does not support chains of more than about 100 bodies, the "
+                      "limit of its model reader");
   if (s->m == NULL) {
-    snprintf(said, sizeof said, "MuJoCo refuses the world: %s", error);
+    snprintf(said, sizeof said, "MuJoCo rejects the model: %s", error);
     return s->w->fail(ctx, PERP_ERR_EXTERNAL, said);
   }
   s->d = mj_makeData(s->m);
@@ -418,11 +420,13 @@ static perp_status mujoco_step(perp_ctx *ctx, void *at, double h)
   static const struct {
     int warning;
     const char *what;
-  } told[] = { { mjWARN_BADQPOS, "MuJoCo: bad positions, it set its state back to the start" },
-               { mjWARN_BADQVEL, "MuJoCo: bad velocities, it set its state back to the start" },
-               { mjWARN_BADQACC, "MuJoCo: bad accelerations, it set its state back to the start" },
-               { mjWARN_CONTACTFULL, "MuJoCo: more contacts than its buffer takes" },
-               { mjWARN_CNSTRFULL, "MuJoCo: more constraints than its buffer takes" } };
+  } told[] = {
+    { mjWARN_BADQPOS, "MuJoCo: bad positions, the engine reset its state to the start" },
+    { mjWARN_BADQVEL, "MuJoCo: bad velocities, the engine reset its state to the start" },
+    { mjWARN_BADQACC, "MuJoCo: bad accelerations, the engine reset its state to the start" },
+    { mjWARN_CONTACTFULL, "MuJoCo: too many contacts for its buffer" },
+    { mjWARN_CNSTRFULL, "MuJoCo: too many constraints for its buffer" }
+  };
   for (size_t i = 0; i < sizeof told / sizeof *told; i++)
     if (s->d->warning[told[i].warning].number > 0)
       return s->w->fail(ctx, PERP_ERR_EXTERNAL, told[i].what);

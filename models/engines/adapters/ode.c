@@ -172,12 +172,13 @@ static perp_status ode_joint(perp_ctx *ctx, const ode_world *s, int i)
   for (int k = 0; k < j->n_drives; k++) {
     const perp_engine_drive *d = &s->w->drive[j->first_drive + k];
     if (j->kind == PERP_JOINT_BALL || j->kind == PERP_JOINT_UNIVERSAL)
-      return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                        "the adapter of engine ode serves limits and motors of hinges and sliders");
+      return s->w->fail(
+          ctx, PERP_ERR_UNSUPPORTED,
+          "the adapter of engine ode supports limits and motors of hinges and sliders only");
     if (j->kind == PERP_JOINT_HINGE &&
         ((isfinite(d->lower) && d->lower < -M_PI) || (isfinite(d->upper) && d->upper > M_PI)))
       return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                        "engine ode has limits of a hinge within half a turn only");
+                        "engine ode supports limits of a hinge within half a turn only");
     const double lower = back ? -d->upper : d->lower, upper = back ? -d->lower : d->upper;
     if (isfinite(upper)) ode_parameter(joint, d, dParamHiStop, upper);
     if (isfinite(lower)) ode_parameter(joint, d, dParamLoStop, lower);
@@ -295,7 +296,7 @@ static perp_status ode_step(perp_ctx *ctx, void *at, double h)
   }
   const int good = s->o.solver == 0 ? dWorldQuickStep(s->world, h) : dWorldStep(s->world, h);
   dJointGroupEmpty(s->contacts);
-  return good ? PERP_OK : s->w->fail(ctx, PERP_ERR_EXTERNAL, "ODE says that its step failed");
+  return good ? PERP_OK : s->w->fail(ctx, PERP_ERR_EXTERNAL, "ODE reports that its step failed");
 }
 
 /* Dantzig's method writes a message where its pivot is not positive, and goes on. */

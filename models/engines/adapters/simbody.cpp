@@ -93,9 +93,9 @@ perp_status friction_find(perp_ctx *ctx, const simbody_world &s, double *mu)
       if (!w.touches(&w, k, i)) continue;
       const double pair = w.pair(&w, k, i).mu;
       if (any && pair != *mu)
-        return w.fail(ctx, PERP_ERR_UNSUPPORTED,
-                      "engine simbody has no friction of pairs: all pairs of shapes that may touch "
-                      "must have the same");
+        return w.fail(
+            ctx, PERP_ERR_UNSUPPORTED,
+            "engine simbody supports one friction for all pairs of shapes that may touch");
       any = true;
       *mu = pair;
       const perp_shape_kind a = w.shape[i].def->kind, b = w.shape[k].def->kind;
@@ -104,11 +104,11 @@ perp_status friction_find(perp_ctx *ctx, const simbody_world &s, double *mu)
                  ellipsoid = a == PERP_SHAPE_ELLIPSOID || b == PERP_SHAPE_ELLIPSOID;
       if (box && !plane && s.o.boxes == 0)
         return w.fail(ctx, PERP_ERR_UNSUPPORTED,
-                      "engine simbody with boxes=brick: a box meets half-spaces only; boxes=mesh "
-                      "meets all but ellipsoids");
+                      "engine simbody with boxes=brick supports contacts of boxes with half-spaces "
+                      "only: use boxes=mesh (all but ellipsoids)");
       if (box && ellipsoid)
         return w.fail(ctx, PERP_ERR_UNSUPPORTED,
-                      "engine simbody has no contact of a box with an ellipsoid");
+                      "engine simbody does not support contacts of a box with an ellipsoid");
     }
   return PERP_OK;
 }
@@ -213,12 +213,12 @@ perp_status drives_add(perp_ctx *ctx, simbody_world &s, int b)
     const bool limited = std::isfinite(d.lower) || std::isfinite(d.upper);
     if ((l.j->kind != PERP_JOINT_HINGE && l.j->kind != PERP_JOINT_SLIDER) || d.restitution > 0)
       return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                       "the adapter of engine simbody serves limits without restitution and "
-                       "motors, of hinges and sliders");
+                       "the adapter of engine simbody supports limits without restitution and "
+                       "motors, of hinges and sliders only");
     if (d.max_force > 0 && (std::isfinite(d.max_force) || limited))
-      return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                       "engine simbody has motors of unlimited force only, on joints without "
-                       "limits");
+      return s.w->fail(
+          ctx, PERP_ERR_UNSUPPORTED,
+          "engine simbody supports motors of unlimited force only, on joints without limits");
     if (d.max_force > 0) Motion::Steady(s.body[b], d.velocity);
     if (limited)
       Force::MobilityLinearStop(s.forces, s.body[b], MobilizerQIndex(0), s.o.stop_stiffness,
@@ -253,8 +253,8 @@ perp_status loops_add(perp_ctx *ctx, simbody_world &s)
     const bool hinge = j.kind == PERP_JOINT_HINGE;
     if ((!hinge && j.kind != PERP_JOINT_BALL && j.kind != PERP_JOINT_FIXED) || j.n_drives > 0)
       return s.w->fail(ctx, PERP_ERR_UNSUPPORTED,
-                       "the adapter of engine simbody closes loops of joints by balls, hinges and "
-                       "fixed joints without drives");
+                       "the adapter of engine simbody supports loops closed by ball joints, hinges "
+                       "and fixed joints without actuators");
     if (j.kind == PERP_JOINT_FIXED) {
       const Transform at(vector(j.at));
       Constraint::Weld(a, ~start_of(s, j.a) * at, b, ~start_of(s, j.b) * at);

@@ -25,13 +25,16 @@ struct arch_opts {
   int dim;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct arch_opts, voussoirs, 7, 3, VOUSSOIRS_MAX, "number of voussoirs"),
+  PERP_INT(struct arch_opts, voussoirs, 7, 3, VOUSSOIRS_MAX,
+           "Number of voussoirs (stones of the arch)."),
   PERP_REAL(struct arch_opts, thickness, 0.15, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "t / R; critical 0.0957 for 7, 0.1046 for 11, 0.1073 for 41"),
+            "Thickness divided by the mean radius. Critical values are 0.0957 for 7 voussoirs, "
+            "0.1046 for 11 and 0.1073 for 41."),
   PERP_OPT_MU(struct arch_opts, mu, 0.6),
-  PERP_OPT_POSITIVE(struct arch_opts, radius, 1, "m", "mean radius R"),
-  PERP_OPT_POSITIVE(struct arch_opts, density, 2000, "kg/m^3", "density"),
-  PERP_OPT_POSITIVE(struct arch_opts, depth, 0.3, "m", "along y; also of the mass in the plane"),
+  PERP_OPT_POSITIVE(struct arch_opts, radius, 1, "m", "Mean radius R of the arch."),
+  PERP_OPT_POSITIVE(struct arch_opts, density, 2000, "kg/m^3", "Density of the stones."),
+  PERP_OPT_POSITIVE(struct arch_opts, depth, 0.3, "m",
+                    "Depth of the arch along y. It also determines the mass in the plane."),
   PERP_OPT_G(struct arch_opts),
   PERP_OPT_DIM(struct arch_opts, 2),
   PERP_OPTIONS_END
@@ -137,7 +140,7 @@ static perp_status arch_build(perp_ctx *ctx, const void *opts, perp_scene *scene
 
 const perp_scene_desc perp_scene_arch = {
   .d = { .name = "arch",
-         .summary = "a masonry arch of N voussoirs: stands or falls by thickness and friction",
+         .summary = "Masonry arch of N voussoirs that stands or falls by thickness and friction",
          .reference = "limit analysis of the thrust line; Heyman 1966",
          .equation = "a thrust line in the joints, |T| <= mu N",
          PERP_OPTIONS(options, struct arch_opts) },

@@ -5,7 +5,7 @@
  *   Zeno time t_1 (1 + e) / (1 - e): infinitely many impacts before it, rest after it
  *
  * Time stepping cannot follow the last of them and need not: its bounces end where e^n v_1 is of
- * the size g h. The times of the first `impacts` and the first apex are judged. */
+ * the size g h. The times of the first `impacts` and the heights of all bounces are judged. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
@@ -15,12 +15,13 @@ struct ball_opts {
   int impacts, dim;
 };
 static const perp_opt options[] = {
-  PERP_OPT_POSITIVE(struct ball_opts, height, 1, "m", "gap at the start"),
-  PERP_REAL(struct ball_opts, e, 0.8, 0, 1, 0, "", "restitution"),
-  PERP_OPT_POSITIVE(struct ball_opts, radius, 0.1, "m", "radius"),
-  PERP_OPT_POSITIVE(struct ball_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_POSITIVE(struct ball_opts, height, 1, "m", "Initial gap between ball and floor."),
+  PERP_REAL(struct ball_opts, e, 0.8, 0, 1, 0, "", "Coefficient of restitution."),
+  PERP_OPT_POSITIVE(struct ball_opts, radius, 0.1, "m", "Radius of the ball."),
+  PERP_OPT_POSITIVE(struct ball_opts, mass, 1, "kg", "Mass of the ball."),
   PERP_OPT_G(struct ball_opts),
-  PERP_INT(struct ball_opts, impacts, 4, 1, 100, "impacts that event.err judges"),
+  PERP_INT(struct ball_opts, impacts, 4, 1, 100,
+           "Number of impacts whose times event.err compares with the exact ones."),
   PERP_OPT_DIM(struct ball_opts, 3),
   PERP_OPTIONS_END
 };
@@ -73,29 +74,83 @@ static bool bouncing_ball_hits(const void *user, int k, const double *q, const d
   return v_before != NULL && v_before[up] < 0 && v[up] >= 0;
 }
 
-/* highest point between the first impact and the second */
+/* Height of every bounce, the highest point between two impacts, against the exact one of the same number.  All are relative to
+ * the exact height of the first bounce: the error of one bounce does not vanish with its height, so that relative to its own
+ * height the last bounce that steps can resolve would have the same error at any step size. */
 struct apex {
-  int up;
-  double radius, top, exact, before; /* heights of the lowest point */
-  int impacts;
+  struct ball_opts o;
+  int up, bounces; /* bounces whose highest point has been passed */
+  double top, before,
+      t; /* of the current flight, above the floor; speed and time of the last state */
+  double above, below; /* largest excess and lack, relative to the first bounce */
+  bool flies;          /* it has left the floor and has not turned yet */
 };
+
+/* Time at which the exact ball hits for the n-th time, n >= 1. */
+static double bouncing_ball_impact(const struct ball_opts *o, int n)
+{
+  const double t1 = first_impact(o);
+  if (o->e == 1) return t1 * (2 * n - 1);
+  return t1 * (1 + 2 * o->e * (1 - pow(o->e, n - 1)) / (1 - o->e));
+}
+
+static void apex_compare(struct apex *g, int n, double height)
+{
+  const double first = g->o.e * g->o.e * g->o.height;
+  const double err = (height - pow(g->o.e, 2 * n) * g->o.height) / first;
+  /* a height that is not a number is an error */
+  if (!(err <= g->above)) g->above = isnan(g->above) ? g->above : err;
+  if (!(-err <= g->below)) g->below = isnan(g->below) ? g->below : -err;
+}
 
 static void apex_sample(void *user, double t, const double *q, const double *v,
                         const perp_step_info *info)
 {
   struct apex *g = user;
-  (void)t, (void)info;
-  if (g->before < 0 && v[g->up] >= 0) g->impacts++;
-  g->before = v[g->up];
-  if (g->impacts == 1) g->top = fmax(g->top, q[g->up] - g->radius);
+  const double gap = q[g->up] - g->o.radius, speed = v[g->up];
+  (void)info;
+  if (g->before < 0 && speed >= 0) g->flies = true, g->top = gap;
+  if (g->flies) {
+    g->top = fmax(g->top, gap);
+    if (speed < 0) {
+      g->flies = false;
+      /* where it turns inside of the floor, the contact is still pushing it out */
+      if (g->top > 0) apex_compare(g, ++g->bounces, g->top);
+    }
+  }
+  g->before = speed;
+  g->t = t;
+}
+
+/* The next bounce, if it is missing: the exact one has been over for half of its duration. */
+static struct apex apex_end(const struct apex *g)
+{
+  struct apex end = *g;
+  const int n = g->bounces + 1;
+  const double half = pow(g->o.e, n) * first_impact(&g->o);
+  if (g->t >= bouncing_ball_impact(&g->o, n + 1) + half) {
+    apex_compare(&end, n, 0);
+    end.bounces++;
+  }
+  return end;
 }
 
 static double apex_value(const void *user)
 {
-  const struct apex *g = user;
-  /* known when the ball is on its way down again */
-  if (g->impacts == 0 || (g->impacts == 1 && g->before > 0)) return nan("");
-  return fabs(g->top - g->exact) / g->exact;
+  const struct apex end = apex_end(user);
+  return end.bounces > 0 ? fmax(end.above, end.below) : nan("");
+}
+
+static double apex_gain(const void *user)
+{
+  const struct apex end = apex_end(user);
+  return end.bounces > 0 ? end.above : nan("");
+}
+
+static double apex_loss(const void *user)
+{
+  const struct apex end = apex_end(user);
+  return end.bounces > 0 ? end.below : nan("");
 }
 
 /* the apex is where the speed upwards ends */
@@ -129,16 +184,16 @@ static perp_status bouncing_ball_build(perp_ctx *ctx, const void *opts, perp_sce
   PERP_TRY(perp_gauge_events(ctx, scene, n, times, 0.05 * t1, bouncing_ball_hits, &o->dim,
                              sizeof o->dim));
   if (o->e == 0) return PERP_OK;
-  const struct apex g = { .up = o->dim - 1, .radius = o->radius, .exact = o->e * o->e * o->height };
+  const struct apex g = { .o = *o, .up = o->dim - 1 };
   PERP_TRY(perp_gauge_add(ctx, scene, "apex.rel.err", &g, sizeof g, apex_sample, apex_value));
   scene->gauge[scene->n_gauges - 1].turn = apex_turn;
-  return PERP_OK;
+  PERP_TRY(perp_gauge_also(ctx, scene, "apex.rel.gain", apex_gain));
+  return perp_gauge_also(ctx, scene, "apex.rel.loss", apex_loss);
 }
 
 const perp_scene_desc perp_scene_bouncing_ball = {
   .d = { .name = "bouncing-ball",
-         .summary =
-             "a ball bounces with restitution e: apexes e^2n h, infinitely many in finite time",
+         .summary = "Ball that bounces with restitution e: infinitely many impacts in finite time",
          .reference = "closed form: parabolas between impacts",
          .equation = "t_n+1 = t_n + 2 e^n sqrt(2 h/g), Zeno time sqrt(2 h/g) (1 + e) / (1 - e)",
          PERP_OPTIONS(options, struct ball_opts) },

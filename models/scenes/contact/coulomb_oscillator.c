@@ -16,10 +16,10 @@ struct osc_opts {
   int dim;
 };
 static const perp_opt options[] = {
-  PERP_OPT_POSITIVE(struct osc_opts, mass, 1, "kg", "mass"),
-  PERP_OPT_POSITIVE(struct osc_opts, stiffness, 100, "N/m", "spring"),
+  PERP_OPT_POSITIVE(struct osc_opts, mass, 1, "kg", "Mass of the block."),
+  PERP_OPT_POSITIVE(struct osc_opts, stiffness, 100, "N/m", "Stiffness of the spring."),
   PERP_OPT_MU(struct osc_opts, mu, 0.1),
-  PERP_OPT_POSITIVE(struct osc_opts, x0, 0.2, "m", "initial extension"),
+  PERP_OPT_POSITIVE(struct osc_opts, x0, 0.2, "m", "Initial extension of the spring."),
   PERP_OPT_G(struct osc_opts),
   PERP_OPT_DIM(struct osc_opts, 3),
   PERP_OPTIONS_END
@@ -106,7 +106,7 @@ static perp_status coulomb_oscillator_build(perp_ctx *ctx, const void *opts, per
 const perp_scene_desc perp_scene_coulomb_oscillator = {
   .d = { .name = "coulomb-oscillator",
          .summary =
-             "a block on a spring with dry friction: swings lose 2 mu m g / k each, then it sticks",
+             "Block on a spring with dry friction: each swing loses 2 mu m g / k, then it sticks",
          .reference = "closed form: half cosines",
          .equation = "m x'' + k x = -mu m g sign(x')",
          PERP_OPTIONS(options, struct osc_opts) },

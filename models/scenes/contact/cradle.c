@@ -55,14 +55,16 @@ struct cradle_opts {
   int dim;
 };
 static const perp_opt cradle_options[] = {
-  PERP_INT(struct cradle_opts, balls, 5, 2, BALLS_MAX, "number of balls"),
-  PERP_INT(struct cradle_opts, moving, 1, 1, BALLS_MAX - 1, "balls that are raised at the start"),
+  PERP_INT(struct cradle_opts, balls, 5, 2, BALLS_MAX, "Number of balls."),
+  PERP_INT(struct cradle_opts, moving, 1, 1, BALLS_MAX - 1,
+           "Number of balls that are raised initially."),
   PERP_REAL(struct cradle_opts, amplitude, M_PI / 6, 0, M_PI_2, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad", "angle of their strings"),
-  PERP_OPT_POSITIVE(struct cradle_opts, length, 1, "m", "strings"),
-  PERP_OPT_POSITIVE(struct cradle_opts, radius, 0.05, "m", "balls, which touch at rest"),
-  PERP_OPT_POSITIVE(struct cradle_opts, mass, 1, "kg", "mass of a ball"),
-  PERP_REAL(struct cradle_opts, e, 1, 0, 1, 0, "", "restitution"),
+            "rad", "Initial angle of the strings of the raised balls."),
+  PERP_OPT_POSITIVE(struct cradle_opts, length, 1, "m", "Length of the strings."),
+  PERP_OPT_POSITIVE(struct cradle_opts, radius, 0.05, "m",
+                    "Radius of the balls, which touch each other at rest."),
+  PERP_OPT_POSITIVE(struct cradle_opts, mass, 1, "kg", "Mass of a ball."),
+  PERP_REAL(struct cradle_opts, e, 1, 0, 1, 0, "", "Coefficient of restitution."),
   PERP_OPT_G(struct cradle_opts),
   PERP_OPT_DIM(struct cradle_opts, 3),
   PERP_OPTIONS_END
@@ -170,13 +172,14 @@ struct chain_opts {
   int dim;
 };
 static const perp_opt chain_options[] = {
-  PERP_INT(struct chain_opts, balls, 3, 2, BALLS_MAX, "number of balls"),
-  PERP_OPT_POSITIVE(struct chain_opts, speed, 1, "m/s", "velocity of the first"),
-  PERP_OPT_NONNEGATIVE(struct chain_opts, gap, 0.05, "m", "between neighbours"),
-  PERP_OPT_POSITIVE(struct chain_opts, ratio, 1, "", "mass of a ball over that of the one before"),
-  PERP_OPT_POSITIVE(struct chain_opts, mass, 1, "kg", "mass of the first"),
-  PERP_OPT_POSITIVE(struct chain_opts, radius, 0.05, "m", "radius of all"),
-  PERP_REAL(struct chain_opts, e, 1, 0, 1, 0, "", "restitution"),
+  PERP_INT(struct chain_opts, balls, 3, 2, BALLS_MAX, "Number of balls."),
+  PERP_OPT_POSITIVE(struct chain_opts, speed, 1, "m/s", "Initial velocity of the first ball."),
+  PERP_OPT_NONNEGATIVE(struct chain_opts, gap, 0.05, "m", "Initial gap between neighbours."),
+  PERP_OPT_POSITIVE(struct chain_opts, ratio, 1, "",
+                    "Ratio of the mass of each ball to the mass of the ball before it."),
+  PERP_OPT_POSITIVE(struct chain_opts, mass, 1, "kg", "Mass of the first ball."),
+  PERP_OPT_POSITIVE(struct chain_opts, radius, 0.05, "m", "Radius of all balls."),
+  PERP_REAL(struct chain_opts, e, 1, 0, 1, 0, "", "Coefficient of restitution."),
   PERP_OPT_DIM(struct chain_opts, 3),
   PERP_OPTIONS_END
 };
@@ -209,7 +212,7 @@ static perp_status build_chain(perp_ctx *ctx, const void *opts, perp_scene *scen
 const perp_scene_desc perp_scene_impact_chain = {
   .d = { .name = "impact-chain",
          .summary =
-             "balls on a line hit each other one after the other, any masses and restitution",
+             "Balls on a line that collide one after the other, with any masses and restitution",
          .reference = "impacts in order of time, each in closed form",
          .equation = "masses 1, 2, 4, e = 1: (-1/3, -2/9, 4/9)",
          PERP_OPTIONS(chain_options, struct chain_opts) },

@@ -19,12 +19,14 @@ struct fall_opts {
   int shape, dim;
 };
 static const perp_opt fall_options[] = {
-  PERP_INT(struct fall_opts, objects, 100, 1, 1000000, "number of objects"),
-  PERP_REAL(struct fall_opts, side, 10, 1.3, HUGE_VAL, PERP_OPEN_MAX, "m", "of the container"),
+  PERP_INT(struct fall_opts, objects, 100, 1, 1000000, "Number of objects."),
+  PERP_REAL(struct fall_opts, side, 10, 1.3, HUGE_VAL, PERP_OPEN_MAX, "m",
+            "Side length of the container."),
   PERP_OPT_MU(struct fall_opts, mu, 0.5),
-  PERP_REAL(struct fall_opts, e, 0, 0, 1, 0, "", "restitution"),
+  PERP_REAL(struct fall_opts, e, 0, 0, 1, 0, "", "Coefficient of restitution."),
   PERP_OPT_G(struct fall_opts),
-  PERP_ENUM(struct fall_opts, shape, MIXED, crowd_shapes, "what falls"),
+  PERP_ENUM(struct fall_opts, shape, MIXED, crowd_shapes,
+            "Shape of the objects: spheres, cubes, or both in turn (mixed)."),
   PERP_OPT_DIM(struct fall_opts, 3),
   PERP_OPTIONS_END
 };
@@ -73,8 +75,8 @@ static perp_status build_fall(perp_ctx *ctx, const void *opts, perp_scene *scene
 
 const perp_scene_desc perp_scene_falling = {
   .d = { .name = "falling",
-         .summary = "spheres and cubes fall into a container",
-         .reference = "none: a chaotic scene, judged by energy and penetration",
+         .summary = "Spheres and cubes that fall into a container",
+         .reference = "none: a chaotic scene, evaluated by energy and penetration",
          PERP_OPTIONS(fall_options, struct fall_opts) },
   .build = build_fall,
 };
@@ -92,15 +94,15 @@ struct jam_opts {
   int dim;
 };
 static const perp_opt jam_options[] = {
-  PERP_INT(struct jam_opts, side, 4, 1, 100, "balls along each side of the box"),
-  PERP_INT(struct jam_opts, seed, 1, 0, 1000000000, "of the velocities"),
-  PERP_OPT_POSITIVE(struct jam_opts, radius, 0.1, "m", "of a ball"),
-  PERP_OPT_POSITIVE(struct jam_opts, mass, 1, "kg", "of a ball"),
-  PERP_OPT_NONNEGATIVE(struct jam_opts, speed, 1, "m/s", "largest initial velocity"),
+  PERP_INT(struct jam_opts, side, 4, 1, 100, "Number of balls along each side of the box."),
+  PERP_INT(struct jam_opts, seed, 1, 0, 1000000000, "Seed of the random initial velocities."),
+  PERP_OPT_POSITIVE(struct jam_opts, radius, 0.1, "m", "Radius of a ball."),
+  PERP_OPT_POSITIVE(struct jam_opts, mass, 1, "kg", "Mass of a ball."),
+  PERP_OPT_NONNEGATIVE(struct jam_opts, speed, 1, "m/s", "Largest initial velocity."),
   PERP_OPT_MU(struct jam_opts, mu, 0),
   PERP_REAL(struct jam_opts, e, 0, 0, 1, 0, "",
-            "restitution; Newton's law then has no solution (unsolved): take impact=poisson of the "
-            "formulation"),
+            "Coefficient of restitution. Above 0 Newton's impact law has no solution (unsolved); "
+            "use the option impact=poisson of the formulation."),
   PERP_OPT_G(struct jam_opts),
   PERP_OPT_DIM(struct jam_opts, 3),
   PERP_OPTIONS_END
@@ -112,7 +114,7 @@ static perp_status build_jam(perp_ctx *ctx, const void *opts, perp_scene *scene)
   const int n = o->side, deep = o->dim == 3 ? n : 1, balls = n * n * deep;
   const double R = o->radius;
   perp_rng *rng = perp_rng_create((uint64_t)o->seed);
-  if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "jam: no memory");
+  if (rng == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for random numbers");
   perp_builder y = perp_build_begin(ctx, scene, o->dim, o->gravity, o->mu, o->e);
   crowd_walls(&y, n * R, n * R);
   perp_build_plane(&y, "lid", (const double[3]){ 0, 0, 2 * n * R }, M_PI, 0);
@@ -135,7 +137,7 @@ static perp_status build_jam(perp_ctx *ctx, const void *opts, perp_scene *scene)
 
 const perp_scene_desc perp_scene_jam = {
   .d = { .name = "jam",
-         .summary = "balls packed in a box without room, with random velocities: nothing may move",
+         .summary = "Balls packed in a box without room, with random velocities: nothing may move",
          .reference = "STAR 2012, section 7.3",
          PERP_OPTIONS(jam_options, struct jam_opts) },
   .build = build_jam,

@@ -14,9 +14,9 @@ struct crush_opts {
 };
 static const perp_opt crush_options[] = {
   PERP_REAL(struct crush_opts, squeeze, 0.01, 0, 0.5, 0, "",
-            "how much the upper plate is too low, in edges"),
-  PERP_OPT_POSITIVE(struct crush_opts, edge, 1, "m", "of the box"),
-  PERP_OPT_POSITIVE(struct crush_opts, mass, 1, "kg", "of the box"),
+            "Depth of the upper plate below its fitting height, in edges of the box."),
+  PERP_OPT_POSITIVE(struct crush_opts, edge, 1, "m", "Edge length of the box."),
+  PERP_OPT_POSITIVE(struct crush_opts, mass, 1, "kg", "Mass of the box."),
   PERP_OPT_MU(struct crush_opts, mu, 0.5),
   PERP_OPT_G(struct crush_opts),
   PERP_OPT_DIM(struct crush_opts, 3),
@@ -38,7 +38,7 @@ static perp_status build_crush(perp_ctx *ctx, const void *opts, perp_scene *scen
 
 const perp_scene_desc perp_scene_crush = {
   .d = { .name = "crush",
-         .summary = "a box crushed by two fixed plates: contacts that cannot be satisfied",
+         .summary = "Box crushed by two fixed plates: contacts that cannot be satisfied",
          .reference = "statics; Vondrak 2005, sections 6.5.2 and 9.1 (critical contacts)",
          .equation = "w_1 = a + x >= 0, w_2 = -a - y >= 0, y > x: no a",
          PERP_OPTIONS(crush_options, struct crush_opts) },

@@ -16,16 +16,18 @@ struct domino_opts {
   bool events;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct domino_opts, dominoes, 30, 2, 10000, "number of dominoes"),
-  PERP_OPT_POSITIVE(struct domino_opts, height, 0.05, "m", "height"),
-  PERP_OPT_POSITIVE(struct domino_opts, thickness, 0.008, "m", "thickness"),
-  PERP_OPT_POSITIVE(struct domino_opts, gap, 0.02, "m", "clear distance"),
-  PERP_OPT_POSITIVE(struct domino_opts, rate, 6, "rad/s", "of the first at the start"),
-  PERP_OPT_POSITIVE(struct domino_opts, mass, 0.01, "kg", "of a domino"),
+  PERP_INT(struct domino_opts, dominoes, 30, 2, 10000, "Number of dominoes."),
+  PERP_OPT_POSITIVE(struct domino_opts, height, 0.05, "m", "Height of a domino."),
+  PERP_OPT_POSITIVE(struct domino_opts, thickness, 0.008, "m", "Thickness of a domino."),
+  PERP_OPT_POSITIVE(struct domino_opts, gap, 0.02, "m", "Clear distance between neighbours."),
+  PERP_OPT_POSITIVE(struct domino_opts, rate, 6, "rad/s",
+                    "Initial angular velocity of the first domino."),
+  PERP_OPT_POSITIVE(struct domino_opts, mass, 0.01, "kg", "Mass of a domino."),
   PERP_OPT_G(struct domino_opts),
   PERP_OPT_DIM(struct domino_opts, 2),
   PERP_BOOL(struct domino_opts, events, false,
-            "positions are judged by the scene event by event as well"),
+            "Comparison with an event-driven reference solution, in addition to the exact times of "
+            "impact."),
   PERP_OPTIONS_END
 };
 
@@ -94,7 +96,7 @@ static perp_status dominoes_build(perp_ctx *ctx, const void *opts, perp_scene *s
 
 const perp_scene_desc perp_scene_dominoes = {
   .d = { .name = "dominoes",
-         .summary = "a train of hinged dominoes: times of impact, front speed 1.7548 sqrt(g h)",
+         .summary = "Train of hinged dominoes: times of impact, front speed 1.7548 sqrt(g h)",
          .reference = "quadrature to 20 digits; McLachlan et al. 1983 (scaling)",
          .equation = "one degree of freedom between plastic impacts",
          PERP_OPTIONS(options, struct domino_opts) },

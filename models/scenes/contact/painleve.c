@@ -25,12 +25,12 @@ struct rod_opts {
 };
 static const perp_opt options[] = {
   PERP_REAL(struct rod_opts, theta, 1.1071487177940904, 0, M_PI_2, PERP_OPEN_MIN | PERP_OPEN_MAX,
-            "rad", "angle from the floor (63.4349 deg: tan = 2)"),
+            "rad", "Angle of the rod from the floor. The default 63.4349 deg has the tangent 2."),
   PERP_OPT_MU(struct rod_opts, mu, 2),
-  PERP_OPT_POSITIVE(struct rod_opts, speed, 10, "m/s", "slip velocity of the contact"),
-  PERP_OPT_FINITE(struct rod_opts, spin, 0, "rad/s", "theta'"),
-  PERP_OPT_POSITIVE(struct rod_opts, half, 1, "m", "half length"),
-  PERP_OPT_POSITIVE(struct rod_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_POSITIVE(struct rod_opts, speed, 10, "m/s", "Initial slip velocity of the contact."),
+  PERP_OPT_FINITE(struct rod_opts, spin, 0, "rad/s", "Initial angular velocity of the rod."),
+  PERP_OPT_POSITIVE(struct rod_opts, half, 1, "m", "Half the length of the rod."),
+  PERP_OPT_POSITIVE(struct rod_opts, mass, 1, "kg", "Mass of the rod."),
   PERP_OPT_G(struct rod_opts),
   PERP_OPT_DIM(struct rod_opts, 2),
   PERP_OPTIONS_END
@@ -74,8 +74,7 @@ static perp_status painleve_build(perp_ctx *ctx, const void *opts, perp_scene *s
 
 const perp_scene_desc perp_scene_painleve = {
   .d = { .name = "painleve",
-         .summary =
-             "Painleve's rod: no acceleration-level solution, the impulse form stops the slip",
+         .summary = "Painleve's rod: accelerations have no solution, an impulse stops the slip",
          .reference = "closed form; Painleve 1895, Stewart & Trinkle 1996",
          .equation = "u_n' = (1 + 3 cos(cos - mu sin)) lambda_n / m + l theta'^2 sin - g",
          PERP_OPTIONS(options, struct rod_opts) },

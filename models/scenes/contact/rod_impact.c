@@ -30,15 +30,18 @@ struct rod_opts {
 };
 static const perp_opt options[] = {
   PERP_REAL(struct rod_opts, theta, M_PI / 4, 0, M_PI / 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
-            "angle to the floor"),
-  PERP_OPT_FINITE(struct rod_opts, slide, 0.7, "m/s",
-                  "velocity of the end along the floor, against the way it points"),
-  PERP_OPT_POSITIVE(struct rod_opts, approach, 1, "m/s", "velocity of the end towards the floor"),
-  PERP_OPT_POSITIVE(struct rod_opts, half, 1, "m", "half length"),
-  PERP_OPT_POSITIVE(struct rod_opts, mass, 1, "kg", "mass"),
+            "Angle of the rod to the floor."),
+  PERP_OPT_FINITE(
+      struct rod_opts, slide, 0.7, "m/s",
+      "Initial velocity of the lower end along the floor, towards the side of the rod."),
+  PERP_OPT_POSITIVE(struct rod_opts, approach, 1, "m/s",
+                    "Initial velocity of the lower end towards the floor."),
+  PERP_OPT_POSITIVE(struct rod_opts, half, 1, "m", "Half the length of the rod."),
+  PERP_OPT_POSITIVE(struct rod_opts, mass, 1, "kg", "Mass of the rod."),
   PERP_OPT_MU(struct rod_opts, mu, 0.2),
-  PERP_REAL(struct rod_opts, e, 1, 0, 1, 0, "", "restitution"),
-  PERP_ENUM(struct rod_opts, law, NEWTON, laws, "by which impact.rel.err judges"),
+  PERP_REAL(struct rod_opts, e, 1, 0, 1, 0, "", "Coefficient of restitution."),
+  PERP_ENUM(struct rod_opts, law, NEWTON, laws,
+            "Impact law of the exact solution to which impact.rel.err compares."),
   PERP_OPT_DIM(struct rod_opts, 2),
   PERP_OPTIONS_END
 };
@@ -93,7 +96,7 @@ static perp_status rod_impact_build(perp_ctx *ctx, const void *opts, perp_scene 
 
 const perp_scene_desc perp_scene_rod_impact = {
   .d = { .name = "rod-impact",
-         .summary = "a sliding rod hits the floor: Newton's law with friction makes energy",
+         .summary = "Sliding rod that hits the floor: Newton's law with friction gains energy",
          .reference = "closed form; Kane and Levinson 1985, Wang and Mason 1992",
          .equation = "2 work = p_n ((1 - e) u_n - mu (u_t + u_t'))",
          PERP_OPTIONS(options, struct rod_opts) },

@@ -21,14 +21,17 @@ struct rolling_opts {
   int body, dim;
 };
 static const perp_opt options[] = {
-  PERP_OPT_FINITE(struct rolling_opts, speed, 5, "m/s", "initial velocity"),
+  PERP_OPT_FINITE(struct rolling_opts, speed, 5, "m/s", "Initial velocity."),
   PERP_OPT_FINITE(struct rolling_opts, spin, 0, "rad/s",
-                  "initial spin, positive when it rolls forwards (-100: backspin)"),
-  PERP_OPT_POSITIVE(struct rolling_opts, radius, 0.1, "m", "radius"),
-  PERP_OPT_POSITIVE(struct rolling_opts, mass, 1, "kg", "mass"),
-  PERP_OPT_POSITIVE(struct rolling_opts, mu, 0.2, "", "coefficient of friction"),
+                  "Initial angular velocity. Positive values agree with forward rolling, negative "
+                  "ones are backspin."),
+  PERP_OPT_POSITIVE(struct rolling_opts, radius, 0.1, "m", "Radius of the body."),
+  PERP_OPT_POSITIVE(struct rolling_opts, mass, 1, "kg", "Mass of the body."),
+  PERP_OPT_POSITIVE(struct rolling_opts, mu, 0.2, "", "Coefficient of friction."),
   PERP_OPT_G(struct rolling_opts),
-  PERP_ENUM(struct rolling_opts, body, 0, bodies, "moment of inertia 2/5, 1/2 or 1 m R^2"),
+  PERP_ENUM(struct rolling_opts, body, 0, bodies,
+            "Type of the body. Its moment of inertia is 2/5 m R^2 (ball), 1/2 m R^2 (cylinder) or "
+            "m R^2 (hoop)."),
   PERP_OPT_DIM(struct rolling_opts, 3),
   PERP_OPTIONS_END
 };
@@ -129,7 +132,8 @@ static perp_status build_level(perp_ctx *ctx, const void *opts, perp_scene *scen
 
 const perp_scene_desc perp_scene_rolling_sphere = {
   .d = { .name = "rolling-sphere",
-         .summary = "a ball slides on the floor until it rolls: v = 5/7 v0 at t = 2 v0 / (7 mu g)",
+         .summary =
+             "Ball that slides on the floor until it rolls: v = 5/7 v0 at t = 2 v0 / (7 mu g)",
          .reference = "closed form; Drake's bowling ball",
          .equation = "t = |v0 - R w0| / (mu g (1 + 1/k)), v = (v0 + k R w0) / (1 + k)",
          PERP_OPTIONS(options, struct rolling_opts) },

@@ -26,12 +26,12 @@ struct stack_opts {
       PERP_OPT_G(struct stack_opts), PERP_OPT_DIM(struct stack_opts, 3)
 
 static const perp_opt stack_options[] = {
-  PERP_INT(struct stack_opts, boxes, 5, 1, 100000, "number of cubes"),
-  PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge"),
-  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a cube"),
+  PERP_INT(struct stack_opts, boxes, 5, 1, 100000, "Number of cubes."),
+  PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "Edge length of a cube."),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "Mass of a cube."),
   STACK_OPTIONS,
   PERP_OPT_NONNEGATIVE(struct stack_opts, overlap, 0, "m",
-                       "of neighbours at the start, which stabilization has to take out"),
+                       "Initial overlap of neighbours, which the stabilization must remove."),
   PERP_OPTIONS_END
 };
 
@@ -78,7 +78,7 @@ static perp_status build_stack(perp_ctx *ctx, const void *opts, perp_scene *scen
 
 const perp_scene_desc perp_scene_stack = {
   .d = { .name = "stack",
-         .summary = "N cubes on each other: nothing may move, forces from statics",
+         .summary = "Stack of N cubes: nothing may move, contact forces follow from statics",
          .reference = "statics; Vondrak 2005, section 9.1",
          .equation = "lambda_i = (N - i) m g",
          PERP_OPTIONS(stack_options, struct stack_opts) },
@@ -88,11 +88,11 @@ const perp_scene_desc perp_scene_stack = {
 /* ---- wall ------------------------------------------------------------------------------------ */
 
 static const perp_opt wall_options[] = {
-  PERP_INT(struct stack_opts, rows, 6, 1, 1000, "rows"),
-  PERP_INT(struct stack_opts, columns, 5, 1, 1000, "bricks in a row"),
+  PERP_INT(struct stack_opts, rows, 6, 1, 1000, "Number of rows of bricks."),
+  PERP_INT(struct stack_opts, columns, 5, 1, 1000, "Number of bricks in a row."),
   PERP_OPT_POSITIVE(struct stack_opts, length, 0.4, "m",
-                    "of a brick; height and depth are half of it"),
-  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a brick"),
+                    "Length of a brick. Height and depth are half of it."),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "Mass of a brick."),
   STACK_OPTIONS,
   PERP_OPTIONS_END
 };
@@ -131,7 +131,7 @@ static perp_status build_wall(perp_ctx *ctx, const void *opts, perp_scene *scene
 
 const perp_scene_desc perp_scene_wall = {
   .d = { .name = "wall",
-         .summary = "a wall of bricks in running bond: nothing may move",
+         .summary = "Wall of bricks in running bond: nothing may move",
          .reference = "statics: the floor carries the weight",
          PERP_OPTIONS(wall_options, struct stack_opts) },
   .build = build_wall,
@@ -140,11 +140,12 @@ const perp_scene_desc perp_scene_wall = {
 /* ---- pyramid --------------------------------------------------------------------------------- */
 
 static const perp_opt pyramid_options[] = {
-  PERP_INT(struct stack_opts, rows, 10, 1, 200, "cubes in the lowest row (10: 55, 20: 210 cubes)"),
-  PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "edge"),
+  PERP_INT(struct stack_opts, rows, 10, 1, 200,
+           "Number of cubes in the lowest row. 10 rows have 55 cubes, 20 rows have 210."),
+  PERP_OPT_POSITIVE(struct stack_opts, edge, 1, "m", "Edge length of a cube."),
   PERP_REAL(struct stack_opts, pitch, 1.1, 1, 2, PERP_OPEN_MAX, "",
-            "distance of neighbours in a row, in edges"),
-  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "mass of a cube"),
+            "Distance between the centres of neighbours in a row, in edges."),
+  PERP_OPT_POSITIVE(struct stack_opts, mass, 1, "kg", "Mass of a cube."),
   STACK_OPTIONS,
   PERP_OPTIONS_END
 };
@@ -166,7 +167,7 @@ static perp_status build_pyramid(perp_ctx *ctx, const void *opts, perp_scene *sc
 
 const perp_scene_desc perp_scene_pyramid = {
   .d = { .name = "pyramid",
-         .summary = "rows of n, n - 1, ..., 1 cubes: nothing may move",
+         .summary = "Pyramid with rows of n, n - 1, ..., 1 cubes: nothing may move",
          .reference = "statics: the floor carries the weight",
          PERP_OPTIONS(pyramid_options, struct stack_opts) },
   .build = build_pyramid,

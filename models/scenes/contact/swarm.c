@@ -19,12 +19,14 @@ struct kepler_opts {
   int dim;
 };
 static const perp_opt kepler_options[] = {
-  PERP_OPT_POSITIVE(struct kepler_opts, axis, 1, "m", "semi-major axis of the relative orbit"),
-  PERP_REAL(struct kepler_opts, eccentricity, 0.5, 0, 1, PERP_OPEN_MAX, "", "of the orbit"),
-  PERP_OPT_POSITIVE(struct kepler_opts, mass_1, 3, "kg", "of the first"),
-  PERP_OPT_POSITIVE(struct kepler_opts, mass_2, 1, "kg", "of the second"),
-  PERP_OPT_POSITIVE(struct kepler_opts, strength, 1, "N m^2/kg^2", "k of the attraction"),
-  PERP_OPT_FINITE(struct kepler_opts, drift, 0.1, "m/s", "velocity of the centre of mass, along x"),
+  PERP_OPT_POSITIVE(struct kepler_opts, axis, 1, "m", "Semi-major axis of the relative orbit."),
+  PERP_REAL(struct kepler_opts, eccentricity, 0.5, 0, 1, PERP_OPEN_MAX, "",
+            "Eccentricity of the orbit."),
+  PERP_OPT_POSITIVE(struct kepler_opts, mass_1, 3, "kg", "Mass of the first particle."),
+  PERP_OPT_POSITIVE(struct kepler_opts, mass_2, 1, "kg", "Mass of the second particle."),
+  PERP_OPT_POSITIVE(struct kepler_opts, strength, 1, "N m^2/kg^2",
+                    "Strength k of the attraction k m_1 m_2 / r^2."),
+  PERP_OPT_FINITE(struct kepler_opts, drift, 0.1, "m/s", "Velocity of the centre of mass along x."),
   PERP_OPT_DIM(struct kepler_opts, 2),
   PERP_OPTIONS_END
 };
@@ -85,7 +87,7 @@ static perp_status build_kepler(perp_ctx *ctx, const void *opts, perp_scene *sce
 
 const perp_scene_desc perp_scene_kepler = {
   .d = { .name = "kepler",
-         .summary = "two particles that attract each other",
+         .summary = "Two particles that attract each other",
          .reference = "closed form: Kepler's equation",
          .equation = "x1'' = k m2 (x2 - x1) / r^3,  x2'' = k m1 (x1 - x2) / r^3",
          PERP_OPTIONS(kepler_options, struct kepler_opts) },
@@ -104,14 +106,18 @@ struct swarm_opts {
   double spacing, cutoff, speed, drift;
 };
 static const perp_opt swarm_options[] = {
-  PERP_INT(struct swarm_opts, side, 5, 2, 100, "particles along each side of the lattice"),
-  PERP_ENUM(struct swarm_opts, law, LENNARD_JONES, laws, "of the interaction"),
-  PERP_OPT_POSITIVE(struct swarm_opts, spacing, 1.2, "m", "of the lattice"),
-  PERP_OPT_NONNEGATIVE(struct swarm_opts, cutoff, 2.5, "m",
-                       "no force beyond, neighbours by a grid of cells; 0: all pairs"),
+  PERP_INT(struct swarm_opts, side, 5, 2, 100,
+           "Number of particles along each side of the lattice."),
+  PERP_ENUM(struct swarm_opts, law, LENNARD_JONES, laws,
+            "Law of the interaction: Lennard-Jones potential, or repulsion only."),
+  PERP_OPT_POSITIVE(struct swarm_opts, spacing, 1.2, "m",
+                    "Lattice constant (initial distance of neighbours)."),
+  PERP_OPT_NONNEGATIVE(
+      struct swarm_opts, cutoff, 2.5, "m",
+      "Distance beyond which the interaction is zero. 0: no cut-off, all pairs interact."),
   PERP_OPT_NONNEGATIVE(struct swarm_opts, speed, 0.5, "m/s",
-                       "standard deviation of each velocity component"),
-  PERP_OPT_FINITE(struct swarm_opts, drift, 0.1, "m/s", "velocity of the centre of mass, along x"),
+                       "Standard deviation of each initial velocity component."),
+  PERP_OPT_FINITE(struct swarm_opts, drift, 0.1, "m/s", "Velocity of the centre of mass along x."),
   PERP_OPT_DIM(struct swarm_opts, 3),
   PERP_OPTIONS_END
 };
@@ -165,7 +171,7 @@ static perp_status build_particles(perp_ctx *ctx, const void *opts, perp_scene *
 
 const perp_scene_desc perp_scene_particles = {
   .d = { .name = "particles",
-         .summary = "a lattice of particles under a spatial interaction with cut-off",
+         .summary = "Lattice of particles with a spatial interaction and a cut-off",
          .reference = "Vondrak 2005, section 3.3; conserved: momentum, angular momentum, energy",
          .equation = "V(r) = 4 (r^-12 - r^-6), shifted to V = V' = 0 at the cut-off",
          PERP_OPTIONS(swarm_options, struct swarm_opts) },

@@ -20,11 +20,12 @@ struct card_opts {
   int dim;
 };
 static const perp_opt card_options[] = {
-  PERP_REAL(struct card_opts, theta, M_PI / 9, 0.01, 1.2, 0, "rad", "cards from the vertical"),
+  PERP_REAL(struct card_opts, theta, M_PI / 9, 0.01, 1.2, 0, "rad",
+            "Angle of the cards from the vertical."),
   PERP_OPT_MU(struct card_opts, mu, 0.2),
-  PERP_OPT_POSITIVE(struct card_opts, length, 1, "m", "outer edge of a card"),
-  PERP_OPT_POSITIVE(struct card_opts, thickness, 0.02, "m", "of a card, horizontally"),
-  PERP_OPT_POSITIVE(struct card_opts, mass, 0.1, "kg", "of a card"),
+  PERP_OPT_POSITIVE(struct card_opts, length, 1, "m", "Length of the outer edge of a card."),
+  PERP_OPT_POSITIVE(struct card_opts, thickness, 0.02, "m", "Horizontal thickness of a card."),
+  PERP_OPT_POSITIVE(struct card_opts, mass, 0.1, "kg", "Mass of a card."),
   PERP_OPT_G(struct card_opts),
   PERP_OPT_DIM(struct card_opts, 2),
   PERP_OPTIONS_END
@@ -53,8 +54,9 @@ static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene
   const struct card_opts *o = opts;
   double left[8], right[8];
   if (!(o->thickness < 0.9 * o->length * sin(o->theta)))
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "card-house: thickness = %g m is too much for %g rad",
-                     o->thickness, o->theta);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "card-house: thickness must be below 0.9 length sin(theta) = %g m: got %g m",
+                     0.9 * o->length * sin(o->theta), o->thickness);
   thresholds_card(o, left);
   const double meet = left[4];
   for (int i = 0; i < 4; i++) { /* mirrored, in reverse order */
@@ -78,7 +80,7 @@ static perp_status build_card(perp_ctx *ctx, const void *opts, perp_scene *scene
 
 const perp_scene_desc perp_scene_card_house = {
   .d = { .name = "card-house",
-         .summary = "two cards lean on each other: stand iff mu >= tan(theta) / 2 (thin cards)",
+         .summary = "Two leaning cards that stand iff mu >= tan(theta) / 2 (thin cards)",
          .reference = "statics",
          .equation = "mu >= (x_c - x_foot) / y_top",
          PERP_OPTIONS(card_options, struct card_opts) },
@@ -93,11 +95,12 @@ struct overhang_opts {
   int dim;
 };
 static const perp_opt overhang_options[] = {
-  PERP_INT(struct overhang_opts, bricks, 4, 1, 1000, "number of bricks above the table"),
+  PERP_INT(struct overhang_opts, bricks, 4, 1, 1000, "Number of bricks above the table."),
   PERP_OPT_POSITIVE(struct overhang_opts, factor, 0.98, "",
-                    "of the harmonic offsets; falls above 1"),
-  PERP_OPT_POSITIVE(struct overhang_opts, length, 1, "m", "of a brick; its height is a quarter"),
-  PERP_OPT_POSITIVE(struct overhang_opts, mass, 1, "kg", "of a brick"),
+                    "Factor of the harmonic offsets. The bricks fall above 1."),
+  PERP_OPT_POSITIVE(struct overhang_opts, length, 1, "m",
+                    "Length of a brick. Its height is a quarter of it."),
+  PERP_OPT_POSITIVE(struct overhang_opts, mass, 1, "kg", "Mass of a brick."),
   PERP_OPT_MU(struct overhang_opts, mu, 0.5),
   PERP_OPT_G(struct overhang_opts),
   PERP_OPT_DIM(struct overhang_opts, 2),
@@ -124,7 +127,7 @@ static perp_status build_overhang(perp_ctx *ctx, const void *opts, perp_scene *s
 const perp_scene_desc perp_scene_overhang = {
   .d = { .name = "overhang",
          .summary =
-             "bricks over the edge of a table, harmonic offsets: 25/24 of a length with four",
+             "Bricks over the edge of a table with harmonic offsets: 25/24 of a length with four",
          .reference = "statics",
          .equation = "sum of 1/(2 i)",
          PERP_OPTIONS(overhang_options, struct overhang_opts) },

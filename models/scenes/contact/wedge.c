@@ -12,12 +12,14 @@ struct wedge_opts {
   int shape, dim;
 };
 static const perp_opt wedge_options[] = {
-  PERP_REAL(struct wedge_opts, angle, M_PI / 6, 0.01, 1.5, 0, "rad", "half angle of the groove"),
-  PERP_OPT_POSITIVE(struct wedge_opts, size, 0.5, "m", "radius of the ball, height of the wedge"),
-  PERP_OPT_POSITIVE(struct wedge_opts, mass, 1, "kg", "mass"),
+  PERP_REAL(struct wedge_opts, angle, M_PI / 6, 0.01, 1.5, 0, "rad",
+            "Half of the opening angle of the groove."),
+  PERP_OPT_POSITIVE(struct wedge_opts, size, 0.5, "m",
+                    "Radius of the ball, or height of the wedge."),
+  PERP_OPT_POSITIVE(struct wedge_opts, mass, 1, "kg", "Mass of the body."),
   PERP_OPT_MU(struct wedge_opts, mu, 0),
   PERP_OPT_G(struct wedge_opts),
-  PERP_ENUM(struct wedge_opts, shape, WEDGE, wedge_shapes, "what is in the groove"),
+  PERP_ENUM(struct wedge_opts, shape, WEDGE, wedge_shapes, "Body in the groove."),
   PERP_OPT_DIM(struct wedge_opts, 3),
   PERP_OPTIONS_END
 };
@@ -46,7 +48,7 @@ static perp_status build_wedge(perp_ctx *ctx, const void *opts, perp_scene *scen
 
 const perp_scene_desc perp_scene_wedge = {
   .d = { .name = "wedge",
-         .summary = "a wedge or a ball in a groove between two walls",
+         .summary = "Wedge or ball in a groove between two walls",
          .reference = "statics of the V groove",
          .equation = "N = m g / (2 sin a)",
          PERP_OPTIONS(wedge_options, struct wedge_opts) },

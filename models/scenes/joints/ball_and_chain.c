@@ -14,11 +14,11 @@ struct ball_opts {
   int dim;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct ball_opts, links, 10, 1, 1000000, "number of rods"),
-  PERP_OPT_POSITIVE(struct ball_opts, length, 0.1, "m", "length of a rod"),
-  PERP_OPT_POSITIVE(struct ball_opts, mass, 0.1, "kg", "mass of a rod"),
-  PERP_OPT_POSITIVE(struct ball_opts, ball, 10, "kg", "mass at the tip"),
-  PERP_OPT_NONNEGATIVE(struct ball_opts, gravity, 9.81, "m/s^2", "gravity"),
+  PERP_INT(struct ball_opts, links, 10, 1, 1000000, "Number of rods."),
+  PERP_OPT_POSITIVE(struct ball_opts, length, 0.1, "m", "Length of a rod."),
+  PERP_OPT_POSITIVE(struct ball_opts, mass, 0.1, "kg", "Mass of a rod."),
+  PERP_OPT_POSITIVE(struct ball_opts, ball, 10, "kg", "Mass of the ball at the tip."),
+  PERP_OPT_NONNEGATIVE(struct ball_opts, gravity, 9.81, "m/s^2", "Gravitational acceleration."),
   PERP_OPT_DIM(struct ball_opts, 3),
   PERP_OPTIONS_END
 };
@@ -45,8 +45,8 @@ static perp_status ball_and_chain_build(perp_ctx *ctx, const void *opts, perp_sc
 
 const perp_scene_desc perp_scene_ball_and_chain = {
   .d = { .name = "ball-and-chain",
-         .summary = "light rods with a heavy ball at the tip: mass ratio 1 : 100",
-         .reference = "own reference to 26 digits",
+         .summary = "Light rods with a heavy ball at the tip: mass ratio 1 : 100",
+         .reference = "reference solution of perp to 26 digits",
          PERP_OPTIONS(options, struct ball_opts) },
   .build = ball_and_chain_build,
 };

@@ -34,22 +34,27 @@ struct chain_opts {
   bool collide;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct chain_opts, links, 6, 1, 1000000, "number of links"),
-  PERP_OPT_POSITIVE(struct chain_opts, length, 0.1, "m", "length of a link"),
+  PERP_INT(struct chain_opts, links, 6, 1, 1000000, "Number of links."),
+  PERP_OPT_POSITIVE(struct chain_opts, length, 0.1, "m", "Length of a link."),
   PERP_OPT_NONNEGATIVE(struct chain_opts, mass, 0, "kg",
-                       "mass of a link; 0 = 1 kg (rod), 0.04 kg (box)"),
-  PERP_OPT_NONNEGATIVE(struct chain_opts, gravity, 9.81, "m/s^2", "gravity"),
+                       "Mass of a link. 0 means 1 kg for rods and 0.04 kg for boxes."),
+  PERP_OPT_NONNEGATIVE(struct chain_opts, gravity, 9.81, "m/s^2", "Gravitational acceleration."),
   PERP_OPT_NONNEGATIVE(struct chain_opts, error, 0, "m",
-                       "links start off their places, up and down in turn; no truth then"),
-  PERP_ENUM(struct chain_opts, start, HORIZONTAL, starts, "initial shape, at rest"),
-  PERP_ENUM(struct chain_opts, link, ROD, link_names, "thin rods or boxes 0.02 m thick"),
-  PERP_ENUM(struct chain_opts, joint, BALL, joints,
-            "ball joints, hinges about y, or ball, hinge and universal in turn"),
+                       "Initial joint error: links are displaced up and down in turn. Above 0 "
+                       "there is no reference solution."),
+  PERP_ENUM(struct chain_opts, start, HORIZONTAL, starts, "Initial shape of the chain, at rest."),
+  PERP_ENUM(struct chain_opts, link, ROD, link_names,
+            "Shape of the links: thin rods, or boxes of 0.02 m thickness."),
+  PERP_ENUM(
+      struct chain_opts, joint, BALL, joints,
+      "Type of the joints: ball, hinge about y, or ball, hinge and universal in turn (mixed)."),
   PERP_OPT_DIM(struct chain_opts, 3),
   PERP_ENUM(struct chain_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
-            "reference: file where there is one, and joint coordinates up to 64 links"),
+            "Reference solution: auto uses a reference file if one exists, and joint coordinates "
+            "for at most 64 links."),
   PERP_BOOL(struct chain_opts, collide, false,
-            "links that no joint joins may touch: boxes 0.02 m thick; no truth then"),
+            "Contact between links that share no joint: boxes of 0.02 m thickness. There is no "
+            "reference solution then."),
   PERP_OPTIONS_END
 };
 
@@ -77,7 +82,7 @@ static perp_status chain_truths(perp_ctx *ctx, perp_scene *scene, const perp_lin
                o->link == ROD;
   if (o->truth == PERP_TRUTH_FILE && !known)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "chain: truth=file needs 2, 4, 6, 8 or 16 rods of 0.1 m, start=horizontal, "
+                     "chain: truth=file needs 2, 4, 6, 8 or 16 rods of 0.1 m, start=horizontal and "
                      "gravity=9.81");
   if (known && (o->truth == PERP_TRUTH_AUTO || o->truth == PERP_TRUTH_FILE))
     PERP_TRY(perp_links_file(ctx, scene, links, file, 1e-15));
@@ -91,12 +96,12 @@ static perp_status chain_build(perp_ctx *ctx, const void *opts, perp_scene *scen
 {
   const struct chain_opts *o = opts;
   if (o->joint == MIXED && o->dim == 2)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "chain: joint=mixed needs dim=3 (universal joints)");
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "chain: joint=mixed needs dim=3, as universal joints exist in space only");
   if (o->truth != PERP_TRUTH_AUTO && o->truth != PERP_TRUTH_NONE && (o->collide || o->error > 0))
-    return PERP_FAIL(
-        ctx, PERP_ERR_OPTION,
-        "chain: truth = auto | none with collide=true or error > 0: joint coordinates know "
-        "neither contacts nor errors");
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "chain: collide=true and error > 0 need truth=auto or truth=none: joint "
+                     "coordinates have neither contacts nor joint errors");
   const double mass = o->mass > 0 ? o->mass : o->link == BOX ? 0.04 : 1;
   perp_link link = { PERP_LINK_BODY, o->length, o->length / 2,
                      o->link == BOX ? perp_mass_box(mass, o->length, 0.02, 0.02)
@@ -122,7 +127,7 @@ static perp_status chain_build(perp_ctx *ctx, const void *opts, perp_scene *scen
 
 const perp_scene_desc perp_scene_chain = {
   .d = { .name = "chain",
-         .summary = "N links swinging from the horizontal, one end held",
+         .summary = "Chain of N links that swings from the horizontal, one end fixed",
          .reference = "Cline 2002, section 5.2.1; Vondrak 2005, section 9.1.3",
          PERP_OPTIONS(options, struct chain_opts) },
   .build = chain_build,

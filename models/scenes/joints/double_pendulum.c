@@ -15,11 +15,11 @@ struct double_opts {
   int body, dim;
 };
 static const perp_opt options[] = {
-  PERP_OPT_POSITIVE(struct double_opts, length, 1, "m", "length of each link"),
-  PERP_OPT_POSITIVE(struct double_opts, mass, 1, "kg", "mass of each link"),
-  PERP_OPT_NONNEGATIVE(struct double_opts, gravity, 9.81, "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct double_opts, length, 1, "m", "Length of each link."),
+  PERP_OPT_POSITIVE(struct double_opts, mass, 1, "kg", "Mass of each link."),
+  PERP_OPT_NONNEGATIVE(struct double_opts, gravity, 9.81, "m/s^2", "Gravitational acceleration."),
   PERP_ENUM(struct double_opts, body, ROD, bodies,
-            "uniform rods on hinges, or point masses on distance joints"),
+            "Type of the links: uniform rods on hinges, or point masses on distance joints."),
   PERP_OPT_DIM(struct double_opts, 2),
   PERP_OPTIONS_END
 };
@@ -48,8 +48,8 @@ static perp_status double_pendulum_build(perp_ctx *ctx, const void *opts, perp_s
 
 const perp_scene_desc perp_scene_double_pendulum = {
   .d = { .name = "double-pendulum",
-         .summary = "two rods or point masses, from the horizontal at rest",
-         .reference = "own references to 28 digits",
+         .summary = "Double pendulum of rods or point masses, released at rest from the horizontal",
+         .reference = "reference solutions of perp to 28 digits",
          PERP_OPTIONS(options, struct double_opts) },
   .build = double_pendulum_build,
 };

@@ -27,30 +27,36 @@ struct stop_opts {
   double mass, length, angle, gravity;
 };
 static const perp_opt stop_options[] = {
-  PERP_OPT_POSITIVE(struct stop_opts, mass, 2, "kg", "of the rod"),
-  PERP_OPT_POSITIVE(struct stop_opts, length, 1, "m", "of the rod"),
+  PERP_OPT_POSITIVE(struct stop_opts, mass, 2, "kg", "Mass of the rod."),
+  PERP_OPT_POSITIVE(struct stop_opts, length, 1, "m", "Length of the rod."),
   PERP_REAL(struct stop_opts, angle, 0.7, 0, 1.5, PERP_OPEN_MIN, "rad",
-            "of the limit, below the horizontal"),
+            "Angle of the joint limit below the horizontal."),
   PERP_OPT_G(struct stop_opts), PERP_OPTIONS_END
 };
 
+/* largest error of the moment of the limit over all steps that start at t0, when any rebound has ended, or later */
 struct moment {
-  double exact, last;
+  double exact, t0, t, worst;
+  bool known;
 };
 
 static void moment_sample(void *user, double t, const double *q, const double *v,
                           const perp_step_info *info)
 {
   struct moment *g = user;
-  (void)t, (void)q, (void)v;
-  if (info != NULL && info->untold) g->last = nan("");
-  if (info != NULL && info->drive != NULL) g->last = info->drive[0];
+  (void)q, (void)v;
+  if (info != NULL && g->t >= g->t0 && (info->untold || info->drive != NULL)) {
+    const double err = info->untold ? (double)NAN : fabs(info->drive[0] / g->exact - 1);
+    if (!(err <= g->worst) && !isnan(g->worst)) g->worst = err;
+    g->known = true;
+  }
+  g->t = t;
 }
 
 static double moment_value(const void *user)
 {
   const struct moment *g = user;
-  return fabs(g->last - g->exact) / fabs(g->exact);
+  return g->known ? g->worst : nan("");
 }
 
 /* the rod has come down to the limit: up to what a limit of the velocity level leaves open in its
@@ -94,14 +100,15 @@ static perp_status build_stop(perp_ctx *ctx, const void *opts, perp_scene *scene
   PERP_TRY(perp_scene_assemble(ctx, scene, &parts, time + 1, 1e-3));
   scene->tip[0] = L / 2;
   scene->dissipative = true;
-  const struct moment g = { .exact = -o->mass * o->gravity * L / 2 * cos(o->angle) };
+  const struct moment g = { .exact = -o->mass * o->gravity * L / 2 * cos(o->angle),
+                            .t0 = time + 0.75 };
   PERP_TRY(perp_gauge_add(ctx, scene, "force.rel.err", &g, sizeof g, moment_sample, moment_value));
   return perp_gauge_events(ctx, scene, 1, &time, 0.5, driven_reached, &o->angle, sizeof o->angle);
 }
 
 const perp_scene_desc perp_scene_stop = {
   .d = { .name = "stop",
-         .summary = "rod on a hinge falls onto a limit of the hinge and stays there",
+         .summary = "Rod on a hinge that falls onto a joint limit and stays there",
          .reference = "Vondrak 2005, section 7.4.2; closed form",
          .equation = "tau = -m g L / 2 cos(angle)",
          PERP_OPTIONS(stop_options, struct stop_opts) },
@@ -114,9 +121,9 @@ struct pusher_opts {
   double cart, block, force, mu, gravity;
 };
 static const perp_opt pusher_options[] = {
-  PERP_OPT_POSITIVE(struct pusher_opts, cart, 2, "kg", "of the cart"),
-  PERP_OPT_POSITIVE(struct pusher_opts, block, 3, "kg", "of the block"),
-  PERP_OPT_POSITIVE(struct pusher_opts, force, 20, "N", "of the motor"),
+  PERP_OPT_POSITIVE(struct pusher_opts, cart, 2, "kg", "Mass of the cart."),
+  PERP_OPT_POSITIVE(struct pusher_opts, block, 3, "kg", "Mass of the block."),
+  PERP_OPT_POSITIVE(struct pusher_opts, force, 20, "N", "Largest force of the motor."),
   PERP_OPT_MU(struct pusher_opts, mu, 0.4),
   PERP_OPT_G(struct pusher_opts),
   PERP_OPTIONS_END
@@ -162,7 +169,7 @@ static perp_status build_pusher(perp_ctx *ctx, const void *opts, perp_scene *sce
 
 const perp_scene_desc perp_scene_pusher = {
   .d = { .name = "pusher",
-         .summary = "a motor of limited force pushes a block against Coulomb friction",
+         .summary = "Motor of limited force that pushes a block against Coulomb friction",
          .reference = "Vondrak 2005, section 7.4; closed form",
          .equation = "a = (F - mu m g) / (m_cart + m)",
          PERP_OPTIONS(pusher_options, struct pusher_opts) },
@@ -179,13 +186,16 @@ struct soft_opts {
   int row;
 };
 static const perp_opt soft_options[] = {
-  PERP_OPT_POSITIVE(struct soft_opts, mass, 2, "kg", "of the body"),
-  PERP_OPT_POSITIVE(struct soft_opts, stiffness, 80, "N/m", "of the row"),
-  PERP_OPT_NONNEGATIVE(struct soft_opts, damping, 3, "Ns/m",
-                       "of the row, below the critical 2 sqrt(stiffness mass)"),
-  PERP_OPT_FINITE(struct soft_opts, start, 0.1, "m", "displacement at the start"),
-  PERP_ENUM(struct soft_opts, row, ROW_DRIVE, row_names,
-            "servo spring of a slider (on the velocity level a row of the LCP), or row of a joint"),
+  PERP_OPT_POSITIVE(struct soft_opts, mass, 2, "kg", "Mass of the body."),
+  PERP_OPT_POSITIVE(struct soft_opts, stiffness, 80, "N/m",
+                    "Stiffness of the compliant constraint."),
+  PERP_OPT_NONNEGATIVE(
+      struct soft_opts, damping, 3, "Ns/m",
+      "Damping of the compliant constraint, below the critical value 2 sqrt(stiffness mass)."),
+  PERP_OPT_FINITE(struct soft_opts, start, 0.1, "m", "Initial displacement."),
+  PERP_ENUM(
+      struct soft_opts, row, ROW_DRIVE, row_names,
+      "Implementation of the spring: drive is a servo of a slider, joint is a compliant joint."),
   PERP_OPTIONS_END
 };
 
@@ -237,7 +247,7 @@ static perp_status build_soft(perp_ctx *ctx, const void *opts, perp_scene *scene
   const struct soft_opts *o = opts;
   if (o->damping >= 2 * sqrt(o->stiffness * o->mass))
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "soft.damping must be below the critical %g Ns/m: got %g",
+                     "soft: damping must be below the critical %g Ns/m: got %g",
                      2 * sqrt(o->stiffness * o->mass), o->damping);
   const perp_body_def body = { .name = "body",
                                .mass = perp_mass_sphere(o->mass, 0.1),
@@ -266,7 +276,8 @@ static perp_status build_soft(perp_ctx *ctx, const void *opts, perp_scene *scene
 
 const perp_scene_desc perp_scene_soft = {
   .d = { .name = "soft",
-         .summary = "a body on a soft row: the damped oscillator, discrete and continuous",
+         .summary =
+             "Body on a compliant constraint: the damped oscillator, discrete and continuous",
          .reference = "Vondrak 2005, section 6.6; Servin 2011; closed form",
          .equation = "S = 1 / (h (h k + d)), alpha = k / (h k + d)",
          PERP_OPTIONS(soft_options, struct soft_opts) },

@@ -36,18 +36,21 @@ struct free_opts {
 };
 static const perp_opt options[] = {
   PERP_ENUM(struct free_opts, preset, DZHANIBEKOV, presets,
-            "a known body; the other options are for custom only"),
-  PERP_OPT_POSITIVE(struct free_opts, mass, 1, "kg", "mass"),
-  PERP_OPT_POSITIVE(struct free_opts, ix, 1, "kg m^2", "principal moment of inertia"),
-  PERP_OPT_POSITIVE(struct free_opts, iy, 2, "kg m^2", "principal moment of inertia"),
-  PERP_OPT_POSITIVE(struct free_opts, iz, 2.5, "kg m^2", "principal moment of inertia"),
-  PERP_OPT_FINITE(struct free_opts, wx, 1, "rad/s", "initial rotation, body frame"),
-  PERP_OPT_FINITE(struct free_opts, wy, 0.5, "rad/s", "initial rotation, body frame"),
-  PERP_OPT_FINITE(struct free_opts, wz, 0.7, "rad/s", "initial rotation, body frame"),
-  PERP_OPT_FINITE(struct free_opts, vx, 0, "m/s", "initial velocity"),
-  PERP_OPT_FINITE(struct free_opts, vy, 0, "m/s", "initial velocity"),
-  PERP_OPT_FINITE(struct free_opts, vz, 0, "m/s", "initial velocity"),
-  PERP_OPT_FINITE(struct free_opts, gravity, 0, "m/s^2", "gravity"),
+            "Predefined body. All other options of this scene need custom."),
+  PERP_OPT_POSITIVE(struct free_opts, mass, 1, "kg", "Mass of the body."),
+  PERP_OPT_POSITIVE(struct free_opts, ix, 1, "kg m^2", "Principal moment of inertia about x."),
+  PERP_OPT_POSITIVE(struct free_opts, iy, 2, "kg m^2", "Principal moment of inertia about y."),
+  PERP_OPT_POSITIVE(struct free_opts, iz, 2.5, "kg m^2", "Principal moment of inertia about z."),
+  PERP_OPT_FINITE(struct free_opts, wx, 1, "rad/s",
+                  "Initial angular velocity about x of the body frame."),
+  PERP_OPT_FINITE(struct free_opts, wy, 0.5, "rad/s",
+                  "Initial angular velocity about y of the body frame."),
+  PERP_OPT_FINITE(struct free_opts, wz, 0.7, "rad/s",
+                  "Initial angular velocity about z of the body frame."),
+  PERP_OPT_FINITE(struct free_opts, vx, 0, "m/s", "Initial velocity along x."),
+  PERP_OPT_FINITE(struct free_opts, vy, 0, "m/s", "Initial velocity along y."),
+  PERP_OPT_FINITE(struct free_opts, vz, 0, "m/s", "Initial velocity along z."),
+  PERP_OPT_FINITE(struct free_opts, gravity, 0, "m/s^2", "Gravitational acceleration."),
   PERP_OPTIONS_END
 };
 
@@ -240,8 +243,9 @@ static perp_status check_preset(perp_ctx *ctx, const struct free_opts *o)
     memcpy(&mine, (const char *)o + opt->offset, sizeof mine);
     memcpy(&other, (const char *)&plain + opt->offset, sizeof other);
     if (mine != other)
-      return PERP_FAIL(ctx, PERP_ERR_OPTION, "free-body: %s needs preset=custom, preset is %s",
-                       opt->key, presets[o->preset]);
+      return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                       "free-body: option %s needs preset=custom: the preset is %s", opt->key,
+                       presets[o->preset]);
   }
   return PERP_OK;
 }
@@ -269,7 +273,7 @@ static perp_status free_body_build(perp_ctx *ctx, const void *opts, perp_scene *
   struct rotation r = { .o = o };
   if (free_body_prepare(&r))
     PERP_TRY(perp_truth_add(ctx, scene,
-                            r.steady ? "closed form: steady rotation"
+                            r.steady ? "closed form: uniform rotation"
                                      : "closed form: Jacobi elliptic functions",
                             1e-12, free_body_exact, &r, sizeof r));
   if (preset != NULL && preset->file != NULL)
@@ -280,7 +284,7 @@ static perp_status free_body_build(perp_ctx *ctx, const void *opts, perp_scene *
 
 const perp_scene_desc perp_scene_free_body = {
   .d = { .name = "free-body",
-         .summary = "free asymmetric rigid body: Dzhanibekov's flips, a tumbling box, or any other",
+         .summary = "Free asymmetric rigid body: Dzhanibekov's flips, a tumbling box, or any other",
          .reference = "Landau & Lifshitz, Mechanics, section 37",
          .equation = "I w' + w x I w = 0, R' = R [w]x",
          PERP_OPTIONS(options, struct free_opts) },

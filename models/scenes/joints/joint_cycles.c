@@ -23,14 +23,14 @@ struct cycles_opts {
   bool twice;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct cycles_opts, cranks, 4, 1, 1000, "parallel cranks"),
-  PERP_OPT_POSITIVE(struct cycles_opts, length, 1, "m", "of a crank, a thin rod"),
-  PERP_OPT_POSITIVE(struct cycles_opts, mass, 1, "kg", "of a crank"),
-  PERP_OPT_POSITIVE(struct cycles_opts, platform, 2, "kg", "mass of the platform"),
+  PERP_INT(struct cycles_opts, cranks, 4, 1, 1000, "Number of parallel cranks."),
+  PERP_OPT_POSITIVE(struct cycles_opts, length, 1, "m", "Length of a crank (a thin rod)."),
+  PERP_OPT_POSITIVE(struct cycles_opts, mass, 1, "kg", "Mass of a crank."),
+  PERP_OPT_POSITIVE(struct cycles_opts, platform, 2, "kg", "Mass of the platform."),
   PERP_REAL(struct cycles_opts, amplitude, 1, 0, M_PI, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
-            "initial angle from the vertical, at rest"),
+            "Initial angle of the cranks from the vertical, at rest."),
   PERP_OPT_G(struct cycles_opts),
-  PERP_BOOL(struct cycles_opts, twice, false, "each hinge a second time"),
+  PERP_BOOL(struct cycles_opts, twice, false, "Doubling of each hinge by a second, redundant one."),
   PERP_OPTIONS_END
 };
 
@@ -114,7 +114,7 @@ static perp_status joint_cycles_build(perp_ctx *ctx, const void *opts, perp_scen
 
 const perp_scene_desc perp_scene_joint_cycles = {
   .d = { .name = "joint-cycles",
-         .summary = "a platform on parallel cranks: cycles and redundant joints in space",
+         .summary = "Platform on parallel cranks: kinematic loops and redundant joints in space",
          .reference = "Vondrak 2005, section 9.1.3 (TestJointCycles); closed form",
          .equation = "phi'' = -g (n m / 2 + M) / (L (n m / 3 + M)) sin phi",
          PERP_OPTIONS(options, struct cycles_opts) },

@@ -25,13 +25,15 @@ struct pendulum_opts {
   int body, dim;
 };
 static const perp_opt options[] = {
-  PERP_OPT_POSITIVE(struct pendulum_opts, length, 1, "m", "(reduced) length"),
-  PERP_OPT_POSITIVE(struct pendulum_opts, mass, 1, "kg", "mass"),
+  PERP_OPT_POSITIVE(struct pendulum_opts, length, 1, "m",
+                    "Length of the pendulum. For a rod it is the reduced length."),
+  PERP_OPT_POSITIVE(struct pendulum_opts, mass, 1, "kg", "Mass of the pendulum."),
   PERP_REAL(struct pendulum_opts, amplitude, M_PI_2, 0, M_PI, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
-            "initial angle from the vertical, at rest"),
+            "Initial angle from the vertical, at rest."),
   PERP_OPT_G(struct pendulum_opts),
   PERP_ENUM(struct pendulum_opts, body, POINT, bodies,
-            "point mass on a distance joint, or rod on a hinge; the same motion"),
+            "Model of the pendulum: point mass on a distance joint, or rod on a hinge. Both have "
+            "the same motion."),
   PERP_OPT_DIM(struct pendulum_opts, 2),
   PERP_OPTIONS_END
 };
@@ -92,7 +94,8 @@ static perp_status pendulum_build(perp_ctx *ctx, const void *opts, perp_scene *s
 
 const perp_scene_desc perp_scene_pendulum = {
   .d = { .name = "pendulum",
-         .summary = "planar pendulum of any amplitude (IFToMM library A01 by default)",
+         .summary =
+             "Planar pendulum of any amplitude (default: benchmark A01 of the IFToMM library)",
          .reference =
              "IFToMM library of computational benchmark problems, A01; closed form with Jacobi "
              "elliptic functions",

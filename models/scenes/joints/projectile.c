@@ -14,12 +14,14 @@ struct projectile_opts {
   int dim;
 };
 static const perp_opt options[] = {
-  PERP_OPT_POSITIVE(struct projectile_opts, mass, 1, "kg", "mass"),
-  PERP_OPT_NONNEGATIVE(struct projectile_opts, speed, 20, "m/s", "initial speed"),
-  PERP_REAL(struct projectile_opts, angle, M_PI / 4, -M_PI_2, M_PI_2, 0, "rad", "elevation"),
-  PERP_OPT_NONNEGATIVE(struct projectile_opts, linear, 0.1, "Ns/m", "linear drag"),
-  PERP_OPT_NONNEGATIVE(struct projectile_opts, quadratic, 0, "kg/m", "quadratic drag"),
-  PERP_OPT_FINITE(struct projectile_opts, gravity, 9.81, "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct projectile_opts, mass, 1, "kg", "Mass of the sphere."),
+  PERP_OPT_NONNEGATIVE(struct projectile_opts, speed, 20, "m/s", "Initial speed."),
+  PERP_REAL(struct projectile_opts, angle, M_PI / 4, -M_PI_2, M_PI_2, 0, "rad",
+            "Elevation angle of the initial velocity."),
+  PERP_OPT_NONNEGATIVE(struct projectile_opts, linear, 0.1, "Ns/m", "Coefficient of linear drag."),
+  PERP_OPT_NONNEGATIVE(struct projectile_opts, quadratic, 0, "kg/m",
+                       "Coefficient of quadratic drag."),
+  PERP_OPT_FINITE(struct projectile_opts, gravity, 9.81, "m/s^2", "Gravitational acceleration."),
   PERP_OPT_DIM(struct projectile_opts, 3),
   PERP_OPTIONS_END
 };
@@ -72,7 +74,7 @@ static perp_status projectile_build(perp_ctx *ctx, const void *opts, perp_scene 
 
 const perp_scene_desc perp_scene_projectile = {
   .d = { .name = "projectile",
-         .summary = "a sphere thrown under gravity with linear or quadratic drag",
+         .summary = "Sphere thrown under gravity with linear or quadratic drag",
          .reference = "closed form for linear drag",
          .equation = "m x'' = m g - linear x' - quadratic |x'| x'",
          PERP_OPTIONS(options, struct projectile_opts) },

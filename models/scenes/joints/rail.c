@@ -12,11 +12,11 @@ struct rail_opts {
   double mass, length, angle, speed, gravity;
 };
 static const perp_opt rail_options[] = {
-  PERP_OPT_POSITIVE(struct rail_opts, mass, 2, "kg", "of the rod"),
-  PERP_OPT_POSITIVE(struct rail_opts, length, 1, "m", "of the rod"),
+  PERP_OPT_POSITIVE(struct rail_opts, mass, 2, "kg", "Mass of the rod."),
+  PERP_OPT_POSITIVE(struct rail_opts, length, 1, "m", "Length of the rod."),
   PERP_REAL(struct rail_opts, angle, 1.2, -M_PI, M_PI, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
-            "from the vertical, at the start"),
-  PERP_OPT_FINITE(struct rail_opts, speed, 0.5, "m/s", "along the rail"),
+            "Initial angle of the rod from the vertical."),
+  PERP_OPT_FINITE(struct rail_opts, speed, 0.5, "m/s", "Initial speed of the ring along the rail."),
   PERP_OPT_G(struct rail_opts),
   PERP_OPTIONS_END
 };
@@ -81,12 +81,13 @@ static perp_status build_rail(perp_ctx *ctx, const void *opts, perp_scene *scene
   const perp_scene_parts parts = { .gravity = o->gravity, .body = &rod, .joint = &joint };
   PERP_TRY(perp_scene_assemble(ctx, scene, &parts, 5, 1e-3));
   scene->tip[2] = -L / 2;
-  return perp_truth_add(ctx, scene, "one equation", 1e-13, rail_hanging, &start, sizeof start);
+  return perp_truth_add(ctx, scene, "one differential equation", 1e-13, rail_hanging, &start,
+                        sizeof start);
 }
 
 const perp_scene_desc perp_scene_rail = {
   .d = { .name = "rail",
-         .summary = "a rod hangs from a ring that slides on a line",
+         .summary = "Rod that hangs from a ring sliding on a line",
          .reference = "Vondrak 2005, section 7.3; reduced to one equation",
          .equation = "(I + m l^2 sin^2 a) a'' = -m l sin a (g + l cos a a'^2)",
          PERP_OPTIONS(rail_options, struct rail_opts) },

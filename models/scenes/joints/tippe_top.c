@@ -11,14 +11,16 @@ struct tippe_opts {
   double spin, tilt, radius, offset, mass, mu, gravity;
 };
 static const perp_opt tippe_options[] = {
-  PERP_OPT_FINITE(struct tippe_opts, spin, 155, "rad/s", "initial rate about its axis"),
-  PERP_REAL(struct tippe_opts, tilt, 0.1, 0, M_PI, 0, "rad", "axis from the vertical"),
-  PERP_OPT_POSITIVE(struct tippe_opts, radius, 0.02, "m", "radius"),
+  PERP_OPT_FINITE(struct tippe_opts, spin, 155, "rad/s",
+                  "Initial angular velocity about the axis of the top."),
+  PERP_REAL(struct tippe_opts, tilt, 0.1, 0, M_PI, 0, "rad",
+            "Initial angle of the axis from the vertical."),
+  PERP_OPT_POSITIVE(struct tippe_opts, radius, 0.02, "m", "Radius of the top."),
   PERP_REAL(struct tippe_opts, offset, 0.3, 0, 1, PERP_OPEN_MAX, "",
-            "centre of mass below the middle, in radii"),
-  PERP_OPT_POSITIVE(struct tippe_opts, mass, 0.02, "kg", "mass"),
+            "Distance of the centre of mass below the centre of the sphere, in radii."),
+  PERP_OPT_POSITIVE(struct tippe_opts, mass, 0.02, "kg", "Mass of the top."),
   PERP_OPT_MU(struct tippe_opts, mu, 0.3),
-  PERP_OPT_POSITIVE(struct tippe_opts, gravity, 9.82, "m/s^2", "gravity"),
+  PERP_OPT_POSITIVE(struct tippe_opts, gravity, 9.82, "m/s^2", "Gravitational acceleration."),
   PERP_OPTIONS_END
 };
 
@@ -74,7 +76,7 @@ static perp_status build_tippe(perp_ctx *ctx, const void *opts, perp_scene *scen
 
 const perp_scene_desc perp_scene_tippe_top = {
   .d = { .name = "tippe-top",
-         .summary = "a top that turns over by sliding friction; Jellett's constant is kept",
+         .summary = "Top that turns over by sliding friction; Jellett's constant is conserved",
          .reference = "Jellett 1872, with Coulomb friction",
          .equation = "L . r = const",
          PERP_OPTIONS(tippe_options, struct tippe_opts) },

@@ -32,19 +32,21 @@ struct tree_opts {
 };
 enum { COLLIDE_MAX = 127 }; /* links that are clear of each other at the start */
 static const perp_opt options[] = {
-  PERP_INT(struct tree_opts, bodies, 127, 1, 1000000, "number of links"),
-  PERP_OPT_POSITIVE(struct tree_opts, length, 0.1, "m", "length of a link"),
-  PERP_OPT_POSITIVE(struct tree_opts, mass, 0.04, "kg", "mass of a link"),
-  PERP_OPT_NONNEGATIVE(struct tree_opts, gravity, 9.81, "m/s^2", "gravity"),
+  PERP_INT(struct tree_opts, bodies, 127, 1, 1000000, "Number of links."),
+  PERP_OPT_POSITIVE(struct tree_opts, length, 0.1, "m", "Length of a link."),
+  PERP_OPT_POSITIVE(struct tree_opts, mass, 0.04, "kg", "Mass of a link."),
+  PERP_OPT_NONNEGATIVE(struct tree_opts, gravity, 9.81, "m/s^2", "Gravitational acceleration."),
   PERP_ENUM(struct tree_opts, truth, PERP_TRUTH_AUTO, perp_truth_names,
-            "reference: joint coordinates up to 255 links, not with soft joints"),
-  PERP_OPT_NONNEGATIVE(struct tree_opts, soft, 0, "",
-                       "softness S of a fixed joint beside each ball joint; 0: none"),
+            "Reference solution: auto uses joint coordinates for at most 255 links without "
+            "compliant joints."),
+  PERP_OPT_NONNEGATIVE(
+      struct tree_opts, soft, 0, "",
+      "Compliance S of a fixed joint in parallel with each ball joint. 0: no such joints."),
   PERP_OPT_NONNEGATIVE(struct tree_opts, kick, 0, "rad/s",
-                       "all turn about z at the start, as one body"),
+                       "Initial angular velocity about z of the whole tree, as one rigid body."),
   PERP_BOOL(struct tree_opts, collide, false,
-            "links that no joint joins may touch (up to 127): boxes of the outer half of a link, "
-            "length/20 thick, as siblings would overlap at the start; no truth then"),
+            "Contact between links that share no joint, for at most 127 links. Boxes of thickness "
+            "length/20 cover the outer half of each link. There is no reference solution then."),
   PERP_OPTIONS_END
 };
 
@@ -115,16 +117,17 @@ static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene
   const struct tree_opts *o = opts;
   if (o->truth == PERP_TRUTH_FILE)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "tree: there is no reference file; truth = auto | reduced | none");
+                     "tree: truth=file is not available, as no reference file exists: use auto, "
+                     "reduced or none");
   if (o->collide && o->truth == PERP_TRUTH_REDUCED)
     return PERP_FAIL(
         ctx, PERP_ERR_OPTION,
-        "tree: truth = auto | none with collide=true: joint coordinates know no contacts");
+        "tree: collide=true needs truth=auto or truth=none: joint coordinates have no contacts");
   if (o->collide && o->bodies > COLLIDE_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION,
-                     "tree: collide=true needs bodies <= %d: at the start links of the next level "
-                     "would overlap others",
-                     COLLIDE_MAX);
+    return PERP_FAIL(
+        ctx, PERP_ERR_OPTION,
+        "tree: collide=true needs bodies <= %d: links of a deeper level would overlap at the start",
+        COLLIDE_MAX);
   struct link *link = calloc((size_t)o->bodies, sizeof *link);
   if (link == NULL)
     return PERP_FAIL(ctx, PERP_ERR_NOMEM, "tree: no memory for %d links", o->bodies);
@@ -152,7 +155,7 @@ static perp_status tree_build(perp_ctx *ctx, const void *opts, perp_scene *scene
 
 const perp_scene_desc perp_scene_tree = {
   .d = { .name = "tree",
-         .summary = "binary tree of 127 links on ball joints",
+         .summary = "Binary tree of 127 links on ball joints",
          .reference = "Vondrak 2005, section 9.1.3 (127 segments)",
          PERP_OPTIONS(options, struct tree_opts) },
   .build = tree_build,

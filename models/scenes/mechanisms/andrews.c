@@ -28,12 +28,14 @@ struct andrews_opts {
 };
 #define TORQUE    0.033
 #define STIFFNESS 4530
-static const perp_opt options[] = {
-  PERP_ENUM(struct andrews_opts, start, IVP, starts, "initial angle of the crank"),
-  PERP_OPT_FINITE(struct andrews_opts, torque, TORQUE, "N m", "torque on the crank"),
-  PERP_OPT_NONNEGATIVE(struct andrews_opts, stiffness, STIFFNESS, "N/m", "of the spring"),
-  PERP_OPTIONS_END
-};
+static const perp_opt options[] = { PERP_ENUM(struct andrews_opts, start, IVP, starts,
+                                              "Initial angle of the crank, from the IVP test set "
+                                              "(ivp) or from the IFToMM benchmark (iftomm)."),
+                                    PERP_OPT_FINITE(struct andrews_opts, torque, TORQUE, "N m",
+                                                    "Constant torque on the crank."),
+                                    PERP_OPT_NONNEGATIVE(struct andrews_opts, stiffness, STIFFNESS,
+                                                         "N/m", "Stiffness of the spring."),
+                                    PERP_OPTIONS_END };
 
 enum { K1, K2, K3, K4, K5, K6, K7, BODIES };
 

@@ -27,16 +27,16 @@ struct bead_opts {
   double radius, amplitude, pitch, spin, mass, hoop, gravity;
 };
 static const perp_opt options[] = {
-  PERP_ENUM(struct bead_opts, track, CYCLOID, tracks, "the wire"),
+  PERP_ENUM(struct bead_opts, track, CYCLOID, tracks, "Shape of the wire."),
   PERP_OPT_POSITIVE(struct bead_opts, radius, 0.5, "m",
-                    "of the wire, or of the circle that rolls it out"),
+                    "Radius of the wire. For cycloid and ramp: radius of the generating circle."),
   PERP_REAL(struct bead_opts, amplitude, 0.8, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "start on the cycloid: arc length from the bottom over that of the cusp"),
-  PERP_OPT_POSITIVE(struct bead_opts, pitch, 0.8, "m", "of the helix, per turn"),
+            "Initial arc length from the bottom of the cycloid, divided by that of its cusp."),
+  PERP_OPT_POSITIVE(struct bead_opts, pitch, 0.8, "m", "Pitch of the helix per turn."),
   PERP_OPT_POSITIVE(struct bead_opts, spin, 8, "rad/s",
-                    "of the hoop, above sqrt(gravity / radius)"),
-  PERP_OPT_POSITIVE(struct bead_opts, mass, 0.1, "kg", "of the bead"),
-  PERP_OPT_POSITIVE(struct bead_opts, hoop, 2, "kg", "of the hoop"),
+                    "Angular velocity of the hoop, which must exceed sqrt(gravity / radius)."),
+  PERP_OPT_POSITIVE(struct bead_opts, mass, 0.1, "kg", "Mass of the bead."),
+  PERP_OPT_POSITIVE(struct bead_opts, hoop, 2, "kg", "Mass of the hoop."),
   PERP_OPT_G(struct bead_opts),
   PERP_OPTIONS_END
 };
@@ -174,7 +174,7 @@ static perp_status bead_build(perp_ctx *ctx, const void *opts, perp_scene *scene
 
 const perp_scene_desc perp_scene_bead = {
   .d = { .name = "bead",
-         .summary = "a bead on a wire: cycloid, ramp that ends, helix, turning hoop, spline",
+         .summary = "Bead on a wire: cycloid, ramp with an end, helix, rotating hoop, spline",
          .reference = "van Overveld and Barenbrug 1995, section 2.6; closed forms (tautochrone, "
                       "brachistochrone)",
          .equation = "sigma = sigma_0 cos(sqrt(g / 4 r) t);  cos(theta) = g / (w^2 r)",

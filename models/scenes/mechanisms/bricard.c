@@ -108,6 +108,7 @@ static perp_status bricard_build(perp_ctx *ctx, const void *opts, perp_scene *sc
 const perp_scene_desc perp_scene_bricard = {
   .d = { .name = "bricard",
          .summary = "Bricard's mechanism: one closed loop of six hinges, a redundant constraint",
-         .reference = "library of computational benchmark problems of IFToMM, A04; own reference" },
+         .reference = "library of computational benchmark problems of IFToMM, A04; reference "
+                      "solution of perp" },
   .build = bricard_build,
 };

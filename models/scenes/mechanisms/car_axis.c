@@ -62,8 +62,8 @@ static perp_status car_axis_build(perp_ctx *ctx, const void *opts, perp_scene *s
 
 const perp_scene_desc perp_scene_car_axis = {
   .d = { .name = "car-axis",
-         .summary = "car axis on a bumpy road: a constraint that moves, index 3",
-         .reference = "test set for IVP solvers, car axis, own reference",
+         .summary = "Car axis on a bumpy road: a time-dependent constraint, index 3",
+         .reference = "test set for IVP solvers, car axis; reference solution of perp",
          .equation = "M q'' = f - G' lambda,  0 = g(t, q), solved as index 1",
          PERP_OPTIONS(options, perp_dae_options) },
   .build = car_axis_build,

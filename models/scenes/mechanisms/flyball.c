@@ -16,9 +16,10 @@ struct flyball_opts {
 };
 static const struct flyball_opts benchmark = { 8e5, 4e4, 2 * M_PI };
 static const perp_opt options[] = {
-  PERP_OPT_NONNEGATIVE(struct flyball_opts, stiffness, 8e5, "N/m", "of a spring"),
-  PERP_OPT_NONNEGATIVE(struct flyball_opts, damping, 4e4, "N s/m", "of a damper"),
-  PERP_OPT_FINITE(struct flyball_opts, omega, 2 * M_PI, "rad/s", "initial rate of the shaft"),
+  PERP_OPT_NONNEGATIVE(struct flyball_opts, stiffness, 8e5, "N/m", "Stiffness of each spring."),
+  PERP_OPT_NONNEGATIVE(struct flyball_opts, damping, 4e4, "N s/m", "Damping of each damper."),
+  PERP_OPT_FINITE(struct flyball_opts, omega, 2 * M_PI, "rad/s",
+                  "Initial angular velocity of the shaft."),
   PERP_OPTIONS_END
 };
 
@@ -123,8 +124,9 @@ static perp_status flyball_build(perp_ctx *ctx, const void *opts, perp_scene *sc
 
 const perp_scene_desc perp_scene_flyball = {
   .d = { .name = "flyball",
-         .summary = "stiff flyball governor: implicit methods at 10 ms, explicit ones fail",
-         .reference = "library of computational benchmark problems of IFToMM, A05; own reference",
+         .summary = "Stiff flyball governor: implicit methods succeed at 10 ms, explicit ones fail",
+         .reference = "library of computational benchmark problems of IFToMM, A05; reference "
+                      "solution of perp",
          PERP_OPTIONS(options, struct flyball_opts) },
   .build = flyball_build,
 };

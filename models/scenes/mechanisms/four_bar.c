@@ -22,11 +22,13 @@ struct bar_opts {
   double length, speed, gravity;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct bar_opts, loops, 2, 1, 100000, "number of windows N"),
-  PERP_OPT_POSITIVE(struct bar_opts, length, 1, "m", "length of a link"),
-  PERP_OPT_POSITIVE(struct bar_opts, speed, 1, "m/s", "initial speed of the tips"),
+  PERP_INT(struct bar_opts, loops, 2, 1, 100000, "Number of loops N of the linkage."),
+  PERP_OPT_POSITIVE(struct bar_opts, length, 1, "m", "Length of a link."),
+  PERP_OPT_POSITIVE(struct bar_opts, speed, 1, "m/s",
+                    "Initial speed of the upper ends of the vertical links."),
   PERP_OPT_G(struct bar_opts),
-  PERP_INT(struct bar_opts, dim, 2, 2, 3, "2 = plane, 3 = space, hinges about y"),
+  PERP_INT(struct bar_opts, dim, 2, 2, 3,
+           "Dimension: 2 is the plane, 3 is space with hinges about y."),
   PERP_OPTIONS_END
 };
 
@@ -113,7 +115,7 @@ static perp_status four_bar_build(perp_ctx *ctx, const void *opts, perp_scene *s
 
 const perp_scene_desc perp_scene_four_bar = {
   .d = { .name = "four-bar",
-         .summary = "N-four-bar linkage through its singular positions",
+         .summary = "N-four-bar linkage that passes through its singular positions",
          .reference = "library of computational benchmark problems of IFToMM, A02; closed form",
          PERP_OPTIONS(options, struct bar_opts) },
   .build = four_bar_build,

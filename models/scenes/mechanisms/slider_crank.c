@@ -139,8 +139,8 @@ static perp_status slider_crank_build(perp_ctx *ctx, const void *opts, perp_scen
 
 const perp_scene_desc perp_scene_slider_crank = {
   .d = { .name = "slider-crank",
-         .summary = "slider crank with a flexible rod: undamped fast vibrations, driven crank",
-         .reference = "Simeon 1996; test set for IVP solvers, crank; own reference",
+         .summary = "Slider crank with a flexible rod: undamped fast vibrations, driven crank",
+         .reference = "Simeon 1996; test set for IVP solvers, crank; reference solution of perp",
          .equation = "M(q) q'' = f - G' lambda,  0 = g(t, q), solved as index 1",
          PERP_OPTIONS(options, perp_dae_options) },
   .build = slider_crank_build,

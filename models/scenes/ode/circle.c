@@ -11,8 +11,8 @@ struct circle_opts {
   double rate, radius;
 };
 static const perp_opt options[] = {
-  PERP_OPT_FINITE(struct circle_opts, rate, 1, "rad/s", "angular rate"),
-  PERP_OPT_POSITIVE(struct circle_opts, radius, 1, "m", "radius"), PERP_OPTIONS_END
+  PERP_OPT_FINITE(struct circle_opts, rate, 1, "rad/s", "Angular velocity on the circle."),
+  PERP_OPT_POSITIVE(struct circle_opts, radius, 1, "m", "Radius of the circle."), PERP_OPTIONS_END
 };
 
 struct circle {
@@ -65,7 +65,7 @@ static perp_status circle_build(perp_ctx *ctx, const void *opts, perp_scene *sce
 
 const perp_scene_desc perp_scene_circle = {
   .d = { .name = "circle",
-         .summary = "circle field, a plain first-order ODE problem for observed orders",
+         .summary = "Circle field: first-order ODE problem for observed orders of convergence",
          .reference = "closed form",
          .equation = "q' = rate (-y, x)",
          PERP_OPTIONS(options, struct circle_opts) },

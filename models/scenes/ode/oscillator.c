@@ -13,10 +13,12 @@ struct oscillator_opts {
   double omega, zeta, x0, v0;
 };
 static const perp_opt options[] = {
-  PERP_OPT_POSITIVE(struct oscillator_opts, omega, 1, "rad/s", "angular frequency"),
-  PERP_REAL(struct oscillator_opts, zeta, 0, 0, 1, PERP_OPEN_MAX, "", "damping ratio"),
-  PERP_OPT_FINITE(struct oscillator_opts, x0, 1, "m", "start"),
-  PERP_OPT_FINITE(struct oscillator_opts, v0, 0, "m/s", "initial velocity"), PERP_OPTIONS_END
+  PERP_OPT_POSITIVE(struct oscillator_opts, omega, 1, "rad/s",
+                    "Angular frequency without damping."),
+  PERP_REAL(struct oscillator_opts, zeta, 0, 0, 1, PERP_OPEN_MAX, "",
+            "Damping ratio, below 1 (underdamped)."),
+  PERP_OPT_FINITE(struct oscillator_opts, x0, 1, "m", "Initial displacement."),
+  PERP_OPT_FINITE(struct oscillator_opts, v0, 0, "m/s", "Initial velocity."), PERP_OPTIONS_END
 };
 
 struct oscillator {
@@ -71,7 +73,7 @@ static perp_status oscillator_build(perp_ctx *ctx, const void *opts, perp_scene 
 
 const perp_scene_desc perp_scene_oscillator = {
   .d = { .name = "oscillator",
-         .summary = "harmonic oscillator, a plain ODE problem for observed orders",
+         .summary = "Harmonic oscillator: ODE problem for observed orders of convergence",
          .reference = "closed form",
          .equation = "x'' = -2 zeta omega x' - omega^2 x",
          PERP_OPTIONS(options, struct oscillator_opts) },

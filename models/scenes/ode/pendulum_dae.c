@@ -39,8 +39,8 @@ static perp_status pendulum_dae_build(perp_ctx *ctx, const void *opts, perp_scen
 
 const perp_scene_desc perp_scene_pendulum_dae = {
   .d = { .name = "pendulum-dae",
-         .summary = "pendulum of the DAE literature: gravity 1, starting at speed",
-         .reference = "MEBDFDAE and MEBDFI test problems; own reference",
+         .summary = "Pendulum of the DAE literature, with gravity 1 and an initial speed",
+         .reference = "MEBDFDAE and MEBDFI test problems; reference solution of perp",
          .equation = "x'' = -x lambda,  y'' = -y lambda - 1,  x^2 + y^2 = 1" },
   .build = pendulum_dae_build,
 };

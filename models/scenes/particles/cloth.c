@@ -22,16 +22,20 @@ struct cloth_opts {
   double size, mass, stiffness, damping, shear, drag, gravity;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct cloth_opts, side, 8, 2, 300, "particles along each side"),
-  PERP_ENUM(struct cloth_opts, start, FLAT, starts, "horizontal and falling, or hanging at rest"),
+  PERP_INT(struct cloth_opts, side, 8, 2, 300, "Number of particles along each side."),
+  PERP_ENUM(struct cloth_opts, start, FLAT, starts,
+            "Initial state: flat is horizontal and falls, hang is at rest under its own weight."),
   PERP_ENUM(struct cloth_opts, link, SPRING, links,
-            "along the threads: springs or distance joints"),
-  PERP_OPT_POSITIVE(struct cloth_opts, size, 1, "m", "of a side"),
-  PERP_OPT_POSITIVE(struct cloth_opts, mass, 0.2, "kg", "of the cloth"),
-  PERP_OPT_POSITIVE(struct cloth_opts, stiffness, 200, "N/m", "of a spring along a thread"),
-  PERP_OPT_NONNEGATIVE(struct cloth_opts, damping, 0, "Ns/m", "of all springs"),
-  PERP_OPT_NONNEGATIVE(struct cloth_opts, shear, 0, "N/m", "of a spring across"),
-  PERP_OPT_NONNEGATIVE(struct cloth_opts, drag, 0, "Ns/m", "of the air on all particles together"),
+            "Connection of neighbours along the threads: springs or distance joints (rods)."),
+  PERP_OPT_POSITIVE(struct cloth_opts, size, 1, "m", "Length of a side."),
+  PERP_OPT_POSITIVE(struct cloth_opts, mass, 0.2, "kg", "Total mass of the cloth."),
+  PERP_OPT_POSITIVE(struct cloth_opts, stiffness, 200, "N/m",
+                    "Stiffness of the springs along the threads (link=spring)."),
+  PERP_OPT_NONNEGATIVE(struct cloth_opts, damping, 0, "Ns/m", "Damping of all springs."),
+  PERP_OPT_NONNEGATIVE(struct cloth_opts, shear, 0, "N/m",
+                       "Stiffness of the diagonal (shear) springs."),
+  PERP_OPT_NONNEGATIVE(struct cloth_opts, drag, 0, "Ns/m",
+                       "Drag coefficient of the air, total over all particles."),
   PERP_OPT_G(struct cloth_opts),
   PERP_OPTIONS_END
 };
@@ -143,7 +147,7 @@ static perp_status cloth_build(perp_ctx *ctx, const void *opts, perp_scene *scen
 const perp_scene_desc perp_scene_cloth = {
   .d = { .name = "cloth",
          .summary =
-             "particles on a square grid of springs or rods: falls, held at two corners, or hangs",
+             "Square grid of particles on springs or rods that falls from two corners or hangs",
          .reference = "Vondrak 2005, chapter 3; statics in closed form (start=hang)",
          .equation = "stretch below row j = (N - 1 - j) m g / stiffness",
          PERP_OPTIONS(options, struct cloth_opts) },

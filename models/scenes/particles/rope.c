@@ -35,19 +35,24 @@ struct rope_opts {
   double length, mass, span, amplitude, stiffness, damping, drag, gravity;
 };
 static const perp_opt options[] = {
-  PERP_INT(struct rope_opts, particles, 15, 1, 100000, "number of mass points"),
-  PERP_ENUM(struct rope_opts, start, SAG, starts, "at rest in statics, from a V, or a small swing"),
-  PERP_ENUM(struct rope_opts, link, ROD, links, "distance joints or springs"),
-  PERP_OPT_POSITIVE(struct rope_opts, length, 1, "m", "of the rope"),
-  PERP_OPT_POSITIVE(struct rope_opts, mass, 1, "kg", "of the rope"),
+  PERP_INT(struct rope_opts, particles, 15, 1, 100000, "Number of mass points."),
+  PERP_ENUM(struct rope_opts, start, SAG, starts,
+            "Initial state: sag is the catenary at rest, drop starts from a V, swing oscillates "
+            "with a small amplitude."),
+  PERP_ENUM(struct rope_opts, link, ROD, links,
+            "Connection of neighbours: distance joints (rods) or springs."),
+  PERP_OPT_POSITIVE(struct rope_opts, length, 1, "m", "Length of the rope."),
+  PERP_OPT_POSITIVE(struct rope_opts, mass, 1, "kg", "Total mass of the rope."),
   PERP_REAL(struct rope_opts, span, 0.7, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "distance of the ends over the length (sag, drop)"),
+            "Distance of the two ends divided by the length (start=sag and start=drop)."),
   PERP_REAL(struct rope_opts, amplitude, 0.01, 1e-3, 1, PERP_OPEN_MAX, "rad",
-            "angle of the lowest link (swing)"),
-  PERP_OPT_POSITIVE(struct rope_opts, stiffness, 1e4, "N/m", "of a spring"),
-  PERP_OPT_NONNEGATIVE(struct rope_opts, damping, 0, "Ns/m", "of a spring"),
-  PERP_OPT_NONNEGATIVE(struct rope_opts, drag, 0, "Ns/m",
-                       "of the air on all particles together; drop: 8 when it is 0"),
+            "Initial angle of the lowest link from the vertical (start=swing)."),
+  PERP_OPT_POSITIVE(struct rope_opts, stiffness, 1e4, "N/m",
+                    "Stiffness of a spring (link=spring)."),
+  PERP_OPT_NONNEGATIVE(struct rope_opts, damping, 0, "Ns/m", "Damping of a spring (link=spring)."),
+  PERP_OPT_NONNEGATIVE(
+      struct rope_opts, drag, 0, "Ns/m",
+      "Drag coefficient of the air, total over all particles. With start=drop, 0 means 8 Ns/m."),
   PERP_OPT_G(struct rope_opts),
   PERP_OPT_DIM(struct rope_opts, 3),
   PERP_OPTIONS_END
@@ -93,13 +98,14 @@ static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*
 {
   const int n = o->particles;
   const double l = o->length / n;
-  double *d = malloc((size_t)n * (2 + (size_t)n) * sizeof *d), *e = d + n, *x = e + n;
+  double *d = malloc((size_t)n * (4 + (size_t)n) * sizeof *d), *e = d + n, *work = e + n,
+         *x = work + 2 * n;
   if (d == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rope: no memory");
   for (int i = 0; i < n; i++) {
     d[i] = (n - i) + (n - i - 1);
     e[i] = -(n - i - 1);
   }
-  const int info = LAPACKE_dstev(LAPACK_COL_MAJOR, 'V', n, d, e, x, n);
+  const int info = LAPACKE_dstev_work(LAPACK_COL_MAJOR, 'V', n, d, e, x, n, work);
   *period = 2 * M_PI / sqrt(d[0] * o->gravity * n / o->length);
   const double end = x[n - 1] - (n > 1 ? x[n - 2] : 0);
   for (int i = 0; i < n; i++) {
@@ -108,7 +114,10 @@ static perp_status rope_mode(perp_ctx *ctx, const struct rope_opts *o, double (*
     p[i + 1][2] = p[i][2] - l * cos(angle);
   }
   free(d);
-  if (info != 0) return PERP_FAIL(ctx, PERP_ERR_EXTERNAL, "rope: no modes (dstev: %d)", info);
+  if (info != 0)
+    return PERP_FAIL(
+        ctx, PERP_ERR_EXTERNAL,
+        "rope: the eigenvalues of the oscillation were not found (LAPACK dstev returned %d)", info);
   return PERP_OK;
 }
 
@@ -198,7 +207,7 @@ static perp_status rope_build(perp_ctx *ctx, const void *opts, perp_scene *scene
   const struct rope_opts *o = opts;
   const int n = o->particles;
   if (o->start == SWING && o->link == SPRING)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "rope: start=swing needs link=rod");
+    return PERP_FAIL(ctx, PERP_ERR_OPTION, "rope: start=swing needs link=rod (link is spring)");
   if (o->start == DROP && n % 2 == 0)
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "rope: start=drop needs an odd number of particles: got %d", n);
@@ -213,7 +222,8 @@ static perp_status rope_build(perp_ctx *ctx, const void *opts, perp_scene *scene
 
 const perp_scene_desc perp_scene_rope = {
   .d = { .name = "rope",
-         .summary = "particles on rods or springs: a catenary, or a hanging chain that swings",
+         .summary = "Rope of particles on rods or springs: catenary, or small oscillations of a "
+                    "hanging chain",
          .reference =
              "statics; small oscillations of a hanging chain, D. Bernoulli 1738; Vondrak 2005, "
              "chapters 3 and 4",

@@ -39,17 +39,19 @@ struct opts {
 
 static const perp_opt options[] = {
   PERP_TEXT(struct opts, chain, "",
-            "solvers to try, separated by ';' (in parentheses); empty: chosen by structure"),
-  PERP_INT(struct opts, attempts, 0, 0, 1000, "most attempts; 0: everything that applies"),
+            "Solvers to try, separated by ';' (in parentheses). Empty: chosen by the structure of "
+            "the problem."),
+  PERP_INT(struct opts, attempts, 0, 0, 1000, "Maximum number of attempts. 0: no limit."),
   PERP_REAL(struct opts, budget, 4, 0, 1e9, 0, "",
-            "work of all attempts together after which the best iterate is returned, in 1e9 "
-            "multiplications with additions (about a second) for up to 800 rows, or 5e4 numbers in "
-            "J; more for "
-            "larger problems, in proportion to n^3 or to J; 0: no limit"),
+            "Maximum work of all attempts in 1e9 multiply-adds (about a second), after which the "
+            "best iterate is returned. Above 800 rows, or 5e4 numbers in J, it grows in proportion "
+            "to n^3 or J. 0: no limit."),
   PERP_BOOL(struct opts, peers, 0,
-            "ask solvers of other libraries too, last; they count no work and may end by a clock"),
+            "Third-party solvers are tried as well, after all others. Their work is not counted, "
+            "and a time "
+            "limit may stop them."),
   PERP_REAL(struct opts, tol, 0, 0, 1, 0, "",
-            "scaled residual of a solution; 0: what the caller accepts"),
+            "Scaled residual of an accepted solution. 0: the tolerance of the caller."),
   PERP_OPTIONS_END
 };
 
@@ -101,7 +103,8 @@ static perp_status auto_add(perp_ctx *ctx, struct ws *w, const char *text)
     s->scaled = half == 1;
   }
   if (strcmp(w->slots[w->n_slots].spec.d->name, "auto") == 0)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "auto: cannot be a part of itself");
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "auto.chain must not contain auto: remove it from the list");
   w->n_slots++;
   return PERP_OK;
 }
@@ -136,7 +139,8 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
 static perp_status auto_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "auto: max_n = %d", max_n);
+  if (max_n < 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "auto: max_n must not be negative: got %d", max_n);
   struct ws like = { .o = *(const struct opts *)opts, .max_n = max_n };
   PERP_TRY(perp_workspace_create(ctx, "auto", &like, sizeof like, auto_layout, ws));
   const perp_status status = open_slots(ctx, *ws);
@@ -372,7 +376,8 @@ static perp_status open_solver(struct search *f, struct slot *s)
   s->max_n = n <= 64 && room > n ? room : n;
   s->max_nv = nv;
   s->x = malloc(((size_t)s->max_n + 1) * sizeof *s->x);
-  if (s->x == NULL) return PERP_FAIL(f->ctx, PERP_ERR_NOMEM, "no memory for %d rows", s->max_n);
+  if (s->x == NULL)
+    return PERP_FAIL(f->ctx, PERP_ERR_NOMEM, "auto: no memory for %d rows", s->max_n);
   PERP_TRY(perp_lcp_create(f->ctx, &s->spec, s->max_n, s->max_nv, &s->s));
   return s->scaled ? perp_lcp_equilibrate(f->ctx, s->s, true) : PERP_OK;
 }
@@ -544,7 +549,8 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   int n = p->n;
   size_t bytes = (size_t)n * sizeof *lambda;
   if (n > w->max_n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "auto: n = %d but the workspace holds %d", n, w->max_n);
+    return PERP_FAIL(ctx, PERP_ERR_DIM,
+                     "auto: n = %d, but the solver was created for at most %d rows", n, w->max_n);
   struct search f = { .ctx = ctx,
                       .w = w,
                       .p = p,
@@ -571,7 +577,8 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   if (f.spent) {
     stats->reason = PERP_MAX_ITER;
     PERP_FAIL(ctx, PERP_OK,
-              "auto: %.3g multiplications in %d attempts, of a budget of %.3g: raise 'budget'",
+              "auto: no solution after %.3g multiplications in %d attempts, budget %.3g: raise the "
+              "option budget",
               stats->work, f.attempts, f.budget);
   }
   if (stats->reason != PERP_CONVERGED && f.ray != PERP_RUNNING) stats->reason = f.ray;
@@ -581,9 +588,9 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
 const perp_lcp_desc perp_lcp_auto = {
   .d = { .name = "auto",
          .summary =
-             "chooses by structure, certifies, falls back until something solves the problem",
-         .reference = "none; every part has its own",
-         .equation = "solver after solver until both rules hold",
+             "Automatic choice by structure: tries solvers in turn until one result is certified",
+         .reference = "None; see the references of the solvers that it tries",
+         .equation = "Solver after solver, until a result satisfies the residual tolerances",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED |
@@ -591,11 +598,11 @@ const perp_lcp_desc perp_lcp_auto = {
   .create = auto_create,
   .solve = auto_solve,
   .destroy = auto_destroy,
-  .serves =
-      "whatever one of the registered solvers solves; every answer is judged before it is taken",
-  .ties = "those of the solver that answers (stats name it)",
-  .cost =
-      "that of every solver it asks, together; n^2 numbers and the workspaces of the solvers asked",
-  .counts = "what the solver that answers counts",
+  .serves = "Every problem that one of the registered solvers solves. Each result is checked "
+            "before it is accepted.",
+  .ties = "Those of the solver whose result is used. The statistics name it.",
+  .cost = "The sum over all solvers that are tried. Memory: n^2 numbers and the workspaces of "
+          "these solvers.",
+  .counts = "Iterations of the solver whose result is used.",
   .same = "*", /* whatever it chooses */
 };

@@ -25,12 +25,14 @@ struct options {
 };
 
 static const perp_opt option_table[] = {
-  PERP_TEXT(struct options, inner, "lemke", "solver of the boxed problems"),
-  PERP_REAL(struct options, tol, 0, 0, 1, 0, "", "coupled residual to reach, 0 = that of the call"),
-  PERP_REAL(struct options, omega, 1, 0, 1, PERP_OPEN_MIN, "", "first relaxation of the limits"),
-  PERP_INT(struct options, max_iter, 200, 1, 1000000, "inner solves before giving up"),
+  PERP_TEXT(struct options, inner, "lemke", "Solver of the inner boxed problems."),
+  PERP_REAL(struct options, tol, 0, 0, 1, 0, "",
+            "Residual of the coupled problem to reach. 0: the tolerance of the caller."),
+  PERP_REAL(struct options, omega, 1, 0, 1, PERP_OPEN_MIN, "",
+            "Initial relaxation factor of the friction limits."),
+  PERP_INT(struct options, max_iter, 200, 1, 1000000, "Maximum number of inner solves."),
   PERP_INT(struct options, patience, 5, 1, 1000000,
-           "steps without progress before omega is halved"),
+           "Number of steps without progress before omega is halved."),
   PERP_OPTIONS_END
 };
 
@@ -63,7 +65,9 @@ static perp_status fixed_point_create(perp_ctx *ctx, int max_n, const void *opts
   struct workspace *w = *ws;
   perp_status status = perp_spec_parse(ctx, PERP_KIND_lcp, w->opt.inner, &spec);
   if (status == PERP_OK && spec.d == &perp_lcp_fixed_point.d)
-    status = PERP_FAIL(ctx, PERP_ERR_OPTION, "fixed-point.inner must be another solver");
+    status = PERP_FAIL(
+        ctx, PERP_ERR_OPTION,
+        "fixed-point.inner must be another solver than fixed-point: use lemke, for example");
   if (status == PERP_OK) status = perp_lcp_create(ctx, &spec, max_n, 0, &w->inner);
   perp_spec_free(&spec);
   if (status == PERP_OK) return PERP_OK;
@@ -161,7 +165,7 @@ static perp_status fixed_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *p,
 
 const perp_lcp_desc perp_lcp_fixed_point = {
   .d = { .name = "fixed-point",
-         .summary = "boxed friction by refreshed limits around any boxed solver",
+         .summary = "Fixed point of the friction limits around any solver of boxed problems",
          .reference = "STAR 4.3.4 (decoupled limits)",
          .equation = "g = mu max(lambda_n(g), 0), lambda(g) from the boxed LCP with limits g",
          PERP_OPTIONS(option_table, struct options),
@@ -170,10 +174,10 @@ const perp_lcp_desc perp_lcp_fixed_point = {
   .create = fixed_point_create,
   .solve = fixed_point_solve,
   .destroy = fixed_point_destroy,
-  .serves = "boxed friction rows over what its inner solver serves, where the limits contract "
-            "under some omega",
-  .ties = "those of the inner solver (lemke: see there)",
-  .cost = "one solve of the inner solver a step, warm-started; 4 n numbers more",
-  .counts = "steps: solves of the inner solver",
+  .serves = "Boxed friction rows together with the rows that the inner solver serves. It converges "
+            "if the limits contract for some omega.",
+  .ties = "Those of the inner solver.",
+  .cost = "One warm-started inner solve per step. Memory: 5 n numbers beyond the inner solver.",
+  .counts = "Steps: solves of the inner solver.",
   .same = "lemke", /* the inner solver alone where there is no friction row */
 };

@@ -43,14 +43,14 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_TEXT(struct opts, of, "dantzig:start=bpp",
-            "the solver that is asked first (in parentheses)"),
-  PERP_INT(struct opts, sweeps, 200, 1, 1000000, "most Gauss-Seidel sweeps of each attempt"),
+  PERP_TEXT(struct opts, of, "dantzig:start=bpp", "Solver that is tried first (in parentheses)."),
+  PERP_INT(struct opts, sweeps, 200, 1, 1000000,
+           "Maximum number of Gauss-Seidel sweeps per attempt."),
   PERP_REAL(struct opts, softness, 0.05, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "eps of the softened problem"),
+            "Regularization eps of the softened problem (see the equation)."),
   PERP_REAL(struct opts, thrown, PERP_THROWN, 0, HUGE_VAL, PERP_OPEN_MIN, "",
-            "answers that change velocities by more than this times what the rows ask for throw "
-            "bodies: they lose to all others"),
+            "Largest velocity change, relative to the change that the rows require. Results above "
+            "it rank below all others."),
   PERP_OPTIONS_END
 };
 
@@ -102,9 +102,10 @@ static perp_status rescue_create(perp_ctx *ctx, int max_n, const void *opts, voi
 {
   char text[40];
   *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "rescue: max_n = %d", max_n);
+  if (max_n < 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "rescue: max_n must not be negative: got %d", max_n);
   struct ws *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a workspace");
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "rescue: no memory for a workspace");
   w->o = *(const struct opts *)opts;
   w->max_n = max_n;
   snprintf(text, sizeof text, "pgs:max_iter=%d", w->o.sweeps);
@@ -207,7 +208,8 @@ static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doub
   const double tol = p->tol > 0 ? p->tol : 1e-8;
   perp_stats inner;
   if (n > w->max_n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "rescue: n = %d but the workspace holds %d", n, w->max_n);
+    return PERP_FAIL(ctx, PERP_ERR_DIM,
+                     "rescue: n = %d, but the solver was created for at most %d rows", n, w->max_n);
   perp_no_certificate(p, certificate);
   PERP_TRY(rescue_arrays(ctx, w, p->F != NULL ? p->F->nv : 0));
   memcpy(w->x, lambda, size);
@@ -255,10 +257,10 @@ static perp_status rescue_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doub
 
 const perp_lcp_desc perp_lcp_rescue = {
   .d = { .name = "rescue",
-         .summary = "another solver, and where it fails sweeps, at last on a softened problem: no "
-                    "solution then, but impulses to go on with",
+         .summary = "Fallback after another solver: Gauss-Seidel sweeps, then approximate impulses "
+                    "of a softened problem",
          .reference = "Smith, Open Dynamics Engine v0.5 User Guide, 3.8.2 (softened constraints)",
-         .equation = "A + eps diag(A) in place of A, where nothing solves the problem itself",
+         .equation = "A + eps diag(A) replaces A if the problem itself is not solved",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE | PERP_LCP_FACTORED | PERP_LCP_WARM |
@@ -266,13 +268,11 @@ const perp_lcp_desc perp_lcp_rescue = {
   .create = rescue_create,
   .solve = rescue_solve,
   .destroy = rescue_destroy,
-  .serves =
-      "what its part serves; the sweeps need dominant rows, or a symmetric A; what it goes on "
-      "with where both fail is no solution, and not called one",
-  .ties = "those of its part; sweeps have none to break",
-  .cost =
-      "that of its part; where it fails 200 sweeps of pgs, and 200 more on the softened problem, "
-      "which takes a second A where it is dense",
-  .counts = "what its part counts, and sweeps",
+  .serves = "Every problem that the first solver serves. The sweeps need dominant rows or a "
+            "symmetric A. If both fail, the result is approximate and is reported as unsolved.",
+  .ties = "Those of the first solver. The sweeps need no rule.",
+  .cost = "The cost of the first solver. If it fails: 200 sweeps of pgs, and 200 more on the "
+          "softened problem. A dense softened problem needs a second A.",
+  .counts = "Iterations of the first solver, and sweeps.",
   .same = "*", /* the solver asked first, where it answers */
 };

@@ -34,16 +34,16 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_TEXT(struct opts, normal, "minmap-newton", "solver of the normal problem, with options"),
+  PERP_TEXT(struct opts, normal, "minmap-newton", "Solver of the normal problem, with options."),
   PERP_TEXT(struct opts, friction, "",
-            "solver of the friction problem, with options; empty: minmap-newton for boxes, "
-            "cone-newton for cones, lemke for Stewart-Trinkle rows (not symmetric, zeros on the "
-            "diagonal)"),
-  PERP_INT(struct opts, max_iter, 500, 1, 1e9, "rounds before giving up"),
+            "Solver of the friction problem, with options. Empty: minmap-newton for boxes, "
+            "cone-newton for cones, lemke for Stewart-Trinkle rows."),
+  PERP_INT(struct opts, max_iter, 500, 1, 1e9, "Maximum number of rounds."),
   PERP_ROWS_TOL(struct opts),
   PERP_REAL(struct opts, relax, 1, 0, 1, PERP_OPEN_MIN, "",
-            "relaxation of the friction multipliers"),
-  PERP_INT(struct opts, depth, 8, 0, MOST_DEPTH, "rounds of the Anderson acceleration; 0: none"),
+            "Relaxation factor of the friction multipliers."),
+  PERP_INT(struct opts, depth, 8, 0, MOST_DEPTH,
+           "Number of earlier rounds used by the Anderson acceleration. 0: no acceleration."),
   PERP_OPTIONS_END
 };
 
@@ -82,7 +82,8 @@ static void staggered_destroy(void *ws)
 static perp_status staggered_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "staggered: max_n = %d", max_n);
+  if (max_n < 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "staggered: max_n must not be negative: got %d", max_n);
   struct ws like = { .o = *(const struct opts *)opts, .max_n = max_n };
   PERP_TRY(perp_workspace_create(ctx, "staggered", &like, sizeof like, staggered_layout, ws));
   struct ws *w = *ws;
@@ -315,10 +316,11 @@ static perp_status staggered_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, d
 
 const perp_lcp_desc perp_lcp_staggered = {
   .d = { .name = "staggered",
-         .summary =
-             "normal and friction problems in turn, a solver of choice for each, accelerated",
+         .summary = "Alternating normal and friction problems, each with its own solver, with "
+                    "Anderson acceleration",
          .reference = "STAR 2012, section 4.3.4, eq. 83-84",
-         .equation = "lambda_N from lambda_T, lambda_T from lambda_N, until both stay",
+         .equation =
+             "lambda_N for given lambda_T, lambda_T for given lambda_N, until both are stationary",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_CONE |
                  PERP_LCP_SEMIDEFINITE | PERP_LCP_NONSYMMETRIC | PERP_LCP_FACTORED |
@@ -326,13 +328,11 @@ const perp_lcp_desc perp_lcp_staggered = {
   .create = staggered_create,
   .solve = staggered_solve,
   .destroy = staggered_destroy,
-  .serves = "friction over what its two parts serve, boxes, cones or Stewart-Trinkle rows, where "
-            "the limits "
-            "come to rest: no theorem, a fixed point need not exist or be found; without friction "
-            "the part "
-            "of the normals alone",
-  .ties = "those of its parts; the normal problem goes first",
-  .cost = "a solve of the normal and one of the friction problem a round, warm-started; O(n depth) "
-          "numbers beside its parts",
-  .counts = "rounds: solves of the normal problem",
+  .serves = "Friction as boxes, cones or Stewart-Trinkle rows that its two solvers serve, if the "
+            "limits become stationary. No theorem: a fixed point may not exist or may not be "
+            "found. Without friction only the normal problem is solved.",
+  .ties = "Those of its two solvers. The normal problem is solved first.",
+  .cost = "One normal and one friction problem per round, warm-started. Memory: O(n depth) numbers "
+          "beyond the two solvers.",
+  .counts = "Rounds: solves of the normal problem.",
 };

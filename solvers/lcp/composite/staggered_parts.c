@@ -33,7 +33,10 @@ static perp_status stagger_part(perp_ctx *ctx, perp_stagger_part *part, const ch
   PERP_TRY(perp_spec_parse(ctx, PERP_KIND_lcp, text, &part->spec));
   const char *name = part->spec.d->name;
   if (strcmp(name, "staggered") == 0 || strcmp(name, "auto") == 0)
-    return PERP_FAIL(ctx, PERP_ERR_OPTION, "staggered: '%s' cannot be one of its parts", name);
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "staggered: '%s' cannot solve its normal or friction problem; use "
+                     "minmap-newton, for example",
+                     name);
   return PERP_OK;
 }
 
@@ -94,14 +97,16 @@ static perp_status stagger_contacts(perp_ctx *ctx, perp_stagger *S, const perp_l
   const perp_desc *friction = S->pyramids.spec.d;
   if (S->rows.friction) {
     stats->reason = PERP_UNSUITED;
-    PERP_FAIL(ctx, PERP_OK, "staggered does not serve Stewart-Trinkle rows beside friction rows");
+    PERP_FAIL(ctx, PERP_OK,
+              "staggered does not serve Stewart-Trinkle rows and friction rows in one problem; use "
+              "one kind only");
     return PERP_OK;
   }
   if (!(friction->caps & PERP_LCP_NONSYMMETRIC)) {
     stats->reason = PERP_UNSUITED;
     PERP_FAIL(ctx, PERP_OK,
-              "staggered: friction = %s does not serve the friction problem of Stewart-Trinkle "
-              "rows, which is not symmetric; take lemke",
+              "staggered: friction=%s does not serve Stewart-Trinkle rows, whose friction problem "
+              "is not symmetric; use friction=lemke",
               friction->name);
     return PERP_OK;
   }
@@ -127,8 +132,8 @@ perp_status perp_stagger_prepare(perp_ctx *ctx, perp_stagger *S, const perp_lcp 
   if (S->contacts.unclear) {
     stats->reason = PERP_UNSUITED;
     PERP_FAIL(ctx, PERP_OK,
-              "staggered: rows with a zero on the diagonal are the slack of no contact that can be "
-              "told; say the contacts (contact_of) or take lemke");
+              "staggered: rows with a zero on the diagonal cannot be assigned to a contact; "
+              "specify the contacts (contact_of) or use lemke");
     return PERP_OK;
   }
   return S->contacts.contacts > 0 ? stagger_contacts(ctx, S, p, stats) : PERP_OK;
@@ -151,7 +156,8 @@ static perp_status stagger_solve(perp_ctx *ctx, const perp_stagger *S,
   *good = *good && inner.reason == PERP_CONVERGED;
   if (inner.reason == PERP_UNSUITED) {
     stats->reason = PERP_UNSUITED;
-    PERP_FAIL(ctx, PERP_OK, "staggered: %s, its solver of the %s problem, does not serve it",
+    PERP_FAIL(ctx, PERP_OK,
+              "staggered: %s does not serve the %s problem; choose another solver for it",
               part->spec.d->name, part == &S->normal ? "normal" : "friction");
   }
   return PERP_OK;

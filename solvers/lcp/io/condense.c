@@ -99,8 +99,8 @@ static bool condense_masses(const condense_job *job, condense_bodies *B)
     for (int k = 0; diagonal && k < d; k++)
       if (!(M_b[k * (d + 1)] > 0 && isfinite(W[k * (d + 1)]))) return false;
     if (diagonal) continue;
-    if (LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', d, W, d) != 0 ||
-        LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', d, W, d) != 0)
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', d, W, d) != 0 ||
+        LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', d, W, d) != 0)
       return false;
     for (int j = 0; j < d; j++)
       for (int i = 0; i < j; i++) W[i + j * d] = W[j + i * d];

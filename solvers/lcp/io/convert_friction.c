@@ -128,10 +128,11 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
   struct map m;
   *out = (perp_lcp_problem){ 0 };
   if (n_d < 4 || n_d > 64 || n_d % 2 != 0)
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "n_d = %d, must be even, 4 ... 64", n_d);
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "the number of pyramid directions must be even and in [4, 64]: got %d", n_d);
   PERP_TRY(perp_lcp_check(ctx, p, NULL));
   if (p->A == NULL && p->n > 0)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the pyramid needs a dense A");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the conversion to a pyramid needs a dense A");
   PERP_TRY(make_map(ctx, p, n_d, &m));
   int n = m.kept + m.beta + m.contacts;
   unsigned parts = PERP_PART_A | PERP_PART_UNIT | PERP_PART_CONTACTS;
@@ -223,7 +224,7 @@ perp_status perp_lcp_boxes(perp_ctx *ctx, const perp_lcp_problem *p, double fact
 {
   *out = (perp_lcp_problem){ 0 };
   if (!(factor > 0 && factor <= 1))
-    return PERP_FAIL(ctx, PERP_ERR_ARG, "factor = %g, must be in (0, 1]", factor);
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "factor = %g must be in (0, 1]", factor);
   PERP_TRY(perp_lcp_problem_copy(ctx, p, out));
   perp_lcp_arrays x = perp_lcp_edit(out);
   for (int i = 0; x.cone != NULL && i < p->p.n; i++)

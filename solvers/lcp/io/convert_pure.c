@@ -91,8 +91,10 @@ static perp_status convert_pure_eliminate(perp_ctx *ctx, const perp_lcp *p, perp
   int *index = calloc(ff, sizeof *index);
   lapack_int *pivot = calloc(ff, sizeof *pivot);
   double *A = calloc(ff * ff, sizeof *A), *R = calloc(ff * ((size_t)m + 1), sizeof *R);
+  double *work = calloc(4 * ff, sizeof *work);
+  lapack_int *iwork = calloc(ff, sizeof *iwork);
   perp_status status = PERP_OK;
-  if (index == NULL || pivot == NULL || A == NULL || R == NULL)
+  if (index == NULL || pivot == NULL || A == NULL || R == NULL || work == NULL || iwork == NULL)
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d free rows", f);
   else {
     double one = 0, rcond = 0;
@@ -104,7 +106,7 @@ static perp_status convert_pure_eliminate(perp_ctx *ctx, const perp_lcp *p, perp
         A[i + j * ff] = p->A[(size_t)index[i] + (size_t)index[j] * (size_t)p->lda];
         sum += fabs(A[i + j * ff]);
       }
-      one = fmax(one, sum);
+      if (!(sum <= one) && !isnan(one)) one = sum; /* a NaN stays */
     }
     /* right-hand sides: -(A (c, C))_f with the free entries of c and C still zero, -b_f in the first */
     for (size_t k = 0; k < ff; k++) {
@@ -116,12 +118,12 @@ static perp_status convert_pure_eliminate(perp_ctx *ctx, const perp_lcp *p, perp
         for (size_t q = 0; q < (size_t)m; q++) R[k + (q + 1) * ff] -= a * map->C[j + q * nn];
       }
     }
-    lapack_int info = LAPACKE_dgetrf(LAPACK_COL_MAJOR, f, f, A, f, pivot);
-    if (info == 0) LAPACKE_dgecon(LAPACK_COL_MAJOR, '1', f, A, f, one, &rcond);
+    lapack_int info = isfinite(one) ? LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, f, f, A, f, pivot) : 1;
+    if (info == 0) LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', f, A, f, one, &rcond, work, iwork);
     *done = info == 0 && rcond > condition;
     map->noise = 4 * n * DBL_EPSILON / fmax(rcond, condition);
     if (*done) {
-      LAPACKE_dgetrs(LAPACK_COL_MAJOR, 'N', f, m + 1, A, f, pivot, R, f);
+      LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', f, m + 1, A, f, pivot, R, f);
       for (size_t k = 0; k < ff; k++) {
         map->c[index[k]] = R[k];
         for (size_t q = 0; q < (size_t)m; q++)
@@ -133,6 +135,8 @@ static perp_status convert_pure_eliminate(perp_ctx *ctx, const perp_lcp *p, perp
   free(pivot);
   free(A);
   free(R);
+  free(work);
+  free(iwork);
   return status;
 }
 
@@ -203,9 +207,10 @@ perp_status perp_lcp_pure(perp_ctx *ctx, const perp_lcp_problem *q, perp_lcp_pro
   *out_map = NULL;
   PERP_TRY(perp_lcp_check(ctx, p, NULL));
   if (p->A == NULL && p->n > 0)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the pure LCP needs a dense A");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the conversion to a pure LCP needs a dense A");
   if (perp_lcp_needs(p) & PERP_LCP_FRICTION)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "friction rows have no pure LCP; make a pyramid");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "friction rows have no pure LCP; convert them to a pyramid first");
   PERP_TRY(new_map(ctx, p, false, &map));
   perp_status status = convert_pure_eliminate(ctx, p, map, &done);
   if (status == PERP_OK && !done) {

@@ -35,11 +35,11 @@ static perp_status io_endless(perp_ctx *ctx, const char *path, bool device, doub
 {
   if (device)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "%s is a device that gives more than %g MB, maybe without end; write what is "
-                     "to be read to a file",
+                     "%s is a device that gives more than %g MB, maybe without end; copy the data "
+                     "to a file first",
                      path, most / 1e6);
   return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                   "%s gives more than the bound of %.3g MB; --memory SIZE raises it", path,
+                   "%s has more than the limit of %.3g MB; --memory SIZE raises it", path,
                    most / 1e6);
 }
 
@@ -186,7 +186,8 @@ perp_status perp_lcp_read_vector_memory(perp_ctx *ctx, const char *name, const c
   if (found != NULL && memchr(data, '{', size) != NULL) {
     const char *end = data + size, *open = memchr(found, '[', (size_t)(end - found));
     const char *close = open != NULL ? memchr(open, ']', (size_t)(end - open)) : NULL;
-    if (close == NULL) return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: no lambda array", name);
+    if (close == NULL)
+      return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s:1: the array lambda is missing", name);
     for (const char *p = data; p < open; p++) line += *p == '\n';
     left = (size_t)(close - open) - 1;
     copy = malloc(left + 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files of complementarity problems.
  *
- *   .lcp    perp's own text format (docs/lcp-format.md), read and written
+ *   .lcp    perp's own text format (docs/reference/lcp-format.md), read and written
  *   .mtx    Matrix Market, read and written: one matrix [A b] or [A b lo hi], or A alone with b in a second
  *           file NAME_b.mtx
  *   .dat    Siconos: LCP, MLCP, relay, FC2D, FC3D, global FC2D and FC3D; read

@@ -111,7 +111,7 @@ static perp_status labelled_int(perp_scan *t, const char *label, int most, int *
     }
     break;
   }
-  return perp_scan_fail(t, t->word_line, "no '%s' with a number", label);
+  return perp_scan_fail(t, t->word_line, "expected '%s' with a number", label);
 }
 
 static perp_status io_dat_expect(perp_scan *t, const char *what)
@@ -229,7 +229,8 @@ static perp_status io_dat_read_lcp(perp_scan *t, perp_lcp_problem *out)
   for (int i = 0; i < n; i++) {
     PERP_TRY(perp_scan_bound(t, "ub", &x.hi[i]));
     if (!(x.lo[i] <= x.hi[i]))
-      return perp_scan_fail(t, t->word_line, "row %d: lb = %g, ub = %g", i, x.lo[i], x.hi[i]);
+      return perp_scan_fail(t, t->word_line, "row %d: lb = %g, ub = %g; lb <= ub is required", i,
+                            x.lo[i], x.hi[i]);
   }
   snprintf(out->family, sizeof out->family, "siconos-relay");
   return PERP_OK;
@@ -244,7 +245,7 @@ static perp_status read_mlcp(perp_scan *t, perp_lcp_problem *out)
   PERP_TRY(perp_scan_int(t, "the second storage flag", 0, 1, &flag));
   PERP_TRY(perp_scan_int(t, "the number of equalities", 0, INT_MAX / 2, &n));
   PERP_TRY(perp_scan_int(t, "the number of complementarities", 0, INT_MAX / 2, &m));
-  if (n + m == 0) return perp_scan_fail(t, t->word_line, "no rows");
+  if (n + m == 0) return perp_scan_fail(t, t->word_line, "the problem has no rows");
   PERP_TRY(perp_scan_int(t, "the first block start", 0, 0, &start[0]));
   while (start[blocks] < n + m) {
     if (blocks == MOST) return perp_scan_fail(t, t->line, "more than %d blocks", MOST);
@@ -416,9 +417,8 @@ perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out)
     }
   }
   if (furthest == NULL)
-    return perp_scan_fail(
-        t, 1, "%s",
-        "not a problem file: the first numbers fit no Siconos LCP, MLCP, relay or "
-        "friction problem");
+    return perp_scan_fail(t, 1, "%s",
+                          "not a problem file: the first numbers match no Siconos LCP, MLCP, relay "
+                          "or friction problem");
   return worst;
 }

@@ -55,7 +55,7 @@ static perp_status read_array(const struct file *f, const char *group, const cha
 {
   char path[200];
   snprintf(path, sizeof path, "%s/%s", group, name);
-  if (!io_fclib_present(f, path)) return REFUSE(f, "no %s", path);
+  if (!io_fclib_present(f, path)) return REFUSE(f, "%s is missing", path);
   hid_t set = H5Dopen2(f->id, path, H5P_DEFAULT);
   if (set < 0) return REFUSE(f, "%s is not a dataset", path);
   hid_t space = H5Dget_space(set), stored = H5Dget_type(set);
@@ -65,7 +65,7 @@ static perp_status read_array(const struct file *f, const char *group, const cha
   if (class != wanted && !(class == H5T_INTEGER && wanted == H5T_FLOAT))
     status = REFUSE(f, "%s has the wrong type", path);
   else if (points < 0 || (size_t)points != count)
-    status = REFUSE(f, "%s has %lld numbers, not %zu", path, (long long)points, count);
+    status = REFUSE(f, "%s has %lld numbers, but %zu are expected", path, (long long)points, count);
   else if (count > 0 && H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) < 0)
     status = REFUSE(f, "%s cannot be read", path);
   H5Tclose(stored);
@@ -73,7 +73,7 @@ static perp_status read_array(const struct file *f, const char *group, const cha
   H5Dclose(set);
   const double *x = out;
   for (size_t k = 0; status == PERP_OK && wanted == H5T_FLOAT && k < count; k++)
-    if (!isfinite(x[k])) status = REFUSE(f, "%s[%zu] = %g", path, k, x[k]);
+    if (!isfinite(x[k])) status = REFUSE(f, "%s[%zu] = %g must be finite", path, k, x[k]);
   return status;
 }
 
@@ -94,19 +94,21 @@ static perp_status io_fclib_fill(const struct file *f, const char *group, int nz
   size_t pointers = triplets ? entries : (size_t)outer + 1;
   PERP_TRY(read_array(f, group, "p", H5T_NATIVE_INT, pointers, p));
   if (!triplets && (p[0] != 0 || p[outer] < 0 || (size_t)p[outer] > entries))
-    return REFUSE(f, "%s/p does not span the entries", group);
+    return REFUSE(f, "%s/p does not cover all entries", group);
   PERP_TRY(read_array(f, group, "i", H5T_NATIVE_INT, entries, i));
   PERP_TRY(read_array(f, group, "x", H5T_NATIVE_DOUBLE, entries, x));
   for (size_t k = 0; triplets && k < entries; k++) {
     if (i[k] < 0 || i[k] >= m || p[k] < 0 || p[k] >= n)
-      return REFUSE(f, "%s: entry (%d, %d) of a %d x %d matrix", group, i[k], p[k], m, n);
+      return REFUSE(f, "%s: entry (%d, %d) is outside of the %d x %d matrix", group, i[k], p[k], m,
+                    n);
     PERP_TRY(perp_io_matrix_add(f->ctx, out, i[k], p[k], x[k], 1));
   }
   for (int c = 0; !triplets && c < outer; c++) {
     if (p[c + 1] < p[c] || (size_t)p[c + 1] > entries)
       return REFUSE(f, "%s/p is not ascending", group);
     for (int k = p[c]; k < p[c + 1]; k++) {
-      if (i[k] < 0 || i[k] >= inner) return REFUSE(f, "%s: index %d of %d", group, i[k], inner);
+      if (i[k] < 0 || i[k] >= inner)
+        return REFUSE(f, "%s: index %d is outside of [0, %d)", group, i[k], inner);
       PERP_TRY(perp_io_matrix_add(f->ctx, out, nz == -1 ? i[k] : c, nz == -1 ? c : i[k], x[k], 1));
     }
   }
@@ -132,7 +134,8 @@ static perp_status io_fclib_read_size(const struct file *f, const char *group, c
                                       int *size)
 {
   hssize_t points = io_fclib_stored(f, group, name);
-  if (points < 0 || points > INT_MAX - 1) return REFUSE(f, "no vector %s/%s", group, name);
+  if (points < 0 || points > INT_MAX - 1)
+    return REFUSE(f, "vector %s/%s is missing or too long", group, name);
   *size = (int)points;
   return perp_lcp_affords(f->ctx, 4.0 * (double)points * sizeof(double), f->path);
 }
@@ -146,13 +149,13 @@ static perp_status io_fclib_read_matrix(const struct file *f, const char *group,
   PERP_TRY(io_fclib_read_int(f, group, "m", 0, &rows));
   PERP_TRY(io_fclib_read_int(f, group, "n", 0, &columns));
   if (rows != m || columns != n)
-    return REFUSE(f, "%s is %d x %d, the vectors want %d x %d", group, rows, columns, m, n);
+    return REFUSE(f, "%s is %d x %d, but the vectors require %d x %d", group, rows, columns, m, n);
   PERP_TRY(io_fclib_read_int(f, group, "nz", -2, &nz));
   PERP_TRY(io_fclib_read_int(f, group, "nzmax", 0, &nzmax));
   /* how many entries there are is what is stored, up to nzmax */
   hssize_t points = io_fclib_stored(f, group, "x");
   if (points < 0 || points > INT_MAX || (nz >= 0 && points < nz))
-    return REFUSE(f, "%s/x has %lld numbers", group, (long long)points);
+    return REFUSE(f, "%s/x has %lld numbers, which does not match nz", group, (long long)points);
   PERP_TRY(perp_lcp_affords(f->ctx, (double)points * (2 * sizeof(int) + sizeof(double)), f->path));
   size_t entries = (size_t)points, outer = (size_t)(nz == -1 ? n : m) + 1;
   size_t pointers = entries > outer ? entries : outer;
@@ -160,7 +163,7 @@ static perp_status io_fclib_read_matrix(const struct file *f, const char *group,
   double *x = calloc(entries + 1, sizeof *x);
   perp_status status = PERP_OK;
   if (p == NULL || i == NULL || x == NULL)
-    status = REFUSE(f, "%s: %zu entries do not fit memory", group, entries);
+    status = REFUSE(f, "%s: no memory for %zu entries", group, entries);
   else
     status = io_fclib_fill(f, group, nz, entries, p, i, x, out);
   if (status == PERP_OK) status = perp_io_matrix_close(f->ctx, out, PERP_TWICE_ADDS, NULL);
@@ -182,7 +185,7 @@ static perp_status read_vectors(const struct file *f, bool global, int dim, cons
   PERP_TRY(read_array(f, group, global ? "w" : "q", H5T_NATIVE_DOUBLE, (size_t)m, b));
   PERP_TRY(read_array(f, group, "mu", H5T_NATIVE_DOUBLE, (size_t)nc, mu));
   for (int c = 0; c < nc; c++)
-    if (mu[c] < 0) return REFUSE(f, "%s/mu[%d] = %g", group, c, mu[c]);
+    if (mu[c] < 0) return REFUSE(f, "%s/mu[%d] = %g must be >= 0", group, c, mu[c]);
   if (!global) return perp_lcp_friction_problem(f->ctx, dim, nc, M, b, mu, out);
   perp_status status = perp_lcp_condense(f->ctx, dim, nc, M, H, force, b, mu, out);
   return status == PERP_ERR_FORMAT ? REFUSE(f, "M is singular") : status;
@@ -198,7 +201,7 @@ static perp_status read_problem(const struct file *f, bool global, int dim, perp
   if (global) PERP_TRY(io_fclib_read_size(f, "/fclib_global/vectors", "f", &dof));
   PERP_TRY(global ? io_fclib_read_size(f, "/fclib_global/vectors", "w", &m)
                   : io_fclib_read_size(f, "/fclib_local/vectors", "q", &m));
-  if (m % dim != 0) return REFUSE(f, "%d rows in %d dimensions", m, dim);
+  if (m % dim != 0) return REFUSE(f, "%d rows are no multiple of the dimension %d", m, dim);
   PERP_TRY(global ? io_fclib_read_matrix(f, "/fclib_global/M", dof, dof, &M)
                   : io_fclib_read_matrix(f, "/fclib_local/W", m, m, &M));
   perp_status status = global ? io_fclib_read_matrix(f, "/fclib_global/H", dof, m, &H) : PERP_OK;
@@ -219,9 +222,10 @@ static perp_status read_open_file(const struct file *f, perp_lcp_problem *out)
   bool local = io_fclib_present(f, "/fclib_local"), global = io_fclib_present(f, "/fclib_global");
   if (io_fclib_present(f, "/fclib_global_rolling"))
     return REFUSE(f, "rolling friction is not supported");
-  if (!local && !global) return REFUSE(f, "neither /fclib_local nor /fclib_global");
+  if (!local && !global)
+    return REFUSE(f, "the file contains neither /fclib_local nor /fclib_global");
   PERP_TRY(io_fclib_read_int(f, local ? "/fclib_local" : "/fclib_global", "spacedim", 2, &dim));
-  if (dim > 3) return REFUSE(f, "spacedim = %d", dim);
+  if (dim > 3) return REFUSE(f, "spacedim = %d must be 2 or 3", dim);
   PERP_TRY(read_problem(f, !local, dim, out));
   snprintf(out->family, sizeof out->family, local ? "fclib-local" : "fclib-global");
   return PERP_OK;
@@ -237,7 +241,7 @@ perp_status perp_lcp_read_fclib(perp_ctx *ctx, const char *path, perp_lcp_proble
   H5Eget_auto2(H5E_DEFAULT, &handler, &data);
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   f.id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  perp_status status = f.id < 0 ? REFUSE(&f, "a damaged HDF5 file") : read_open_file(&f, out);
+  perp_status status = f.id < 0 ? REFUSE(&f, "the HDF5 file is damaged") : read_open_file(&f, out);
   if (f.id >= 0) H5Fclose(f.id);
   H5Eset_auto2(H5E_DEFAULT, handler, data);
   if (status != PERP_OK) perp_lcp_problem_free(out);
@@ -314,7 +318,7 @@ perp_status perp_lcp_write_fclib(perp_ctx *ctx, const perp_lcp_problem *q, const
   if (dim == 0)
     return PERP_FAIL(
         ctx, PERP_ERR_UNSUPPORTED,
-        "fclib holds contacts of a normal row and one tangential row or one cone only");
+        "fclib files store only contacts with a normal row and one tangential row or one cone");
   perp_lcp_problem d;
   PERP_TRY(q->p.C != NULL ? perp_lcp_problem_copy(ctx, q, &d) : perp_lcp_problem_form(ctx, q, &d));
   int n = d.p.n;

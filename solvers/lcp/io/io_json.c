@@ -164,7 +164,8 @@ static perp_status io_json_read_number(perp_scan *t, const char *what, double *v
   }
   if (integer != NULL) *integer = s == whole;
   n = (size_t)(s - t->at);
-  if (n >= sizeof word) return perp_scan_fail(t, t->line, "%s has %zu digits", what, n);
+  if (n >= sizeof word)
+    return perp_scan_fail(t, t->line, "%s is too long: %zu characters", what, n);
   memcpy(word, t->at, n);
   word[n] = '\0';
   *value = strtod_l(word, NULL, t->c);
@@ -183,7 +184,7 @@ static perp_status io_json_skip(perp_scan *t, const char *what, int depth, int *
   int inner;
   char text[16], c = io_json_peek(t);
   *items = -1;
-  if (depth > DEEPEST) return perp_scan_fail(t, t->line, "nested too deeply");
+  if (depth > DEEPEST) return perp_scan_fail(t, t->line, "arrays or objects are nested too deeply");
   if (c == '"') {
     ++*numbers; /* "inf" */
     return io_json_read_text(t, what, text, sizeof text);
@@ -239,7 +240,7 @@ static perp_status find_members(perp_scan *t, struct member_place *place)
     int k = 0;
     while (k < MEMBERS && strcmp(member_names[k], name) != 0) k++;
     if (k == MEMBERS) return perp_scan_unknown(t, t->line, "member", name, member_names, MEMBERS);
-    if (place[k].at != NULL) return perp_scan_fail(t, t->line, "%s is given twice", name);
+    if (place[k].at != NULL) return perp_scan_fail(t, t->line, "%s is specified twice", name);
     if (!io_json_take(t, ':')) return io_json_unexpected(t, "':'");
     io_json_peek(t);
     place[k].at = t->at;
@@ -399,8 +400,10 @@ static perp_status io_json_read_bounds(perp_scan *t, const struct member_place *
   PERP_TRY(read_member(t, place, J_HI, n, &x));
   for (int i = 0; i < n; i++)
     if (!(lo[i] <= hi[i]) || lo[i] == HUGE_VAL || hi[i] == -HUGE_VAL)
-      return perp_scan_fail(t, io_json_line_of(*t, &place[place[J_HI].at != NULL ? J_HI : J_LO], i),
-                            "row %d: lo = %g, hi = %g", i, lo[i], hi[i]);
+      return perp_scan_fail(
+          t, io_json_line_of(*t, &place[place[J_HI].at != NULL ? J_HI : J_LO], i),
+          "row %d: lo = %g, hi = %g; lo <= hi, lo < inf and hi > -inf are required", i, lo[i],
+          hi[i]);
   return PERP_OK;
 }
 
@@ -410,8 +413,8 @@ static perp_status io_json_read_size(perp_scan *t, const struct member_place *pl
     go_to(t, &place[J_N]);
     PERP_TRY(io_json_read_int(t, "n", 0, INT_MAX, n));
   }
-  if (place[J_B].at == NULL) return perp_scan_fail(t, t->line, "no member b");
-  if (place[J_A].at == NULL) return perp_scan_fail(t, t->line, "no member A");
+  if (place[J_B].at == NULL) return perp_scan_fail(t, t->line, "member b is missing");
+  if (place[J_A].at == NULL) return perp_scan_fail(t, t->line, "member A is missing");
   go_to(t, &place[J_B]);
   if (place[J_B].items < 0) return io_json_unexpected(t, "'['");
   if (place[J_N].at != NULL && *n != place[J_B].items)

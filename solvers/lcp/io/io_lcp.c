@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* perp's own text format of complementarity problems, read; described in docs/lcp-format.md. */
+/* perp's own text format of complementarity problems, read; described in docs/reference/lcp-format.md. */
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/io/io_matrix.h"
 #include "solvers/lcp/io/io_scan.h"
@@ -88,7 +88,7 @@ static perp_status read_coordinate(perp_scan *t, int n, bool symmetric, perp_lcp
   perp_status status = read_entries_of(t, n, count, symmetric, &m);
   if (status == PERP_OK) status = perp_io_matrix_close(t->ctx, &m, PERP_TWICE_REFUSED, &twice);
   if (status == PERP_OK && twice.line >= 0)
-    status = perp_scan_fail(t, twice.line, "A[%d, %d] is given twice", twice.i, twice.j);
+    status = perp_scan_fail(t, twice.line, "A[%d, %d] is specified twice", twice.i, twice.j);
   if (status == PERP_OK && n > 0) status = perp_io_matrix_into(t->ctx, &m, out);
   perp_io_matrix_free(&m);
   return status;
@@ -165,7 +165,7 @@ static perp_status read_body_blocks(perp_scan *t, int nb, struct factors *f)
     int line = t->word_line;
     PERP_TRY(perp_scan_afford(t, "M^-1", (double)d * d));
     if (f->mptr[b] > INT_MAX - d * d || f->bptr[b] > INT_MAX - d)
-      return perp_scan_fail(t, line, "more numbers in M^-1 than an int counts");
+      return perp_scan_fail(t, line, "M^-1 has too many numbers for a 32-bit index");
     double *W = f->W + f->mptr[b];
     PERP_TRY(perp_scan_reals(t, "an entry of M^-1", (size_t)(d * d), W));
     for (int j = 0; j < d; j++)
@@ -193,7 +193,7 @@ static perp_status read_groups(perp_scan *t, int n, int nb, int nc, struct facto
       int d = f->bptr[b + 1] - f->bptr[b];
       PERP_TRY(perp_scan_afford(t, "J", (double)r * d));
       if ((double)f->joff[s] + (double)r * d > INT_MAX)
-        return perp_scan_fail(t, t->word_line, "more numbers in J than an int counts");
+        return perp_scan_fail(t, t->word_line, "J has too many numbers for a 32-bit index");
       double *J = f->J + f->joff[s];
       for (int i = 0; i < r; i++)
         for (int j = 0; j < d; j++) PERP_TRY(perp_scan_real(t, "an entry of J", &J[i + j * r]));
@@ -279,7 +279,7 @@ static perp_status read_friction_rows(perp_scan *t, perp_lcp_arrays x, int n, in
   for (int k = 0; k < count; k++) {
     PERP_TRY(perp_scan_int(t, "a friction row", 0, n - 1, &i));
     int line = t->word_line;
-    if (x.fric_of[i] >= 0) return perp_scan_fail(t, line, "friction row %d is given twice", i);
+    if (x.fric_of[i] >= 0) return perp_scan_fail(t, line, "friction row %d is specified twice", i);
     PERP_TRY(perp_scan_int(t, "a normal row", 0, n - 1, &j));
     PERP_TRY(perp_scan_real(t, "mu", &x.mu[i]));
     if (j == i) return perp_scan_fail(t, line, "row %d takes its bounds from itself", i);
@@ -323,7 +323,7 @@ static perp_status read_contacts(perp_scan *t, int *contact_of, int n)
   for (int k = 0; k < count; k++) {
     PERP_TRY(perp_scan_int(t, "a row of a contact", 0, n - 1, &i));
     if (contact_of[i] >= 0)
-      return perp_scan_fail(t, t->word_line, "the contact of row %d is given twice", i);
+      return perp_scan_fail(t, t->word_line, "the contact of row %d is specified twice", i);
     PERP_TRY(perp_scan_int(t, "a contact", 0, n - 1, &contact_of[i]));
   }
   return PERP_OK;
@@ -331,13 +331,16 @@ static perp_status read_contacts(perp_scan *t, int *contact_of, int n)
 
 static perp_status io_lcp_read_classes(perp_scan *t, unsigned *classes)
 {
+  enum { MOST = 32 };
+  const char *names[MOST];
+  int n = 0;
   char word[32];
+  for (; n < MOST && perp_lcp_class_names[n].name != NULL; n++)
+    names[n] = perp_lcp_class_names[n].name;
   while (!perp_scan_at_line_end(t) && perp_scan_word(t, word, sizeof word)) {
     int k = 0;
-    while (perp_lcp_class_names[k].name != NULL && strcmp(perp_lcp_class_names[k].name, word) != 0)
-      k++;
-    if (perp_lcp_class_names[k].name == NULL)
-      return perp_scan_fail(t, t->word_line, "unknown class '%s'", word);
+    while (k < n && strcmp(names[k], word) != 0) k++;
+    if (k == n) return perp_scan_unknown(t, t->word_line, "class", word, names, n);
     *classes |= perp_lcp_class_names[k].bit;
   }
   return PERP_OK;
@@ -351,7 +354,7 @@ static perp_status io_lcp_read_sequence(perp_scan *t, perp_lcp_sequence *q)
   PERP_TRY(perp_scan_int(t, "the number of problems of a sequence", 1, INT_MAX, &q->of));
   if (q->number >= q->of)
     return perp_scan_fail(t, t->word_line,
-                          "problem %d of a sequence of %d: they are counted from 0", q->number,
+                          "problem %d of a sequence of %d: problems are counted from 0", q->number,
                           q->of);
   if (t->line == line) perp_scan_rest(t, q->name, sizeof q->name);
   if (q->name[0] == '\0') return perp_scan_fail(t, line, "a sequence needs a name");
@@ -371,14 +374,14 @@ static perp_status read_carries(perp_scan *t, int n, int rows, int count, perp_e
   for (int k = 0; k < count; k++) {
     PERP_TRY(perp_scan_int(t, "a row", 0, n - 1, &e[k].i));
     e[k].line = t->word_line;
-    PERP_TRY(perp_scan_int(t, "a row of the problem before", 0, rows - 1, &e[k].j));
-    PERP_TRY(perp_scan_real(t, "what is carried of it", &e[k].value));
+    PERP_TRY(perp_scan_int(t, "a row of the previous problem", 0, rows - 1, &e[k].j));
+    PERP_TRY(perp_scan_real(t, "the factor of a carry", &e[k].value));
   }
   qsort(e, (size_t)count, sizeof *e, io_lcp_by_place);
   for (int k = 1; k < count; k++)
     if (e[k].i == e[k - 1].i && e[k].j == e[k - 1].j)
-      return perp_scan_fail(t, e[k].line, "what row %d has of row %d is given twice", e[k].i,
-                            e[k].j);
+      return perp_scan_fail(t, e[k].line, "the carry to row %d from row %d is specified twice",
+                            e[k].i, e[k].j);
   return PERP_OK;
 }
 
@@ -386,7 +389,7 @@ static perp_status read_carries(perp_scan *t, int n, int rows, int count, perp_e
 static perp_status io_lcp_read_before(perp_scan *t, perp_lcp_problem *out)
 {
   int rows, count;
-  PERP_TRY(perp_scan_int(t, "the rows of the problem before", 0, INT_MAX, &rows));
+  PERP_TRY(perp_scan_int(t, "the number of rows of the previous problem", 0, INT_MAX, &rows));
   PERP_TRY(perp_scan_int(t, "the number of carries", 0, INT_MAX, &count));
   PERP_TRY(perp_scan_afford(t, "before", 3.0 * count));
   perp_entry *entry = calloc((size_t)count + 1, sizeof *entry);
@@ -409,7 +412,10 @@ static perp_status io_lcp_read_bounds(perp_scan *t, bool upper, bool known, int 
   for (int i = 0; i < n; i++) {
     PERP_TRY(perp_scan_bound(t, upper ? "hi" : "lo", upper ? &x.hi[i] : &x.lo[i]));
     if (known && (!(x.lo[i] <= x.hi[i]) || x.lo[i] == HUGE_VAL || x.hi[i] == -HUGE_VAL))
-      return perp_scan_fail(t, t->word_line, "row %d: lo = %g, hi = %g", i, x.lo[i], x.hi[i]);
+      return perp_scan_fail(
+          t, t->word_line,
+          "row %d: lo = %g, hi = %g; lo <= hi, lo < inf and hi > -inf are required", i, x.lo[i],
+          x.hi[i]);
   }
   return PERP_OK;
 }
@@ -436,7 +442,7 @@ static perp_status read_section(perp_scan *t, int k, unsigned present, unsigned 
     return io_lcp_read_before(t, out);
   case S_A:
     if (present & 1u << S_FACTORED)
-      return perp_scan_fail(t, t->word_line, "A is given both dense and factored");
+      return perp_scan_fail(t, t->word_line, "A is specified both dense and factored");
     return read_A(t, out);
   case S_FACTORED:
     return read_factored(t, out, *softness);
@@ -507,11 +513,11 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
     if (k < 0)
       status = perp_scan_unknown(t, line, "section", word, section_names, SECTIONS);
     else if (!(present & 1u << k))
-      status = perp_scan_fail(t, line, "section %s does not start its line", word);
+      status = perp_scan_fail(t, line, "section %s must begin a new line", word);
     else if (done & 1u << k)
-      status = perp_scan_fail(t, line, "%s is given twice", word);
+      status = perp_scan_fail(t, line, "%s is specified twice", word);
     else if (k > S_N && !(done & 1u << S_N))
-      status = perp_scan_fail(t, line, "%s before n", word);
+      status = perp_scan_fail(t, line, "section %s must follow section n", word);
     else if (k == S_END) {
       done |= 1u << k;
       break;
@@ -531,19 +537,22 @@ perp_status perp_lcp_read_own(perp_scan *t, perp_lcp_problem *out)
   free(softness);
   perp_lcp_problem_free(&head);
   if (status != PERP_OK) return status;
-  if (!(done & 1u << S_N)) return perp_scan_fail(t, t->line, "no section n");
-  if (!(done & 1u << S_B)) return perp_scan_fail(t, t->line, "no section b");
+  if (!(done & 1u << S_N)) return perp_scan_fail(t, t->line, "section n is missing");
+  if (!(done & 1u << S_B)) return perp_scan_fail(t, t->line, "section b is missing");
   if (!(done & (1u << S_A | 1u << S_FACTORED)) && out->p.n > 0)
-    return perp_scan_fail(t, t->line, "no section A");
+    return perp_scan_fail(t, t->line, "section A is missing");
   if (!(done & 1u << S_END))
     return perp_scan_fail(t, t->line, "the file ends without 'end': it is truncated");
   if (done & 1u << S_CONE && !(done & 1u << S_FRICTION))
-    return perp_scan_fail(t, t->line, "cones without friction rows");
+    return perp_scan_fail(t, t->line, "section cone needs section friction");
   if (out->sequence.number > 0 && !(done & 1u << S_BEFORE))
-    return perp_scan_fail(t, t->line, "no section before: what problem %d has of the one before it",
-                          out->sequence.number);
+    return perp_scan_fail(
+        t, t->line,
+        "section before is missing: it relates the rows of problem %d to the previous problem",
+        out->sequence.number);
   if (out->sequence.number == 0 && done & 1u << S_BEFORE)
-    return perp_scan_fail(t, t->line, "section before, but there is no problem before this one%s",
-                          done & 1u << S_SEQUENCE ? "" : " (no section sequence)");
+    return perp_scan_fail(t, t->line,
+                          "section before needs a previous problem, but this is the first one%s",
+                          done & 1u << S_SEQUENCE ? "" : " (section sequence is missing)");
   return PERP_OK;
 }

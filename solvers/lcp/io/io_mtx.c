@@ -36,19 +36,26 @@ static perp_status read_header(perp_scan *t, struct header *h)
   line[n] = '\0';
   io_mtx_lower(line);
   if (sscanf(line, "%%%%matrixmarket %39s %39s %39s %39s", object, format, field, symmetry) != 4)
-    return perp_scan_fail(t, 1, "the Matrix Market banner needs four words");
+    return perp_scan_fail(
+        t, 1,
+        "the Matrix Market banner needs four words, for example matrix coordinate real general");
   if (strcmp(object, "matrix") != 0)
-    return perp_scan_fail(t, 1, "Matrix Market object '%s' is not a matrix", object);
+    return perp_scan_fail(t, 1, "Matrix Market object '%s' is not supported; it must be matrix",
+                          object);
   h->coordinate = strcmp(format, "coordinate") == 0;
   if (!h->coordinate && strcmp(format, "array") != 0)
-    return perp_scan_fail(t, 1, "unknown Matrix Market format '%s'", format);
+    return perp_scan_fail(t, 1, "unknown Matrix Market format '%s' (valid: coordinate, array)",
+                          format);
   if (strcmp(field, "real") != 0 && strcmp(field, "integer") != 0 && strcmp(field, "double") != 0)
-    return perp_scan_fail(t, 1, "Matrix Market field '%s' is not real", field);
+    return perp_scan_fail(
+        t, 1, "Matrix Market field '%s' is not supported (valid: real, integer, double)", field);
   h->sign = strcmp(symmetry, "symmetric") == 0        ? 1
             : strcmp(symmetry, "skew-symmetric") == 0 ? -1
                                                       : 0;
   if (h->sign == 0 && strcmp(symmetry, "general") != 0)
-    return perp_scan_fail(t, 1, "unknown Matrix Market symmetry '%s'", symmetry);
+    return perp_scan_fail(
+        t, 1, "unknown Matrix Market symmetry '%s' (valid: general, symmetric, skew-symmetric)",
+        symmetry);
   PERP_TRY(perp_scan_int(t, "the number of rows", 1, INT_MAX - 3, &h->rows));
   PERP_TRY(perp_scan_int(t, "the number of columns", 1, INT_MAX, &h->columns));
   double rows = h->rows, columns = h->columns, words;
@@ -60,7 +67,8 @@ static perp_status read_header(perp_scan *t, struct header *h)
             : h->sign > 0 ? rows * (rows + 1) / 2
                           : rows * (rows - 1) / 2;
   if (h->sign != 0 && h->rows != h->columns)
-    return perp_scan_fail(t, t->word_line, "a symmetric matrix of %d x %d", h->rows, h->columns);
+    return perp_scan_fail(t, t->word_line, "a symmetric matrix must be square, but it is %d x %d",
+                          h->rows, h->columns);
   return perp_scan_afford(t, "the matrix", words);
 }
 
@@ -161,7 +169,7 @@ static perp_status read_companion(perp_ctx *ctx, const char *name, const char *d
   PERP_TRY(perp_scan_open(ctx, name, data, size, '%', &t));
   perp_status status = size > 14 && memcmp(data, "%%MatrixMarket", 14) == 0
                            ? read_header(&t, &h)
-                           : perp_scan_fail(&t, 1, "not a Matrix Market file");
+                           : perp_scan_fail(&t, 1, "the file is not a Matrix Market file");
   if (status == PERP_OK && (h.rows != n || h.columns != 1))
     status = perp_scan_fail(&t, t.word_line, "b is %d x %d but A has %d rows", h.rows, h.columns,
                             n);
@@ -196,11 +204,12 @@ perp_status perp_lcp_read_mtx(perp_scan *t, const char *companion, size_t compan
     PERP_TRY(read_companion(t->ctx, companion_name, companion, companion_size, n, x.b));
   char word[8];
   if (perp_scan_word(t, word, sizeof word))
-    return perp_scan_fail(t, t->word_line, "more numbers than the header says");
+    return perp_scan_fail(t, t->word_line, "there are more numbers than the header declares");
   for (int i = 0; extra == 3 && i < n; i++)
     if (!(x.lo[i] <= x.hi[i]))
-      return perp_scan_fail(t, line_of_bound(entries, &h, i, n), "row %d: lo = %g, hi = %g", i + 1,
-                            x.lo[i], x.hi[i]);
+      return perp_scan_fail(t, line_of_bound(entries, &h, i, n),
+                            "row %d: lo = %g, hi = %g; lo <= hi is required", i + 1, x.lo[i],
+                            x.hi[i]);
   snprintf(out->family, sizeof out->family, "matrix-market");
   return PERP_OK;
 }
@@ -216,7 +225,8 @@ perp_status perp_lcp_write_mtx(perp_ctx *ctx, const perp_lcp_problem *q, FILE *f
 {
   for (int i = 0; q->p.fric_of != NULL && i < q->p.n; i++)
     if (q->p.fric_of[i] >= 0)
-      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "Matrix Market cannot say friction rows");
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "Matrix Market files cannot store friction rows; write a .lcp file");
   perp_lcp_problem formed = { 0 };
   if (q->p.F != NULL) PERP_TRY(perp_lcp_problem_form(ctx, q, &formed));
   const perp_lcp *p = q->p.F != NULL ? &formed.p : &q->p;

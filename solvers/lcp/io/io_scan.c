@@ -45,8 +45,14 @@ perp_status perp_scan_unknown(perp_scan *t, int line, const char *what, const ch
                               const char *const *known, int n)
 {
   const char *near = perp_closest(word, known, n);
-  if (near == NULL) return perp_scan_fail(t, line, "unknown %s '%s'", what, word);
-  return perp_scan_fail(t, line, "unknown %s '%s' (did you mean '%s'?)", what, word, near);
+  char list[200] = "";
+  size_t used = 0;
+  for (int i = 0; i < n && used < sizeof list; i++)
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", known[i]);
+  if (near != NULL)
+    return perp_scan_fail(t, line, "unknown %s '%.40s'; did you mean '%s'? (valid: %s)", what, word,
+                          near, list);
+  return perp_scan_fail(t, line, "unknown %s '%.40s' (valid: %s)", what, word, list);
 }
 
 static void skip_blanks(perp_scan *t)

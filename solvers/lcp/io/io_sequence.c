@@ -13,23 +13,23 @@ static perp_status io_sequence_check(perp_ctx *ctx, const char *path, int number
 {
   const perp_lcp_sequence *q = &p->sequence;
   if (q->name[0] == '\0')
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: belongs to no sequence (no section sequence)",
-                     path);
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                     "%s: belongs to no sequence (section sequence is missing)", path);
   if (q->number != number)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: is problem %d of its sequence, not %d", path,
                      q->number, number);
   if (q->of > SEQUENCE_MOST)
-    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: a sequence of %d problems: %d at most", path, q->of,
-                     SEQUENCE_MOST);
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT, "%s: a sequence of %d problems is too long (at most %d)",
+                     path, q->of, SEQUENCE_MOST);
   if (before == NULL) return PERP_OK;
   if (strcmp(q->name, before->sequence.name) != 0 || q->of != before->sequence.of)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                     "%s: is of sequence %s of %d problems, the one before of %s of %d", path,
-                     q->name, q->of, before->sequence.name, before->sequence.of);
+                     "%s: belongs to sequence %s of %d problems, but the previous file to %s of %d",
+                     path, q->name, q->of, before->sequence.name, before->sequence.of);
   if (q->rows != before->p.n)
     return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                     "%s: says that the problem before has %d rows; it has %d", path, q->rows,
-                     before->p.n);
+                     "%s: section before expects %d rows of the previous problem, which has %d",
+                     path, q->rows, before->p.n);
   return PERP_OK;
 }
 

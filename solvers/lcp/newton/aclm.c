@@ -26,13 +26,15 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 500, 1, 1e9, "programmes before giving up"),
+  PERP_INT(struct opts, max_iter, 500, 1, 1e9, "Maximum number of convex programmes."),
   PERP_ROWS_TOL(struct opts),
-  PERP_INT(struct opts, inner, 60, 1, 1e9, "steps of the interior point method for one"),
+  PERP_INT(struct opts, inner, 60, 1, 1e9,
+           "Maximum number of interior point steps per convex programme."),
   PERP_REAL(struct opts, ratio, 0.1, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "inner tolerance over the residual"),
+            "Tolerance of a convex programme, as a fraction of the residual."),
   PERP_REAL(struct opts, extrapolate, 1000, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "largest extrapolation of s; 0: the fixed point as it is"),
+            "Largest extrapolation factor of the fixed-point variable s. 0: plain fixed-point "
+            "iteration."),
   PERP_OPTIONS_END
 };
 
@@ -179,8 +181,8 @@ static perp_status aclm_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
 
 const perp_lcp_desc perp_lcp_aclm = {
   .d = { .name = "aclm",
-         .summary = "fixed point of convex cone programmes with mu |w_T| frozen, by an interior "
-                    "point method with the scaling of Nesterov and Todd, dense or sparse",
+         .summary = "Fixed point of convex cone programmes with mu |w_T| frozen, by an interior "
+                    "point method with Nesterov-Todd scaling, dense or sparse",
          .reference = "Acary, Cadoux, Lemarechal & Malick 2011; Vandenberghe 2010",
          .equation = "lambda(s) = argmin 1/2 lambda'A lambda + (b + s)'lambda over K,  "
                      "s = mu |w_T(lambda(s))|",
@@ -191,10 +193,11 @@ const perp_lcp_desc perp_lcp_aclm = {
   .create = aclm_create,
   .solve = aclm_solve,
   .destroy = aclm_destroy,
-  .serves = "symmetric semidefinite A with a solution: one convex programme without friction; with "
-            "friction a fixed point of them, no theorem that iterating finds it",
-  .ties = "none to break: no pivots; interior points keep away from all sets",
-  .cost = "10 to 20 Cholesky factorizations a programme, n^3 / 6 each, or sparse LU; n^2 numbers "
-          "beside A, or sparse ones",
-  .counts = "programmes; steps of the interior point method count as factorizations",
+  .serves = "Symmetric semidefinite A with a solution. Without friction one convex programme is "
+            "solved. With friction the method iterates a fixed point of convex programmes; no "
+            "theorem guarantees convergence.",
+  .ties = "None: no pivots, all iterates are interior points.",
+  .cost = "Per programme 10 to 20 Cholesky factorizations, n^3 / 6 each, or sparse LU. Memory: n^2 "
+          "numbers beyond A, or a sparse factor.",
+  .counts = "Convex programmes. Interior point steps count as factorizations.",
 };

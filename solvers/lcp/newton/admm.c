@@ -38,18 +38,20 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 20000, 1, 1e9, "iterations before giving up"),
+  PERP_INT(struct opts, max_iter, 20000, 1, 1e9, "Maximum number of iterations."),
   PERP_ROWS_TOL(struct opts),
   PERP_REAL(struct opts, rho, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "",
-            "penalty to begin with, relative to the diagonal; 0: by the spectral rule"),
+            "Initial penalty, relative to the diagonal of A. 0: chosen by the spectral rule."),
   PERP_REAL(struct opts, eta, 1e-6, 0, 1, PERP_OPEN_MIN, "",
-            "proximal term, relative to the diagonal"),
-  PERP_REAL(struct opts, power, 0.2, -0.5, 0.5, 0, "", "exponent of the spectral rule"),
+            "Proximal term, relative to the diagonal of A."),
+  PERP_REAL(struct opts, power, 0.2, -0.5, 0.5, 0, "",
+            "Exponent of the condition number in the spectral rule for the penalty."),
   PERP_REAL(struct opts, factor, 0.05, 0, 0.5, PERP_OPEN_MIN, "",
-            "power of the condition number by which the penalty changes"),
-  PERP_REAL(struct opts, ratio, 5, 1, HUGE_VAL, PERP_OPEN_MAX, "",
-            "primal over dual residual, or the reverse, from which the penalty changes"),
-  PERP_INT(struct opts, refactor, 50, 0, 1e9, "most changes of the penalty"),
+            "Exponent of the condition number: this power is the factor of each penalty change."),
+  PERP_REAL(
+      struct opts, ratio, 5, 1, HUGE_VAL, PERP_OPEN_MAX, "",
+      "Ratio of the primal to the dual residual, or its inverse, above which the penalty changes."),
+  PERP_INT(struct opts, refactor, 50, 0, 1e9, "Maximum number of penalty changes."),
   PERP_OPTIONS_END
 };
 
@@ -254,7 +256,7 @@ static perp_status admm_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
 
 const perp_lcp_desc perp_lcp_admm = {
   .d = { .name = "admm",
-         .summary = "proximal ADMM on circular cones, boxes and bounds: one factorization for many "
+         .summary = "Proximal ADMM on circular cones, boxes and bounds, one factorization for many "
                     "iterations, dense or sparse",
          .reference = "Carpentier, Le Lidec & Montaut 2024 (arXiv 2405.17020)",
          .equation = "(A + (rho + eta) D) lambda = -(b + Gamma(z)) + eta D lambda + rho D y + z,  "
@@ -264,10 +266,10 @@ const perp_lcp_desc perp_lcp_admm = {
   .create = admm_create,
   .solve = admm_solve,
   .destroy = admm_destroy,
-  .serves = "semidefinite A with a solution: convex problems from every start, by a theorem of "
-            "ADMM with constant penalty; friction and cones: no theorem",
-  .ties = "none to break: all rows move at once, no pivots",
-  .cost = "a factorization for every penalty, n^3 / 6, or sparse; two triangular solves an "
-          "iteration, n^2, or their numbers; n^2 numbers, or sparse ones",
-  .counts = "iterations; changes of the penalty count as factorizations",
+  .serves = "Semidefinite A with a solution. Convex problems converge from every start, by the "
+            "theorem of ADMM with constant penalty. Friction and cones: no theorem.",
+  .ties = "None: all rows move at once, without pivots.",
+  .cost = "One factorization per penalty: n^3 / 6, or sparse. Two triangular solves per iteration: "
+          "n^2, or the nonzeros of a sparse factor. Memory: n^2 numbers, or a sparse factor.",
+  .counts = "Iterations. Changes of the penalty count as factorizations.",
 };

@@ -24,11 +24,12 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 300, 1, 1e9, "Newton steps before giving up"),
+  PERP_INT(struct opts, max_iter, 300, 1, 1e9, "Maximum number of Newton steps."),
   PERP_ROWS_TOL(struct opts),
-  PERP_INT(struct opts, warm, 50, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
-  PERP_INT(struct opts, window, 8, 1, 16,
-           "non-monotone line search: values to fall below; 1: monotone"),
+  PERP_INT(struct opts, warm, 50, 0, 1e6, "Number of initial Gauss-Seidel sweeps."),
+  PERP_INT(
+      struct opts, window, 8, 1, 16,
+      "Number of previous values that the non-monotone line search compares with. 1: monotone."),
   PERP_OPTIONS_END
 };
 
@@ -119,8 +120,8 @@ static perp_status cone_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p,
 
 const perp_lcp_desc perp_lcp_cone_newton = {
   .d = { .name = "cone-newton",
-         .summary =
-             "semismooth Newton on the natural map of circular cones and boxes, dense or sparse",
+         .summary = "Semismooth Newton method on the natural map of circular cones and boxes, "
+                    "dense or sparse",
          .reference = "Alart & Curnier 1991; STAR 2012, section 4.4",
          .equation = "n - max(n - w_n / a, 0) = 0,  T - P(T - w_T / a, mu n) = 0",
          PERP_OPTIONS(options, struct opts),
@@ -130,11 +131,11 @@ const perp_lcp_desc perp_lcp_cone_newton = {
   .create = cone_newton_create,
   .solve = cone_newton_solve,
   .destroy = perp_cones_destroy,
-  .serves = "circular cones, boxes and bounds of any kind over semidefinite A: no theorem, as "
-            "Coulomb's law is not monotone; quadratic near regular solutions, slow or stalled at "
-            "redundant contacts and at sticking on the limit",
-  .ties = "none to break: no pivots; on the limit a contact counts as sticking",
-  .cost = "an LU of the k free rows or more a step, 2 k^3 / 3, or sparse in the velocities; 50 "
-          "sweeps at the start; n^2 numbers beside A",
-  .counts = "Newton steps, and rounds of sweeps where no step helped",
+  .serves = "Circular cones, boxes and bounds of any kind with semidefinite A. No theorem, because "
+            "Coulomb's law is not monotone. Convergence is quadratic near regular solutions, but "
+            "slow or stalled at redundant contacts and at sticking on the limit.",
+  .ties = "None: no pivots. A contact exactly on the limit counts as sticking.",
+  .cost = "One or more LU factorizations of the k free rows per step: 2 k^3 / 3, or sparse in the "
+          "velocities. Initially 50 sweeps. Memory: n^2 numbers beyond A.",
+  .counts = "Newton steps, and rounds of sweeps if no step helps.",
 };

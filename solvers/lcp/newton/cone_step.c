@@ -46,7 +46,9 @@ perp_status perp_cones_prepare(perp_ctx *ctx, perp_cones *C, const perp_lcp *p)
   const perp_rows *R = &C->R;
   const size_t n = (size_t)p->n;
   if (p->n > C->N.max_n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: n = %d but the workspace holds %d", p->n, C->N.max_n);
+    return PERP_FAIL(ctx, PERP_ERR_DIM,
+                     "lcp: n = %d, but the solver was created for at most %d rows", p->n,
+                     C->N.max_n);
   PERP_TRY(perp_rows_prepare(ctx, &C->R, p, 1));
   /* turned and following columns have the numbers of two */
   if (R->sparse)

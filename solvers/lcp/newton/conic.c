@@ -92,7 +92,8 @@ const char *perp_conic_open(perp_ctx *ctx, perp_conic *C, perp_rows *R, const pe
   *status = PERP_OK;
   for (int i = 0; i < R->n; i++) C->root[i] = sqrt(K->d[i]);
   for (int i = 0; i < R->n; i++)
-    if (!conic_row(C, i)) return "friction rows whose normal row may be negative";
+    if (!conic_row(C, i))
+      return "friction rows whose normal row has a negative lower bound or none";
   for (int i = 0; i < R->n; i++)
     if (R->type[i] == PERP_ROW_CONE_TAIL) C->fixed[i] = C->fixed[i - 1];
   conic_lists(C);

@@ -48,20 +48,20 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Newton steps before giving up"),
+  PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Maximum number of Newton steps."),
   PERP_ROWS_TOL(struct opts),
-  PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
-  PERP_ENUM(
-      struct opts, kink, KINK_PERTURB, kinks,
-      "element of the generalized Jacobian where both arguments vanish: that of a slightly larger "
-      "lambda, the bound (dx = 0), the middle, a random one"),
-  PERP_INT(struct opts, window, 4, 1, 16,
-           "non-monotone line search: values to fall below; 1: monotone"),
+  PERP_INT(struct opts, warm, 0, 0, 1e6, "Number of initial Gauss-Seidel sweeps."),
+  PERP_ENUM(struct opts, kink, KINK_PERTURB, kinks,
+            "Element of the generalized Jacobian where both arguments vanish: perturb (of a "
+            "slightly larger lambda), bound (dx = 0), middle, or random."),
+  PERP_INT(
+      struct opts, window, 4, 1, 16,
+      "Number of previous values that the non-monotone line search compares with. 1: monotone."),
   PERP_REAL(struct opts, c, 1e-4, 0, 0.5, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "sufficient decrease of the line search"),
+            "Armijo constant of the line search: the required sufficient decrease."),
   PERP_REAL(struct opts, beta, 0.5, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "reduction of the step length"),
-  PERP_INT(struct opts, polish, 5, 0, 1000, "most active-set steps to finish with"),
+            "Reduction factor of the step length in the line search."),
+  PERP_INT(struct opts, polish, 5, 0, 1000, "Maximum number of final active-set steps."),
   PERP_OPTIONS_END
 };
 
@@ -345,8 +345,8 @@ static perp_status fischer_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp 
 
 const perp_lcp_desc perp_lcp_fischer_newton = {
   .d = { .name = "fischer-newton",
-         .summary =
-             "semismooth Newton on the Fischer-Burmeister function (P0 problems), dense or sparse",
+         .summary = "Semismooth Newton method on the Fischer-Burmeister function for P0-matrices, "
+                    "dense or sparse",
          .reference = "STAR 2012, section 4.4, eq. 85-89, 94-99, 101, 102",
          .equation = "phi(lambda - lo, phi(hi - lambda, -w)) = 0",
          PERP_OPTIONS(options, struct opts),
@@ -355,11 +355,13 @@ const perp_lcp_desc perp_lcp_fischer_newton = {
   .create = fischer_newton_create,
   .solve = fischer_newton_solve,
   .destroy = perp_newton_destroy,
-  .serves = "P0-matrices of any symmetry, semidefinite ones among them, bounds of any kind: every "
-            "stationary point of its merit function is a solution, and convergence to regular ones "
-            "is superlinear; elsewhere it may end in a minimum that is none; friction: no theorem",
-  .ties = "none to break: no pivots; at the kink (0, 0) option kink chooses the derivative",
-  .cost = "a factorization or more a step: n^3 / 3 symmetric, 2 n^3 / 3 with friction or "
-          "nonsymmetric, or sparse in the velocities; n^2 numbers beside A",
-  .counts = "Newton steps",
+  .serves = "P0-matrices of any symmetry, including semidefinite ones, bounds of any kind. Every "
+            "stationary point of its merit function is a solution; convergence to regular ones is "
+            "superlinear. For other matrices it may end in a minimum that is no solution. "
+            "Friction: no theorem.",
+  .ties = "None: no pivots. At the kink (0, 0) the option kink selects the derivative.",
+  .cost = "One or more factorizations per step. Each costs n^3 / 3 if symmetric, 2 n^3 / 3 with "
+          "friction or nonsymmetric A, or less if sparse in the velocities. Memory: n^2 numbers "
+          "beyond A.",
+  .counts = "Newton steps.",
 };

@@ -29,12 +29,12 @@ struct opts {
   double tol;
 };
 
-static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 100, 1, 1e9, "steps before giving up"),
-  PERP_ROWS_TOL(struct opts),
-  PERP_INT(struct opts, crossover, 4, 0, 1000, "active-set solves to finish with; 0: none"),
-  PERP_OPTIONS_END
-};
+static const perp_opt options[] = { PERP_INT(struct opts, max_iter, 100, 1, 1e9,
+                                             "Maximum number of interior point steps."),
+                                    PERP_ROWS_TOL(struct opts),
+                                    PERP_INT(struct opts, crossover, 4, 0, 1000,
+                                             "Maximum number of final active-set solves. 0: none."),
+                                    PERP_OPTIONS_END };
 
 struct ws {
   perp_newton N; /* first */
@@ -297,7 +297,7 @@ static perp_status interior_point_solve(perp_ctx *ctx, void *ws, const perp_lcp 
 const perp_lcp_desc perp_lcp_interior_point = {
   .d = { .name = "interior-point",
          .summary =
-             "predictor-corrector interior point method for monotone problems, dense or sparse",
+             "Predictor-corrector interior point method for monotone problems, dense or sparse",
          .reference = "Mehrotra 1992; Wright, Primal-Dual Interior-Point Methods (1997)",
          .equation = "(A + diag(z / s)) dlambda = r,  s z = sigma m",
          PERP_OPTIONS(options, struct opts),
@@ -306,11 +306,12 @@ const perp_lcp_desc perp_lcp_interior_point = {
   .create = interior_point_create,
   .solve = interior_point_solve,
   .destroy = perp_newton_destroy,
-  .serves = "semidefinite A of any symmetry, bounds of any kind, with a solution: 8 to 40 steps in "
-            "practice whatever n, though no bound is proved for these steps; without one lambda "
-            "grows along a direction that may be the proof of it; friction: no theorem",
-  .ties = "none to break: no pivots, all rows stay inside of their bounds",
-  .cost = "one factorization a step, of all n rows: n^3 / 3 symmetric, 2 n^3 / 3 with friction or "
-          "nonsymmetric, or sparse in the velocities; no use of a guess; n^2 numbers beside A",
-  .counts = "predictor-corrector steps",
+  .serves = "Semidefinite A of any symmetry, bounds of any kind, with a solution. In practice 8 to "
+            "40 steps for any n, without a proved bound. Without a solution lambda grows along a "
+            "direction that may prove infeasibility. Friction: no theorem.",
+  .ties = "None: no pivots, all rows stay strictly inside their bounds.",
+  .cost = "One factorization of all n rows per step. It costs n^3 / 3 if symmetric, 2 n^3 / 3 with "
+          "friction or nonsymmetric A, or less if sparse in the velocities. An initial guess is "
+          "not used. Memory: n^2 numbers beyond A.",
+  .counts = "Predictor-corrector steps.",
 };

@@ -30,14 +30,15 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Newton steps before giving up"),
+  PERP_INT(struct opts, max_iter, 200, 1, 1e9, "Maximum number of Newton steps."),
   PERP_ROWS_TOL(struct opts),
-  PERP_INT(struct opts, warm, 0, 0, 1e6, "Gauss-Seidel sweeps to begin with"),
+  PERP_INT(struct opts, warm, 0, 0, 1e6, "Number of initial Gauss-Seidel sweeps."),
   PERP_INT(struct opts, smooth, 10, 0, 1e6,
-           "Gauss-Seidel sweeps after every step but the first, kept where they help; not with "
-           "friction"),
-  PERP_INT(struct opts, window, 4, 1, 16,
-           "non-monotone line search: values to fall below; 1: monotone"),
+           "Number of Gauss-Seidel sweeps after every step but the first, used if they reduce the "
+           "residual. Not used with friction."),
+  PERP_INT(
+      struct opts, window, 4, 1, 16,
+      "Number of previous values that the non-monotone line search compares with. 1: monotone."),
   PERP_OPTIONS_END
 };
 
@@ -173,8 +174,8 @@ static perp_status minmap_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *
 
 const perp_lcp_desc perp_lcp_minmap_newton = {
   .d = { .name = "minmap-newton",
-         .summary =
-             "semismooth Newton on the natural map, active sets (P problems), dense or sparse",
+         .summary = "Semismooth Newton method on the natural map with active sets for P-matrices, "
+                    "dense or sparse",
          .reference = "STAR 2012, eq. 67, 68 and 73 and section 4.4",
          .equation = "lambda - clamp(lambda - w / a, lo, hi) = 0",
          PERP_OPTIONS(options, struct opts),
@@ -183,11 +184,12 @@ const perp_lcp_desc perp_lcp_minmap_newton = {
   .create = minmap_newton_create,
   .solve = minmap_newton_solve,
   .destroy = perp_newton_destroy,
-  .serves = "P-matrices of any symmetry and, by proximal steps, semidefinite ones, bounds of any "
-            "kind: exact in one step once the active sets are right, but no theorem says that it "
-            "gets there; friction: no theorem",
-  .ties = "none to break: no pivots; lambda - w / a at a bound counts as free",
-  .cost = "a factorization of the k free rows or more a step: k^3 / 3 symmetric, 2 k^3 / 3 with "
-          "friction or nonsymmetric, or sparse in the velocities; n^2 numbers beside A",
-  .counts = "Newton steps, and rounds of sweeps where no step helped",
+  .serves = "P-matrices of any symmetry and, by proximal steps, semidefinite A, bounds of any "
+            "kind. One step is exact once the active sets are right, but no theorem guarantees "
+            "that. Friction: no theorem.",
+  .ties = "None: no pivots. A row with lambda - w / a exactly at a bound counts as free.",
+  .cost = "One or more factorizations of the k free rows per step. Each costs k^3 / 3 if "
+          "symmetric, 2 k^3 / 3 with friction or nonsymmetric A, or less if sparse in the "
+          "velocities. Memory: n^2 numbers beyond A.",
+  .counts = "Newton steps, and rounds of sweeps if no step helps.",
 };

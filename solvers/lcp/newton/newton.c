@@ -27,7 +27,8 @@ perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, perp_
                                size_t size, perp_layout_fn *layout, void **ws)
 {
   *ws = NULL;
-  if (max_n < 0) return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: max_n = %d", name, max_n);
+  if (max_n < 0)
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "%s: max_n must not be negative: got %d", name, max_n);
   like->max_n = max_n;
   PERP_TRY(perp_workspace_create(ctx, name, like, size, layout, ws));
   perp_newton *N = *ws;
@@ -42,7 +43,8 @@ perp_status perp_newton_create(perp_ctx *ctx, const char *name, int max_n, perp_
 perp_status perp_newton_prepare(perp_ctx *ctx, perp_newton *N, const perp_lcp *p, double tol)
 {
   if (p->n > N->max_n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: n = %d but the workspace holds %d", p->n, N->max_n);
+    return PERP_FAIL(ctx, PERP_ERR_DIM,
+                     "lcp: n = %d, but the solver was created for at most %d rows", p->n, N->max_n);
   PERP_TRY(perp_rows_prepare(ctx, &N->R, p, 1));
   N->n = p->n;
   N->tol = perp_rows_target(tol, p);

@@ -32,16 +32,18 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 500, 1, 1e9, "outer iterations before giving up"),
+  PERP_INT(struct opts, max_iter, 500, 1, 1e9, "Maximum number of outer iterations."),
   PERP_ROWS_TOL(struct opts),
   PERP_REAL(struct opts, sigma, 5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "factor of the proximal term"),
-  PERP_REAL(struct opts, nu, 1, 0, 4, 0, "", "power of the residual in the proximal term"),
+            "Factor sigma of the proximal term (see the equation)."),
+  PERP_REAL(struct opts, nu, 1, 0, 4, 0, "",
+            "Exponent nu of the residual in the proximal term (see the equation)."),
   PERP_REAL(struct opts, ratio, 0.1, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "inner tolerance over the outer residual"),
-  PERP_INT(struct opts, inner, 20, 1, 1e9, "Newton steps of an outer iteration"),
-  PERP_INT(struct opts, window, 8, 1, PERP_CONES_WINDOW,
-           "non-monotone line search: values to fall below; 1: monotone"),
+            "Tolerance of the inner problems, as a fraction of the outer residual."),
+  PERP_INT(struct opts, inner, 20, 1, 1e9, "Maximum number of Newton steps per outer iteration."),
+  PERP_INT(
+      struct opts, window, 8, 1, PERP_CONES_WINDOW,
+      "Number of previous values that the non-monotone line search compares with. 1: monotone."),
   PERP_OPTIONS_END
 };
 
@@ -148,8 +150,8 @@ static perp_status prox_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
 
 const perp_lcp_desc perp_lcp_prox = {
   .d = { .name = "prox",
-         .summary = "proximal points by semismooth Newton, circular cones and boxes, redundant "
-                    "contacts, dense or sparse",
+         .summary = "Proximal point method with semismooth Newton steps for circular cones, boxes "
+                    "and redundant contacts, dense or sparse",
          .reference = "Acary, Bremond & Huber 2018; Rockafellar 1976",
          .equation = "lambda+ solves the problem with A + alpha D, b - alpha D lambda,  alpha = "
                      "sigma |F(lambda)|^nu",
@@ -160,11 +162,11 @@ const perp_lcp_desc perp_lcp_prox = {
   .create = prox_create,
   .solve = prox_solve,
   .destroy = perp_cones_destroy,
-  .serves = "circular cones, boxes and bounds of any kind over semidefinite A, redundant contacts "
-            "among them: a theorem where the problem is monotone and inner problems are solved, "
-            "none with Coulomb's law",
-  .ties = "none to break: no pivots; on the limit a contact counts as sticking",
-  .cost = "inner Newton steps, each an LU of the k free rows, 2 k^3 / 3, or sparse; n^2 numbers "
-          "beside A, or sparse ones",
-  .counts = "outer iterations; Newton steps count as factorizations",
+  .serves = "Circular cones, boxes and bounds of any kind with semidefinite A, including redundant "
+            "contacts. Monotone problems converge by a theorem if the inner problems are solved. "
+            "Coulomb's law: no theorem.",
+  .ties = "None: no pivots. A contact exactly on the limit counts as sticking.",
+  .cost = "Inner Newton steps, each with an LU factorization of the k free rows: 2 k^3 / 3, or "
+          "sparse. Memory: n^2 numbers beyond A, or a sparse factor.",
+  .counts = "Outer iterations. Newton steps count as factorizations.",
 };

@@ -39,13 +39,15 @@ struct options {
 
 static const perp_opt option_table[] = {
   PERP_REAL(struct options, tol, 0, 0, 1, 0, "",
-            "tolerance given to Siconos (its own measure), 0 = tighten times that of the call"),
+            "Tolerance that Siconos uses, in its own error measure. 0: tighten times the tolerance "
+            "of the caller."),
   PERP_REAL(struct options, tighten, 0.01, 0, 1, PERP_OPEN_MIN, "",
-            "tolerance given to Siconos over that of the call"),
-  PERP_INT(struct options, limit, 0, 0, 1e9, "iterations given to Siconos, 0 = its default"),
-  PERP_BOOL(struct options, isolate, true, "run in a child process"),
+            "Tolerance that Siconos uses, as a fraction of the tolerance of the caller (see tol)."),
+  PERP_INT(struct options, limit, 0, 0, 1e9,
+           "Maximum number of Siconos iterations. 0: the default of Siconos."),
+  PERP_BOOL(struct options, isolate, true, "Run Siconos in a child process."),
   PERP_REAL(struct options, timeout, 10, 0, 86400, PERP_OPEN_MIN, "s",
-            "CPU time of a child process (and a tenth of its time on the clock)"),
+            "CPU time limit of the child process. Its wall-clock limit is ten times as long."),
   PERP_OPTIONS_END
 };
 
@@ -73,7 +75,7 @@ static void siconos_destroy(void *ws)
 static perp_status siconos_create(perp_ctx *ctx, int max_n, const void *opts, void **ws)
 {
   struct workspace *w = calloc(1, sizeof *w);
-  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a Siconos solver");
+  if (w == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "siconos: no memory for a solver");
   size_t n = (size_t)max_n;
   w->opt = *(const struct options *)opts;
   w->max_n = max_n;
@@ -81,7 +83,7 @@ static perp_status siconos_create(perp_ctx *ctx, int max_n, const void *opts, vo
   void *block = mmap(NULL, w->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (block == MAP_FAILED) {
     free(w);
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d rows", max_n);
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "siconos: no memory for %d rows", max_n);
   }
   w->shared = block;
   *ws = w;
@@ -161,7 +163,7 @@ static bool call_apart(perp_ctx *ctx, struct workspace *w, int id, const perp_lc
   fflush(NULL); /* what is buffered must not be written twice */
   pid_t child = fork();
   if (child < 0) {
-    PERP_FAIL(ctx, PERP_OK, "no process for Siconos: %s", strerror(errno));
+    PERP_FAIL(ctx, PERP_OK, "siconos: no child process could be started: %s", strerror(errno));
     return false;
   }
   if (child == 0) {
@@ -185,9 +187,10 @@ static bool call_apart(perp_ctx *ctx, struct workspace *w, int id, const perp_lc
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return true;
   if (WIFEXITED(status))
-    PERP_FAIL(ctx, PERP_OK, "Siconos ended the process with status %d", WEXITSTATUS(status));
+    PERP_FAIL(ctx, PERP_OK, "Siconos exited with status %d", WEXITSTATUS(status));
   else if (WTERMSIG(status) == SIGPROF || WTERMSIG(status) == SIGALRM)
-    PERP_FAIL(ctx, PERP_OK, "Siconos did not end within %g s", w->opt.timeout);
+    PERP_FAIL(ctx, PERP_OK, "Siconos exceeded the time limit of %g s; raise the option timeout",
+              w->opt.timeout);
   else
     PERP_FAIL(ctx, PERP_OK, "Siconos crashed: %s", strsignal(WTERMSIG(status)));
   return false;
@@ -204,7 +207,8 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
   if (p->n == 0) return PERP_OK;
   if (id == SICONOS_LCP_ENUM && p->n > ENUMERABLE) {
     stats->reason = PERP_UNSUITED;
-    return PERP_FAIL(ctx, PERP_OK, "siconos:enum tries all 2^n index sets, for n <= %d",
+    return PERP_FAIL(ctx, PERP_OK,
+                     "siconos:enum serves only n <= %d, because it tries all 2^n index sets",
                      ENUMERABLE);
   }
   w->shared->done = w->shared->info = w->shared->iterations = 0;
@@ -217,7 +221,7 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
   }
   if (!w->shared->done) {
     stats->reason = PERP_INVALID_STATE;
-    return PERP_FAIL(ctx, PERP_OK, "Siconos could not start");
+    return PERP_FAIL(ctx, PERP_OK, "Siconos could not be started");
   }
   memcpy(lambda, w->shared->z, bytes);
   stats->iterations = w->shared->iterations > 0 ? w->shared->iterations : 0;
@@ -227,13 +231,15 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
 
 /* What Siconos 4 says of its methods, in lcp_pivot.c, lcp_lexicolemke.c and LCP_Solvers.h.  How many steps a method
  * took is what it reports; some report nothing (0). */
-#define SWEEP_TIES    "none to break: sweeps in the order of the rows, no pivots"
-#define NEWTON_TIES   "none to break: no pivots"
-#define LEXICOGRAPHIC "the lexico-minimum row of the tableau, to rounding of the largest entry of A"
-#define SWEEP_COST    "2 n^2 a sweep; a copy of A; a fork"
-#define NEWTON_COST   "an LU of n rows a step, 2 n^3 / 3; several n^2 numbers; a fork"
-#define TABLEAU_COST  "O(n^2) a pivot on a tableau of n x 2 (n + 1); a fork"
-#define REPORTED      " as Siconos reports them"
+#define SWEEP_TIES  "None: sweeps in the order of the rows, without pivots."
+#define NEWTON_TIES "None: no pivots."
+#define LEXICOGRAPHIC                                                                              \
+  "The lexico-minimum row of the tableau, up to rounding of the largest entry of A."
+#define SWEEP_COST "2 n^2 per sweep, a copy of A, and a fork."
+#define NEWTON_COST                                                                                \
+  "An LU factorization of n rows per step, 2 n^3 / 3, and a fork. Memory: several n^2 numbers."
+#define TABLEAU_COST "O(n^2) per pivot on a tableau of n x 2 (n + 1), and a fork."
+#define REPORTED     " as Siconos reports them."
 
 #define PEER(identifier, text, id, class, rule, work, steps)                                       \
   static perp_status solve_##identifier(perp_ctx *ctx, void *ws, const perp_lcp *p,                \
@@ -244,7 +250,7 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
   extern const perp_lcp_desc perp_lcp_siconos_##identifier;                                        \
   const perp_lcp_desc perp_lcp_siconos_##identifier = {                                            \
     .d = { .name = "siconos:" text,                                                                \
-           .summary = "Siconos " #id ", pure LCP",                                                 \
+           .summary = "Siconos " #id " for pure LCPs",                                             \
            .reference = "libsiconos-numerics, lcp_cst.h",                                          \
            .equation = "w = A z + b, 0 <= z, w complementary",                                     \
            .opts = option_table,                                                                   \
@@ -260,58 +266,59 @@ static perp_status siconos_solve(perp_ctx *ctx, int id, void *ws, const perp_lcp
   };
 
 PEER(lemke, "lemke", SICONOS_LCP_LEMKE,
-     "pure LCPs, what Lemke's method ends on: semidefinite, strictly copositive and P-matrices",
-     LEXICOGRAPHIC, TABLEAU_COST, "pivots,")
+     "Pure LCPs on which Lemke's method ends: semidefinite, strictly copositive and P-matrices.",
+     LEXICOGRAPHIC, TABLEAU_COST, "Pivots,")
 PEER(pgs, "pgs", SICONOS_LCP_PGS,
-     "pure LCPs with positive diagonal: symmetric positive definite A, or dominant rows",
-     SWEEP_TIES, SWEEP_COST, "sweeps,")
+     "Pure LCPs with positive diagonal: symmetric positive definite A, or dominant rows.",
+     SWEEP_TIES, SWEEP_COST, "Sweeps,")
 PEER(psor, "psor", SICONOS_LCP_PSOR,
-     "pure LCPs with positive diagonal: symmetric positive definite A, or dominant rows",
-     SWEEP_TIES, SWEEP_COST, "sweeps,")
+     "Pure LCPs with positive diagonal: symmetric positive definite A, or dominant rows.",
+     SWEEP_TIES, SWEEP_COST, "Sweeps,")
 PEER(rpgs, "rpgs", SICONOS_LCP_RPGS,
-     "as siconos:pgs, with a regularization that lets zeros on the diagonal pass", SWEEP_TIES,
-     SWEEP_COST, "sweeps,")
+     "As siconos:pgs, with a regularization that allows zeros on the diagonal.", SWEEP_TIES,
+     SWEEP_COST, "Sweeps,")
 PEER(cpg, "cpg", SICONOS_LCP_CPG,
-     "pure LCPs that minimize a quadratic function: symmetric positive definite A",
-     "none to break: projected gradients, no pivots",
-     "a product with A or two an iteration; a copy of A; a fork", "iterations,")
+     "Pure LCPs that minimize a quadratic function: symmetric positive definite A.",
+     "None: projected gradients, without pivots.",
+     "One or two products with A per iteration, a copy of A, and a fork.", "Iterations,")
 PEER(latin, "latin", SICONOS_LCP_LATIN,
-     "pure LCPs with a matrix that Cholesky factors: symmetric positive definite A",
-     "none to break: no pivots",
-     "one Cholesky factorization and O(n^2) an iteration; several n^2 numbers; a fork",
-     "iterations,")
+     "Pure LCPs with a Cholesky factorization: symmetric positive definite A.", "None: no pivots.",
+     "One Cholesky factorization, O(n^2) per iteration, and a fork. Memory: several n^2 numbers.",
+     "Iterations,")
 PEER(newton_min, "newton-min", SICONOS_LCP_NEWTONMIN,
-     "pure LCPs: Newton on min(z, w) without a line search, P-matrices in practice, no theorem",
-     NEWTON_TIES, NEWTON_COST, "steps,")
+     "Pure LCPs: Newton on min(z, w) without line search. In practice P-matrices, without a "
+     "theorem.",
+     NEWTON_TIES, NEWTON_COST, "Steps,")
 PEER(newton_fb, "newton-fb", SICONOS_LCP_NEWTON_FB_FBLSA,
-     "pure LCPs with P0-matrices: Newton on the Fischer-Burmeister function with line search",
-     NEWTON_TIES, NEWTON_COST, "steps,")
+     "Pure LCPs with P0-matrices: Newton on the Fischer-Burmeister function with line search.",
+     NEWTON_TIES, NEWTON_COST, "Steps,")
 PEER(newton_minfb, "newton-minfb", SICONOS_LCP_NEWTON_MIN_FBLSA,
-     "pure LCPs with P0-matrices: Newton on min(z, w), its line search on Fischer-Burmeister's "
-     "function",
-     NEWTON_TIES, NEWTON_COST, "steps,")
+     "Pure LCPs with P0-matrices: Newton on min(z, w), with line search on the Fischer-Burmeister "
+     "function.",
+     NEWTON_TIES, NEWTON_COST, "Steps,")
 PEER(avi, "avi", SICONOS_LCP_AVI_CAOFERRIS,
-     "pure LCPs as affine variational inequalities, by the pivots of Cao and Ferris 1996",
-     "Siconos' manual names no rule", TABLEAU_COST, "pivots,")
-PEER(pivot, "pivot", SICONOS_LCP_PIVOT, "pure LCPs, by Lemke's pivots: see siconos:lemke",
-     LEXICOGRAPHIC, TABLEAU_COST, "pivots,")
+     "Pure LCPs as affine variational inequalities, by the pivots of Cao and Ferris 1996.",
+     "Not documented by Siconos.", TABLEAU_COST, "Pivots,")
+PEER(pivot, "pivot", SICONOS_LCP_PIVOT, "Pure LCPs, by Lemke's pivots: see siconos:lemke.",
+     LEXICOGRAPHIC, TABLEAU_COST, "Pivots,")
 PEER(pivot_lumod, "pivot-lumod", SICONOS_LCP_PIVOT_LUMOD,
-     "pure LCPs, by Lemke's pivots: see siconos:lemke", LEXICOGRAPHIC,
-     "updates of a dense LU a pivot, O(n^2); several n^2 numbers; a fork", "pivots,")
+     "Pure LCPs, by Lemke's pivots: see siconos:lemke.", LEXICOGRAPHIC,
+     "An update of a dense LU per pivot, O(n^2), and a fork. Memory: several n^2 numbers.",
+     "Pivots,")
 PEER(bard, "bard", SICONOS_LCP_BARD,
-     "pure LCPs with P-matrices, by Bard's principal pivots, which can cycle",
-     "Siconos' manual names no rule; the rows are looked at in their order", TABLEAU_COST,
-     "pivots,")
+     "Pure LCPs with P-matrices, by Bard's principal pivots, which can cycle.",
+     "Not documented by Siconos; the rows are examined in their order.", TABLEAU_COST, "Pivots,")
 PEER(murty, "murty", SICONOS_LCP_MURTY,
-     "pure LCPs with P-matrices, by least-index principal pivots: finite, up to 2^n of them",
-     "none to break: there is no ratio test, the least index is exchanged", TABLEAU_COST, "pivots,")
+     "Pure LCPs with P-matrices, by least-index principal pivots: finite, up to 2^n of them.",
+     "None: there is no ratio test. The lowest index is exchanged.", TABLEAU_COST, "Pivots,")
 PEER(pathsearch, "pathsearch", SICONOS_LCP_PATHSEARCH,
-     "pure LCPs, by path searches; for tests only, says Siconos' manual",
-     "Siconos' manual names no rule", "a path of pivots a step, O(n^2) each; a fork", "steps,")
-PEER(enum, "enum", SICONOS_LCP_ENUM, "pure LCPs of any class with up to 20 rows, all index sets",
-     "none to break: the first solution found", "O(n^3) for each of up to 2^n index sets; a fork",
-     "index sets,")
+     "Pure LCPs, by path searches. For tests only, according to the manual of Siconos.",
+     "Not documented by Siconos.", "A path of pivots per step, O(n^2) each, and a fork.", "Steps,")
+PEER(enum, "enum", SICONOS_LCP_ENUM,
+     "Pure LCPs of any class with up to 20 rows, by all index sets.",
+     "None: the first solution found.", "O(n^3) for each of up to 2^n index sets, and a fork.",
+     "Index sets,")
 PEER(nsgs_sbm, "nsgs-sbm", SICONOS_LCP_NSGS_SBM,
-     "pure LCPs with dominant blocks of four rows: block Gauss-Seidel",
-     "none to break between blocks: sweeps, no pivots",
-     "2 n^2 a sweep and a small problem for each block; A again in blocks; a fork", "sweeps,")
+     "Pure LCPs with dominant blocks of four rows, by block Gauss-Seidel.",
+     "None between blocks: sweeps, without pivots.",
+     "2 n^2 per sweep, a small problem per block, a copy of A in blocks, and a fork.", "Sweeps,")

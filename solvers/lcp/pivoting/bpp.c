@@ -41,16 +41,15 @@ struct bpp_opts {
 };
 
 static const perp_opt bpp_options[] = {
-  PERP_INT(struct bpp_opts, max_iter, 0, 0, 1e9, "rounds before giving up; 0: 50 n + 1000"),
+  PERP_INT(struct bpp_opts, max_iter, 0, 0, 1e9, "Maximum number of rounds. 0: 50 n + 1000."),
   PERP_INT(struct bpp_opts, patience, 10, 0, 1000000,
-           "rounds without a new least number of rows out of order before single exchanges"),
-  PERP_BOOL(
-      struct bpp_opts, reuse, false,
-      "A at the same address is the matrix of the solve before: keep its factor, change the rows "
-      "of F that differ"),
-  PERP_ENUM(
-      struct bpp_opts, friction, PERP_LIMITS_REFRESHED, perp_clamped_limits,
-      "limits of friction rows: refreshed until they agree with the normal multipliers, or fixed"),
+           "Number of rounds without fewer violated rows before single exchanges begin."),
+  PERP_BOOL(struct bpp_opts, reuse, false,
+            "Reuse the factorization of the previous solve if A has the same address. If the "
+            "result fails the check, A is factorized again."),
+  PERP_ENUM(struct bpp_opts, friction, PERP_LIMITS_REFRESHED, perp_clamped_limits,
+            "Friction limits: refreshed (iterated until they agree with the normal multipliers), "
+            "or fixed (computed once from the problem without friction)."),
   PERP_OPTIONS_END
 };
 
@@ -350,7 +349,8 @@ static perp_status bpp_create(perp_ctx *ctx, int max_n, const void *opts, void *
 }
 
 const perp_lcp_desc perp_lcp_bpp = {
-  .d = { "bpp", "block principal pivoting, P- and semidefinite matrices, boxed, friction limits",
+  .d = { "bpp",
+         "Block principal pivoting for P-matrices and semidefinite A, bounds and friction limits",
          "Kostreva 1978; Judice & Pires 1994; Murty's exchanges as the fallback",
          "w = A lambda + b, lo <= lambda <= hi complementary", bpp_options, sizeof(struct bpp_opts),
          PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC |
@@ -359,11 +359,11 @@ const perp_lcp_desc perp_lcp_bpp = {
   .solve = perp_clamped_solve,
   .destroy = free,
   .serves =
-      "P-matrices of any symmetry: finite, though up to 2^n rounds where the skew part of A is the "
-      "larger one; semidefinite A: sets of A + 1e-6 diag(A), then the basis without it or proximal "
-      "steps; friction limits by a fixed point, which need not exist or be found",
-  .ties = "none to break: there is no ratio test; single exchanges take the least index",
-  .cost = "O(k^3 / 3) a round with k clamped rows, O(k^2) where few change; LU 2 k^3 / 3; 2 n^2 "
-          "numbers",
-  .counts = "rounds: factorizations or updates of the set, each with one basic solution",
+      "P-matrices of any symmetry: finite, but up to 2^n rounds if A is dominantly skew-symmetric. "
+      "Semidefinite A: index sets of A + 1e-6 diag(A), then a basis of A or proximal steps. "
+      "Friction limits: a fixed point, which may not exist or may not be found.",
+  .ties = "None: there is no ratio test. Single exchanges use the lowest index.",
+  .cost = "O(k^3 / 3) per round for k rows between their bounds, 2 k^3 / 3 with LU, O(k^2) after "
+          "few changes. Memory: 2 n^2 numbers.",
+  .counts = "Rounds: each one factorizes or updates the index set and computes one basic solution.",
 };

@@ -57,18 +57,18 @@ struct dantzig_opts {
   bool reuse;
 };
 static const perp_opt dantzig_options[] = {
-  PERP_INT(struct dantzig_opts, max_iter, 0, 0, 1e9, "pivots before giving up; 0: 50 n + 1000"),
+  PERP_INT(struct dantzig_opts, max_iter, 0, 0, 1e9, "Maximum number of pivots. 0: 50 n + 1000."),
   PERP_ENUM(struct dantzig_opts, start, START_NONE, start_names,
-            "what comes first: none, or the block rounds of block principal pivoting"),
+            "First phase: none, or bpp (rounds of block principal pivoting)."),
   PERP_ENUM(struct dantzig_opts, order, ORDER_WORST, order_names,
-            "which open row is driven next: the worst (STAR 4.2) or the first (Vondrak 6.2.5)"),
-  PERP_BOOL(
-      struct dantzig_opts, reuse, false,
-      "A at the same address is the matrix of the solve before: keep its factor, change the rows "
-      "of F that differ"),
-  PERP_ENUM(
-      struct dantzig_opts, friction, PERP_LIMITS_REFRESHED, perp_clamped_limits,
-      "limits of friction rows: refreshed until they agree with the normal multipliers, or fixed"),
+            "Violated row that is pivoted next: worst (largest violation, STAR 4.2) or index "
+            "(lowest index, Vondrak 6.2.5)."),
+  PERP_BOOL(struct dantzig_opts, reuse, false,
+            "Reuse the factorization of the previous solve if A has the same address. If the "
+            "result fails the check, A is factorized again."),
+  PERP_ENUM(struct dantzig_opts, friction, PERP_LIMITS_REFRESHED, perp_clamped_limits,
+            "Friction limits: refreshed (iterated until they agree with the normal multipliers), "
+            "or fixed (computed once from the problem without friction)."),
   PERP_OPTIONS_END
 };
 
@@ -339,7 +339,8 @@ static perp_status dantzig_create(perp_ctx *ctx, int max_n, const void *opts, vo
 }
 
 const perp_lcp_desc perp_lcp_dantzig = {
-  .d = { "dantzig", "Dantzig's pivoting row by row, symmetric semidefinite, lo-hi, friction limits",
+  .d = { "dantzig",
+         "Dantzig's pivoting row by row for symmetric semidefinite A, bounds and friction limits",
          "Vondrak 2005, 6.2.4-6.2.5, 6.5.3; STAR 2012, 4.2; Baraff 1994",
          "w = A lambda + b, lo <= lambda <= hi complementary, A = A' >= 0", dantzig_options,
          sizeof(struct dantzig_opts),
@@ -348,13 +349,13 @@ const perp_lcp_desc perp_lcp_dantzig = {
   .create = dantzig_create,
   .solve = perp_clamped_solve,
   .destroy = free,
-  .serves = "symmetric positive semidefinite A, bounds of any kind; the drives end in finitely "
-            "many pivots; friction limits by a fixed point and Newton steps, else along a path of "
-            "sets, which for a definite A ends at a solution, up to rounding",
-  .ties = "the end of the drive first, else the least ratio of one generic inward perturbation of "
-          "the vertex",
-  .cost = "O(n k + k^2) a pivot with k clamped rows, O(k^3 / 3) where F is factored at once; 2 n^2 "
-          "numbers",
-  .counts = "pivots: steps of the drives and of the path of friction limits; with start=bpp its "
-            "rounds as well",
+  .serves = "Symmetric positive semidefinite A, bounds of any kind; without friction it ends after "
+            "finitely many pivots. Friction limits: a fixed point with Newton steps, else a path "
+            "of index sets. For definite A this path ends at a solution, up to rounding.",
+  .ties = "The row that is pivoted in has priority. Then the smallest ratio of a generic inward "
+          "perturbation of the vertex.",
+  .cost = "O(n k + k^2) per pivot for k rows between their bounds, O(k^3 / 3) per full "
+          "factorization. Memory: 2 n^2 numbers.",
+  .counts = "Pivots, including those on the path of friction limits. With start=bpp its rounds "
+            "count as well.",
 };

@@ -32,9 +32,11 @@ struct options {
 };
 
 static const perp_opt option_table[] = {
-  PERP_REAL(struct options, tol, 0, 0, 1, 0, "", "largest rel of a solution, 0 = that of the call"),
+  PERP_REAL(struct options, tol, 0, 0, 1, 0, "",
+            "Largest scaled residual of an accepted solution. 0: the tolerance of the caller."),
   PERP_INT(struct options, max_iter, MOST_SETS, 1, MOST_SETS,
-           "index sets to examine, and a fifth of the further systems that singular ones leave"),
+           "Maximum number of index sets. Singular ones may add up to five times as many linear "
+           "systems."),
   PERP_OPTIONS_END
 };
 
@@ -419,16 +421,18 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double acce
     plain.cone = NULL;
     plain.frozen = false;
   }
-  if (!finite) return PERP_FAIL(ctx, PERP_ERR_ARG, "NaN or infinity in the problem");
+  if (!finite)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "enumerate: the problem contains NaN or infinity");
   if (p->n > 0 && p->A == NULL)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "enumeration needs a dense A");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "enumerate needs a dense A");
   if (!(index_sets(&plain) <= MOST_SETS))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "enumeration serves n <= %d, at most %d index sets and no cones", N,
-                     MOST_SETS);
+                     "enumerate serves only n <= %d, at most %d index sets, no cones, and normal "
+                     "rows with lo >= 0",
+                     N, MOST_SETS);
   struct collector c = { .n = p->n, .found = found, .user = user };
   struct search *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for enumeration");
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for a workspace");
   s->opt.max_iter = MOST_SETS;
   s->accept = accept;
   s->found = enumerate_collect;
@@ -438,7 +442,8 @@ perp_status perp_lcp_all_solutions(perp_ctx *ctx, const perp_lcp *p, double acce
   if (complete != NULL) *complete = s->complete && !s->stop && (c.count > 0 || s->excluded);
   free(c.seen);
   free(s);
-  if (c.failed) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %d solutions", c.count);
+  if (c.failed)
+    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for %d solutions", c.count);
   return PERP_OK;
 }
 
@@ -448,7 +453,7 @@ static perp_status enumerate_create(perp_ctx *ctx, int max_n, const void *opts, 
 {
   (void)max_n; /* small by nature */
   struct search *s = calloc(1, sizeof *s);
-  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for enumerate");
+  if (s == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "enumerate: no memory for a workspace");
   s->opt = *(const struct options *)opts;
   *ws = s;
   return PERP_OK;
@@ -471,11 +476,11 @@ static perp_status enumerate_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, d
   if (!(sets <= MOST_SETS)) {
     stats->reason = PERP_UNSUITED;
     if (sets < HUGE_VAL)
-      PERP_FAIL(ctx, PERP_OK, "enumerate: %d rows have %.3g index sets, more than %d", p->n, sets,
-                MOST_SETS);
+      PERP_FAIL(ctx, PERP_OK, "enumerate: %d rows have %.3g index sets, more than the limit of %d",
+                p->n, sets, MOST_SETS);
     else
       PERP_FAIL(ctx, PERP_OK,
-                "enumerate: serves n <= %d (this is %d), no cones, and normal rows with lo >= 0", N,
+                "enumerate serves only n <= %d (got %d), no cones, and normal rows with lo >= 0", N,
                 p->n);
     return PERP_OK;
   }
@@ -499,7 +504,8 @@ static perp_status enumerate_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, d
 
 const perp_lcp_desc perp_lcp_enumerate = {
   .d = { .name = "enumerate",
-         .summary = "all index sets, n <= 20: the reference for small problems, any A",
+         .summary =
+             "Enumeration of all index sets, any A with n <= 20: the reference for small problems",
          .reference = "STAR 4.2 (direct enumeration)",
          .equation = "A_FF x_F = -c_F for every choice of the free rows F",
          PERP_OPTIONS(option_table, struct options),
@@ -508,10 +514,10 @@ const perp_lcp_desc perp_lcp_enumerate = {
   .create = enumerate_create,
   .solve = enumerate_solve,
   .destroy = free,
-  .serves = "any A of up to 20 rows and 2^22 index sets, boxes of friction with normal rows lo >= "
-            "0, no cones: finds a solution where there is one; where none is found exact "
-            "arithmetic looks again before it says that there is none",
-  .ties = "none to break: the first solution well inside of the tolerance, else the best",
-  .cost = "O(n^3) for each of up to 2^n index sets, 3^n with boxes; O(n^2) numbers",
-  .counts = "index sets examined",
+  .serves = "Any A of up to 20 rows and 2^22 index sets. Boxed friction needs normal rows with lo "
+            ">= 0; cones are not served. A solution is found if one exists. If none is found, "
+            "exact arithmetic repeats the search before infeasibility is reported.",
+  .ties = "None: the first solution well within the tolerance, else the best one.",
+  .cost = "O(n^3) for each of up to 2^n index sets, 3^n with boxes. Memory: O(n^2) numbers.",
+  .counts = "Index sets examined.",
 };

@@ -32,7 +32,7 @@ struct keller_opts {
   int max_iter;
 };
 static const perp_opt keller_options[] = { PERP_INT(struct keller_opts, max_iter, 0, 0, 1e9,
-                                                    "pivots before giving up; 0: 25 n + 1000"),
+                                                    "Maximum number of pivots. 0: 25 n + 1000."),
                                            PERP_OPTIONS_END };
 
 struct keller {
@@ -195,7 +195,7 @@ static perp_status keller_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doub
 
 const perp_lcp_desc perp_lcp_keller = {
   .d = { "keller",
-         "principal pivoting row by row, semidefinite or P-matrices of any symmetry, boxed",
+         "Keller's principal pivoting row by row for semidefinite A and P-matrices, with bounds",
          "STAR 2012, 4.2; Cottle, Pang & Stone, The Linear Complementarity Problem",
          "w = A lambda + b, lo <= lambda <= hi complementary", keller_options,
          sizeof(struct keller_opts),
@@ -204,12 +204,12 @@ const perp_lcp_desc perp_lcp_keller = {
   .create = keller_create,
   .solve = keller_solve,
   .destroy = free,
-  .serves = "positive semidefinite and P-matrices of any symmetry, bounds of any kind: at most n "
-            "major cycles, or a ray, "
-            "which proves infeasibility or that A is outside of these classes",
-  .ties = "the end of the cycle first, else the least ratio of one generic inward perturbation of "
-          "the vertex",
-  .cost = "O(|S|^2 + n |S|) a pivot with |S| basic lambda; 1.2 n^2 numbers",
-  .counts = "pivots, and cycles taken back",
+  .serves = "Positive semidefinite and P-matrices of any symmetry, bounds of any kind. It ends "
+            "after at most n major cycles, or with a ray. The ray proves infeasibility, or that A "
+            "is outside these classes.",
+  .ties = "The end of the major cycle has priority. Then the smallest ratio of a generic inward "
+          "perturbation of the vertex.",
+  .cost = "O(|S|^2 + n |S|) per pivot for |S| basic lambda. Memory: 1.2 n^2 numbers.",
+  .counts = "Pivots, and major cycles that are reverted.",
   .same = "dantzig", /* where A is symmetric and positive definite */
 };

@@ -45,15 +45,16 @@ struct lemke_opts {
   int max_iter, cover, start, ties;
 };
 static const perp_opt lemke_options[] = {
-  PERP_INT(struct lemke_opts, max_iter, 0, 0, 1e9, "pivots before giving up; 0: 50 n + 1000"),
-  PERP_ENUM(struct lemke_opts, cover, COVER_AUTO, cover_names,
-            "covering vector: ones, scaled by the rows of A, or auto: ones, on failure others"),
-  PERP_ENUM(struct lemke_opts, start, START_AUTO, start_names,
-            "first basis: cold, from the guess, or auto: the guess unless it is zero"),
+  PERP_INT(struct lemke_opts, max_iter, 0, 0, 1e9, "Maximum number of pivots. 0: 50 n + 1000."),
   PERP_ENUM(
-      struct lemke_opts, ties, TIES_PERTURBED, ties_names,
-      "equal ratios: the least ratio of one generic perturbation, or the lexico-minimum row of "
-      "the inverse of the basis"),
+      struct lemke_opts, cover, COVER_AUTO, cover_names,
+      "Covering vector: ones, or scaled by the rows of A. auto: ones, then others if that fails."),
+  PERP_ENUM(struct lemke_opts, start, START_AUTO, start_names,
+            "Initial basis: cold (free rows only) or guess (from the initial lambda). auto: the "
+            "guess unless it is zero."),
+  PERP_ENUM(struct lemke_opts, ties, TIES_PERTURBED, ties_names,
+            "Rule for equal ratios: perturbed (smallest ratio of a generic perturbation) or "
+            "lexicographic (lexico-minimum row of the basis inverse)."),
   PERP_OPTIONS_END
 };
 
@@ -267,7 +268,8 @@ static perp_status lemke_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
 }
 
 const perp_lcp_desc perp_lcp_lemke = {
-  .d = { "lemke", "complementary pivoting along a covering vector, mixed and boxed",
+  .d = { "lemke",
+         "Lemke's complementary pivoting along a covering vector for mixed and boxed problems",
          "Cline 2002, 2.7.1-2.7.2, 4.8; Cottle, Pang & Stone, The Linear Complementarity Problem",
          "w = A lambda + b + c t, lo <= lambda <= hi complementary, t -> 0", lemke_options,
          sizeof(struct lemke_opts),
@@ -276,14 +278,13 @@ const perp_lcp_desc perp_lcp_lemke = {
   .create = lemke_create,
   .solve = lemke_solve,
   .destroy = free,
-  .serves = "semidefinite, strictly copositive, copositive-plus and P-matrices of any symmetry, "
-            "bounds of any kind: "
-            "finite, or a ray that proves infeasibility; elsewhere a ray proves nothing",
-  .ties = "t first; ties=perturbed: the least ratio of one generic perturbation that relaxes every "
-          "row; "
-          "ties=lexicographic: the lexico-minimum row of the inverse of the basis",
-  .cost = "O(|S|^2 + n |S|) a pivot with |S| basic lambda; lexicographic O(|S|) more for each "
-          "coefficient and tied "
-          "row; 1.2 n^2 numbers",
-  .counts = "pivots, of all attempts",
+  .serves = "Semidefinite, strictly copositive, copositive-plus and P-matrices of any symmetry, "
+            "bounds of any kind. It ends after finitely many pivots with a solution, or with a ray "
+            "that proves infeasibility. For other matrices a ray proves nothing.",
+  .ties =
+      "The variable t has priority. ties=perturbed: the smallest ratio of a generic perturbation "
+      "that relaxes every row. ties=lexicographic: the lexico-minimum row of the basis inverse.",
+  .cost = "O(|S|^2 + n |S|) per pivot for |S| basic lambda. Lexicographic ties: O(|S|) more per "
+          "coefficient and tied row. Memory: 1.2 n^2 numbers.",
+  .counts = "Pivots of all attempts.",
 };

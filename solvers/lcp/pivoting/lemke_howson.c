@@ -33,9 +33,9 @@ struct howson_opts {
   int max_iter, label;
 };
 static const perp_opt howson_options[] = {
-  PERP_INT(struct howson_opts, max_iter, 0, 0, 1e9, "pivots before giving up; 0: 200 n + 1000"),
+  PERP_INT(struct howson_opts, max_iter, 0, 0, 1e9, "Maximum number of pivots. 0: 200 n + 1000."),
   PERP_INT(struct howson_opts, label, 0, 0, 1e9,
-           "row whose pair is given up first (taken modulo n)"),
+           "Label of the path: the row whose complementary pair is dropped first (modulo n)."),
   PERP_OPTIONS_END
 };
 
@@ -396,7 +396,8 @@ static perp_status lemke_howson_solve(perp_ctx *ctx, void *ws, const perp_lcp *p
 }
 
 const perp_lcp_desc perp_lcp_lemke_howson = {
-  .d = { "lemke-howson", "Lemke-Howson on bimatrix games A = [0 C; D' 0], b < 0, lexicographic",
+  .d = { "lemke-howson",
+         "Lemke-Howson method for bimatrix games A = [0 C; D' 0], b < 0, lexicographic ties",
          "Lemke & Howson 1964; Cottle, Pang & Stone, The Linear Complementarity Problem",
          "C y >= a, D'x >= d complementary to x, y >= 0", howson_options,
          sizeof(struct howson_opts),
@@ -405,10 +406,10 @@ const perp_lcp_desc perp_lcp_lemke_howson = {
   .solve = lemke_howson_solve,
   .destroy = free,
   .serves =
-      "bimatrix games only, A = [0 C; D' 0] up to the order of the rows, b < 0: with positive "
-      "costs every path ends in a solution, after exponentially many pivots at worst",
-  .ties = "the lexico-minimum row of the inverse of the basis, to 1e-12",
-  .cost = "O(m l) a pivot for C of m x l, memory 0.75 n^2 numbers; a path that exceeds its part of "
-          "max_iter is left for that of the next label",
-  .counts = "pivots, of all paths",
+      "Bimatrix games only: A = [0 C; D' 0] up to the order of the rows, and b < 0. With positive "
+      "costs every path ends at a solution, in the worst case after exponentially many pivots.",
+  .ties = "The lexico-minimum row of the basis inverse, compared to 1e-12.",
+  .cost = "O(m l) per pivot for C of size m x l. Memory: 0.75 n^2 numbers. A path that exceeds its "
+          "share of max_iter is abandoned for the next label.",
+  .counts = "Pivots of all paths.",
 };

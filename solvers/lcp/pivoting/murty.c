@@ -27,9 +27,10 @@ struct murty_opts {
   int max_iter, rule;
 };
 static const perp_opt murty_options[] = {
-  PERP_INT(struct murty_opts, max_iter, 0, 0, 1e9, "pivots before giving up; 0: 100 n + 1000"),
+  PERP_INT(struct murty_opts, max_iter, 0, 0, 1e9, "Maximum number of pivots. 0: 100 n + 1000."),
   PERP_ENUM(struct murty_opts, rule, RULE_LEAST, rule_names,
-            "which row out of order changes over: the least index (Murty) or the worst (Bard)"),
+            "Violated row that is exchanged next: least (lowest index, Murty) or worst (largest "
+            "violation, Bard)."),
   PERP_OPTIONS_END
 };
 
@@ -169,7 +170,8 @@ static perp_status murty_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
 }
 
 const perp_lcp_desc perp_lcp_murty = {
-  .d = { "murty", "least-index principal pivoting without ratio test, P-matrices, boxed",
+  .d = { "murty",
+         "Murty's least-index principal pivoting without ratio test for P-matrices, with bounds",
          "Murty, Linear Complementarity, Linear and Nonlinear Programming; Bard's variant: "
          "rule=worst",
          "w = A lambda + b, lo <= lambda <= hi complementary, A a P-matrix", murty_options,
@@ -178,11 +180,10 @@ const perp_lcp_desc perp_lcp_murty = {
   .create = murty_create,
   .solve = murty_solve,
   .destroy = free,
-  .serves = "P-matrices of any symmetry, bounds of any kind: finite with the least index, up to "
-            "2^n pivots; rule=worst "
-            "can cycle, which is noticed",
-  .ties = "none to break with the least index: there is no ratio test; rule=worst: the least index "
-          "of equal rows",
-  .cost = "O(|S|^2 + n |S|) a pivot with |S| rows in the set; 1.2 n^2 numbers",
-  .counts = "pivots: exchanges of one row",
+  .serves = "P-matrices of any symmetry, bounds of any kind. rule=least ends after at most 2^n "
+            "pivots. rule=worst can cycle, which is detected.",
+  .ties =
+      "None with rule=least: there is no ratio test. rule=worst: the lowest index of equal rows.",
+  .cost = "O(|S|^2 + n |S|) per pivot for |S| basic lambda. Memory: 1.2 n^2 numbers.",
+  .counts = "Pivots: exchanges of one row.",
 };

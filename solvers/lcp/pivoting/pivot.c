@@ -75,7 +75,8 @@ perp_status perp_pivot_take(perp_ctx *ctx, perp_pivot *P, const perp_lcp *p)
 {
   int n = p->n;
   if (n > P->max_n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d but the workspace holds %d", n, P->max_n);
+    return PERP_FAIL(ctx, PERP_ERR_DIM, "n = %d, but the solver was created for at most %d rows", n,
+                     P->max_n);
   P->n = n;
   P->A = p->A;
   P->lda = (size_t)p->lda;

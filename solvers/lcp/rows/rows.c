@@ -120,7 +120,8 @@ static size_t rows_dense(perp_rows *R, double omega)
 perp_status perp_rows_prepare(perp_ctx *ctx, perp_rows *R, const perp_lcp *p, double omega)
 {
   if (p->n > R->max_n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: n = %d but the workspace holds %d", p->n, R->max_n);
+    return PERP_FAIL(ctx, PERP_ERR_DIM,
+                     "lcp: n = %d, but the solver was created for at most %d rows", p->n, R->max_n);
   R->p = p;
   R->n = p->n;
   R->zero_diagonal = R->scaled = R->friction = false;

@@ -158,7 +158,7 @@ static inline double perp_rows_target(double tol, const perp_lcp *p)
 /* The option of that tolerance, a double `tol` of the struct S. */
 #define PERP_ROWS_TOL(S)                                                                           \
   PERP_REAL(S, tol, 0, 0, 1, 0, "",                                                                \
-            "stop when the scaled residual is at or below this; 0: what the caller accepts")
+            "Stopping tolerance of the scaled residual. 0: the tolerance of the caller.")
 
 /* What the normal multiplier leaves friction row i. */
 static inline double perp_rows_limit(const perp_rows *R, const double *lambda, int i)

@@ -433,7 +433,8 @@ perp_status perp_rows_units(perp_ctx *ctx, perp_rows *R, double omega)
   R->uoff[0] = 0;
   for (int b = 0; b < F->nb; b++) R->uoff[b + 1] = R->uoff[b] + even(F->bptr[b + 1] - F->bptr[b]);
   if (!rows_units_cut(R))
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "lcp: the two rows of a cone are in two groups");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "lcp: the two rows of a cone must be in the same group");
   rows_units_schedule(R);
   rows_units_places(R);
 

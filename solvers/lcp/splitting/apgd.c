@@ -23,7 +23,7 @@ struct opts {
 };
 
 static const perp_opt options[] = { PERP_INT(struct opts, max_iter, 10000, 1, 1e9,
-                                             "iterations before giving up"),
+                                             "Maximum number of iterations."),
                                     PERP_ROWS_TOL(struct opts), PERP_OPTIONS_END };
 
 struct ws {
@@ -113,7 +113,7 @@ static perp_status apgd_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
 
 const perp_lcp_desc perp_lcp_apgd = {
   .d = { .name = "apgd",
-         .summary = "accelerated projected gradient with restarts, dense or matrix-free on J, M^-1",
+         .summary = "Accelerated projected gradient method with restarts, dense or matrix-free",
          .reference = "Nesterov 1983; O'Donoghue and Candes 2015; Mazhar et al. 2015",
          .equation =
              "lambda = P(y - (A y + b) / (L D)),  y = lambda + beta (lambda - lambda before)",
@@ -122,12 +122,12 @@ const perp_lcp_desc perp_lcp_apgd = {
   .create = apgd_create,
   .solve = apgd_solve,
   .destroy = perp_rows_destroy,
-  .serves = "semidefinite A with a solution, symmetric but for the rounding of files (1e-3 of its "
-            "largest number), which it takes as it is: a convex quadratic programme; Nesterov's "
-            "rate 1/k^2 is a theorem without restarts and with steps that never grow, here it is "
-            "what is seen; friction and cones: no theorem",
-  .ties = "none to break: all rows move at once, no pivots",
-  .cost = "a product with A for each step tried, mostly one an iteration: n^2, or 2 nnz(J) "
-          "matrix-free; O(n) numbers beside A",
-  .counts = "iterations; steps that backtracking refuses count as products only",
+  .serves =
+      "Semidefinite A with a solution, symmetric up to rounding in files (1e-3 of its largest "
+      "number): a convex quadratic programme. Nesterov's rate 1/k^2 is observed; the theorem "
+      "assumes no restarts and steps that never grow. Friction and cones: no theorem.",
+  .ties = "None: all rows move at once, without pivots.",
+  .cost = "One product with A per step that is tried, mostly one per iteration: n^2, or 2 nnz(J) "
+          "matrix-free. Memory: O(n) numbers beyond A.",
+  .counts = "Iterations. Steps that backtracking rejects count as products only.",
 };

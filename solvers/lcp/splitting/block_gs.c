@@ -56,16 +56,17 @@ struct opts {
 
 /* the rows of the shared options, seen from this struct (s is its first member) */
 static const perp_opt options[] = {
-  PERP_ENUM(
-      struct opts, block, BLOCK_AUTO, block_names,
-      "block solver: cone where there is one and enumeration else; 1-D projections; all index "
-      "sets; exact circular cone; the same by bisection"),
+  PERP_ENUM(struct opts, block, BLOCK_AUTO, block_names,
+            "Solver of a block: row projections, enumeration of index sets, exact circular cone, "
+            "or bisection of the sliding direction. auto: cone if there is one, else enumeration."),
   PERP_ENUM(struct opts, by, BY_CONTACT, by_names,
-            "blocks: a normal row with its friction rows, or a group of the factored form"),
+            "Rows that form a block: contact (a normal row and its friction rows), or group (a "
+            "group of the factored form)."),
   PERP_REAL(struct perp_splitting_opts, omega, 1, 0, 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "relaxation of the block step"),
+            "Relaxation factor of the block update."),
   PERP_INT(struct opts, accelerate, 100, 0, 1e9,
-           "sweeps before extrapolation starts (not with a fixed number of sweeps); 0: never"),
+           "Number of sweeps before extrapolation starts. 0: no extrapolation. Not used with a "
+           "fixed number of sweeps."),
   PERP_SPLITTING_STOP,
   PERP_SPLITTING_ORDER,
   PERP_OPTIONS_END
@@ -481,11 +482,12 @@ static const char *block_gs_unserved(const struct ws *w, const perp_lcp *p)
 {
   const perp_stewart *s = &w->contacts;
   if (s->unclear)
-    return "rows with A_ii = 0 that belong to no contact of Stewart and Trinkle that could be told";
+    return "rows with A_ii = 0 that cannot be assigned to a Stewart-Trinkle contact; specify the "
+           "contacts (contact_of) or use lemke";
   for (int c = 0; c < s->contacts; c++) {
-    if (s->ptr[c + 1] - s->ptr[c] > PERP_BLOCK_ROWS) return "contacts of more than 64 directions";
+    if (s->ptr[c + 1] - s->ptr[c] > PERP_BLOCK_ROWS) return "contacts with more than 64 directions";
     if (p->lo != NULL && p->lo[s->rows[s->ptr[c]]] == -HUGE_VAL)
-      return "contacts whose normal has no lower bound";
+      return "contacts whose normal row has no lower bound";
   }
   return NULL;
 }
@@ -496,7 +498,8 @@ static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, do
   struct ws *w = ws;
   perp_no_certificate(p, certificate);
   if (p->n > w->s.rows.max_n)
-    return PERP_FAIL(ctx, PERP_ERR_DIM, "lcp: n = %d but the workspace holds %d", p->n,
+    return PERP_FAIL(ctx, PERP_ERR_DIM,
+                     "block-gs: n = %d, but the solver was created for at most %d rows", p->n,
                      w->s.rows.max_n);
   PERP_TRY(perp_stewart_find(ctx, p, &w->contacts));
   const char *what = block_gs_unserved(w, p);
@@ -509,15 +512,16 @@ static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, do
   PERP_TRY(
       perp_splitting_solve(ctx, &w->s, p, lambda, certificate, "block-gs", block_gs_step, stats));
   if (stats->reason < 0 && w->unsolved >= 0)
-    PERP_FAIL(ctx, PERP_OK, "block-gs: the contact of row %d has no solution while the others rest",
+    PERP_FAIL(ctx, PERP_OK,
+              "block-gs: the contact of row %d has no solution while the other contacts are fixed",
               w->unsolved);
   return PERP_OK;
 }
 
 const perp_lcp_desc perp_lcp_block_gs = {
   .d = { .name = "block-gs",
-         .summary = "blocked Gauss-Seidel: contacts solved by enumeration, as exact cones or as "
-                    "Stewart-Trinkle blocks, matrix-free too; dominant blocks unless symmetric",
+         .summary = "Blocked Gauss-Seidel: contacts as boxes, exact cones or Stewart-Trinkle "
+                    "blocks, dense or matrix-free, for symmetric A or dominant blocks",
          .reference = "STAR 2012, section 4.3.3, eq. 82",
          .equation =
              "w_c = A_cc lambda_c + (b_c + sum over d != c of A_cd lambda_d), block after block",
@@ -526,13 +530,12 @@ const perp_lcp_desc perp_lcp_block_gs = {
   .create = block_gs_create,
   .solve = block_gs_solve,
   .destroy = perp_rows_destroy,
-  .serves = "symmetric positive definite A without friction; nonsymmetric A with dominant blocks; "
-            "friction as boxes, cones or Stewart-Trinkle rows in practice: no theorem",
-  .ties = "none to break between blocks: sweeps, no pivots; in a block the index set of the last "
-          "sweep first, in one of Stewart and Trinkle the lexico-minimum ratio",
-  .cost =
-      "a sweep of pgs and the blocks: an elimination of up to 4 rows, an exact cone, or a small "
-      "Lemke each; O(n) numbers beside A",
-  .counts = "sweeps",
+  .serves = "Symmetric positive definite A without friction. Nonsymmetric A with dominant blocks. "
+            "Friction as boxes, cones or Stewart-Trinkle rows converges in practice: no theorem.",
+  .ties = "None between blocks: sweeps, without pivots. In a block the index set of the last sweep "
+          "has priority. Stewart-Trinkle blocks use the lexico-minimum ratio.",
+  .cost = "A sweep of pgs and the blocks: an elimination of up to 4 rows, an exact cone, or a "
+          "small Lemke problem each. Memory: O(n) numbers beyond A.",
+  .counts = "Sweeps.",
   .same = "pgs", /* where every block is one row: no friction */
 };

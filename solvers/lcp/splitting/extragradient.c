@@ -22,11 +22,12 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 20000, 1, 1e9, "iterations before giving up"),
+  PERP_INT(struct opts, max_iter, 20000, 1, 1e9, "Maximum number of iterations."),
   PERP_ROWS_TOL(struct opts),
   PERP_REAL(struct opts, upper, 0.9, 0, 1, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "largest ratio of Lipschitz that a step may show"),
-  PERP_REAL(struct opts, lower, 0.3, 0, 1, PERP_OPEN_MAX, "", "ratio below which the step grows"),
+            "Largest Lipschitz ratio of a step. A step above it is shortened and repeated."),
+  PERP_REAL(struct opts, lower, 0.3, 0, 1, PERP_OPEN_MAX, "",
+            "Lipschitz ratio below which the step size grows."),
   PERP_OPTIONS_END
 };
 
@@ -132,8 +133,8 @@ static perp_status extragradient_solve(perp_ctx *ctx, void *ws, const perp_lcp *
 
 const perp_lcp_desc perp_lcp_extragradient = {
   .d = { .name = "extragradient",
-         .summary = "two projections an iteration on the cones of De Saxce, a step that adapts "
-                    "itself, no factorization, dense, sparse or matrix-free",
+         .summary = "Extragradient method on De Saxce's cones with adaptive step size, without "
+                    "factorization, dense, sparse or matrix-free",
          .reference = "Korpelevich 1976; Khobotov 1987; He & Liao 2002; De Saxce & Feng 1998",
          .equation = "x = P(lambda - rho F(lambda) / D),  lambda = P(lambda - rho F(x) / D),  "
                      "F(lambda) = w + Gamma(w)",
@@ -142,10 +143,11 @@ const perp_lcp_desc perp_lcp_extragradient = {
   .create = extragradient_create,
   .solve = extragradient_solve,
   .destroy = perp_rows_destroy,
-  .serves = "semidefinite A with a solution, symmetric or not: monotone problems from every start, "
-            "by a theorem; friction and cones: no theorem, and slow where contacts are redundant",
-  .ties = "none to break: all rows move at once, no pivots",
-  .cost = "two products with A an iteration, one more for each step refused: n^2, its numbers, or "
-          "2 nnz(J) matrix-free; O(n) numbers beside A",
-  .counts = "iterations; steps that are refused count as products only",
+  .serves = "Semidefinite A with a solution, symmetric or not: monotone problems converge from "
+            "every start, by a theorem. Friction and cones: no theorem, and slow convergence at "
+            "redundant contacts.",
+  .ties = "None: all rows move at once, without pivots.",
+  .cost = "Two products with A per iteration, and one more per rejected step: n^2 dense, nnz(A) "
+          "sparse, 2 nnz(J) matrix-free. Memory: O(n) numbers beyond A.",
+  .counts = "Iterations. Rejected steps count as products only.",
 };

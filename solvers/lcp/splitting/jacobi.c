@@ -15,9 +15,9 @@
 
 static const perp_opt options[] = {
   PERP_REAL(struct perp_splitting_opts, omega, 1, 0, 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "relaxation"),
+            "Relaxation factor."),
   PERP_BOOL(struct perp_splitting_opts, plain, 0,
-            "divide by A_ii alone, without the guarantee of convergence"),
+            "Use the plain diagonal A_ii. Convergence is then not guaranteed."),
   PERP_SPLITTING_STOP, PERP_OPTIONS_END
 };
 
@@ -49,7 +49,7 @@ static perp_status jacobi_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doub
 
 const perp_lcp_desc perp_lcp_jacobi = {
   .d = { .name = "jacobi",
-         .summary = "projected Jacobi with a safe diagonal, dense or matrix-free on J, M^-1",
+         .summary = "Projected Jacobi method with a safe diagonal, dense or matrix-free",
          .reference = "STAR 2012, section 4.3.1 (splitting M = D)",
          .equation = "lambda <- clamp(lambda - omega D^-1 w, lo, hi)",
          PERP_OPTIONS(options, struct perp_splitting_opts),
@@ -57,11 +57,11 @@ const perp_lcp_desc perp_lcp_jacobi = {
   .create = perp_splitting_create,
   .solve = jacobi_solve,
   .destroy = perp_rows_destroy,
-  .serves = "symmetric semidefinite A with a solution: the objective falls for every omega, as D - "
-            "A is semidefinite (not with plain); nonsymmetric A with dominant rows, up to scaling, "
-            "for omega up to 1; friction and cones: no theorem",
-  .ties = "none to break: all rows move at once, no pivots",
-  .cost = "a product with A a sweep: n^2, or 2 nnz(J) matrix-free; the slowest of the sweeps, as D "
-          "counts all couplings; O(n) numbers beside A",
-  .counts = "sweeps",
+  .serves = "Symmetric semidefinite A with a solution: the objective decreases for every omega, as "
+            "D - A is semidefinite (not with plain). Nonsymmetric A with dominant rows, up to "
+            "scaling, for omega <= 1. Friction and cones: no theorem.",
+  .ties = "None: all rows move at once, without pivots.",
+  .cost = "One product with A per sweep: n^2, or 2 nnz(J) matrix-free. It converges slowest of all "
+          "sweeps, as D includes all couplings. Memory: O(n) numbers beyond A.",
+  .counts = "Sweeps.",
 };

@@ -52,8 +52,8 @@ static perp_status nncg_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
 
 const perp_lcp_desc perp_lcp_nncg = {
   .d = { .name = "nncg",
-         .summary =
-             "nonsmooth nonlinear conjugate gradients over Gauss-Seidel sweeps, matrix-free too",
+         .summary = "Nonsmooth nonlinear conjugate gradients over Gauss-Seidel sweeps, dense or "
+                    "matrix-free",
          .reference = "Silcowitz, Niebe and Erleben 2010 ([SNE10b] of STAR 2012)",
          .equation = "lambda <- sweep(lambda) + beta p,  beta = |g|^2 / |g before|^2",
          PERP_OPTIONS(options, struct perp_splitting_opts),
@@ -61,11 +61,11 @@ const perp_lcp_desc perp_lcp_nncg = {
   .create = perp_splitting_create,
   .solve = nncg_solve,
   .destroy = perp_rows_destroy,
-  .serves =
-      "symmetric semidefinite A with positive diagonal: no theorem, not even where pgs has one; in "
-      "practice far fewer sweeps than pgs on stacks and mass ratios, friction and cones too",
-  .ties = "none to break: sweeps in the order of the rows, no pivots",
-  .cost = "a sweep of pgs and a product with A each: 2 n^2, or 4 nnz(J) matrix-free; O(n) numbers "
-          "beside A",
-  .counts = "sweeps, each with its conjugate step",
+  .serves = "Symmetric semidefinite A with positive diagonal. No theorem, not even where pgs has "
+            "one. In practice far fewer sweeps than pgs on stacks and large mass ratios, with "
+            "friction and cones as well.",
+  .ties = "None: sweeps in the order of the rows, without pivots.",
+  .cost = "A sweep of pgs and a product with A per iteration: 2 n^2, or 4 nnz(J) matrix-free. "
+          "Memory: O(n) numbers beyond A.",
+  .counts = "Sweeps, each with its conjugate gradient step.",
 };

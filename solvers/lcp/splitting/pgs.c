@@ -38,8 +38,8 @@ static perp_status pgs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double 
 
 const perp_lcp_desc perp_lcp_pgs = {
   .d = { .name = "pgs",
-         .summary = "projected Gauss-Seidel, dense or matrix-free on J, M^-1; dominant rows unless "
-                    "symmetric",
+         .summary =
+             "Projected Gauss-Seidel, dense or matrix-free, for symmetric A or dominant rows",
          .reference = "STAR 2012, eq. 78 and section 4.3.1",
          .equation = "lambda_i <- clamp(lambda_i - w_i / A_ii, lo_i, hi_i)",
          PERP_OPTIONS(options, struct perp_splitting_opts),
@@ -47,12 +47,12 @@ const perp_lcp_desc perp_lcp_pgs = {
   .create = perp_splitting_create,
   .solve = pgs_solve,
   .destroy = perp_rows_destroy,
-  .serves = "symmetric semidefinite A with positive diagonal and a solution: w converges, at a "
-            "linear rate that long stacks and mass ratios make slow; nonsymmetric A with dominant "
-            "rows, up to scaling (H-matrices); friction and cones: no theorem",
-  .ties = "none to break: rows in the order of the option, no pivots",
-  .cost =
-      "n for each row that changes, at most n^2 a sweep, or 2 nnz(J) matrix-free; O(n) numbers "
-      "beside A; order=coloured does contacts by fours in vectors (half the time) and on threads",
-  .counts = "sweeps",
+  .serves = "Symmetric semidefinite A with positive diagonal and a solution: w converges linearly, "
+            "but slowly for long stacks and large mass ratios. Nonsymmetric A with dominant rows, "
+            "up to scaling (H-matrices). Friction and cones: no theorem.",
+  .ties = "None: rows in the order of the option order, without pivots.",
+  .cost = "Up to n^2 per sweep (n per row that changes), or 2 nnz(J) matrix-free. Memory: O(n) "
+          "numbers beyond A. order=coloured updates contacts in groups of four (half the time) and "
+          "on several threads.",
+  .counts = "Sweeps.",
 };

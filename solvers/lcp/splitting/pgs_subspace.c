@@ -27,13 +27,15 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 2000, 1, 1e9, "iterations before giving up"),
+  PERP_INT(struct opts, max_iter, 2000, 1, 1e9, "Maximum number of iterations."),
   PERP_ROWS_TOL(struct opts),
-  PERP_INT(struct opts, sweeps, 10, 1, 1e9, "sweeps of an iteration"),
-  PERP_INT(struct opts, steps, 5, 0, 1e9, "steps in the subspace after them"),
-  PERP_INT(struct opts, cg, 200, 1, 1e9, "conjugate gradients of a step"),
+  PERP_INT(struct opts, sweeps, 10, 1, 1e9, "Number of Gauss-Seidel sweeps per iteration."),
+  PERP_INT(struct opts, steps, 5, 0, 1e9,
+           "Maximum number of subspace steps after the sweeps of an iteration."),
+  PERP_INT(struct opts, cg, 200, 1, 1e9,
+           "Maximum number of conjugate gradient iterations per subspace step."),
   PERP_REAL(struct opts, reduce, 1e-8, 0, 1, PERP_OPEN_MAX, "",
-            "what they leave of their first residual"),
+            "Residual, as a fraction of its initial value, at which the conjugate gradients stop."),
   PERP_OPTIONS_END
 };
 
@@ -199,8 +201,8 @@ static perp_status pgs_subspace_solve(perp_ctx *ctx, void *ws, const perp_lcp *p
 
 const perp_lcp_desc perp_lcp_pgs_subspace = {
   .d = { .name = "pgs-subspace",
-         .summary = "sweeps of Gauss-Seidel, then conjugate gradients on the rows that they leave "
-                    "free, with a search back; dense, sparse or matrix-free",
+         .summary = "Gauss-Seidel sweeps, then conjugate gradients on the free rows with line "
+                    "search, dense, sparse or matrix-free",
          .reference = "Silcowitz, Niebe & Erleben 2010 (STAR 2012, section 4.3.1)",
          .equation = "A_AA lambda_A = -(b_A + A_AL lambda_L + A_AU lambda_U),  sets by sweeps",
          PERP_OPTIONS(options, struct opts),
@@ -208,10 +210,11 @@ const perp_lcp_desc perp_lcp_pgs_subspace = {
   .create = pgs_subspace_create,
   .solve = pgs_subspace_solve,
   .destroy = perp_rows_destroy,
-  .serves = "symmetric semidefinite A with positive diagonal, where sweeps find the sets: no "
-            "theorem; friction, boxes and cones, sliding ones at the rate of the sweeps",
-  .ties = "none to break: sweeps in the order of the rows, no pivots",
-  .cost = "the sweeps of pgs, and a product with A for each step of conjugate gradients; O(n) "
-          "numbers beside A",
-  .counts = "iterations, each with its sweeps and steps; those count as products",
+  .serves =
+      "Symmetric semidefinite A with positive diagonal, if the sweeps find the active sets. No "
+      "theorem. Friction as boxes and cones; sliding cones converge at the rate of the sweeps.",
+  .ties = "None: sweeps in the order of the rows, without pivots.",
+  .cost = "The sweeps of pgs, and one product with A per conjugate gradient iteration. Memory: "
+          "O(n) numbers beyond A.",
+  .counts = "Iterations. Their sweeps and steps count as products.",
 };

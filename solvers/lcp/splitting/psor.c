@@ -9,7 +9,7 @@
 
 static const perp_opt options[] = { PERP_REAL(struct perp_splitting_opts, omega, 1.3, 0, 2,
                                               PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-                                              "relaxation; 1 is Gauss-Seidel"),
+                                              "Relaxation factor. 1 is Gauss-Seidel."),
                                     PERP_SPLITTING_STOP, PERP_SPLITTING_ROW_ORDER,
                                     PERP_OPTIONS_END };
 
@@ -22,8 +22,8 @@ static perp_status psor_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
 
 const perp_lcp_desc perp_lcp_psor = {
   .d = { .name = "psor",
-         .summary = "projected successive over-relaxation, dense or matrix-free; dominant rows "
-                    "unless symmetric",
+         .summary = "Projected successive over-relaxation, dense or matrix-free, for symmetric A "
+                    "or dominant rows",
          .reference = "STAR 2012, eq. 79-81 and section 4.3.2",
          .equation = "lambda_i <- clamp(lambda_i - omega w_i / A_ii, lo_i, hi_i)",
          PERP_OPTIONS(options, struct perp_splitting_opts),
@@ -31,11 +31,11 @@ const perp_lcp_desc perp_lcp_psor = {
   .create = perp_splitting_create,
   .solve = psor_solve,
   .destroy = perp_rows_destroy,
-  .serves = "as pgs: symmetric semidefinite A with positive diagonal and a solution, for every "
-            "omega in (0, 2); nonsymmetric A with dominant rows, up to scaling (H-matrices), for "
-            "omega up to 1; friction and cones: no theorem",
-  .ties = "none to break: rows in the order of the option, no pivots",
-  .cost = "n for each row that changes, at most n^2 a sweep, or 2 nnz(J) matrix-free; O(n) numbers "
-          "beside A; order=coloured as in pgs",
-  .counts = "sweeps",
+  .serves = "As pgs: symmetric semidefinite A with positive diagonal and a solution, for every "
+            "omega in (0, 2). Nonsymmetric A with dominant rows, up to scaling (H-matrices), for "
+            "omega <= 1. Friction and cones: no theorem.",
+  .ties = "None: rows in the order of the option order, without pivots.",
+  .cost = "Up to n^2 per sweep (n per row that changes), or 2 nnz(J) matrix-free. Memory: O(n) "
+          "numbers beyond A. order=coloured: as in pgs.",
+  .counts = "Sweeps.",
 };

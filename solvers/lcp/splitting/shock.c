@@ -31,14 +31,18 @@ struct opts {
 };
 
 static const perp_opt options[] = {
-  PERP_INT(struct opts, max_iter, 10000, 1, 1e9, "sweeps before giving up"),
+  PERP_INT(struct opts, max_iter, 10000, 1, 1e9, "Maximum number of sweeps."),
   PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, sweeps, 0, 0, 1e9,
-           "exactly this many sweeps, a pass after them, and no test; 0: until tol"),
-  PERP_INT(struct opts, every, 10, 1, 1e9, "sweeps between two passes"),
-  PERP_INT(struct opts, inner, 20, 1, 1e9, "sweeps of a layer in a pass"),
+           "Exact number of sweeps, then one pass, without convergence test. 0: iterate until tol "
+           "is reached."),
+  PERP_INT(struct opts, every, 10, 1, 1e9,
+           "Number of sweeps between two shock propagation passes."),
+  PERP_INT(struct opts, inner, 20, 1, 1e9,
+           "Number of sweeps per layer in a shock propagation pass."),
   PERP_ENUM(struct opts, pass, SHOCK_BOTH, shock_passes,
-            "from the ground up for velocities, then down for impulses; or up alone"),
+            "Shock propagation pass: both (upward for velocities, then downward for impulses), or "
+            "up (upward only)."),
   PERP_OPTIONS_END
 };
 
@@ -351,8 +355,8 @@ static perp_status shock_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
 
 const perp_lcp_desc perp_lcp_shock = {
   .d = { .name = "shock",
-         .summary = "sweeps of Gauss-Seidel with shock propagation: layers of bodies from the "
-                    "ground, each on those below as on a floor; matrix-free",
+         .summary = "Gauss-Seidel sweeps with shock propagation through layers of bodies from the "
+                    "ground up, matrix-free",
          .reference = "Guendelman, Bridson & Fedkiw 2003 (STAR 2012, section 7.1)",
          .equation = "lambda_i = P(lambda_i - w_i / sum over upper bodies of g_ib' M_b^-1 g_ib), "
                      "layer after layer",
@@ -361,11 +365,11 @@ const perp_lcp_desc perp_lcp_shock = {
   .create = shock_create,
   .solve = shock_solve,
   .destroy = shock_destroy,
-  .serves =
-      "what pgs serves; passes help where bodies stand on each other; without bodies (a dense "
-      "A) there are no layers",
-  .ties = "none to break: sweeps in the order of the rows, no pivots",
-  .cost = "the sweeps of pgs, and every 10 of them a pass of as many; the numbers of J beside A",
-  .counts = "sweeps; passes count as products",
+  .serves = "Every problem that pgs serves. The passes help if bodies stand on each other. A dense "
+            "A has no bodies and therefore no layers.",
+  .ties = "None: sweeps in the order of the rows, without pivots.",
+  .cost = "The sweeps of pgs, and a pass after every 10 of them (see every). Memory: the numbers "
+          "of J beyond A.",
+  .counts = "Sweeps. Passes count as products.",
   .same = "pgs", /* without bodies */
 };

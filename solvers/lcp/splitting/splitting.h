@@ -16,21 +16,22 @@ extern const char *const perp_sweep_orders[]; /* all but the last, */
 extern const char *const perp_row_orders[];   /* and all */
 
 #define PERP_SPLITTING_STOP                                                                        \
-  PERP_INT(struct perp_splitting_opts, max_iter, 10000, 1, 1e9, "sweeps before giving up"),        \
+  PERP_INT(struct perp_splitting_opts, max_iter, 10000, 1, 1e9, "Maximum number of sweeps."),      \
       PERP_REAL(struct perp_splitting_opts, tol, 0, 0, 1, 0, "",                                   \
-                "stop when the scaled residual is at or below this; 0: what the call asks"),       \
-      PERP_INT(struct perp_splitting_opts, sweeps, 0, 0, 1e9,                                      \
-               "exactly this many sweeps and no test in between; 0: until tol")
+                "Stopping tolerance of the scaled residual. 0: the tolerance of the caller."),     \
+      PERP_INT(                                                                                    \
+          struct perp_splitting_opts, sweeps, 0, 0, 1e9,                                           \
+          "Exact number of sweeps, without convergence test. 0: iterate until tol is reached.")
 #define PERP_SPLITTING_ORDER                                                                       \
   PERP_ENUM(struct perp_splitting_opts, order, PERP_ORDER_FORWARD, perp_sweep_orders,              \
-            "order of the rows: forward, symmetric (forward and back in turn), random"),           \
-      PERP_INT(struct perp_splitting_opts, seed, 1, 0, 2147483647, "seed of the random order")
+            "Order of the rows: forward, symmetric (alternately forward and backward), random."),  \
+      PERP_INT(struct perp_splitting_opts, seed, 1, 0, 2147483647, "Seed of the random order.")
 #define PERP_SPLITTING_ROW_ORDER                                                                   \
-  PERP_ENUM(                                                                                       \
-      struct perp_splitting_opts, order, PERP_ORDER_FORWARD, perp_row_orders,                      \
-      "order of the rows: forward, symmetric (forward and back in turn), random, coloured "        \
-      "(contacts that share no body together: by fours in vectors, and on several threads)"),      \
-      PERP_INT(struct perp_splitting_opts, seed, 1, 0, 2147483647, "seed of the random order")
+  PERP_ENUM(struct perp_splitting_opts, order, PERP_ORDER_FORWARD, perp_row_orders,                \
+            "Order of the rows: forward, symmetric (alternately forward and backward), random or " \
+            "coloured. Coloured sweeps update contacts that share no body together, with SIMD "    \
+            "and several threads."),                                                               \
+      PERP_INT(struct perp_splitting_opts, seed, 1, 0, 2147483647, "Seed of the random order.")
 
 /* One iteration: update lambda, return the largest change divided by the relaxation. */
 typedef struct perp_splitting perp_splitting;

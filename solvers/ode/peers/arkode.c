@@ -25,9 +25,10 @@ struct opts {
   perp_ode_control control;
   int order;
 };
-static const perp_opt options[] = { PERP_ODE_CONTROL_OPTIONS(struct opts),
-                                    PERP_INT(struct opts, order, 5, 2, 5, "order of the method"),
-                                    PERP_OPTIONS_END };
+static const perp_opt options[] = {
+  PERP_ODE_CONTROL_OPTIONS(struct opts),
+  PERP_INT(struct opts, order, 5, 2, 5, "Order of the Runge-Kutta method."), PERP_OPTIONS_END
+};
 
 static int arkode_restart(perp_sundials *w, double t)
 {
@@ -82,7 +83,8 @@ static perp_status arkode_create(perp_ctx *ctx, const perp_ode_sys *sys, const v
     return PERP_OK;
   }
   perp_sundials_destroy(w);
-  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for ARKODE with %d unknowns", sys->nq + sys->nv);
+  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "sundials:arkode: no memory for %d unknowns",
+                   sys->nq + sys->nv);
 }
 
 static int arkode_order(const void *ws)
@@ -92,8 +94,8 @@ static int arkode_order(const void *ws)
 
 const perp_ode_desc perp_ode_sundials_arkode = {
   .d = { .name = "sundials:arkode",
-         .summary =
-             "ARKStep: diagonally implicit Runge-Kutta of order 2 to 5, its own step control",
+         .summary = "SUNDIALS ARKStep: diagonally implicit Runge-Kutta methods, order 2 to 5, step "
+                    "control of ARKODE",
          .reference = "D. R. Reynolds et al., ARKODE: a flexible IVP solver infrastructure for "
                       "one-step methods, ACM TOMS 49, 2023",
          .equation = "Y_i = y + h sum_(j <= i) a_ij f(t + c_j h, Y_j), y+ = y + h sum_i b_i f(Y_i)",

@@ -79,7 +79,8 @@ static perp_status cvode_create(perp_ctx *ctx, const perp_ode_sys *sys, const vo
     return PERP_OK;
   }
   perp_sundials_destroy(w);
-  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for CVODE with %d unknowns", sys->nq + sys->nv);
+  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "sundials:cvode: no memory for %d unknowns",
+                   sys->nq + sys->nv);
 }
 
 static perp_status create_adams(perp_ctx *ctx, const perp_ode_sys *sys, const void *opts, void **ws)
@@ -118,8 +119,8 @@ static int cvode_order(const void *ws)
     .current_order = cvode_order,                                                                  \
   }
 
-METHOD(adams, "sundials:cvode-adams", "CVODE: Adams methods of order 1 to 12, its own step control",
-       0);
+METHOD(adams, "sundials:cvode-adams",
+       "SUNDIALS CVODE: Adams methods, variable order 1 to 12, step control of CVODE", 0);
 METHOD(bdf, "sundials:cvode-bdf",
-       "CVODE: BDF methods of order 1 to 5, its own step control and projection",
+       "SUNDIALS CVODE: BDF methods, variable order 1 to 5, step control and projection of CVODE",
        PERP_ODE_IMPLICIT | PERP_ODE_PROJECTS | PERP_CAP_ALLOCATES);

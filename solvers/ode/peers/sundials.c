@@ -280,7 +280,7 @@ perp_status perp_sundials_create(perp_ctx *ctx, const perp_sundials_code *code,
     return PERP_OK;
   }
   perp_sundials_destroy(w);
-  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for %s with %d unknowns", code->name, n);
+  return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: no memory for %d unknowns", code->name, n);
 }
 
 void perp_sundials_destroy(void *ws)

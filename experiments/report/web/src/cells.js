@@ -73,7 +73,7 @@ export function cellBrowser(data) {
   const fault = h('p', { class: 'cells-fault bad', id: 'cells-fault', role: 'alert', hidden: true });
   const more = h('button', { class: 'tool', type: 'button', onclick: () => { limit *= 4; show(); } });
   const filter = h('input', {
-    class: 'cells-filter', type: 'search', 'aria-label': 'filter the cells', 'aria-describedby': 'cells-fault', spellcheck: 'false', autocomplete: 'off',
+    class: 'cells-filter', type: 'search', 'aria-label': 'filter the runs', 'aria-describedby': 'cells-fault', spellcheck: 'false', autocomplete: 'off',
     placeholder: `a word, or ${example(data)}`, oninput: () => apply(filter.value),
   });
 
@@ -101,9 +101,9 @@ export function cellBrowser(data) {
     const values = data.metrics.filter((m) => !Number.isNaN(data.value(c, m.name)))
       .map((m) => `${m.name} = ${brief(data.value(c, m.name))}${m.unit ? ` ${m.unit}` : ''}`);
     return h('td', { class: 'detail', colspan: columns.length }, h('div', { class: 'detail-box' },
-      h('div', {}, h('strong', {}, 'cell '), h('code', {}, data.cells.id[c]), data.mark(c) ? ` – ${data.cells.status[c]}: ${data.why(c)}` : '', data.cells.partial[c] === null ? '' : ` (figures up to t = ${brief(data.cells.partial[c])} s)`),
+      h('div', {}, h('strong', {}, 'run '), h('code', {}, data.cells.id[c]), data.mark(c) ? ` – ${data.cells.status[c]}: ${data.why(c)}` : '', data.cells.partial[c] === null ? '' : ` (values up to t = ${brief(data.cells.partial[c])} s)`),
       h('div', {}, h('strong', {}, 'rerun '), h('code', {}, command), copy),
-      h('div', {}, h('strong', {}, 'all about it '), h('code', {}, `perp show ${data.cells.dir[c]} ${data.cells.id[c].slice(0, 8)}`)),
+      h('div', {}, h('strong', {}, 'details '), h('code', {}, `perp show ${data.cells.dir[c]} ${data.cells.id[c].slice(0, 8)}`)),
       h('div', { class: 'note' }, values.join(' · '))));
   }
 
@@ -129,20 +129,20 @@ export function cellBrowser(data) {
           : h('td', { class: k.key !== 'status' || !data.mark(c) ? '' : data.unsuited(c) ? 'unsuited' : data.stands(c) ? 'mark' : 'bad' }, k.text(c))));
       return opened.has(c) ? [row, h('tr', {}, detail(c))] : [row];
     }));
-    count.textContent = rows.length === data.n ? `${data.n} cells` : `${rows.length} of ${data.n} cells`;
+    count.textContent = rows.length === data.n ? `${data.n} runs` : `${rows.length} of ${data.n} runs`;
     more.hidden = rows.length <= limit;
     more.textContent = `show more (${Math.max(0, rows.length - limit)} left)`;
   }
-  const save = h('button', { class: 'tool', type: 'button', 'data-tool': 'csv', title: 'the cells of the filter, with all figures', onclick: () => {
+  const save = h('button', { class: 'tool', type: 'button', 'data-tool': 'csv', title: 'all values of the filtered runs', onclick: () => {
     const texts = data.axes.map((a) => a.key), options = Object.keys(data.options);
     saveAs('cells.csv', 'text/csv', csvText([
       ['cell', 'status', 'reason', ...texts, ...options, ...data.metrics.map((m) => m.name)],
       ...rows.map((c) => [data.cells.id[c], data.cells.status[c], data.cells.reason[c], ...texts.map((k) => data.text(c, k)), ...options.map((k) => data.options[k][c]), ...data.metrics.map((m) => m.values[c])]),
     ]));
   } }, 'CSV');
-  const help = h('details', { class: 'note' }, h('summary', {}, 'what the filter understands'),
+  const help = h('details', { class: 'note' }, h('summary', {}, 'filter syntax'),
     h('p', {}, 'The language of ', h('code', {}, '--only'), ' and of claims: ', h('code', {}, 'and or not'), ', ', h('code', {}, '== != < <= > >='), ', ', h('code', {}, 'in (...)'), ', arithmetic, powers and units (', h('code', {}, '2^-8'), ', ', h('code', {}, '1 ms'),
-      '). A name of a part matches it with any options; a word alone is looked for in the texts of the cell. Columns: ', ...scope.names.flatMap((n, k) => [k ? ' ' : '', h('code', {}, n)])));
+      '). The name of a method matches it with any options. A single word is searched in all texts of a run. Columns: ', ...scope.names.flatMap((n, k) => [k ? ' ' : '', h('code', {}, n)])));
   filter.value = link.get('cells.filter') ?? '';
   select();
   if (filter.value) apply(filter.value);

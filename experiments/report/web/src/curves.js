@@ -86,11 +86,11 @@ function curvesOf(data, groups, { abscissa, xMetric, y, skip }) {
 
 function notesOf(data, { count, floor, stars, curves, what }) {
   const notes = [];
-  if (floor > 0) notes.push(`Grey: under ten times the uncertainty of the reference (${brief(floor / 10)}).`);
-  if (curves.some((c) => c.points.some((p) => p.hi > p.lo))) notes.push(curves.some((c) => c.spots) ? 'Lines: medians of the cells at one size; bands: their quartiles.' : 'Bands: quartiles over the timing rounds.');
+  if (floor > 0) notes.push(`Grey: below ten times the uncertainty of the reference (${brief(floor / 10)}).`);
+  if (curves.some((c) => c.points.some((p) => p.hi > p.lo))) notes.push(curves.some((c) => c.spots) ? 'Lines: medians of the runs at one size. Bands: their quartiles.' : 'Bands: quartiles over the timing rounds.');
   if (curves.some((c) => c.points.some((p) => p.xhi > p.xlo))) notes.push('Thin lines: quartiles over the timing rounds.');
-  if (count.rings.size) notes.push(`Ringed: ${[...count.rings].join(', ')}; such a point wins nothing.`);
-  if (count.failed) notes.push(`× above the field: ${count.failed} failed ${count.failed === 1 ? 'cell' : 'cells'}, the cause when you point at it${count.unplaced ? `; ${count.unplaced} of them have no ${what} and are not drawn` : ''}${count.beyond ? `; ${count.beyond} at an edge belong beyond it` : ''}.`);
+  if (count.rings.size) notes.push(`Ringed: ${[...count.rings].join(', ')}; such a run cannot win.`);
+  if (count.failed) notes.push(`× above the plot: ${count.failed} failed ${count.failed === 1 ? 'run' : 'runs'}; point at a cross to see the cause${count.unplaced ? `; ${count.unplaced} of them have no ${what} and are not drawn` : ''}${count.beyond ? `; ${count.beyond} at an edge belong beyond it` : ''}.`);
   if (count.zeros) notes.push(`${count.zeros} exact ${count.zeros === 1 ? 'zero' : 'zeros'} cannot be drawn on a logarithmic axis.`);
   if (stars.length) notes.push(`★ published: ${[...new Set(stars.map((p) => p.source))].join('; ')}; in the colour of the curve to compare with.`);
   return notes.join(' ');
@@ -151,7 +151,7 @@ function figure(data, { id, title, caption, xs, at, ys, y0 = ys[0], x0 = xs[0]?.
     const table = after ? after(data, curves, { title: abscissa.title, floor: noise(data, y) }) : null;
     if (curves.length)
       drawing.draw({ alt: `${title}: ${data.words(y)} against ${abscissa.title}, ${curves.length} ${curves.length === 1 ? 'curve' : 'curves'}`, x: { title: abscissa.title, log: true }, y: { title: data.title(y), log: true }, curves: curves.length === 1 && curves[0].name === 'all' ? [{ ...curves[0], name: '' }] : curves, rail, stars, floor });
-    else drawing.clear('Nothing to draw: no cell of this choice has both values.');
+    else drawing.clear('Nothing to draw: no run of this choice has both values.');
     f.note.textContent = notesOf(data, { count, floor, stars, curves, what: abscissa.title });
     extra.replaceChildren(...(table ? [table] : []));
     f.state('drawn');
@@ -196,12 +196,12 @@ export function curves(data) {
   if (!problems && data.view.x_name && wanted('work-precision') && errors.length && work.length)
     list.push(figure(data, {
       id: 'work-precision', title: 'Work and precision', xs: work.map((m) => ({ key: m, words: data.words(m) })), at: overMetric, ys: errors,
-      caption: `Points are joined in the order of ${data.words(data.xKey)}, under error control of the tolerance; left and below is better.`,
+      caption: `Points are joined in the order of ${data.words(data.xKey)} or, under error control, of tolerance. Lower left is better.`,
     }));
   if (!problems && data.view.x_name && wanted('convergence') && data.xKey === 'h' && errors.length)
     list.push(figure(data, {
       id: 'convergence', title: 'Convergence', xs: [{ key: 'h', words: data.words('h') }], at: () => ({ value: data.x, title: data.xTitle, skip: data.adaptive }), ys: errors, after: orders,
-      caption: 'Observed order: Theil–Sen slope of log error over log h on the longest part in which neighbouring slopes differ by less than 0.2. A part flatter than 0.25 is no order (a floor of rounding or of the reference, or an error that does not come from the step), and under ten times the uncertainty of the reference nothing is fitted.',
+      caption: 'Observed order: Theil–Sen slope of log error over log h, on the longest window in which neighbouring slopes differ by less than 0.2. Slopes below 0.25 are not shown: such errors come from rounding or from the reference. Errors below ten times the uncertainty of the reference are not fitted.',
     }));
   const numbers = Object.keys(data.quantity).filter((k) => new Set(Array.from({ length: data.n }, (_, c) => data.quantity[k].value(c)).filter(positive)).size > 1);
   const sizes = metricsThat(data, (m) => m.better === 0 && !m.timing);
@@ -215,11 +215,11 @@ export function curves(data) {
     const y0 = all.includes(shown) ? shown : all[0];
     list.push(figure(data, {
       id: 'scaling', title: 'Scaling', xs, x0: data.xKey && data.xKey !== 'tol' && xs.some((o) => o.key === data.xKey) ? data.xKey : first, at: over, ys: all, y0, after: exponents,
-      caption: 'Any figure against any number that the study varies. Exponent: Theil–Sen slope of log y over log x over all sizes, with the quartiles of the slopes between pairs; none where these are more than 1 apart, or with fewer than three sizes. Relative errors under 1e-13 are rounding and not fitted. Ringed points are not fitted.',
+      caption: 'Any measured quantity against any number that the study varies. Exponent: Theil–Sen slope of log y over log x over all sizes, with the quartiles of the slopes between pairs. No exponent is shown if the quartiles differ by more than 1, or for fewer than three sizes. Relative errors below 1e-13 (rounding) and ringed points are not fitted.',
     }));
     if (!problems && data.xKey !== 'h' && work.length && errors.length && !all[0].startsWith('time')) {
       const t = works(data, 'time.step_us');
-      list.push(figure(data, { id: 'time', title: 'Time against size', xs, x0: data.xKey && xs.some((o) => o.key === data.xKey) ? data.xKey : first, at: over, ys: t, after: exponents, caption: 'Thread-CPU time; bands are the quartiles of the timing rounds. Exponents as above.' }));
+      list.push(figure(data, { id: 'time', title: 'CPU time against size', xs, x0: data.xKey && xs.some((o) => o.key === data.xKey) ? data.xKey : first, at: over, ys: t, after: exponents, caption: 'Thread CPU time; the bands show the quartiles of the timing rounds. Exponents as above.' }));
     }
   }
   return list;

@@ -102,7 +102,7 @@ export function compile(text, scope) {
   const is = (t) => peek().text === t && (peek().kind === 'sign' || peek().kind === 'word');
   const accept = (t) => is(t) && ++i > 0;
   const wrong = (at, message) => { throw new Wrong(at, message); };
-  const need = (type, e) => (e.type === type ? e : wrong(e.at, type === 'number' ? 'a number is needed here' : 'a condition is needed here, like h <= 1 ms'));
+  const need = (type, e) => (e.type === type ? e : wrong(e.at, type === 'number' ? 'a number is required here' : 'a condition is required here, such as h <= 1 ms'));
 
   function number() {
     const t = list[i++], e = { type: 'number', at: t.at, fn: () => v };
@@ -124,8 +124,8 @@ export function compile(text, scope) {
   // left: what a bare text would be compared with
   function word(left) {
     const t = list[i++];
-    if (keywords.includes(t.text)) wrong(t.at, `'${t.text}' is out of place`);
-    if (is('(')) wrong(t.at, `${t.text}(...) works in claims only: here each cell is looked at alone`);
+    if (keywords.includes(t.text)) wrong(t.at, `'${t.text}' is not allowed here`);
+    if (is('(')) wrong(t.at, `${t.text}(...) works only in claims: here each run is tested separately`);
     const c = scope.column(t.text);
     if (c) return { type: c.type, at: t.at, unit: c.unit, fn: c.value, column: c, name: t.text };
     if (t.text === 'inf') return { type: 'number', at: t.at, fn: () => Infinity };
@@ -146,7 +146,7 @@ export function compile(text, scope) {
       if (!accept(')')) wrong(peek().at, "expected ')'");
       return e;
     }
-    return wrong(t.at, t.kind === 'end' ? 'the expression ends too early' : `'${t.text}' is out of place`);
+    return wrong(t.at, t.kind === 'end' ? 'the expression ends too early' : `'${t.text}' is not allowed here`);
   }
 
   function power(left) {
@@ -234,7 +234,7 @@ export function compile(text, scope) {
       return { type: 'bool', at, fn: (c) => !t.fn(c) };
     }
     if (accept('in')) return within(resolved(a), at);
-    if (is('=')) wrong(at, "'=' compares nothing, did you mean '=='?");
+    if (is('=')) wrong(at, "'=' is not a comparison, did you mean '=='?");
     const op = ['==', '!=', '<=', '>=', '<', '>'].find((o) => is(o));
     if (!op) {
       if (a.type !== 'search') return a;
@@ -280,6 +280,6 @@ export function compile(text, scope) {
 
   if (peek().kind === 'end') return () => true;
   const e = need('bool', or());
-  if (peek().kind !== 'end') wrong(peek().at, `'${peek().text}' is out of place`);
+  if (peek().kind !== 'end') wrong(peek().at, `'${peek().text}' is not allowed here`);
   return e.fn;
 }

@@ -32,7 +32,7 @@ function entry(data, all, label, find) {
   return h('td', {
     style: shade(1 - solved / cells.length), title: `${label}\n${solved} of ${cells.length} solved${why.map(([w, k]) => `\n${k} ${w}`).join('')}${unsuited ? `\n${unsuited} unsuited` : ''}`,
     onclick: solved < cells.length ? () => find() : null,
-  }, `${solved}/${cells.length}`, proved > 0 && h('small', {}, `${proved} proved to have none`), unsuited > 0 && h('small', { class: 'unsuited' }, `${unsuited} unsuited`),
+  }, `${solved}/${cells.length}`, proved > 0 && h('small', {}, `${proved} proved unsolvable`), unsuited > 0 && h('small', { class: 'unsuited' }, `${unsuited} unsuited`),
   why.slice(0, 2).map(([w, k]) => h('small', {}, `${k} ${w}`)), why.length > 2 && h('small', {}, '…'));
 }
 
@@ -43,8 +43,8 @@ const FAILED = 'status not in (ok, unsuited)';
 export function failureMatrix(data, browser) {
   const b = box(data);
   if (!b) return [];
-  const f = frame('failure-matrix', 'Who solves what, and why not',
-    'Solved, or proved to have no solution, of the (problem, target) pairs of the family that suit the solver; below, the reasons of failures as the solver or the judge gave them. Grey: not asked of that solver (unsuited). Click on a field for its failed cells.',
+  const f = frame('failure-matrix', 'Problems solved by each solver, and causes of failure',
+    'Number of (problem, target) pairs solved, or proved to have no solution, of those inside the domain of the solver. Below it: causes of failures, as reported by the solver or by the check of its result. Grey: outside the domain of the solver (unsuited). Click on a field to list its failed runs.',
     { rows: () => tableRows(f.plot.querySelector('table')) });
   const targetSelect = select('rel ≤', [['*', 'all targets'], ...b.targets], '*', (v) => { target = v; redraw(); }, 'failure-matrix.target');
   let target = targetSelect.value;
@@ -68,7 +68,7 @@ export function stepMap(data, browser) {
   if (!data.view.x_name || !data.view.subject) return [];
   const metrics = [data.study.primary, ...data.study.record].filter((m, i, l) => m && data.metric[m] && data.metric[m].better < 0 && l.indexOf(m) === i);
   if (metrics.length === 0) return [];
-  const f = frame('map', 'Where it works', `One field a cell: the value, or why there is none. Shade: logarithm of the value, from the best to the worst of the table. Click on a field for the cell.`,
+  const f = frame('map', 'Where it works', `Each field is one run: its value, or the cause of a missing value. Shade: logarithm of the value, from the best to the worst of the table. Click on a field to see the run.`,
     { rows: () => tableRows(f.plot.querySelector('table')) });
   const metricSelect = select('value', metrics.map((m) => [m, data.words(m)]), metrics[0], (v) => { metric = v; redraw(); }, 'map.value');
   let metric = metricSelect.value;
@@ -120,7 +120,7 @@ export function stabilityMap(data) {
   if (metrics.length === 0) return [];
   let drawing;
   const f = frame('stability-map', 'Stability map',
-    'One field a cell of the parts that have this option; shade: the logarithm of the value, blue is better; a cross: the run failed, the cause when you point at it. An option of 0 (automatic) has no place on a logarithmic axis.',
+    'Each field is one run of a method with this option. Shade: logarithm of the value; blue is better. Cross: the run failed; point at it to see the cause. The value 0 (automatic) of an option cannot be shown on a logarithmic axis.',
     { svg: () => drawing.svg, rows: () => (drawing.spec ? specRows(drawing.spec) : []) });
   drawing = chart(f.plot);
   const rest = data.view.axes.filter((k) => k !== data.view.subject);
@@ -153,7 +153,7 @@ export function stabilityMap(data) {
       height: 300, alt: `stability map: ${fields.length - failed - unsuited} runs that ended and ${failed} that failed over ${wanted[1]} and ${wanted[2]}`,
       x: { title: productTitle(data, wanted[1]), log: true }, y: { title: productTitle(data, wanted[2]), log: true, own: true }, curves: [], fields,
     });
-    f.note.textContent = `From ${brief(Math.exp(lo))} (blue) to ${brief(Math.exp(hi))} (orange)${data.metric[metric].unit ? ` ${data.metric[metric].unit}` : ''}. ` + (rings ? `${rings} with a frame: not all problems were solved, or fixed work. ` : '') + (unsuited ? `${unsuited} without a cross: not asked of these parts (unsuited). ` : '') + (failed ? `${failed} of ${fields.length} runs failed.` : 'No run failed.');
+    f.note.textContent = `From ${brief(Math.exp(lo))} (blue) to ${brief(Math.exp(hi))} (orange)${data.metric[metric].unit ? ` ${data.metric[metric].unit}` : ''}. ` + (rings ? `${rings} with a frame: not all problems were solved, or fixed work. ` : '') + (unsuited ? `${unsuited} without a cross: outside the domain of the method (unsuited). ` : '') + (failed ? `${failed} of ${fields.length} runs failed.` : 'No run failed.');
     f.state('drawn');
   }
   f.redraw = redraw;

@@ -154,7 +154,7 @@ function profileFigure(data, b, kind, shared) {
     }
     const shown = bands && solvers.length <= BANDS;
     const list = distributions(items, solvers, shown)?.filter((d) => d.steps.length);
-    if (!list || list.length === 0) drawing.clear('Nothing to draw: nothing of this choice was solved.');
+    if (!list || list.length === 0) drawing.clear('Nothing to draw: no problem of this choice was solved.');
     else {
       const finite = list.flatMap((d) => d.steps.map((s) => s.x));
       let domain = [Math.min(...finite), Math.max(...finite)];
@@ -176,9 +176,9 @@ function profileFigure(data, b, kind, shared) {
     }
     const none = solvers.filter((s) => !list?.some((d) => d.name === s));
     f.note.textContent = [
-      unknown ? `${unknown} without such a figure are left out.` : '',
-      none.length ? `Solve none of these: ${none.join(', ')}.` : '',
-      bands && !shown ? `Bands are drawn for up to ${BANDS} solvers: switch some off.` : '',
+      unknown ? `${unknown} pairs without such a value are left out.` : '',
+      none.length ? `Solvers that solve none of these: ${none.join(', ')}.` : '',
+      bands && !shown ? `Bands are drawn for up to ${BANDS} solvers: hide some of them.` : '',
     ].join(' ');
     f.state('drawn');
   }
@@ -209,7 +209,7 @@ export function profiles(data) {
     profileFigure(data, b, 'performance', shared),
     ...(data.metric['work.products'] ? [profileFigure(data, b, 'data', shared)] : []),
   ];
-  const bar = h('div', { class: 'sticky' }, h('p', { class: 'note' }, shared.hidden.size ? `Solvers shown in the figures below (at the start the ${FIRST} that solve most):` : 'Solvers shown in the figures below:',
+  const bar = h('div', { class: 'sticky' }, h('p', { class: 'note' }, shared.hidden.size ? `Solvers shown in the figures below (initially the ${FIRST} that solve most):` : 'Solvers shown in the figures below:',
     b.missing > 0 ? ` (${b.missing} combinations were not run; they count as not solved)` : ''));
   const fill = () => bar.replaceChildren(bar.firstChild, chips(b.solvers, shared.hidden, () => shared.figures.forEach((f) => f()), 'solvers.hide'));
   fill();

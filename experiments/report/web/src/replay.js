@@ -79,7 +79,7 @@ class Seen {
 
 export function replay(data) {
   if (!data.replays || data.replays.length === 0) return [];
-  const f = frame('replay-figure', 'Replay', 'Red: the error of each joint, from where it should be closed, enlarged by the factor beside the slider. Arrows: contact impulses of the step. Balls: the largest force of drives, limits and controllers of a joint. Several cells have a colour each, and a marker on their last body; one alone has its bodies told apart, and in grey the reference where the run was compared with it. Drag to turn, wheel or two fingers to come closer; click into the plot to go to a time.');
+  const f = frame('replay-figure', 'Replay', 'Red: the error of each joint, enlarged by the factor next to the slider. Arrows: contact impulses of the step. Balls: the largest force of motors, limits and controllers of a joint. Each of several runs has its own colour and a marker on its last body. A single run shows each body in its own colour, and the reference in grey if it was compared with one. Drag to rotate; use the wheel or two fingers to zoom; click into the plot to go to a time.');
   const scenes = [...new Set(data.replays.map((r) => r.scene))];
   const decoded = new Map();
   const of = (c) => {
@@ -99,7 +99,7 @@ export function replay(data) {
   try {
     stage = new Stage('replay-canvas');
   } catch {
-    f.plot.append(h('p', { class: 'note' }, 'This browser has no WebGL: no replay.'));
+    f.plot.append(h('p', { class: 'note' }, 'The replay requires WebGL, which this browser does not support.'));
     f.state('drawn');
     return [f];
   }
@@ -120,7 +120,7 @@ export function replay(data) {
   f.controls.append(
     sceneSelect,
     ...selection.controls,
-    select('speed', [['0.05', '1/20'], ['0.2', '1/5'], ['1', 'as it was'], ['5', '5 x']], '1', (v) => { speed = Number(v); }),
+    select('speed', [['0.05', '1/20'], ['0.2', '1/5'], ['1', 'real time'], ['5', '5 x']], '1', (v) => { speed = Number(v); }),
     checkbox('loop', true, (v) => { loop = v; }),
     drivesBox,
   );
@@ -187,16 +187,16 @@ export function replay(data) {
     list = [];
     for (const g of groups) {
       const c = g.cells[0];
-      if (c !== undefined) list.push({ c, index: g.index, label: selection.at.startsWith('*') && g.combo ? `${g.name}, ${g.combo}` : g.name || 'the only cell', d: of(c) });
+      if (c !== undefined) list.push({ c, index: g.index, label: selection.at.startsWith('*') && g.combo ? `${g.name}, ${g.combo}` : g.name || 'the only run', d: of(c) });
     }
     const x0 = data.xKey ? data.x(data.replays[0].cell) : 0, alike = data.xKey && data.replays.every((r) => data.x(r.cell) === x0);
-    f.note.textContent = `${data.replays.length} cells${alike ? ` at ${data.xKey} = ${brief(x0)}` : ''} are on this page${data.replays_left_out ? `; ${data.replays_left_out} more had no room, all are in the folder replay/` : ''}. perp view shows any of them larger, beside another one.`;
+    f.note.textContent = `${data.replays.length} runs${alike ? ` at ${data.xKey} = ${brief(x0)}` : ''} are on this page${data.replays_left_out ? `; ${data.replays_left_out} more did not fit; all are in the folder replay/` : ''}. perp view shows any of them larger, next to another one.`;
     const nothing = list.length === 0;
     canvas.hidden = nothing;
     if (nothing) {
       ghosts = [];
       keyBox.hidden = true;
-      plot.clear('None of the chosen cells has a replay.');
+      plot.clear('None of the selected runs has a replay.');
       f.state('drawn');
       return;
     }
@@ -221,7 +221,7 @@ export function replay(data) {
       enlarge = 10 ** enlargeRange.value;
       t = 0;
     }
-    canvas.setAttribute('aria-label', `replay of ${list.length} ${list.length === 1 ? 'cell' : 'cells'} of ${scene3}: ${list.map((e) => e.label).join('; ')}`);
+    canvas.setAttribute('aria-label', `replay of ${list.length} ${list.length === 1 ? 'run' : 'runs'} of ${scene3}: ${list.map((e) => e.label).join('; ')}`);
     const spec = (jointed || touching) && lineSpec(list.map((e) => ({ label: e.label, index: e.index, x: e.d.t, y: jointed ? e.d.worst : e.d.push })), {
       xTitle: 'time t [s]', yTitle: jointed ? 'largest error of a joint [m]' : 'sum of the contact impulses of a step [N s]', logY: jointed, alt: jointed ? 'largest joint error over time' : 'sum of the contact impulses of a step over time', height: 170,
     });

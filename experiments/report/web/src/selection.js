@@ -13,7 +13,7 @@ export function chips(names, hidden, onchange, key) {
       'button',
       {
         class: 'chip', type: 'button', 'aria-pressed': String(!hidden.has(name)),
-        title: 'click: show or hide; double click: this one alone',
+        title: 'click: show or hide; double click: show only this one',
         onclick: () => {
           hidden.has(name) ? hidden.delete(name) : hidden.add(name);
           update();

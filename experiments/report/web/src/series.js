@@ -73,7 +73,7 @@ export function timeSeries(data, series) {
   const shown = fields.flatMap((n) => (plainName(n) === 'energy' ? [[`change of ${n}`, `change of the ${fieldTitle(n)}`], [n, fieldTitle(n)]] : [[n, fieldTitle(n)]]));
   let drawing, range = null;
   const f = frame('over-time', 'Drift, errors and energy over time',
-    'Values at accepted states, after stabilization. Drag to zoom, double click to come back. A run that diverged ends where it was stopped. The change of the energy is |E − E at the start|. Exact zeros are not drawn on a logarithmic axis.',
+    'Values at accepted states, after stabilization. Drag to zoom, double click to reset. The curve of a diverged run ends at that time. The change of the energy is |E − initial E|. Exact zeros are not drawn on a logarithmic axis.',
     { svg: () => drawing.svg, rows: () => (drawing.spec ? specRows(drawing.spec) : []) });
   drawing = chart(f.plot);
   const xs = data.view.x_name ? [...new Set(Array.from({ length: data.n }, (_, c) => c).filter((c) => series.has(c)).map((c) => data.x(c)))].sort((a, b) => a - b) : [];
@@ -95,16 +95,16 @@ export function timeSeries(data, series) {
         let y = series.get(c, own);
         if (!t || !y) { without++; continue; }
         if (change) y = y.map((v) => Math.abs(v - y[0]));
-        list.push({ label: selection.at.startsWith('*') && g.combo ? `${g.name}, ${g.combo}` : g.name || 'the only cell', index: g.index, x: t, y });
+        list.push({ label: selection.at.startsWith('*') && g.combo ? `${g.name}, ${g.combo}` : g.name || 'the only run', index: g.index, x: t, y });
       }
     const signed = list.some((c) => c.y.some((v) => v < 0));
     const yTitle = shown.find((o) => o[0] === field)[1];
     const spec = lineSpec(list, { xTitle: fieldTitle(time), yTitle, logY: log && !signed, alt: `${yTitle} over time, ${list.length} curves`, range, zoom: (r) => { range = r; redraw(); } });
     if (spec) drawing.draw(spec);
-    else drawing.clear('Nothing to draw: no cell of this choice has such a series.');
+    else drawing.clear('Nothing to draw: no run of this choice has such a series.');
     f.note.textContent = [
-      without ? `${without} ${without === 1 ? 'cell has' : 'cells have'} no series on this page${data.series_left_out ? ' (the longest lists stay in the folder series/)' : ''}.` : '',
-      log && signed ? 'Some values are negative: a linear axis.' : '',
+      without ? `${without} ${without === 1 ? 'run has' : 'runs have'} no series on this page${data.series_left_out ? ' (the longest series are only in the folder series/)' : ''}.` : '',
+      log && signed ? 'Some values are negative: the axis is linear.' : '',
     ].join(' ');
     f.state('drawn');
   }
@@ -123,7 +123,7 @@ export function residuals(data, series) {
   const usual = problems.reduce((best, p) => (told(p) > told(best) ? p : best)), hidden = new Set(hiddenBy('residual-history.hide') ?? []);
   usualOf('residual-history.hide', new Set());
   let drawing;
-  const f = frame('residual-history', 'Residual per iteration', 'As the methods tell it. Pivots, sweeps and Newton steps are not equally dear: compare shapes, not lengths.',
+  const f = frame('residual-history', 'Residual per iteration', 'As reported by the methods. Pivots, sweeps and Newton steps have different costs: compare the shapes of the curves, not their lengths.',
     { svg: () => drawing.svg, rows: () => (drawing.spec ? specRows(drawing.spec) : []) });
   drawing = chart(f.plot);
   const row = h('div', {});
@@ -139,7 +139,7 @@ export function residuals(data, series) {
   function draw() {
     const list = telling().filter(({ s }) => !hidden.has(s))
       .map(({ s, index, c }) => ({ label: s, index, x: series.get(c, 'iteration').map((v) => v + 1), y: series.get(c, 'rel') }));
-    const spec = lineSpec(list, { xTitle: 'iteration + 1', yTitle: 'relative residual, as the method tells it', logX: true, logY: true, alt: `residuals of ${list.length} solvers on ${problem}` });
+    const spec = lineSpec(list, { xTitle: 'iteration + 1', yTitle: 'relative residual reported by the method', logX: true, logY: true, alt: `residuals of ${list.length} solvers on ${problem}` });
     if (spec) drawing.draw(spec);
     else drawing.clear('Nothing to draw.');
     f.state('drawn');

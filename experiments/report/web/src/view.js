@@ -167,7 +167,7 @@ export function view(data, root) {
     box.append(h('figure', { class: 'view-one' }, s.stage.canvas,
       h('figcaption', {}, runs.length > 1 && h('i', { class: `view-key view-key-${k}` }), label(runs, k), ending(runs[k]) && h('span', { class: 'bad' }, ` - ${ending(runs[k])}`))));
   });
-  if (shows.length === 0) box.append(h('p', { class: 'note view-none' }, `The motion needs WebGL, which this browser does not give (${reason}). Figures over time are below.`));
+  if (shows.length === 0) box.append(h('p', { class: 'note view-none' }, `The motion requires WebGL, which is not available in this browser (${reason}). Figures over time are below.`));
 
   // two cameras are one
   shows.forEach((s, k) => s.stage.controls.addEventListener('change', () => {
@@ -197,12 +197,12 @@ export function view(data, root) {
   const scrub = h('input', { type: 'range', min: 0, max: 1000, step: 1, value: 0, class: 'view-scrub', 'aria-label': 'time', oninput: () => { pause(); show((scrub.value / 1000) * end); } });
   const clock = h('span', { class: 'replay-time view-time' });
   const wanted = speeds.find((v) => end / v <= 12) ?? speeds[speeds.length - 1], usual = end >= 2 && end <= 30 ? 1 : Math.min(wanted, end < 2 ? 1 : wanted);
-  const word = (v) => (v === 1 ? 'as it was' : v < 1 ? `1/${Math.round(1 / v)}` : `${v} x`);
+  const word = (v) => (v === 1 ? 'real time' : v < 1 ? `1/${Math.round(1 / v)}` : `${v} x`);
   speed = usual;
   const box_ = (key, text, when) => when && checkbox(text, o[key], (v) => { o[key] = v; if (key === 'follow') fit(); else show(t); });
   const boxes = {
     loop: box_('loop', 'loop', true), contacts: box_('contacts', 'contacts', list.some((d) => d.contact.length > 0)),
-    drives: box_('drives', 'drives', driven),
+    drives: box_('drives', 'joint forces', driven),
     ghost: box_('ghost', 'reference', list.some((d) => d.refs.length > 0)), edges: box_('edges', 'edges', true),
     paths: box_('paths', 'paths', list.some(hasPaths)), follow: box_('follow', 'follow', true),
   };
@@ -212,8 +212,8 @@ export function view(data, root) {
     ...Object.values(boxes), h('button', { class: 'tool view-fit', type: 'button', title: 'f', onclick: () => fit() }, 'fit'));
   const left = list.reduce((s, d) => s + d.contacts_left_out, 0), truths = [...new Set(runs.filter((_, k) => list[k].refs.length > 0).map((r) => r.truth))];
   root.append(box, ...(key ? [key.element] : []), bar, controls, table, h('p', { class: 'note' },
-    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: impulses of contacts in the step, on the second body; long ones are cut.' : '', key ? 'Balls: the largest force of drives, limits and controllers of a joint, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
-      left > 0 ? `${left} contacts of all frames are not in this page, which would be too large with them.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, D drives, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
+    [shows.length && list.some((d) => d.contact.length > 0) ? 'Arrows: contact impulses of the step on the second body; long arrows are shortened.' : '', key ? 'Balls: the largest force of motors, limits and controllers of a joint, coloured as above.' : '', truths.length ? `Grey: the reference (${truths.join('; ')}).` : '',
+      left > 0 ? `${left} contacts are left out because the page would be too large.` : '', 'Keys: space, arrows, Home, End; F fits; L loop, C contacts, D joint forces, R reference, E edges, P paths.'].filter((s) => s).join(' ')));
 
   function state() {
     Object.assign(root.dataset, { time: String(t), playing: String(playing), speed: String(speed), frame: String(place(list[0], t)[0]), arrows: String(shows[0]?.contacts && o.contacts ? shows[0].contacts.shown : 0),

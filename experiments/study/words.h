@@ -5,5 +5,7 @@
 
 /* "largest error of the tip" of "err.tip.max"; the name itself when there are no words for it. */
 const char *perp_words(const char *name);
+/* The same without "largest", to stand after "smallest": "error of the tip" */
+const char *perp_words_ranked(const char *name);
 
 #endif
