@@ -254,11 +254,13 @@ static void exact_row(const exact *e, mpq_t *x, int i, mpq_t w, mpq_t size, mpq_
  * sign, over |A||x| + |b| of its row. */
 static double exact_left(const exact *e, const double *lambda)
 {
-  mpq_t x[ROWS], y[ROWS], w, size, most, t, worst;
-  mpq_inits(w, size, most, t, worst, NULL);
+  mpq_t x[ROWS], y[ROWS], w, size, most, t, worst, far;
+  mpq_inits(w, size, most, t, worst, far, NULL);
   for (int i = 0; i < e->n; i++) {
     mpq_inits(x[i], y[i], NULL);
     rational_of(x[i], lambda[i]);
+    mpq_abs(t, x[i]);
+    rational_max(far, t);
   }
   for (int i = 0; i < e->n; i++) {
     exact_row(e, x, i, w, size, most);
@@ -281,11 +283,14 @@ static double exact_left(const exact *e, const double *lambda)
     const bool high = e->above[i] && mpq_equal(y[i], e->hi[i]);
     if (sign == 0 || (low && sign > 0) || (high && sign < 0) || (low && high)) continue;
     mpq_abs(w, w);
+    mpq_mul(t, most, far); /* parts of x that are rounding beside the largest tell nothing */
+    mpq_div_2exp(t, t, 50);
+    mpq_add(size, size, t);
     mpq_div(w, w, size);
     rational_max(worst, w);
   }
   const double left = rational_double(worst);
-  mpq_clears(w, size, most, t, worst, NULL);
+  mpq_clears(w, size, most, t, worst, far, NULL);
   for (int i = 0; i < e->n; i++) mpq_clears(x[i], y[i], NULL);
   return left;
 }
