@@ -67,7 +67,7 @@ __attribute__((unused)) static double independent_parts(const perp_lcp *p, const
         rest = fminl(rest, slack > 0x1p-40L * pull ? slack / scale : 0);
     }
     if (slack <= 0x1p-40L * pull) slack = 0;
-    if (b - slack > 0x1p-40L * b) D = fmaxl(D, (b - slack) / scale);
+    if (b - slack > 0x1p-40L * (b + (slack > 0 ? pull : 0))) D = fmaxl(D, (b - slack) / scale);
     bad |= !(r < HUGE_VALL);
     worst = fmaxl(worst, r);
   }

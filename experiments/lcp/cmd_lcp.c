@@ -20,7 +20,7 @@ static int cmd_lcp(perp_ctx *ctx, int argc, char **argv)
         "with w = A lambda + b,\nlo <= lambda <= hi and w complementary.\n\nCommands\n",
         f);
   perp_commands_print(commands, 10, f);
-  fputs("\nExample\n  perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke\n", f);
+  fputs("\nExample\n  perp lcp generate stack --n 64 | perp lcp solve -\n", f);
   return asked ? PERP_EXIT_OK : PERP_EXIT_USAGE;
 }
 

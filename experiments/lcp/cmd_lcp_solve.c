@@ -316,7 +316,7 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
   if (status < 0) status = cmd_lcp_solve_read_friction(&t);
   if (status >= 0) return status;
   const char *name = perp_args_get(args, "lcp");
-  if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "lemke", &spec) != PERP_OK)
+  if (perp_spec_parse(ctx, PERP_KIND_lcp, name != NULL ? name : "auto", &spec) != PERP_OK)
     return perp_lcp_refuse(ctx, PERP_ERR_OPTION);
   t.spec = &spec;
   status = perp_lcp_open(ctx, args->arg[0], &p);
@@ -334,7 +334,7 @@ static int cmd_lcp_solve(perp_ctx *ctx, const perp_args *args)
 }
 
 static const perp_flag lcp_solve_flags[] = {
-  { "lcp", 0, "NAME[:OPTIONS]", "Solver of the problem (perp list lcp; default: lemke)." },
+  { "lcp", 0, "NAME[:OPTIONS]", "Solver of the problem (perp list lcp; default: auto)." },
   { "tol", 0, "TOL", tol_help },
   { "tol-data", 0, "TOL", data_help },
   { "guess", 0, "FILE", "File with multipliers to start from." },
@@ -351,13 +351,13 @@ static const perp_flag lcp_solve_flags[] = {
 
 const perp_command perp_lcp_solve_command = {
   .cli.name = "lcp solve",
-  .cli.usage = "FILE|- --lcp NAME",
+  .cli.usage = "FILE|- [--lcp NAME]",
   .cli.summary = "Solves one complementarity problem and checks the solution. Reads .lcp, JSON, "
                  "Matrix Market, Siconos .dat and fclib HDF5 files.",
   .cli.more = "Exit status: 0 solved, or the requested number of sweeps made (fixed-work). 10: not "
               "solved or undecided; the best iterate and the reason are printed. 5: the solver "
               "crashed. 2: wrong usage. 3: invalid file.",
-  .cli.example = "perp lcp generate stack --n 64 | perp lcp solve - --lcp lemke",
+  .cli.example = "perp lcp generate stack --n 64 | perp lcp solve -",
   .cli.flags = lcp_solve_flags,
   .cli.min_args = 1,
   .cli.max_args = 1,

@@ -292,7 +292,7 @@ static void lcp_lambda(const perp_exact_lcp *X, const perp_exact *E, double *lam
       if (perp_exact_is_friction(p, i) != (friction == 1)) continue;
       lcp_number(E, i, x);
       if (friction) { /* exactly between its limits, and at them where it is */
-        double limit = p->mu[i] * fmax(lambda[p->fric_of[i]], 0);
+        double limit = fmin(p->mu[i] * fmax(lambda[p->fric_of[i]], 0), DBL_MAX);
         mpq_set_d(s, limit);
         mpq_sub(x, x, s);
         lambda[i] = fmin(fmax(mpq_get_d(x), -limit), limit);

@@ -199,8 +199,8 @@ static void judge_add(judge_job *job, int i, int rows, real r, real a, real slac
     b = rows > 1 ? hypotl(b, p->b[k]) : fabs(p->b[k]);
     w = rows > 1 ? hypotl(w, job->w[k]) : fabsl(job->w[k]);
   }
-  if (!(slack > PERP_LCP_REST * w)) slack = 0;
-  const real beta = b - slack > PERP_LCP_REST * b ? b - slack : 0;
+  if (!(slack > PERP_LCP_REST * w) || p->brief) slack = 0;
+  const real beta = b - slack > PERP_LCP_REST * (b + (slack > 0 ? w : 0)) ? b - slack : 0;
   job->worst = fmaxl(job->worst, r);
   job->data = fmaxl(job->data, beta / a);
   job->force = fmaxl(job->force, unit * beta);
@@ -243,7 +243,7 @@ static void judge_rows(judge_job *job, int g, int from, int end, double *w)
       const real slack = fmaxl(job->w[i] - a * (x - lo), a * (x - hi) - job->w[i]);
       const real r = fabsl(judge_median(x - lo, job->w[i] / a, x - hi));
       job->start = fmaxl(job->start, fabsl(judge_median(-(real)lo, 0, -(real)hi)));
-      judge_add(job, i, 1, r, a, slack, lo < hi && !perp_exact_is_friction(p, i));
+      judge_add(job, i, 1, r, a, slack, lo < hi && !p->brief && !perp_exact_is_friction(p, i));
     }
   }
 }
@@ -456,7 +456,8 @@ static judge_error judge_overall(const perp_lcp *p, const perp_lcp_extremes *x, 
   }
   /* a row may be on the other side of PERP_LCP_REST; slacks that do not count are left to the bounds row by row */
   const double cut = 2 * PERP_LCP_REST;
-  const double data = e.r + cut * x->alone, force = e.left + cut * x->given;
+  const double data = e.r + cut * (x->alone + x->worst + e.r);
+  const double force = e.left + cut * (x->given + x->left + e.left);
   e.data[0] = x->data - data;
   e.data[1] = perp_lcp_scale_of(x->data + data, x->rest + e.r + cut * (x->worst + e.r));
   e.force[0] = x->force - force;
@@ -486,7 +487,7 @@ static void judge_error_row(const perp_lcp *p, const perp_lcp_extremes *x, const
     const double m = y > above ? above : y < below ? below : y;
     slack = m == y ? 0 : fabs(w[i] - s * m);
     off += 4 * DBL_EPSILON * fabs(w[i]);
-    counts = lo < hi && !perp_exact_is_friction(p, i);
+    counts = lo < hi && !p->brief && !perp_exact_is_friction(p, i);
   }
   const double sure = slack - off > cut[0] * (size + off) ? slack - off : 0;
   const double may = slack + off > cut[1] * (size - off) ? slack + off : 0;
@@ -495,8 +496,11 @@ static void judge_error_row(const perp_lcp *p, const perp_lcp_extremes *x, const
     e->left = fmax(e->left, unit * off);
   }
   for (int side = 0; side < 2; side++) {
-    double beta = b - (side ? sure : may);
-    if (!(beta > cut[side] * b)) beta = 0;
+    double beta = p->brief ? b : b - (side ? sure : may);
+    const double of_w = (side ? sure : may) > 0 && !p->brief
+                            ? fmax(side ? size - off : size + off, 0)
+                            : 0;
+    if (!(beta > cut[side] * (b + of_w))) beta = 0;
     e->data[side] = fmax(e->data[side], beta / s);
     e->force[side] = fmax(e->force[side], unit * beta);
     if (!counts) continue;

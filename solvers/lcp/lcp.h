@@ -57,7 +57,8 @@ typedef struct perp_lcp {
   /* [n] > 0, factors that bring w of each row to one unit, that of `data` (a slack of Stewart and Trinkle is
    * an impulse: A_nn of its contact); NULL: all 1. */
   const double *unit;
-  /* What a time step can afford: where there are more than PERP_LCP_BRIEF rows no proof is looked for, a claim that there
+  /* A problem of a time step: w of all rows, times unit, are one kind of number, whose largest is a scale for all (see the
+   * judge below).  And what a time step can afford: where there are more than PERP_LCP_BRIEF rows no proof is looked for, a claim that there
    * is no solution is read as it stands, in O(n^2), and is PERP_NONE_WITHIN at most. */
   bool brief;
   /* What the caller affords, in the unit of stats->work; 0: no limit.  Where it is spent a method ends with the iterate
@@ -235,9 +236,13 @@ typedef struct perp_lcp_judgement {
  *
  * What acts on the answer: phi_i = |w_i - a_i m_i| is the slack, the part of w_i that may be there because the row is at its
  * bound (0 where that is at most 2^-40 |w_i|), and beta_i = |b_i| - phi_i the part of b_i that is not taken up by it (0 where
- * that is at most 2^-40 |b_i|).  A row with w_i = 0 has beta_i = |b_i|; one that rests on its bound without a force on it has
- * none, and is no scale for others, whatever its a_i and b_i are.  The least phi, over rows that are neither friction rows nor
- * fixed, is more than 0 only where every such row rests: then it is what may be added before one of them begins to act.
+ * that is at most 2^-40 |b_i|, or 2^-40 (|b_i| + |w_i|) where there is a slack).  A row with w_i = 0 has beta_i = |b_i|; one
+ * that rests on its bound without a force on it has none, and is no scale for others, whatever its a_i and b_i are.  The least
+ * phi, over rows that are neither friction rows nor fixed, is more than 0 only where every such row rests: then it is what may
+ * be added before one of them begins to act.
+ *
+ * In problems of time steps (`brief`) each row has beta_i = |b_i| and none a slack: their w are velocities of one unit, and a
+ * velocity that is rounding beside the largest is none, as of contacts that just touch beside others that part.
  *
  * The rule: solved means rel <= tol and data <= perp_lcp_data_limit, which is sqrt(tol), or p->tol_data where that is > 0 and
  * less; and of small problems also what `own` and `exists` say, below.
@@ -260,7 +265,7 @@ typedef struct perp_lcp_judgement {
  * with each row that has a slack on the bound that it rests on, and w' = A lambda' + b.
  *      own = max over rows of the part of |w'_i| that the signs do not allow, over (|A||lambda'| + |b|)_i
  * must be at most tol^(1/4): lambda' solves exactly what one gets by changing each number of A and b by that part of it or
- * less (Oettli and Prager 1964).  It is the same under positive scaling of rows and columns.  And where no index set has a
+ * less (Oettli and Prager 1964).  With the same rows at rest it is the same in all units of rows and columns.  And where no index set has a
  * solution in exact arithmetic (`exists`), nothing is solved: PERP_UNDECIDED where own is rounding, 64 n eps or less, as of
  * redundant contacts whose b agree but for that, else PERP_INACCURATE.
  *

@@ -66,7 +66,7 @@ double perp_lcp_factored_row(const perp_blocks *F, int g, int l, double *acc, do
  * is not there. */
 bool perp_lcp_contact_scales(const perp_blocks *F, double *a, double *scratch);
 
-/* A slack that is less than that part of w is none, and less than that part of b is no beta. */
+/* A slack that is less than that part of w is none; what that leaves of b is no beta where it is less than that part of both. */
 #define PERP_LCP_REST 0x1p-40
 /* Largest numbers over all rows, in the terms of lcp.h: r_i, |lambda_i|, beta_i / a_i, |b_i| / a_i, |clamp(0)|; where units
  * are asked for unit_i times a_i r_i, a_i, beta_i, |b_i|, |w_i|; and the least slack_i / a_i and unit_i slack_i, infinite where

@@ -98,8 +98,9 @@ static inline __attribute__((always_inline)) void rate_data(perp_lcp_extremes *e
                                                             double y, double b, bool counts,
                                                             bool units)
 {
-  if (!(slack > PERP_LCP_REST * y)) slack = 0;
-  const double beta = b / a - slack > PERP_LCP_REST * (b / a) ? b / a - slack : 0;
+  if (!(slack > PERP_LCP_REST * y) || job->p->brief) slack = 0;
+  const double of = b / a + (slack > 0 ? y : 0);
+  const double beta = b / a - slack > PERP_LCP_REST * of ? b / a - slack : 0;
   e->bad |= !(r <= DBL_MAX) | !(b / a <= DBL_MAX);
   e->worst = residual_larger(r, e->worst);
   e->data = residual_larger(beta, e->data);
@@ -126,7 +127,7 @@ static inline __attribute__((always_inline)) void rate_row(perp_lcp_extremes *e,
   e->size = residual_larger(x, e->size);
   e->start = residual_larger(fabs(residual_clamp(0, lo, hi)), e->start);
   rate_data(e, job, i, a, fabs(m), fabs(y - m), fabs(y), fabs(job->p->b[i]),
-            lo < hi && !rate_friction(job->p, i), units);
+            lo < hi && !job->p->brief && !rate_friction(job->p, i), units);
   if (units)
     e->moved = residual_larger((job->p->unit != NULL ? job->p->unit[i] : 1) * fabs(job->w[i]),
                                e->moved);
@@ -159,6 +160,7 @@ static inline __attribute__((always_inline)) void rate_bounded(const rating *job
   perp_v4 worst = { 0 }, size = { 0 }, data = { 0 }, start = { 0 };
   perp_v4 left = { 0 }, stiff = { 0 }, force = { 0 }, moved = { 0 }, alone = { 0 }, given = { 0 };
   const perp_v4 endless = { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL }, none = { 0 };
+  const double cut = job->p->brief ? HUGE_VAL : PERP_LCP_REST; /* no slack is one */
   perp_v4 rest = endless, calm = endless, resting = { 0 };
   perp_i4 good = { -1, -1, -1, -1 };
   int k = 0;
@@ -177,8 +179,9 @@ static inline __attribute__((always_inline)) void rate_bounded(const rating *job
     zero = PERP_CHOOSE4(zero > high, high, zero);
     const perp_v4 r = PERP_SIZE4(at), x = PERP_SIZE4(lambda), z = PERP_SIZE4(zero);
     const perp_v4 b = data_of / a, beyond = PERP_SIZE4(y - at);
-    const perp_v4 slack = PERP_CHOOSE4(beyond > PERP_LCP_REST * PERP_SIZE4(y), beyond, none);
-    const perp_v4 beta = PERP_CHOOSE4(b - slack > PERP_LCP_REST * b, b - slack, none);
+    const perp_v4 slack = PERP_CHOOSE4(beyond > cut * PERP_SIZE4(y), beyond, none);
+    const perp_v4 of = b + PERP_CHOOSE4(slack > none, PERP_SIZE4(y), none);
+    const perp_v4 beta = PERP_CHOOSE4(b - slack > PERP_LCP_REST * of, b - slack, none);
     const perp_v4 away = PERP_CHOOSE4(low < high, slack + *(const perp_v4 *)(skip + k), endless);
     good &= (r <= most) & (x <= most) & (b <= most);
     worst = PERP_LARGER4(r, worst);
@@ -240,7 +243,7 @@ static inline __attribute__((always_inline)) void rate_rows(const rating *job, i
     int n = 0;
     for (; n < BATCH && i + n < end && !(cones && p->cone[i + n]); n++) {
       perp_lcp_bounds(p, job->lambda, i + n, &lo[n], &hi[n]);
-      skip[n] = rate_friction(p, i + n) ? HUGE_VAL : 0;
+      skip[n] = p->brief || rate_friction(p, i + n) ? HUGE_VAL : 0;
     }
     if (job->units)
       rate_bounded(job, i, n, lo, hi, skip, true, &e);

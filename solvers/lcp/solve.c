@@ -148,6 +148,26 @@ static const char *solve_unsuited(const perp_lcp_desc *d, const perp_lcp *p, dou
   return NULL;
 }
 
+/* "; auto, lemke serve it": registered methods for p, auto before all others, as many as have room; "" where there is none. */
+static void solve_serving(const perp_ctx *ctx, const perp_lcp *p, double asymmetry, char *text,
+                          size_t room)
+{
+  size_t at = 0;
+  text[0] = '\0';
+  for (int pass = 0; pass < 2; pass++) {
+    const perp_desc *d;
+    for (int i = 0; (d = perp_plugin_at(ctx, PERP_KIND_lcp, i)) != NULL; i++) {
+      const perp_lcp_desc *m = (const perp_lcp_desc *)(const void *)d;
+      if ((strcmp(d->name, "auto") == 0) != (pass == 0)) continue;
+      if (d->caps & (PERP_LCP_PEER | PERP_LCP_STRUCTURED)) continue;
+      if (solve_unsuited(m, p, asymmetry) != NULL) continue;
+      if (at + strlen(d->name) + sizeof "; , serve it" > room) continue;
+      at += (size_t)snprintf(text + at, room - at, "%s%s", at == 0 ? "; " : ", ", d->name);
+    }
+  }
+  if (at > 0) snprintf(text + at, room - at, " serve it");
+}
+
 const char *perp_lcp_unsuited(const perp_desc *method, const perp_lcp *p)
 {
   const perp_lcp_desc *d = (const perp_lcp_desc *)(const void *)method;
@@ -269,7 +289,9 @@ static perp_status solve_run(perp_ctx *ctx, perp_lcp_solver *s, const perp_lcp *
   const char *what = solve_unsuited(s->d, &q, s->asymmetry);
   if (what != NULL) {
     stats->reason = PERP_UNSUITED;
-    PERP_FAIL(ctx, PERP_OK, "%s does not serve %s", s->d->d.name, what);
+    char who[160];
+    solve_serving(ctx, &q, s->asymmetry, who, sizeof who);
+    PERP_FAIL(ctx, PERP_OK, "%s does not serve %s%s", s->d->d.name, what, who);
     return PERP_OK;
   }
   if (s->D == NULL) {

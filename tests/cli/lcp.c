@@ -150,12 +150,14 @@ static void test_verdict(void)
   put("fs.json", "{\"n\":2,\"A\":[[0,1],[1,0]],\"b\":[-0.4,41]}");
   put("l.txt", "5e15 0");
   answers(10, "lcp check fs.json l.txt",
-          "# not solved: residual 9.52e-05 (tol 1e-10), data 0.00976");
+          "# not solved: residual 1 (tol 1e-10), data 1"); /* its second row rests */
   answers(10, "lcp check fs.json l.txt --json", "\"data\"");
   answers(10, "lcp check fs.json l.txt --tol 1e-8", "# not solved: residual");
-  answers(0, "lcp check fs.json l.txt --tol 1e-3", "# solved: residual");
-  answers(10, "lcp check fs.json l.txt --tol 1e-3 --tol-data 1e-6",
-          "# not solved: residual 9.52e-05 (tol 0.001), data 0.00976 (tol 1e-06)");
+  put("two.json", "{\"n\":2,\"A\":[[1,0],[0,1]],\"b\":[-1,-1000]}");
+  put("near.txt", "1 999.99");
+  answers(0, "lcp check two.json near.txt --tol 1e-3", "# solved: residual");
+  answers(10, "lcp check two.json near.txt --tol 1e-3 --tol-data 1e-6",
+          "# not solved: residual 1e-05 (tol 0.001), data 1e-05 (tol 1e-06)");
   put("half.json", "{\"n\":1,\"A\":[[2]],\"b\":[-2]}");
   put("half.txt", "0.5");
   answers(10, "lcp check half.json half.txt --tol 0.5", "# undecided: residual 0.5 (tol 0.5)");
@@ -176,6 +178,31 @@ static void test_verdict(void)
   answers(10, "lcp check unit.lcp x.txt", "data 0.75");
   put("unit.json", "{\"n\":1,\"A\":[[4]],\"b\":[-4],\"unit\":[0]}");
   refuses(3, "lcp check unit.json half.txt", "unit = 0, must be finite and > 0");
+}
+
+/* ---- what rests hides nothing; cones need no name of a solver --------------------------------------------------- */
+
+static void test_solved(void)
+{
+#define FC "3\n1\n0\n3\n3\n3 3\n1 0 0\n0 1 0\n0 0 1\n-1 0.25 0\n0.5\n"
+  put("rest.json", "{\"n\":2,\"A\":[[1,0],[0,1e-14]],\"b\":[-1,1]}");
+  put("none.txt", "0 0");
+  put("right.txt", "1 0");
+  answers(10, "lcp check rest.json none.txt", "# not solved");
+  answers(0, "lcp check rest.json right.txt", "# solved");
+  put("contact.dat", FC);
+  answers(0, "lcp solve contact.dat", "# solved by auto");
+  put("contact.dat", FC "1\n");
+  answers(0, "lcp solve contact.dat", "# solved by auto");
+  answers(10, "lcp solve contact.dat --lcp lemke", "unsuited");
+  ok(strstr(err, "auto") != NULL || strstr(out, "auto") != NULL, "who serves is named");
+  put("contact.dat", FC "0.3\n");
+  refuses(3, "lcp solve contact.dat", "'0.3' after the 1 coefficients of friction");
+  put("contact.dat", FC "and a remark\n");
+  refuses(3, "lcp solve contact.dat", "'and' after the 1 coefficients of friction");
+  put("contact.dat", "3\n1\n1\n0\n3\n3\n3 3\n1 0 0\n0 1 0\n0 0 1\n-1 0.25 0\n0.5\n0.3\n");
+  refuses(3, "lcp solve contact.dat", "a plasticity problem of Siconos (model 1)");
+#undef FC
 }
 
 /* ---- malformed files ------------------------------------------------------------------------------------------ */
@@ -515,6 +542,7 @@ int main(void)
   test_families();
   test_formats();
   test_verdict();
+  test_solved();
   test_malformed();
   test_study();
   test_bounds();

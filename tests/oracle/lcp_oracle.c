@@ -263,9 +263,7 @@ static void make(perp_rng *g, problem *q)
   int size = perp_rng_int(g, 3), n = 1 + perp_rng_int(g, ROWS);
   if (perp_rng_int(g, 12) == 0) size = DENORMAL;
   if (kind >= 2) n = perp_rng_int(g, 3) ? 3 : 6;
-  q->p = (perp_lcp){ .n = n,
-                     .b = q->b,
-                     .brief = true }; /* figures alone: lcp_exact.c has the rest */
+  q->p = (perp_lcp){ .n = n, .b = q->b, .brief = perp_rng_int(g, 2) };
   bounds(g, q, kind);
   if (perp_rng_int(g, 4) == 0)
     factored(g, q, size, kind >= 2 ? 3 : 1);
@@ -354,6 +352,8 @@ int main(void)
         bail("%s", ctx.msg);
       const perp_reason all = perp_lcp_verdict(&q.p, accept, &j);
       decided++;
+      /* small problems are refused for more than figures: lcp_exact.c */
+      if (right && (j.own > sqrt(sqrt(accept)) || j.exists == PERP_EXISTS_NOT)) continue;
       if (stats.reason == PERP_UNDECIDED || all == PERP_UNDECIDED) {
         undecided++;
         doubt = true;

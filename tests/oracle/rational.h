@@ -148,7 +148,8 @@ typedef struct rational_figures {
   bool endless; /* data is infinite */
 } rational_figures;
 
-static void rational_judge(const perp_lcp *p, const double *lambda, rational_figures *out)
+__attribute__((unused)) static void rational_judge(const perp_lcp *p, const double *lambda,
+                                                   rational_figures *out)
 {
   static mpq_t A[RATIONAL_ROWS][RATIONAL_ROWS], x[RATIONAL_ROWS], w[RATIONAL_ROWS],
       a[RATIONAL_ROWS], c[RATIONAL_ROWS], b[RATIONAL_ROWS], y[RATIONAL_ROWS];
@@ -207,8 +208,8 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       hi = normal > 0 ? p->mu[i] * normal : 0;
       lo = -hi;
     }
-    mpq_t s, rounding, beta;
-    mpq_inits(s, rounding, beta, NULL);
+    mpq_t s, rounding, beta, pull;
+    mpq_inits(s, rounding, beta, pull, NULL);
     mpq_set(s, a[i]);
     mpq_abs(beta, b[i]);
     if (cone) {
@@ -217,6 +218,8 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       rational_disc(r, x + i, y, hi, slack);
       rational_length(t, y[0], y[1]);
       rational_cut(slack, t);
+      mpq_mul(pull, t, s);
+      if (p->brief) mpq_set_ui(slack, 0, 1);
       rational_length(beta, b[i], b[i + 1]);
       for (int k = 0; k < 2; k++) {
         mpq_abs(y[k], b[i + k]);
@@ -228,6 +231,9 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       mpq_div(y[0], w[i], s);
       rational_clamp(r, x[i], y[0], lo, hi, slack);
       rational_cut(slack, y[0]);
+      mpq_mul(pull, y[0], s);
+      mpq_abs(pull, pull);
+      if (p->brief) mpq_set_ui(slack, 0, 1);
       mpq_abs(rounding, b[i]);
       mpq_add(rounding, rounding, c[i]);
       if (p->fric_of == NULL || p->fric_of[i] < 0) {
@@ -235,7 +241,7 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
         mpq_set_ui(u, 0, 1);
         rational_clamp(t, u, u, lo, hi, one);
         rational_max(start, t);
-        if (lo < hi) {
+        if (lo < hi && !p->brief) {
           rational_of(u, unit);
           mpq_mul(t, slack, s);
           mpq_mul(t, t, u);
@@ -247,7 +253,9 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
     }
     /* beta = |b| - a slack, where that is more than 2^-40 |b| */
     mpq_mul(t, slack, s);
-    mpq_div_2exp(u, beta, 40);
+    mpq_set(u, beta);
+    if (mpq_sgn(slack) > 0) mpq_add(u, u, pull);
+    mpq_div_2exp(u, u, 40);
     mpq_sub(beta, beta, t);
     if (mpq_cmp(beta, u) > 0) {
       mpq_div(t, beta, s);
@@ -266,7 +274,7 @@ static void rational_judge(const perp_lcp *p, const double *lambda, rational_fig
       rational_max(left, t);
       rational_max(beyond, r);
     }
-    mpq_clears(s, rounding, beta, NULL);
+    mpq_clears(s, rounding, beta, pull, NULL);
   }
   if (resting) {
     rational_max(data, rest);

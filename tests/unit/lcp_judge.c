@@ -150,6 +150,96 @@ static void check_absorption(void)
   ok(judge(&p, far).rel >= 1, "lambda of 1e300 times the data is not accepted");
 }
 
+/* Is it solved, with the figures alone, in units of row r and column c? */
+static perp_reason scaled(const perp_lcp *p, const double *x, double tol, int r, double by_row,
+                          int c, double by_column, perp_lcp_judgement *j)
+{
+  const int n = p->n;
+  double A[64], b[8], lo[8], hi[8], y[8];
+  for (int i = 0; i < n; i++) {
+    const double row = i == r ? by_row : 1, column = i == c ? by_column : 1;
+    for (int k = 0; k < n; k++) A[i + k * n] = p->A[i + k * n] * row * (k == c ? by_column : 1);
+    b[i] = p->b[i] * row;
+    lo[i] = (p->lo != NULL ? p->lo[i] : 0) / column;
+    hi[i] = (p->hi != NULL ? p->hi[i] : HUGE_VAL) / column;
+    y[i] = x[i] / column;
+  }
+  perp_lcp q = { .n = n, .A = A, .lda = n, .b = b, .lo = lo, .hi = hi };
+  *j = judge(&q, y);
+  return perp_lcp_verdict(&q, tol, j);
+}
+
+/* What rests on its bound is no scale for others, in whatever units. */
+static void check_rest(void)
+{
+  static const struct {
+    int n;
+    double A[16], b[4], hi[4], x[4];
+  } wrong[] = {
+    { 2, { 1, 0, 0, 1e-14 }, { -1, 1 }, { HUGE_VAL, HUGE_VAL }, { 0, 0 } },
+    { 2, { 1, 0, 0, 1e-12 }, { -1, 1 }, { HUGE_VAL, HUGE_VAL }, { 0, 0 } },
+    { 3, { 2, 1, 0, 1, 2, 0, 0, 0, 1e-12 }, { -5, -6, -300 }, { 1e300, 1e300, 1 }, { 0, 0, 1 } },
+    { 2, { 1, 0, 0, 1 }, { -1, 0 }, { HUGE_VAL, HUGE_VAL }, { 0, 1e12 } },
+    /* no solution: w_2 = -15 */
+    { 4,
+      { 1, 0, -3, 1, 0, 0, 0, 0, -3, 0, 9, -3, 1, -1.4e-14, -3, 1 },
+      { -4, 2, -3, 0 },
+      { HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL },
+      { 4, 0, 0, 0 } },
+  };
+  int solved = 0, moved = 0, turned = 0;
+  for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+    perp_lcp p = {
+      .n = wrong[k].n, .A = wrong[k].A, .lda = wrong[k].n, .b = wrong[k].b, .hi = wrong[k].hi
+    };
+    perp_lcp_judgement first, j;
+    solved += scaled(&p, wrong[k].x, 1e-10, 0, 1, 0, 1, &first) == PERP_CONVERGED;
+    for (int i = 0; i < p.n; i++)
+      for (int e = -60; e <= 60; e += 20) {
+        solved += scaled(&p, wrong[k].x, 1e-10, i, ldexp(1, e), 0, 1, &j) == PERP_CONVERGED;
+        moved += j.rel != first.rel || j.own != first.own;
+        solved += scaled(&p, wrong[k].x, 1e-10, 0, 1, i, ldexp(1, e), &j) == PERP_CONVERGED;
+        solved += scaled(&p, wrong[k].x, 1e-10, i, ldexp(1, -e), i, ldexp(1, e), &j) ==
+                  PERP_CONVERGED;
+      }
+  }
+  ok(solved == 0,
+     "what leaves all of a row is not solved, whatever the units of rows and columns (%d were)",
+     solved);
+  ok(moved == 0, "rel and own are bit for bit the same in all units of rows (%d were not)", moved);
+  /* a right answer stays one, with own the same */
+  const double A[9] = { 2, -1, 0, -1, 2, -1, 0, -1, 2 }, b[3] = { -1, 0.5, 3 },
+               x[3] = { 0.5, 0, 0 };
+  perp_lcp p = { .n = 3, .A = A, .lda = 3, .b = b };
+  perp_lcp_judgement first, j;
+  const perp_reason said = scaled(&p, x, 1e-10, 0, 1, 0, 1, &first);
+  for (int i = 0; i < 3; i++)
+    for (int e = -60; e <= 60; e += 20) {
+      turned += scaled(&p, x, 1e-10, i, ldexp(1, e), 0, 1, &j) != PERP_CONVERGED ||
+                j.own != first.own;
+      turned += scaled(&p, x, 1e-10, 0, 1, i, ldexp(1, e), &j) != PERP_CONVERGED ||
+                j.own != first.own;
+    }
+  ok(said == PERP_CONVERGED && turned == 0, "a solution is one in all units of rows and columns");
+  /* contradictory by rounding, and by more */
+  double B[4] = { 1, -1, -1, 1 }, c[2] = { -1, 1 - 0x1p-53 }, y[2] = { 1, 0 };
+  p = (perp_lcp){ .n = 2, .A = B, .lda = 2, .b = c };
+  first = judge(&p, y);
+  ok(first.exists == PERP_EXISTS_NOT && perp_lcp_verdict(&p, 1e-10, &first) == PERP_UNDECIDED,
+     "no solution, by rounding of b: undecided");
+  c[1] = 1 - 1e-11;
+  first = judge(&p, y);
+  ok(first.exists == PERP_EXISTS_NOT && perp_lcp_verdict(&p, 1e-10, &first) == PERP_INACCURATE,
+     "no solution, by 1e-11 of b: not solved at 1e-10");
+  p.brief = true;
+  first = judge(&p, y);
+  ok(first.exists == PERP_EXISTS_UNKNOWN && perp_lcp_verdict(&p, 1e-10, &first) == PERP_CONVERGED,
+     "a time step does not ask");
+  c[1] = 1;
+  p.brief = false;
+  ok(judge(&p, y).exists == PERP_EXISTS_PROVED, "a singular problem with a solution");
+}
+
 static void check_data(void)
 {
   /* by hand: w = (0.5, 1); d = (0.5, min(1, 2 * 0.5)) / 4 */
@@ -674,6 +764,7 @@ int main(void)
   check_figures();
   check_invariance();
   check_safeguard();
+  check_rest();
   check_absorption();
   check_data();
   check_cone_data();

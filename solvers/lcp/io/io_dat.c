@@ -11,8 +11,8 @@
  *   LCP     n, A, b                                         w = A z + b
  *   relay   n, A, b, lo, hi
  *   MLCP    two flags, n, m, block starts, block types (0 equality, 1 complementarity), A, b, more
- *   FC      dimension, contacts, W, q, mu                   u = W r + q, rows N, T (, S) of each contact
- *   global  dimension, contacts, M, H, f, b, mu             M v = H r + f,  u = H'v + b
+ *   FC      dimension, contacts, W, q, mu, maybe 0 or 1     u = W r + q, rows N, T (, S) of each contact
+ *   global  dimension, contacts, M, H, f, b, mu, maybe 0, 1 M v = H r + f,  u = H'v + b
  *
  * Which one it is follows from the first numbers; where several fit, the first that reads to the end. */
 #include "solvers/lcp/io/io_matrix.h"
@@ -305,6 +305,21 @@ static perp_status read_friction_data(perp_scan *t, int dim, int nc, perp_io_mat
   return status;
 }
 
+/* Nothing, or the flag that Siconos writes there.  A plasticity problem of Siconos begins as one of friction does, with eta in
+ * place of mu, and goes on with theta. */
+static perp_status io_dat_friction_ends(perp_scan *t, int nc)
+{
+  char word[64];
+  if (!perp_scan_word(t, word, sizeof word)) return PERP_OK;
+  const bool flag = strcmp(word, "0") == 0 || strcmp(word, "1") == 0;
+  if (flag && !perp_scan_word(t, word, sizeof word)) return PERP_OK;
+  return perp_scan_fail(
+      t, t->word_line,
+      "'%s' after the %d coefficients of friction: the file must end there (a plasticity "
+      "problem has its angles there, and is not read)",
+      word, nc);
+}
+
 static perp_status io_dat_read_friction(perp_scan *t, bool global, perp_lcp_problem *out)
 {
   int dim, nc;
@@ -316,6 +331,7 @@ static perp_status io_dat_read_friction(perp_scan *t, bool global, perp_lcp_prob
   if (status == PERP_OK) status = read_friction_data(t, dim, nc, &M, global ? &H : NULL, out);
   perp_io_matrix_free(&M);
   perp_io_matrix_free(&H);
+  if (status == PERP_OK) status = io_dat_friction_ends(t, nc);
   if (status == PERP_OK)
     snprintf(out->family, sizeof out->family, "siconos-%sfc%dd", global ? "global-" : "", dim);
   return status;
@@ -371,6 +387,12 @@ perp_status perp_lcp_read_dat(perp_scan *t, perp_lcp_problem *out)
             t, 1, "not a problem file (perp-lcp, Matrix Market, fclib HDF5 or Siconos)");
       for (; k < 6; k++) v[k] = -1;
     }
+  /* dimension, cones, model (1: Drucker and Prager, 2: von Mises), then a matrix */
+  if ((v[0] == 2 || v[0] == 3) && (v[2] == 1 || v[2] == 2) && v[3] >= 0 && v[3] <= 2 &&
+      v[4] == v[5] && (int64_t)v[0] * v[1] == v[4])
+    return perp_scan_fail(
+        t, 1, "a plasticity problem of Siconos (model %d) is not one of friction, and is not read",
+        v[2]);
   if (v[0] == 5) return perp_scan_fail(t, 1, "rolling friction (dimension 5) is not supported");
   /* the first kind that reads to the end; else the complaint of the one that came furthest */
   const char *furthest = NULL;
