@@ -10,6 +10,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'python'))
+import tap  # noqa: E402
+from tap import ok  # noqa: E402
+
 ROOT = pathlib.Path(os.environ['PERP_SOURCE'])
 PROGRAM = os.path.abspath(os.environ['PERP_BIN'])
 # what a page says that its commands print
@@ -20,16 +24,6 @@ PRINTED = {
     'step-size.md': [r'err\.tip\.max +0\.0134', r'err\.tip\.max +[45]\.\d+e-08', r'steps +1[34]\d$', r'event\.err +3\.\d+e-08'],
     'choose-solver.md': [r'status +ok'],
 }
-count = failed = 0
-
-
-def ok(good, what, *why):
-    global count, failed
-    count += 1
-    failed += not good
-    print(f'{"ok" if good else "not ok"} {count} - {what}')
-    for line in [] if good else why:
-        print(f'#   {line}')
 
 
 def main():
@@ -46,8 +40,8 @@ def main():
         for words in PRINTED.pop(page.name, []):
             ok(re.search(words, run.stdout, re.M), f'{page.name}: prints {words}', *run.stdout.splitlines()[-40:])
     ok(not PRINTED, 'every page that prints something is there', *PRINTED)
-    print(f'1..{count}')
-    return failed > 0
+    print(f'1..{tap.count}')
+    return tap.failed > 0
 
 
 if __name__ == '__main__':

@@ -10,19 +10,13 @@ import os
 import re
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'python'))
+import tap  # noqa: E402
+from tap import ok  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SOURCE = ('.c', '.h', '.cpp', '.py', '.sh', '.build', '.yaml', '.md', '.in', '.mjs', '.js')
 OTHERS = ('.git', 'node_modules', '__pycache__')
-count = failed = 0
-
-
-def ok(good, what, *why):
-    global count, failed
-    count += 1
-    failed += not good
-    print(f'{"ok" if good else "not ok"} {count} - {what}')
-    for line in [] if good else why:
-        print(f'#   {line}')
 
 
 def read(path):
@@ -117,8 +111,8 @@ def main():
     ok([of(t) for t in ('[x](../c.md) [x](../c.md#one-two) [x](../c.md#one-two-1) [x](#one-two) [x](../d.c#L2) `[x](no.md)`',
                         '[x](c.md)', '[x](../c.md#one)', '[x](#two)', '[x](../d.c#L9)', '[x](../../e.md)')] == [0, 1, 1, 1, 1, 1],
        'a link that leads nowhere would be found')
-    print(f'1..{count}')
-    return failed > 0
+    print(f'1..{tap.count}')
+    return tap.failed > 0
 
 
 if __name__ == '__main__':

@@ -12,21 +12,15 @@ import shlex
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'python'))
+import tap  # noqa: E402
+from tap import ok  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(ROOT, 'README.md')
 MARKS = ('<!-- example -->\n```\n', '```\n<!-- /example -->')
 NUMBER = r'[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?'
 LONGEST = 120  # lines
-count = failed = 0
-
-
-def ok(good, what, *why):
-    global count, failed
-    count += 1
-    failed += not good
-    print(f'{"ok" if good else "not ok"} {count} - {what}')
-    for line in [] if good else why:
-        print(f'#   {line}')
 
 
 def perp(program, words):
@@ -84,8 +78,8 @@ def main():
             ok(any(f'"{rest[0]}"' in line for line in studies), f'perp {words.strip()}: a study')
         elif name not in ('test', 'setup'):
             ok(len(perp(program, f'{name} --help')) > 3, f'perp {words.strip()}: a command')
-    print(f'1..{count}')
-    return failed > 0
+    print(f'1..{tap.count}')
+    return tap.failed > 0
 
 
 if __name__ == '__main__':
