@@ -51,16 +51,19 @@ perp_status perp_kkt_default(perp_ctx *ctx, const perp_model *model, const char 
   const perp_blocks pattern = perp_model_pattern(model);
   const perp_desc *d;
   double least = HUGE_VAL, cost;
+  perp_status lack = PERP_OK;
   bool forest = false;
   *name = "tree";
   PERP_TRY(kkt_default_forest(ctx, model, &forest));
   for (int i = 0; !forest && (d = perp_plugin_at(ctx, PERP_KIND_kkt, i)) != NULL; i++) {
     const perp_kkt_desc *kkt = (const perp_kkt_desc *)(const void *)d;
     if (!perp_is_own(ctx, d) || kkt->cost == NULL || (d->caps & asked) != asked) continue;
-    PERP_TRY(kkt_default_cost(ctx, kkt, &pattern, &cost));
-    if (!(cost < least)) continue;
+    const perp_status status = kkt_default_cost(ctx, kkt, &pattern, &cost);
+    if (status == PERP_ERR_NOMEM) lack = status; /* of this one: a wide band; others may fit */
+    if (status != PERP_ERR_NOMEM && status != PERP_OK) return status;
+    if (status != PERP_OK || !(cost < least)) continue;
     least = cost;
     *name = d->name;
   }
-  return PERP_OK;
+  return least < HUGE_VAL ? PERP_OK : lack;
 }

@@ -16,8 +16,8 @@ struct kkt_pair {
 kkt_place perp_kkt_dense_locate(const void *shape, int g, int h)
 {
   const kkt_dense_shape *s = shape;
-  const bool transposed = h < g;
-  const int row = s->cptr[transposed ? h : g], column = s->cptr[transposed ? g : h];
+  const bool transposed = s->row[h] < s->row[g];
+  const int row = s->row[transposed ? h : g], column = s->row[transposed ? g : h];
   return (kkt_place){ .start = s->origin + row + (int64_t)column * s->ld,
                       .ld = s->ld,
                       .transposed = transposed };

@@ -19,7 +19,7 @@ typedef kkt_place kkt_locate(const void *storage, int g, int h);
 
 /* Upper triangle of a matrix with all its diagonals, or a band of it: A_ij at origin + i + j ld. */
 typedef struct kkt_dense_shape {
-  const int *cptr; /* of the blocks */
+  const int *row; /* [nc] first row of each group */
   int ld, origin;
 } kkt_dense_shape;
 kkt_place perp_kkt_dense_locate(const void *shape, int g, int h);

@@ -3,21 +3,17 @@
  * by LAPACK's Cholesky; a = M^-1 (f + J' lambda)   (Vondrak 2005, eq. 6.8 and 6.48; STAR 2012,
  * section 3.2.1).
  *
- * Storage: `full` is the textbook dense method, dpotrf on m x m numbers, whatever their zeros.  `band`
- * keeps the diagonals up to the last one that the numbering of the rows makes nonzero (dpbtrf); nothing is
- * reordered.  `auto` takes the band where it is narrower than m / 4: a chain numbered from one end has 2 r - 1
- * diagonals, a tree or a loop soon has all of them.
+ * Every zero of A is stored and worked on; schur-band and schur-sparse use the zeros.
  *
- * Dependent rows: A, full and scaled to unit diagonal, is factored by pivoted Cholesky (dpstrf) to its
+ * Dependent rows: A, scaled to unit diagonal, is factored by pivoted Cholesky (dpstrf) to its
  * rank r, A = F F' with F m x r of full column rank, and with F = Q R (dgeqrf)
  *
  *      lambda = A^+ b = Q R^-T R^-1 Q' b,
  *
  * the least-squares solution of minimum norm; where c is consistent it solves the constraints exactly.
  *
- * Cost: m^3/3 for the factor (with dependent rows about three times as much) and 2 m^2 a solve, with band
- * width k: m k^2 and 4 m k.  Memory m^2 in any case, as rows may become dependent at any time; the band
- * touches m k of it.  Condition numbers of A up to 1/rank_tol are taken as full rank.
+ * Cost: m^3/3 for the factor (with dependent rows about three times as much) and 2 m^2 a solve.
+ * Memory m^2.  Condition numbers of A up to 1/rank_tol are taken as full rank.
  *
  * Of particles: Vondrak 2005, eq. 4.6; STAR 2012, eq. 58. Of impulses: Vondrak 2005, eq. 6.29. */
 #include "solvers/kkt/assembly.h"
@@ -26,29 +22,19 @@
 
 _Static_assert(sizeof(lapack_int) == sizeof(int), "LAPACK with 32-bit integers");
 
-enum storage { AUTO, FULL, BAND };
-static const char *const storages[] = { "auto", "full", "band", NULL };
-
 struct opts {
-  int storage;
   double rank_tol, infeasible_tol;
 };
-static const perp_opt options[] = {
-  PERP_ENUM(
-      struct opts, storage, AUTO, storages,
-      "Storage of A: full matrix, or only its band. auto: the band if it is narrower than m / 4."),
-  KKT_RANK_OPTIONS(struct opts), PERP_OPTIONS_END
-};
+static const perp_opt options[] = { KKT_RANK_OPTIONS(struct opts), PERP_OPTIONS_END };
 
 struct ws {
   struct opts opt;
   int nv, m, nb, lwork;
-  int k; /* diagonals above the main one; m - 1 when full */
   double cost_factor, cost_solve;
-  kkt_assembly to_full, to_band;
+  kkt_assembly assembly;
   bool dependent; /* the last factor is Q R of rank r, else Cholesky */
   int rank;
-  double *A;           /* [m m] the Cholesky factor in full or band storage, or Q and R */
+  double *A;           /* [m m] the Cholesky factor, or Q and R */
   double *diag;        /* [m] A_ii */
   double *tau;         /* [m] of dgeqrf */
   double *work;        /* [lwork] of LAPACK, [2 m] */
@@ -60,8 +46,7 @@ struct ws {
 static void schur_dense_layout(void *ws, perp_arena *a)
 {
   struct ws *w = ws;
-  perp_kkt_assembly_layout(&w->to_full, a);
-  perp_kkt_assembly_layout(&w->to_band, a);
+  perp_kkt_assembly_layout(&w->assembly, a);
   w->A = PERP_CARVE(a, double, (size_t)w->m *(size_t)w->m);
   PERP_DOUBLES(a, w->m, &w->diag, &w->tau, &w->b);
   w->work = PERP_CARVE(a, double, w->lwork);
@@ -70,68 +55,41 @@ static void schur_dense_layout(void *ws, perp_arena *a)
   w->flat = PERP_CARVE(a, unsigned char, w->nb);
 }
 
-/* Number of diagonals above the main one that can hold something. */
-static int band_width(const perp_blocks *B)
-{
-  int k = 0;
-  for (int b = 0; b < B->nb; b++) {
-    if (B->tptr[b] == B->tptr[b + 1]) continue;
-    int first = B->jgrp[B->tsub[B->tptr[b]]], last = B->jgrp[B->tsub[B->tptr[b + 1] - 1]];
-    int width = B->cptr[last + 1] - 1 - B->cptr[first];
-    if (width > k) k = width;
-  }
-  return k;
-}
-
 static perp_status schur_dense_create(perp_ctx *ctx, const perp_blocks *B, const void *opts,
                                       void **ws)
 {
   *ws = NULL;
   PERP_TRY(perp_blocks_check(ctx, B));
   const int m = B->m;
-  struct ws like = { .opt = *(const struct opts *)opts,
-                     .nv = B->nv,
-                     .m = m,
-                     .nb = B->nb,
-                     .lwork = 64 * (m + 1),
-                     .k = band_width(B) };
-  if (like.opt.storage == FULL || (like.opt.storage == AUTO && like.k >= m / 4)) like.k = m - 1;
-  PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.to_full));
-  if (like.k < m - 1) like.to_band = like.to_full;
-  like.cost_factor = perp_kkt_cost_schur(B) +
-                     (like.k < m - 1 ? m * pow(like.k + 1, 2) / 2 : pow(m, 3) / 6);
-  like.cost_solve = perp_kkt_cost_sides(B) + (like.k < m - 1 ? 2.0 * m * (like.k + 1) : pow(m, 2));
+  struct ws like = {
+    .opt = *(const struct opts *)opts, .nv = B->nv, .m = m, .nb = B->nb, .lwork = 64 * (m + 1)
+  };
+  PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.assembly));
+  like.cost_factor = perp_kkt_cost_schur(B) + pow(m, 3) / 6;
+  like.cost_solve = perp_kkt_cost_sides(B) + pow(m, 2);
   PERP_TRY(perp_workspace_create(ctx, "schur-dense", &like, sizeof like, schur_dense_layout, ws));
   struct ws *w = *ws;
-  const kkt_dense_shape full = { B->cptr, m, 0 }, band = { B->cptr, w->k, w->k };
-  perp_kkt_assembly_fill(B, perp_kkt_dense_locate, &full, &w->to_full);
-  if (w->k < m - 1) perp_kkt_assembly_fill(B, perp_kkt_dense_locate, &band, &w->to_band);
+  const kkt_dense_shape shape = { B->cptr, m, 0 };
+  perp_kkt_assembly_fill(B, perp_kkt_dense_locate, &shape, &w->assembly);
   return PERP_OK;
 }
 
-static void form_full(struct ws *w, const perp_blocks *B)
+static void schur_dense_form(struct ws *w, const perp_blocks *B)
 {
   size_t m = (size_t)w->m;
   for (size_t j = 0; j < m; j++) memset(w->A + j * m, 0, (j + 1) * sizeof *w->A);
-  perp_kkt_assemble(&w->to_full, B, 0, w->A);
+  perp_kkt_assemble(&w->assembly, B, 0, w->A);
   for (size_t i = 0; i < m; i++) w->diag[i] = w->A[i + i * m];
 }
 
 /* Cholesky.  False when a pivot vanishes. */
 static bool factor_plain(struct ws *w, const perp_blocks *B)
 {
-  int m = w->m, k = w->k;
-  if (k == m - 1) {
-    form_full(w, B);
-    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', m, w->A, m) != 0) return false;
-  } else {
-    memset(w->A, 0, sizeof *w->A * (size_t)(k + 1) * (size_t)m);
-    perp_kkt_assemble(&w->to_band, B, 0, w->A);
-    for (int i = 0; i < m; i++) w->diag[i] = w->A[k + (size_t)i * (size_t)(k + 1)];
-    if (LAPACKE_dpbtrf_work(LAPACK_COL_MAJOR, 'U', m, k, w->A, k + 1) != 0) return false;
-  }
+  const int m = w->m;
+  schur_dense_form(w, B);
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', m, w->A, m) != 0) return false;
   for (int i = 0; i < m; i++) {
-    double u = k == m - 1 ? w->A[i + (size_t)i * (size_t)m] : w->A[k + (size_t)i * (size_t)(k + 1)];
+    const double u = w->A[i + (size_t)i * (size_t)m];
     if (!(u * u > w->opt.rank_tol * w->diag[i]) || !(u <= DBL_MAX)) return false;
   }
   return true;
@@ -142,7 +100,7 @@ static perp_reason factor_dependent(struct ws *w, const perp_blocks *B)
 {
   int m = w->m;
   double *A = w->A, *scale = w->diag;
-  form_full(w, B);
+  schur_dense_form(w, B);
   for (int i = 0; i < m; i++) scale[i] = scale[i] > 0 ? sqrt(scale[i]) : 1;
   for (int j = 0; j < m; j++)
     for (int i = 0; i <= j; i++) A[i + (size_t)j * (size_t)m] /= scale[i] * scale[j];
@@ -192,16 +150,14 @@ static perp_status schur_dense_solve(perp_ctx *ctx, void *ws, const perp_blocks 
 {
   struct ws *w = ws;
   PERP_TRY(kkt_same_size(ctx, "schur-dense", B, w->nv, w->m));
-  int m = w->m, r = w->rank, k = w->k;
+  int m = w->m, r = w->rank;
   perp_blocks known;
   B = kkt_use_diagonal(B, &known, w->flat);
   stats->work += w->cost_solve;
   perp_kkt_schur_rhs(B, f, c, lambda, w->v);
   if (m == 0) {
-  } else if (!w->dependent && k == m - 1) {
-    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', m, 1, w->A, m, lambda, m);
   } else if (!w->dependent) {
-    LAPACKE_dpbtrs_work(LAPACK_COL_MAJOR, 'U', m, k, 1, w->A, k + 1, lambda, m);
+    LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', m, 1, w->A, m, lambda, m);
   } else {
     if (!perp_finite(m, lambda)) return kkt_give_up(B, a, lambda, stats, PERP_NOT_FINITE);
     LAPACKE_dormqr_work(LAPACK_COL_MAJOR, 'L', 'T', m, 1, r, w->A, m, w->tau, lambda, m, w->work,

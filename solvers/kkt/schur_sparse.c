@@ -38,20 +38,6 @@ static void schur_sparse_destroy(void *ws)
   free(ws);
 }
 
-/* Groups are neighbours when they share a body. */
-static void schur_sparse_graph(const perp_blocks *B, kkt_graph *graph)
-{
-  int n = 0;
-  for (int g = 0; g < B->nc; g++) {
-    graph->size[g] = B->cptr[g + 1] - B->cptr[g];
-    graph->ptr[g] = n;
-    for (int k = B->jptr[g]; k < B->jptr[g + 1]; k++)
-      for (int t = B->tptr[B->jblk[k]]; t < B->tptr[B->jblk[k] + 1]; t++)
-        if (B->tsub[t] != k) graph->adj[n++] = B->jgrp[B->tsub[t]];
-  }
-  graph->ptr[B->nc] = n;
-}
-
 /* Factor A + shift I.  False when a pivot is not above tol A_ii. */
 static bool schur_sparse_factor(void *ws, const perp_blocks *B, double tol, double shift)
 {
@@ -88,10 +74,8 @@ static perp_status schur_sparse_create(perp_ctx *ctx, const perp_blocks *B, cons
   struct ws like = { .direct = perp_kkt_direct_of("schur-sparse", B, opts, schur_sparse_factor,
                                                   schur_sparse_apply) };
   PERP_TRY(perp_kkt_assembly_count(ctx, B, &like.assembly));
-  kkt_graph *graph; /* a pair of A is an edge in both directions, but for the diagonal blocks */
-  const int64_t n_edges = 2 * ((int64_t)like.assembly.n_pairs - like.assembly.n_terms);
-  PERP_TRY(perp_kkt_graph_create(ctx, "schur-sparse", B->nc, n_edges, &graph));
-  schur_sparse_graph(B, graph);
+  kkt_graph *graph;
+  PERP_TRY(perp_kkt_graph_schur(ctx, "schur-sparse", B, &graph));
   like.A.n_nodes = graph->n_nodes;
   like.A.n_above = graph->n_edges;
   perp_status status = perp_kkt_graph_order(ctx, "schur-sparse", graph);

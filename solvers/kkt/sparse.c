@@ -3,28 +3,6 @@
 
 _Static_assert(sizeof(SuiteSparse_long) >= sizeof(int), "CHOLMOD with int indices");
 
-static void graph_layout(void *graph, perp_arena *a)
-{
-  kkt_graph *g = graph;
-  PERP_INTS(a, g->n_nodes, &g->size, &g->position);
-  g->ptr = PERP_CARVE(a, int, g->n_nodes + 1);
-  g->adj = PERP_CARVE(a, int, g->n_edges);
-}
-
-perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, int64_t n_edges,
-                                  kkt_graph **out)
-{
-  if (n_edges > INT32_MAX)
-    return PERP_FAIL(ctx, PERP_ERR_NOMEM, "%s: the matrix has too many blocks: %lld", name,
-                     (long long)n_edges);
-  kkt_graph like = { .n_nodes = n_nodes, .n_edges = (int)n_edges };
-  void *graph;
-  const perp_status status = perp_workspace_create(ctx, name, &like, sizeof like, graph_layout,
-                                                   &graph);
-  *out = graph;
-  return status;
-}
-
 void perp_kkt_sparse_layout(kkt_sparse *s, perp_arena *a)
 {
   PERP_INTS(a, s->n_nodes, &s->position, &s->row, &s->first_row);

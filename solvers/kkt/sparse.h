@@ -11,20 +11,10 @@
 #define PERP_KKT_SPARSE_H
 
 #include "solvers/kkt/assembly.h"
+#include "solvers/kkt/graph.h"
 
 #include <suitesparse/cholmod.h>
 
-/* Graph: the neighbours of node i are adj[ptr[i]] ... adj[ptr[i+1]-1]; both directions are listed,
- * repetitions and the node itself are ignored. */
-typedef struct kkt_graph {
-  int n_nodes, n_edges;
-  int *size; /* [n_nodes] rows of a node */
-  int *ptr, *adj;
-  int *position; /* [n_nodes] of a node in the order of elimination */
-} kkt_graph;
-/* Its arrays are to be filled, *out to be given to free(). */
-perp_status perp_kkt_graph_create(perp_ctx *ctx, const char *name, int n_nodes, int64_t n_edges,
-                                  kkt_graph **out);
 /* graph->position by minimum degree (AMD) and postorder.  PERP_ERR_NOMEM, PERP_ERR_EXTERNAL */
 perp_status perp_kkt_graph_order(perp_ctx *ctx, const char *name, kkt_graph *graph);
 

@@ -127,7 +127,7 @@ static void counted(void)
     const char *name;
     double factor;
   } known[] = { { "kkt-dense", n * (double)n * n / 6 },
-                { "schur-dense:storage=full", schur + m * (double)m * m / 6 },
+                { "schur-dense", schur + m * (double)m * m / 6 },
                 { "schur-sparse", schur + columns } };
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (perp_spec_parse(&ctx, PERP_KIND_kkt, known[i].name, &spec) != PERP_OK) bail("%s", ctx.msg);

@@ -277,8 +277,7 @@ static void kkt(const char *method, problem *p, double soft)
 
 static void kkts(void)
 {
-  static const char *const ways[] = { "schur-dense:storage=full", "schur-dense:storage=band",
-                                      "schur-cg:max_iter=3", "schur-svd:rank_tol=1e-4",
+  static const char *const ways[] = { "schur-cg:max_iter=3", "schur-svd:rank_tol=1e-4",
                                       "kkt-sparse:delta=1e-4" };
   const int n_ways = sizeof ways / sizeof *ways;
   const perp_desc *d = NULL;
