@@ -2,7 +2,7 @@
 /* What a run prints at its end: answers, chosen cells, claims, published figures. */
 #include "experiments/answers/answers.h"
 #include "experiments/results/endings.h"
-#include "experiments/results/tally.h"
+#include "experiments/results/warned.h"
 #include "experiments/study/words.h"
 
 #include <math.h>
@@ -37,15 +37,8 @@ static void print_counts(const perp_results *r, FILE *out)
 /* Status, reason and cause of a cell: causes that differ in their numbers only are one cause. */
 static const char *summary_failure(perp_pool *pool, const perp_record *a)
 {
-  static const char digits[] = "0123456789.+-";
-  char *name = perp_pool_printf(pool, "%d %s %s", a->status, a->reason, a->cause);
-  char *to = name + strlen(name) - strlen(a->cause);
-  for (const char *from = to;; to++) {
-    const size_t number = strspn(from, digits);
-    *to = number > 0 ? '0' : *from;
-    if (*to == '\0') return name;
-    from += number > 0 ? number : 1;
-  }
+  return perp_pool_printf(pool, "%s %s %s", perp_cell_status_names[a->status], a->reason,
+                          perp_tally_alike(pool, a->cause));
 }
 
 /* Failures with their causes, the most frequent first.  counted: what the methods themselves report has been
@@ -73,6 +66,21 @@ static void print_failures(perp_results *r, bool counted, FILE *out)
   }
   if (failures.n > 5) fprintf(out, "  and %d other kinds of failure\n", failures.n - 5);
   free(failures.count);
+}
+
+/* Warnings of the runs, the most frequent first. */
+static void print_warnings(perp_results *r, FILE *out)
+{
+  enum { MOST = 5 };
+  perp_tally warnings;
+  const char **example = perp_results_warnings(r, &r->pool, &warnings);
+  if (warnings.n > 0) fprintf(out, "\nWarnings\n");
+  for (int k = 0; k < warnings.n && k < MOST; k++)
+    perp_wrapf(out, 2, "%d run%s: %s%s (run %.6s)", warnings.count[k].n,
+               warnings.count[k].n == 1 ? "" : "s", warnings.count[k].n == 1 ? "" : "e.g. ",
+               example[k], r->plan.cells[warnings.count[k].first].id);
+  if (warnings.n > MOST) fprintf(out, "  and %d other kinds of warning\n", warnings.n - MOST);
+  free(warnings.count);
 }
 
 /* Cells that must not be ranked together: unlike scenes, problems, sizes, steps. */
@@ -297,6 +305,7 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
   if (perp_results_endings(r, &endings)) perp_endings_print(r, &endings, out);
   print_chosen(ctx, r, out);
   print_failures(r, matrix, out);
+  print_warnings(r, out);
   print_published(ctx, r, out);
   perp_symptoms_print(ctx, r, out);
   print_claims(ctx, r, out);

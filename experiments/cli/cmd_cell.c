@@ -207,6 +207,8 @@ static bool cmd_cell_compare(const perp_results *r, int cell, const perp_outcome
                                  : "");
   }
   if (print && o->cause[0] != '\0') perp_wrap(stdout, 2, o->cause);
+  for (int i = 0; print && i < o->warnings.n; i++)
+    perp_wrapf(stdout, 2, "warning: %s", o->warnings.line[i]);
   return differs;
 }
 

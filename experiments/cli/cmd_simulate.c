@@ -96,6 +96,9 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   perp_wrap_after(stdout, "status   ", 9, t.s);
   perp_result_cause(r, cause, sizeof cause);
   if (cause[0] != '\0') perp_wrap_after(stdout, "         ", 9, cause);
+  for (int i = 0; i < r->warnings.n; i++)
+    perp_wrap_after(stdout, "warning  ", 9, r->warnings.line[i]);
+  if (r->warnings.more > 0) perp_wrapf(stdout, 9, "and %d more warnings", r->warnings.more);
   t.n = 0;
   if (r->events[0]) perp_text_add(&t, "events   %s\n", r->events);
   perp_text_add(&t, "truth    %s\n\n", r->truth[0] ? r->truth : "none");

@@ -163,6 +163,7 @@ static void show_json(const perp_results *r, int i)
   perp_json_members(&j, "status %s, reason %s, cause %s, attempt %d, schema %d",
                     perp_cell_status_names[rec->status], rec->reason, rec->cause, rec->attempt,
                     rec->schema);
+  perp_json_texts(&j, "warnings", rec->warning, rec->n_warnings);
   perp_command_record_json(&j, rec);
   if (!isnan(rec->reached)) perp_json_real(&j, "reached", rec->reached);
   perp_json_bool(&j, "partial", rec->partial);
@@ -214,6 +215,7 @@ static void show_text(const perp_results *r, int i)
   printf("status %s%s%s%s%s\n", perp_cell_status_names[rec->status], rec->reason[0] ? " (" : "",
          rec->reason, rec->reason[0] ? ")" : "", rec->interrupted ? ", interrupted" : "");
   if (rec->cause[0] != '\0') perp_wrap(stdout, 2, rec->cause);
+  for (int k = 0; k < rec->n_warnings; k++) perp_wrapf(stdout, 2, "warning: %s", rec->warning[k]);
   if (rec->schema < 2 && rec->status == PERP_CELL_OK)
     printf("  ok has the older meaning (schema 1): not every problem was solved necessarily\n");
   if (rec->partial)

@@ -80,6 +80,7 @@ void perp_page_endings(perp_page *page);   /* how cells ended, of a part x scene
 void perp_page_curves(perp_page *page);    /* work-precision, convergence, time against size */
 void perp_page_series(perp_page *page);    /* drift and energy over time */
 void perp_page_replay(perp_page *page);    /* place of the replay, which the script draws */
+void perp_page_warned(perp_page *page);    /* warnings of the runs */
 void perp_page_failures(perp_page *page);  /* statuses, causes */
 void perp_page_cells(perp_page *page);     /* every cell with its rerun command */
 void perp_page_methods(perp_page *page);   /* cards from the descriptors */

@@ -43,12 +43,13 @@ static void report_links(FILE *out, const char *body)
 {
   static const struct {
     const char *anchor, *name;
-  } links[] = { { "summary", "Summary" },         { "published", "Published values" },
-                { "problems", "Solvers" },        { "scenes", "Scenes" },
-                { "curves", "Figures" },          { "series", "Over time" },
-                { "replay", "Replay" },           { "failures", "Failures" },
-                { "cells", "All runs" },          { "methods", "Methods" },
-                { "definitions", "Definitions" }, { "environment", "Environment" } };
+  } links[] = { { "summary", "Summary" },        { "published", "Published values" },
+                { "problems", "Solvers" },       { "scenes", "Scenes" },
+                { "curves", "Figures" },         { "series", "Over time" },
+                { "replay", "Replay" },          { "warned", "Warnings" },
+                { "failures", "Failures" },      { "cells", "All runs" },
+                { "methods", "Methods" },        { "definitions", "Definitions" },
+                { "environment", "Environment" } };
   perp_html(out, "<nav aria-label=\"sections\">");
   for (size_t i = 0; i < sizeof links / sizeof *links; i++) {
     char heading[64];
@@ -74,7 +75,7 @@ static void report_header(perp_page *page, const char *body)
 static void report_warnings(perp_page *page)
 {
   if (page->warnings.n > 0)
-    perp_html(page->out, "<h2>Warnings</h2>\n<pre>%s</pre>\n", page->warnings.s);
+    perp_html(page->out, "<h2>Figures that were not drawn</h2>\n<pre>%s</pre>\n", page->warnings.s);
 }
 
 /* Parts that different programs have made are no one run: said before any figure. */
@@ -106,14 +107,23 @@ static perp_status report_body(perp_page *page, const char *script)
   static const struct {
     const char *name; /* the script finds the sections by it */
     void (*write)(perp_page *);
-  } sections[] = { { "unlike", report_unlike },           { "answers", perp_page_answers },
-                   { "summary", perp_page_summary },      { "published", perp_page_published },
-                   { "problems", perp_page_problems },    { "scenes", perp_page_scenes },
-                   { "endings", perp_page_endings },      { "curves", perp_page_curves },
-                   { "series", perp_page_series },        { "replay", perp_page_replay },
-                   { "failures", perp_page_failures },    { "cells", perp_page_cells },
-                   { "methods", perp_page_methods },      { "definitions", perp_page_definitions },
-                   { "environment", report_environment }, { "warnings", report_warnings },
+  } sections[] = { { "unlike", report_unlike },
+                   { "answers", perp_page_answers },
+                   { "summary", perp_page_summary },
+                   { "published", perp_page_published },
+                   { "problems", perp_page_problems },
+                   { "scenes", perp_page_scenes },
+                   { "endings", perp_page_endings },
+                   { "curves", perp_page_curves },
+                   { "series", perp_page_series },
+                   { "replay", perp_page_replay },
+                   { "warned", perp_page_warned },
+                   { "failures", perp_page_failures },
+                   { "cells", perp_page_cells },
+                   { "methods", perp_page_methods },
+                   { "definitions", perp_page_definitions },
+                   { "environment", report_environment },
+                   { "warnings", report_warnings },
                    { "upgrade", report_upgrade } };
   FILE *out = page->out;
   char *body = NULL;

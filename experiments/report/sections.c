@@ -2,7 +2,7 @@
 /* The sections of a report that are tables and text. */
 #include "experiments/report/page.h"
 #include "experiments/answers/answers.h"
-#include "experiments/results/tally.h"
+#include "experiments/results/warned.h"
 #include "experiments/study/words.h"
 
 #include <math.h>
@@ -325,6 +325,25 @@ static void failures_by_reason(perp_page *page, const int *row, int n)
   }
   free(failures.count);
   perp_html(page->out, "</table></div>\n");
+}
+
+void perp_page_warned(perp_page *page)
+{
+  perp_tally warnings;
+  const char **text = perp_results_warnings(page->results, &page->pool, &warnings);
+  if (warnings.n > 0)
+    perp_html(page->out,
+              "<h2 id=\"warned\">Warnings</h2>\n<p class=\"note\">A run with a warning may be ok: "
+              "it reached its end, but its figures show a loss that the status does not "
+              "say.</p>\n<div class=\"scroll\"><table><tr><th class=\"n\">runs</th><th>warning"
+              "</th><th>first example</th></tr>\n");
+  for (int k = 0; k < warnings.n; k++)
+    perp_html(
+        page->out,
+        "<tr><td class=\"n\">%d</td><td class=\"wrap\">%s</td><td><code>%s</code></td></tr>\n",
+        warnings.count[k].n, text[k], page->results->plan.cells[warnings.count[k].first].id);
+  if (warnings.n > 0) perp_html(page->out, "</table></div>\n");
+  free(warnings.count);
 }
 
 void perp_page_failures(perp_page *page)

@@ -4,7 +4,7 @@
  *   {"event": "run", "env": id, "load", "jobs", "cells", "command", "timeout", "memory",
  *    "program": {"path", "hash"}, "plugins": [{"path", "hash"}]}         a runner began: which files of code it is
  *   {"event": "start", "cell": id, "attempt": k}                         a cell was given to a process
- *   {"event": "cell", "cell": id, "attempt": k, "status": ..., "reason", "cause", "cpu_s", "wall_s",
+ *   {"event": "cell", "cell": id, "attempt": k, "status": ..., "reason", "cause", "warnings": [...], "cpu_s", "wall_s",
  *    "values": {...}, "stderr": tail, "code": outside code it ran}       it ended
  *   {"event": "time", "cell": id, "attempt", "status", "cpu_s", "wall_s", "pace_s",
  *    "values"}      one timing round; pace_s: CPU seconds of a fixed piece of work beside it (clock_reference.h)

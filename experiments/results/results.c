@@ -52,6 +52,19 @@ static double number_member(const json_t *line, const char *key)
   return perp_json_number(json_object_get(line, key));
 }
 
+static void fold_warnings(perp_results *r, perp_record *rec, const json_t *line)
+{
+  const json_t *list = json_object_get(line, "warnings");
+  const size_t n = json_array_size(list);
+  rec->n_warnings = 0;
+  if (n == 0) return;
+  rec->warning = perp_pool_alloc(&r->pool, n, sizeof *rec->warning);
+  for (size_t i = 0; i < n; i++) {
+    const char *text = json_string_value(json_array_get(list, i));
+    if (text != NULL) rec->warning[rec->n_warnings++] = perp_pool_strdup(&r->pool, text);
+  }
+}
+
 static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int schema)
 {
   int attempt = (int)json_integer_value(json_object_get(line, "attempt"));
@@ -63,6 +76,7 @@ static void fold_cell(perp_results *r, perp_record *rec, const json_t *line, int
   rec->status = status;
   rec->reason = perp_json_kept(&r->pool, line, "reason", "");
   rec->cause = perp_json_kept(&r->pool, line, "cause", "");
+  fold_warnings(r, rec, line);
   rec->resolved = perp_json_kept(&r->pool, line, "resolved", "");
   rec->stderr_tail = perp_json_kept(&r->pool, line, "stderr", "");
   rec->code = perp_json_kept(&r->pool, line, "code", "");

@@ -23,6 +23,8 @@ typedef struct perp_record {
   perp_cell_status status; /* PLANNED: not run yet (or interrupted) */
   const char *reason;      /* name of the perp_reason, "" when none */
   const char *cause;       /* why it failed or was skipped, one line, "" when ok */
+  const char **warning;    /* [n_warnings] of the run, which may be ok */
+  int n_warnings;
   const char *resolved;    /* of a whole engine: its version and options as it uses them, else "" */
   const char *stderr_tail; /* "" when it printed nothing */
   int attempt;             /* of this result, from 1; 0: none */

@@ -17,6 +17,18 @@ void perp_tally_add(perp_tally *t, const char *name, int thing)
   t->count[k].n++;
 }
 
+const char *perp_tally_alike(perp_pool *pool, const char *text)
+{
+  static const char digits[] = "0123456789.+-";
+  char *alike = perp_pool_strdup(pool, text), *to = alike;
+  for (const char *from = alike;; to++) {
+    const size_t number = strspn(from, digits);
+    *to = number > 0 ? '0' : *from;
+    if (*to == '\0') return alike;
+    from += number > 0 ? number : 1;
+  }
+}
+
 static int tally_more(const void *a, const void *b)
 {
   const perp_count *x = a, *y = b;

@@ -74,6 +74,7 @@ perp_status perp_run_event_outcome(perp_ctx *ctx, perp_journal *journal, const p
                     perp_cell_status_names[o->status]);
   if (o->reason[0] != '\0') perp_json_text(&l.j, "reason", o->reason);
   if (o->cause[0] != '\0') perp_json_text(&l.j, "cause", o->cause);
+  if (!timing && o->warnings.n > 0) perp_warnings_json(&o->warnings, &l.j);
   if (o->resolved[0] != '\0' && !timing) perp_json_text(&l.j, "resolved", o->resolved);
   if (!timing && o->problems > 0)
     perp_json_members(&l.j, "problems %lld, unsolved %lld, swept %lld", (long long)o->problems,

@@ -299,6 +299,7 @@ static void fill_outcome(const perp_result *result, perp_outcome *out)
   out->problems = (double)perp_result_problems(result);
   out->unsolved = (double)result->contact_count.failures;
   out->swept = (double)result->contact_count.swept;
+  out->warnings = result->warnings;
   out->partial = perp_result_partial(result);
   out->reached = result->t;
   for (int i = 0; i < result->n_metrics; i++)

@@ -75,6 +75,7 @@ typedef struct perp_result {
   perp_cut cut;       /* what ended it before that */
   char message[512];  /* one line on failure */
   char events[512];   /* what happened on the way, one line each: joints released; "" = nothing */
+  perp_warnings warnings; /* of a run that may be ok */
   char scene[PERP_SPEC_MAX], formulation[PERP_SPEC_MAX], ode[PERP_SPEC_MAX], kkt[PERP_SPEC_MAX],
       lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX], contact[PERP_SPEC_MAX],
       engine[PERP_SPEC_MAX];    /* canonical; "" = not used */

@@ -6,6 +6,7 @@
 
 #include "experiments/base/tree.h"
 #include "experiments/base/util.h"
+#include "experiments/base/warnings.h"
 
 struct perp_study;
 struct perp_cell;
@@ -71,6 +72,7 @@ typedef struct perp_outcome {
   /* of the problems that a run meets, how many there were and how many of them were left unsolved,
    * or above the tolerance by the number of sweeps that was asked for; 0 where a cell is no run */
   double problems, unsolved, swept;
+  perp_warnings warnings;
   bool partial;   /* the figures are those of a run that did not reach its end, up to: */
   double reached; /* s of simulated time; NaN or 0: not known */
   double cpu_s, wall_s;

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The warnings of the runs of a study (base/warnings.h), for its summary and its report. */
+#ifndef PERP_WARNED_H
+#define PERP_WARNED_H
+
+#include "experiments/results/results.h"
+#include "experiments/results/tally.h"
+
+/* Into *t the warnings of all runs, the most frequent first; those that differ in their numbers only
+ * are one.  Returns the whole text of the first of each, [t->n] from pool. */
+const char **perp_results_warnings(const perp_results *r, perp_pool *pool, perp_tally *t);
+
+#endif
