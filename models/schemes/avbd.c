@@ -10,18 +10,20 @@
  *
  *      lambda <- clamp(lambda - k C),      k <- k + growth |C| where it is not clamped,
  *
- * and from one step to the next lambda <- alpha gamma lambda, k <- max(gamma k, k_start).  Rigid rows have C - alpha C_0 in place of C, so that an error of
+ * and from one step to the next lambda <- alpha gamma lambda, k <- max(gamma k, k_start / (A h^2)).  Rigid rows have C - alpha C_0 in place of C, so that an error of
  * the start is taken out in many steps.  Springs have the k that is theirs, and no lambda.  Friction: |lambda_t| <= mu lambda_n.  J and C of
  * joints are those of the state of each sweep, within it C + J dx: the derivative of J, of which the paper takes the diagonal, is not needed then.
  * In velocities here: u = (x - q) / h, p = h f, h^2 k in kg.
  *
- * The default penalties do not depend on mass and step.  A row holds a body of mass m once k is of the size m / h^2, which grows as
- * the step shrinks, while k starts at k_start and a sweep adds growth |C| with |C| of the size g h^2: the smaller the step and
- * the heavier the body, the more steps pass until a contact carries.  k_start = m / h^2 removes that: a cube of 1 kg at rest drifts
- * by 8e-4, 1e-3 and 3.5e-2 m in a second at 4, 1 and 0.25 ms with the defaults, and by less than 1e-10 m with m / h^2.
+ * Penalties are measured in the mass of their row over h^2, A = J M^-1 J': k_start, growth and k_most are numbers, and a step does the
+ * same to a body of a gram and of a ton, at each h.  The paper leaves its numbers (N/m, N/m^2) to masses, lengths and steps of the
+ * user; as such they hold 1 kg at 1/60 s, and the smaller the step and the heavier the body, the more steps pass until a
+ * contact carries.  k_start = 1 halves the error of a lone row in each sweep; above 2 what slides is slowed down, as the matrix keeps
+ * the penalty of friction that is at its bound (his eq. 17) and a sweep then moves by 1 / (1 + k_start) of the way only.
  *
- * What it gives up.  Order: 1, down to what rows lose of their forces in each step, 1 - alpha gamma of lambda, which an error
- * has to bring back: with the growth of the paper joints stay off by that whatever h is.  Drift: the same.  Momentum: bodies are
+ * What it gives up.  Order: 1 of what is at rest, sticks or is jointed; of what slides, down to what the sweeps leave of friction at
+ * its bound, 0.7 % with ten and 0.007 % with twenty, whatever h is.  Drift: rows lose 1 - alpha gamma of lambda in each step, which an
+ * error has to bring back, O(h^2).  Momentum: bodies are
  * moved one by one, so that it is kept to what the sweeps leave.  Energy: damped.  Penetration: as the drift.  Friction: sticks as
  * far as k has grown.  There is no restitution, surfaces with one are refused.
  *
@@ -45,12 +47,14 @@ static const perp_opt avbd_options[] = {
   PERP_REAL(struct avbd_opts, gamma, 0.99, 0, 1, PERP_OPEN_MAX, "",
             "Factor by which penalties decay from one step to the next. Multipliers decay by alpha "
             "times this factor."),
-  PERP_REAL(struct avbd_opts, growth, 1e5, 0, HUGE_VAL, PERP_OPEN_MAX, "N/m^2",
-            "Growth of the penalty of a row per sweep and per constraint error."),
-  PERP_REAL(struct avbd_opts, k_start, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m",
-            "Smallest penalty, and the penalty of a new row. Small steps need about mass / h^2."),
-  PERP_REAL(struct avbd_opts, k_most, 1e9, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "N/m",
-            "Largest penalty."),
+  PERP_REAL(
+      struct avbd_opts, growth, 1000, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+      "Growth of a penalty per sweep, in effective mass / h^2, per constraint error in sizes of "
+      "the model (radians for angles)."),
+  PERP_REAL(struct avbd_opts, k_start, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "Smallest penalty, and the penalty of a new row, in effective mass of the row / h^2."),
+  PERP_REAL(struct avbd_opts, k_most, 1e6, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
+            "Largest penalty, in effective mass of the row / h^2."),
   PERP_REAL(perp_scheme_opts, slip, 1e-5, 0, HUGE_VAL, 0, "m/s",
             "Sliding speed above which a new contact uses mu_dynamic. Existing contacts use it if "
             "they slid in the previous step."),
@@ -119,13 +123,15 @@ static void avbd_rows(avbd *w, double t, double h)
 }
 
 /* Penalties and multipliers that the step before has left; the rows as they are at the start. */
-static void avbd_begin(avbd *w, double h)
+static void avbd_begin(avbd *w)
 {
   perp_scheme *s = &w->s;
   for (int i = 0; i < s->n; i++) {
     perp_scheme_row *row = &s->row[i];
     if (row->kind == PERP_SCHEME_OWN) row->start = row->given;
-    row->k = avbd_hard(row) ? fmax(w->o.gamma * row->k, h * h * w->o.k_start) : 1 / row->own;
+    row->k = !avbd_hard(row) ? 1 / row->own
+             : row->A > 0    ? fmax(w->o.gamma * row->k, w->o.k_start / row->A)
+                             : 0;
     row->p = avbd_hard(row) ? w->o.alpha * w->o.gamma * row->p : 0;
   }
 }
@@ -177,8 +183,8 @@ static void avbd_body(avbd *w, int b)
     const double *J = row->J[w->list[l] % 2], p = avbd_force(s, row);
     for (int i = 0; i < n; i++) {
       g[i] += J[i] * p;
-      /* what is open and has no multiplier presses nobody */
-      if (p != 0)
+      /* a row that is open and has no multiplier does not press: without its penalty the body is free */
+      if (p != 0 || row->p != 0)
         for (int j = 0; j < n; j++) H[i + n * j] += row->k * J[i] * J[j];
     }
   }
@@ -187,16 +193,24 @@ static void avbd_body(avbd *w, int b)
   for (int i = 0; i < n; i++) u[i] += g[i];
 }
 
+/* |C - alpha C_0| of a row in units of the size of the model, or rad */
+static double avbd_error(const perp_scheme *s, const perp_scheme_row *row, double h)
+{
+  double line = 0;
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < s->model->dim && row->body[side] >= 0; i++) line += fabs(row->J[side][i]);
+  const double C = h * fabs(perp_scheme_speed(s, row, s->v1) + row->bias);
+  return line > 0 ? C / s->model->size : C;
+}
+
 static void avbd_dual(avbd *w, double h)
 {
   perp_scheme *s = &w->s;
   for (int i = 0; i < s->n; i++) {
     perp_scheme_row *row = &s->row[i];
     const double p = avbd_force(s, row);
-    if (avbd_hard(row) && p > row->lo && p < row->hi)
-      row->k = fmin(row->k + h * h * w->o.growth * h *
-                                 fabs(perp_scheme_speed(s, row, s->v1) + row->bias),
-                    h * h * w->o.k_most);
+    if (avbd_hard(row) && row->A > 0 && p > row->lo && p < row->hi)
+      row->k = fmin(row->k + w->o.growth / row->A * avbd_error(s, row, h), w->o.k_most / row->A);
     row->p = p;
   }
 }
@@ -224,7 +238,7 @@ static perp_reason avbd_step(perp_scheme *s, double t, double h)
   if (!perp_scheme_begin(s, t, h, h) || !avbd_reserve(w, s->n)) return PERP_NOT_FINITE;
   perp_scheme_forces(s, t, h);
   memcpy(w->y, s->v1, (size_t)s->model->nv * sizeof *w->y);
-  avbd_begin(w, h);
+  avbd_begin(w);
   avbd_index(w);
   for (int sweep = 0; sweep < w->o.iterations && s->n > 0; sweep++) {
     avbd_rows(w, t, h);

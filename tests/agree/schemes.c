@@ -457,20 +457,12 @@ static void descent(void)
        cases[i].scene, cases[i].gauge, o.value);
   }
   double off[3];
-  for (int i = 0; i < 3; i++) off[i] = chain_error("avbd:k_start=1e6", 2e-3 / (1 << i));
-  ok(off[1] < 0.75 * off[0] && off[2] < 0.75 * off[1],
-     "avbd: chain, stiff from the start: %.2g, %.2g, %.2g m", off[0], off[1], off[2]);
-  /* k_start = m / h^2 of its help: a cube of 1 kg rests at any step, which it does not with the default */
-  static const double steps[] = { 1.0 / 60, 4e-3, 1e-3, 0.25e-3 };
-  for (int i = 0; i < 4; i++) {
-    char name[64];
-    snprintf(name, sizeof name, "avbd:k_start=%.17g", 1 / (steps[i] * steps[i]));
-    const outcome o = run_scene("stack:boxes=1", name, steps[i], 1, "pose.drift.max");
-    below(o.value, 1e-8, "%s: a cube rests at h = %.3g s", name, steps[i]);
-  }
+  for (int i = 0; i < 3; i++) off[i] = chain_error("avbd", 2e-3 / (1 << i));
+  ok(off[1] < 0.75 * off[0] && off[2] < 0.75 * off[1], "avbd: chain: %.2g, %.2g, %.2g m", off[0],
+     off[1], off[2]);
   const outcome a = run_scene("mass-ratio:ratio=1000", "avbd", 4e-3, 1, "pose.drift.max"),
                 b = run_scene("mass-ratio:ratio=1000", "si-baumgarte", 4e-3, 1, "pose.drift.max");
-  ok(a.value < 0.1 && a.value < b.value / 4,
+  ok(a.value < 0.015 && a.value < b.value / 4,
      "avbd: 1000 on 1 moves by %.2g, under impulses by %.2g m", a.value, b.value);
 }
 

@@ -154,13 +154,11 @@ static void traces(perp_model *model, const char *formulation)
 }
 
 /* The motion is that of the same bodies under another formulation (penalty: to the give of its springs; soft constraints,
- * which give way by 3 mm with the impedance of MuJoCo: with a stiffer one; avbd, whose rows lose a part of their forces in
- * each step: with penalties that grow faster). */
+ * which give way by 3 mm with the impedance of MuJoCo: with a stiffer one). */
 static void motion(perp_model *model, const char *formulation)
 {
   if (strcmp(formulation, "soft-constraints") == 0)
     formulation = "soft-constraints:timeconst=2e-3,dmin=0.99,dmax=0.999";
-  if (strcmp(formulation, "avbd") == 0) formulation = "avbd:growth=1e8";
   const double end = 0.1;
   double want[64], rate[64], q[64], v[64], off[2];
   run_fresh(&ctx, model, (run_parts){ "acceleration", "rk4", "", "" }, 1e-3, end, want, rate);
