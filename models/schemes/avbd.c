@@ -1,34 +1,42 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Augmented vertex block descent (C. Giles, E. Diaz, C. Yuksel, Augmented vertex block descent, ACM Transactions on Graphics 44(4),
- * 2025; rigid bodies: a vertex is a body of six coordinates).
+/* Augmented vertex block descent (C. Giles, E. Diaz, C. Yuksel, Augmented vertex block descent,
+ * ACM Transactions on Graphics 44(4), 2025; rigid bodies: a vertex is a body of six coordinates).
  *
- * A step minimizes 1/(2 h^2) |x - y|^2_M + sum of k C^2 / 2 + lambda C of its rows, y = q [+] h (v + h M^-1 f), body by body: for each one
+ * A step minimizes 1/(2 h^2) |x - y|^2_M + sum of k C^2 / 2 + lambda C of its rows, y = q [+] h (v
+ * + h M^-1 f), body by body: for each one
  *
  *      (M / h^2 + sum k J' J) dx = -(M (x - y) / h^2 - sum J' f),      f = clamp(lambda - k C, bounds),
  *
- * f of the row in the direction of J.  After each of the `iterations` sweeps over bodies the rows follow (his algorithm 1),
+ * f of the row in the direction of J.  After each of the `iterations` sweeps over bodies the rows
+ * follow (his algorithm 1),
  *
  *      lambda <- clamp(lambda - k C),      k <- k + growth |C| where it is not clamped,
  *
- * and from one step to the next lambda <- alpha gamma lambda, k <- max(gamma k, k_start / (A h^2)).  Rigid rows have C - alpha C_0 in place of C, so that an error of
- * the start is taken out in many steps.  Springs have the k that is theirs, and no lambda.  Friction: |lambda_t| <= mu lambda_n.  J and C of
- * joints are those of the state of each sweep, within it C + J dx: the derivative of J, of which the paper takes the diagonal, is not needed then.
- * In velocities here: u = (x - q) / h, p = h f, h^2 k in kg.
+ * and from one step to the next lambda <- alpha gamma lambda, k <- max(gamma k, k_start / (A
+ * h^2)). Rigid rows have C - alpha C_0 in place of C, so that an error of the start is taken out
+ * in many steps.  Springs have the k that is theirs, and no lambda.  Friction: |lambda_t| <= mu
+ * lambda_n. J and C of joints are those of the state of each sweep, within it C + J dx: the
+ * derivative of J, of which the paper takes the diagonal, is not needed then. In velocities here:
+ * u = (x - q) / h, p = h f, h^2 k in kg.
  *
- * Penalties are measured in the mass of their row over h^2, A = J M^-1 J': k_start, growth and k_most are numbers, and a step does the
- * same to a body of a gram and of a ton, at each h.  The paper leaves its numbers (N/m, N/m^2) to masses, lengths and steps of the
- * user; as such they hold 1 kg at 1/60 s, and the smaller the step and the heavier the body, the more steps pass until a
- * contact carries.  k_start = 1 halves the error of a lone row in each sweep; above 2 what slides is slowed down, as the matrix keeps
- * the penalty of friction that is at its bound (his eq. 17) and a sweep then moves by 1 / (1 + k_start) of the way only.
+ * Penalties are measured in the mass of their row over h^2, A = J M^-1 J': k_start, growth and
+ * k_most are numbers, and a step does the same to a body of a gram and of a ton, at each h.  The
+ * paper leaves its numbers (N/m, N/m^2) to masses, lengths and steps of the user; as such they
+ * hold 1 kg at 1/60 s, and the smaller the step and the heavier the body, the more steps pass
+ * until a contact carries.  k_start = 1 halves the error of a lone row in each sweep; above 2 what
+ * slides is slowed down, as the matrix keeps the penalty of friction that is at its bound (his eq.
+ * 17) and a sweep then moves by 1 / (1 + k_start) of the way only.
  *
- * What it gives up.  Order: 1 of what is at rest, sticks or is jointed; of what slides, down to what the sweeps leave of friction at
- * its bound, 0.7 % with ten and 0.007 % with twenty, whatever h is.  Drift: rows lose 1 - alpha gamma of lambda in each step, which an
- * error has to bring back, O(h^2).  Momentum: bodies are
- * moved one by one, so that it is kept to what the sweeps leave.  Energy: damped.  Penetration: as the drift.  Friction: sticks as
- * far as k has grown.  There is no restitution, surfaces with one are refused.
+ * What it gives up.  Order: 1 of what is at rest, sticks or is jointed; of what slides, down to
+ * what the sweeps leave of friction at its bound, 0.7 % with ten and 0.007 % with twenty, whatever
+ * h is.  Drift: rows lose 1 - alpha gamma of lambda in each step, which an error has to bring
+ * back, O(h^2).  Momentum: bodies are moved one by one, so that it is kept to what the sweeps
+ * leave. Energy: damped.  Penetration: as the drift.  Friction: sticks as far as k has grown.
+ * There is no restitution, surfaces with one are refused.
  *
- * Cost: iterations (bodies nvb^3 / 3 + rows (nvb^2 + 3 nvb)) and as many evaluations; one collision detection.  No allocation in a
- * step, but for more contacts than ever.  Fails: states that are not finite. */
+ * Cost: iterations (bodies nvb^3 / 3 + rows (nvb^2 + 3 nvb)) and as many evaluations; one
+ * collision detection.  No allocation in a step, but for more contacts than ever.  Fails: states
+ * that are not finite. */
 #include "models/schemes/scheme.h"
 
 #include <lapacke.h>
@@ -72,7 +80,8 @@ typedef struct avbd {
   perp_arena grown_list;
 } avbd;
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------
+ * */
 
 static bool avbd_hard(const perp_scheme_row *row)
 {
@@ -144,7 +153,8 @@ static double avbd_force(const perp_scheme *s, const perp_scheme_row *row)
   return fmin(fmax(p, row->lo), row->hi);
 }
 
-/* The bounds of friction: the disk of the normal multiplier, shared out by what the tangents want. */
+/* The bounds of friction, by the multiplier of the normal row: of what would leave its disk the
+ * share of each tangent, of what is inside the way to the circle. */
 static void avbd_disk(perp_scheme *s, perp_scheme_contact *c)
 {
   const int n = c->row;
@@ -157,13 +167,15 @@ static void avbd_disk(perp_scheme *s, perp_scheme_contact *c)
   const double size = hypot(p[0], p[1]);
   c->slides = size > bound;
   for (int k = 1; k < s->model->dim; k++) {
-    const double most = c->slides ? fabs(p[k - 1]) * bound / size : HUGE_VAL;
+    const double most = c->slides ? fabs(p[k - 1]) * bound / size
+                                  : sqrt((bound - p[2 - k]) * (bound + p[2 - k]));
     s->row[n + k].hi = most;
     s->row[n + k].lo = -most;
   }
 }
 
-/* ---- primal and dual -------------------------------------------------------------------------- */
+/* ---- primal and dual --------------------------------------------------------------------------
+ * */
 
 /* One body to the least of its part, all others held. */
 static void avbd_body(avbd *w, int b)
@@ -215,7 +227,8 @@ static void avbd_dual(avbd *w, double h)
   }
 }
 
-/* ---- a step ----------------------------------------------------------------------------------- */
+/* ---- a step -----------------------------------------------------------------------------------
+ * */
 
 static void avbd_layout_rows(void *ws, perp_arena *a)
 {
@@ -256,7 +269,8 @@ static perp_reason avbd_step(perp_scheme *s, double t, double h)
   return PERP_EXACT;
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- life -------------------------------------------------------------------------------------
+ * */
 
 static void avbd_layout(void *ws, perp_arena *a)
 {
@@ -300,7 +314,7 @@ static perp_status avbd_create(perp_ctx *ctx, perp_model *model, const perp_part
 const perp_formulation_desc perp_formulation_avbd = {
   .d = { .name = "avbd",
          .summary = "Augmented vertex block descent: body by body, multipliers and growing "
-                    "penalties; no restitution, order 1",
+                    "penalties; no restitution, order 1 down to what its sweeps leave",
          .reference = "Giles, Diaz, Yuksel 2025, algorithm 1",
          .equation =
              "(M / h^2 + sum k J' J) dx = -(M (x - y) / h^2 - sum J' f), f = clamp(lambda - "

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the time-stepping schemes of real-time engines share: the rows of a step, Gauss-Seidel on them, and all of a
- * formulation but its step.
+/* What the time-stepping schemes of real-time engines share: the rows of a step, Gauss-Seidel on
+ * them, and all of a formulation but its step.
  *
  * A row of a joint, limit, motor or contact is, with an impulse p (N s, N m s),
  *
  *      w = J v + soft p + bias,      lo <= p <= hi,      p complementary to w
  *
- * between two bodies at most, J v a velocity (m/s, rad/s).  A scheme says what the bias of a rigid row is, and when
- * velocities and positions are changed; springs and servos bring their own softness and bias,
+ * between two bodies at most, J v a velocity (m/s, rad/s).  A scheme says what the bias of a rigid
+ * row is, and when velocities and positions are changed; springs and servos bring their own
+ * softness and bias,
  *
  *      soft = 1 / (h (h k + d)),      bias = k C / (h k + d).
  *
- * Gauss-Seidel goes from row to row, p <- clamp(p - w / (A + soft)) with A = J M^-1 J', v += M^-1 J' dp; the friction of
- * a contact is one block with its disk |p_t| <= mu p_n, exact where it sticks.  It makes as many sweeps as it is
- * asked for and no test: such steps count as swept (perp_contact_count), and runs as fixed work.
+ * Gauss-Seidel goes from row to row, p <- clamp(p - w / (A + soft)) with A = J M^-1 J', v += M^-1
+ * J' dp; the friction of a contact is one block with its disk |p_t| <= mu p_n, exact where it
+ * sticks. It makes as many sweeps as it is asked for and no test: such steps count as swept
+ * (perp_contact_count), and runs as fixed work.
  *
- * Contacts are found once a step, at its start; within it their gap moves with the bodies, gap += h n . u, their normal
- * stays.  Guesses are the impulses of the step before, of contacts by their identity. */
+ * Contacts are found once a step, at its start; within it their gap moves with the bodies, gap +=
+ * h n . u, their normal stays.  Guesses are the impulses of the step before, of contacts by their
+ * identity. */
 #ifndef PERP_SCHEME_H
 #define PERP_SCHEME_H
 
@@ -129,13 +132,16 @@ typedef struct perp_scheme {
   double step_s, assembly_s, collision_s;
 } perp_scheme;
 
-/* ---- a formulation ---------------------------------------------------------------------------- */
+/* ---- a formulation ----------------------------------------------------------------------------
+ * */
 
-/* The memory of ws, a perp_scheme or what begins with one: a perp_layout_fn, whole where a scheme has nothing of its own. */
+/* The memory of ws, a perp_scheme or what begins with one: a perp_layout_fn, whole where a scheme
+ * has nothing of its own. */
 void perp_scheme_layout(void *ws, perp_arena *a);
-/* A workspace like *like (size bytes, which begin with a perp_scheme whose step is set), its options those of the
- * formulation.  layout calls perp_scheme_layout.  PERP_ERR_UNSUPPORTED: joints of more than two bodies.  Allocates; later
- * only where there are more contacts than ever.  *ws NULL on failure. */
+/* A workspace like *like (size bytes, which begin with a perp_scheme whose step is set), its
+ * options those of the formulation.  layout calls perp_scheme_layout.  PERP_ERR_UNSUPPORTED:
+ * joints of more than two bodies.  Allocates; later only where there are more contacts than ever.
+ * *ws NULL on failure. */
 perp_status perp_scheme_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
                                double h, perp_scheme *like, size_t size, perp_layout_fn *layout,
                                void **ws);
@@ -154,45 +160,46 @@ void perp_scheme_observe(void *ws, perp_contact_observer *observer, void *user);
   .counters = perp_scheme_counters, .timing = perp_scheme_timing, .destroy = perp_scheme_destroy,  \
   .contacts = perp_scheme_contacts, .observe = perp_scheme_observe
 
-/* ---- rows: scheme_rows.c ---------------------------------------------------------------------- */
+/* ---- rows: scheme_rows.c ----------------------------------------------------------------------
+ * */
 
-/* Contacts and rows of a step that begins at t in q with v; q1 = q, v1 = v; guesses are there, scaled to impulses of a
- * substep `part`.  False: s->status says why, or the state is not finite. */
+/* Contacts and rows of a step that begins at t in q with v; q1 = q, v1 = v; guesses are there,
+ * scaled to impulses of a substep `part`.  False: s->status says why, or the state is not finite.
+ * */
 bool perp_scheme_begin(perp_scheme *s, double t, double h, double part);
-/* The rows of joints and drives at (t, q1), those of contacts with the bodies turned to there; h: of the substep to come.
- * Impulses stay. */
+/* The rows of joints and drives at (t, q1), those of contacts with the bodies turned to there; h:
+ * of the substep to come. Impulses stay. */
 void perp_scheme_refresh(perp_scheme *s, double t, double h);
-/* What is left of the step for the next one: impulses, forces of joints and drives.  h: the whole step, part: the last
- * substep. */
+/* What is left of the step for the next one: impulses, forces of joints and drives.  h: the whole
+ * step, part: the last substep. */
 void perp_scheme_remember(perp_scheme *s, double h, double part);
 
 /* Memory for n contacts; what is remembered stays. */
 perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *s, int n);
 
-/* ---- parts of a step: scheme_parts.c ---------------------------------------------------------- */
+/* ---- parts of a step: scheme_parts.c ----------------------------------------------------------
+ * */
 
-/* v1 += h M^-1 f(t, q1, v1), q1 those of s->e; the gyroscopic torque by the implicit midpoint rule (perp_gyro_implicit). */
+/* v1 += h M^-1 f(t, q1, v1), q1 those of s->e; the gyroscopic torque by the implicit midpoint rule
+ * (perp_gyro_implicit). */
 void perp_scheme_forces(perp_scheme *s, double t, double h);
 /* q1 = q1 [+] h u; gaps of contacts change with it. */
 void perp_scheme_move(perp_scheme *s, double h, const double *u);
 
 /* What a scheme adds to J v of a rigid row that is off by C (contacts and limits: C <= 0), m/s. */
 typedef double perp_scheme_feedback(const perp_scheme *s, const perp_scheme_row *row, double h);
-/* bias and soft of all rows in a (sub)step h: rigid ones given + feedback (NULL: 0); contacts and limits that are open may
- * close, C / h.  bounce: what has approached faster than the threshold, and closes with v1, leaves at e times that. */
+/* bias and soft of all rows in a (sub)step h: rigid ones given + feedback (NULL: 0); contacts and
+ * limits that are open may close, C / h.  bounce: what has approached faster than the threshold,
+ * and closes with v1, leaves at e times that. */
 void perp_scheme_bias(perp_scheme *s, double h, perp_scheme_feedback *feedback, bool bounce);
 /* v += M^-1 J' p of all rows. */
 void perp_scheme_warm(perp_scheme *s, double *v);
-/* One sweep over all rows: drives, joints, contacts.  Friction first: of each contact by the normal impulse of the sweep before, so that
- * its normal row has the last word.  Normal first: the normal rows of all contacts of a pair of shapes, then their friction,
- * by the normal impulse of this sweep. */
-typedef enum perp_scheme_order {
-  PERP_SCHEME_FRICTION_FIRST,
-  PERP_SCHEME_NORMAL_FIRST
-} perp_scheme_order;
-void perp_scheme_sweep(perp_scheme *s, perp_scheme_order order, double *v);
-/* Restitution once, at the end: contacts and limits that approached faster than the threshold before the step, and pressed in
- * it, part at e times that speed.  v [nv]. */
+/* One sweep over all rows: drives, joints, contacts; of each pair of shapes the normal rows of its
+ * contacts, then their friction by the normal impulse of this sweep, as the solvers of Box2D-Lite,
+ * solver2d and Box2D v3 do. */
+void perp_scheme_sweep(perp_scheme *s, double *v);
+/* Restitution once, at the end: contacts and limits that approached faster than the threshold
+ * before the step, and pressed in it, part at e times that speed.  v [nv]. */
 void perp_scheme_bounce(perp_scheme *s, double *v);
 /* total += p of all rows: a substep is done. */
 void perp_scheme_sum(perp_scheme *s);

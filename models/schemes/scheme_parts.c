@@ -69,9 +69,9 @@ static double scheme_between(const perp_scheme *s, const perp_scheme_row *x,
   return sum;
 }
 
-/* What sticks is solved for exactly, both tangents at once.  What would leave the disk slides: a step p - w / a with one number
- * a >= A for both, back onto the disk, has the fixed point p against w; that of the exact step scaled would be A^-1 w, askew
- * where bodies turn. */
+/* What sticks is solved for exactly, both tangents at once.  What would leave the disk slides: a
+ * step p - w / a with one number a >= A for both, back onto the disk, has the fixed point p
+ * against w; that of the exact step scaled would be A^-1 w, askew where bodies turn. */
 static void scheme_friction(const perp_scheme *s, perp_scheme_contact *c, double *v)
 {
   const bool plane = s->model->dim == 2;
@@ -110,17 +110,13 @@ static int scheme_manifold(const perp_scheme *s, int i)
   return i;
 }
 
-void perp_scheme_sweep(perp_scheme *s, perp_scheme_order order, double *v)
+void perp_scheme_sweep(perp_scheme *s, double *v)
 {
   for (int i = 0; i < s->contacts; i++) scheme_solve(s, &s->row[i], v);
   for (int i = 0, end; i < s->n_contacts; i = end) {
-    end = order == PERP_SCHEME_NORMAL_FIRST ? scheme_manifold(s, i) : i + 1;
-    for (int k = i; k < end; k++) {
-      if (order == PERP_SCHEME_FRICTION_FIRST) scheme_friction(s, &s->contact[k], v);
-      scheme_solve(s, &s->row[s->contact[k].row], v);
-    }
-    for (int k = i; k < end && order == PERP_SCHEME_NORMAL_FIRST; k++)
-      scheme_friction(s, &s->contact[k], v);
+    end = scheme_manifold(s, i);
+    for (int k = i; k < end; k++) scheme_solve(s, &s->row[s->contact[k].row], v);
+    for (int k = i; k < end; k++) scheme_friction(s, &s->contact[k], v);
   }
   if (s->n > 0) s->count.iterations++;
 }

@@ -10,7 +10,13 @@ enum { MOTOR, LOWER, UPPER, SLOTS };
 static const double NEAR =
     1e-6; /* of the size of the model: contacts that are looked for at rest */
 
-/* ---- memory ----------------------------------------------------------------------------------- */
+/* Part of the slip that the friction of a whole step stops, above which a contact slides: one cold
+ * sweep leaves a tenth of it to a box that sticks on four contacts.  Sliding is thus seen late by
+ * a time that goes with the square root of the step. */
+static const double SLIDES = 0.2;
+
+/* ---- memory -----------------------------------------------------------------------------------
+ * */
 
 static int scheme_fixed(const perp_scheme *s)
 {
@@ -43,7 +49,8 @@ perp_status perp_scheme_reserve(perp_ctx *ctx, perp_scheme *s, int n)
   return status;
 }
 
-/* ---- one row ---------------------------------------------------------------------------------- */
+/* ---- one row ----------------------------------------------------------------------------------
+ * */
 
 /* W and A from J */
 static void scheme_masses(const perp_scheme *s, perp_scheme_row *row)
@@ -69,7 +76,8 @@ static double scheme_clamp(const perp_scheme_row *row, double p)
   return fmin(fmax(p, row->lo), row->hi);
 }
 
-/* ---- drives ----------------------------------------------------------------------------------- */
+/* ---- drives -----------------------------------------------------------------------------------
+ * */
 
 /* bias and softness of a motor or servo in a step h that begins at t, x its coordinate */
 static void scheme_motor(const perp_scheme *s, int i, double t, double h, double x,
@@ -120,7 +128,8 @@ static bool scheme_drive(const perp_scheme *s, int i, int slot, double t, double
   return true;
 }
 
-/* ---- joints ----------------------------------------------------------------------------------- */
+/* ---- joints -----------------------------------------------------------------------------------
+ * */
 
 /* Row k of joint i from the evaluation. */
 static void scheme_joint(const perp_scheme *s, int i, int k, double h, perp_scheme_row *row)
@@ -149,7 +158,8 @@ static void scheme_joint(const perp_scheme *s, int i, int k, double h, perp_sche
   scheme_masses(s, row);
 }
 
-/* ---- contacts --------------------------------------------------------------------------------- */
+/* ---- contacts ---------------------------------------------------------------------------------
+ * */
 
 /* J of a direction d of a contact, for the bodies as they are turned in s->e. */
 static void scheme_direction(const perp_scheme *s, const perp_scheme_contact *c, const double d[3],
@@ -261,7 +271,8 @@ static void scheme_contact(perp_scheme *s, int i, double t_end, double scale,
   }
 }
 
-/* ---- all -------------------------------------------------------------------------------------- */
+/* ---- all --------------------------------------------------------------------------------------
+ * */
 
 /* what the step may close: motion, what gravity adds twice over, motors */
 static double scheme_margin(const perp_scheme *s, double t, double h)
@@ -362,6 +373,24 @@ void perp_scheme_refresh(perp_scheme *s, double t, double h)
   if (s->timing) s->assembly_s += perp_clock_thread() - start;
 }
 
+/* Did the contact slide in the step?  Its friction was at its bound when it was solved for, and it
+ * moves faster at the end than SLIDES of its friction would stop: a fixed number of sweeps takes
+ * the friction of one contact to its bound while others hold the body.  A contact that does not
+ * press slides as a new one does. */
+static bool scheme_slides(const perp_scheme *s, const perp_scheme_contact *c)
+{
+  double square = 0, A = 0;
+  for (int k = 1; k < s->model->dim; k++) {
+    const perp_scheme_row *row = &s->row[c->row + k];
+    const double u = perp_scheme_speed(s, row, s->v1) + row->given;
+    square += u * u;
+    A = fmax(A, row->A);
+  }
+  const double total = s->row[c->row].total;
+  if (!(total > 0)) return sqrt(square) > s->o.slip;
+  return c->slides && sqrt(square) > fmax(s->o.slip, SLIDES * A * c->mu * total);
+}
+
 void perp_scheme_remember(perp_scheme *s, double h, double part)
 {
   const perp_model *model = s->model;
@@ -381,7 +410,7 @@ void perp_scheme_remember(perp_scheme *s, double h, double part)
   for (int i = 0; i < s->n_contacts; i++) {
     const perp_scheme_contact *c = &s->contact[i];
     perp_scheme_memory *m = &s->next[i];
-    *m = (perp_scheme_memory){ .id = s->found[i].id, .slides = c->slides };
+    *m = (perp_scheme_memory){ .id = s->found[i].id, .slides = scheme_slides(s, c) };
     for (int l = 0; l < 3; l++) s->impulse[3 * i + l] = 0;
     for (int k = 0; k < model->dim; k++) m->k[k] = s->row[c->row + k].k;
     for (int k = 0; k < model->dim; k++)

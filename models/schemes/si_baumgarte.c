@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sequential impulses with Baumgarte feedback (E. Catto, Fast and simple physics using sequential impulses, GDC 2006).
+/* Sequential impulses with Baumgarte feedback (E. Catto, Fast and simple physics using sequential
+ * impulses, GDC 2006).
  *
  *      v^ = v + h M^-1 f,      v+ = v^ + M^-1 J' p,      q+ = q [+] h v+,
  *      J v+ + feedback C / h = 0  of joints,
  *      0 <= p  perp  n . v+ + feedback min(0, gap + slop) / h >= 0  of contacts, |p_t| <= mu p,
  *
- * by `iterations` sweeps of Gauss-Seidel over the rows, p clamped as a sum, from the impulses of the step before.
+ * by `iterations` sweeps of Gauss-Seidel over the rows, p clamped as a sum, from the impulses of
+ * the step before.
  *
- * What it gives up.  Order: 1.  Drift: a joint is off by what one step adds, over the feedback: O(h^2); what is left
- * by the sweeps adds to it, and goes with the number of bodies between.  Energy: the feedback is a velocity, and stays one: what is pushed
- * apart flies apart; restitution is Newton's.  Penetration: the slop, and what the feedback has not yet taken out.  Friction: the exact disk,
- * of a normal impulse that is that of the sweep before; a pile that needs more sweeps creeps.
+ * What it gives up.  Order: 1, and 1/2 where friction falls from mu to mu_dynamic: sliding is seen
+ * when it is faster than a part of what friction stops in a step (scheme_rows.c).  Drift: a joint
+ * is off by what one step adds, over the feedback: O(h^2); what is left by the sweeps adds to it,
+ * and goes with the number of bodies between.  Energy: the feedback is a velocity, and stays one:
+ * what is pushed apart flies apart; restitution is Newton's.  Penetration: the slop, and what the
+ * feedback has not yet taken out.  Friction: the exact disk, of the normal impulses of its sweep;
+ * a pile that needs more sweeps creeps.
  *
- * Cost: rows (iterations + 2), one evaluation, one collision detection.  Nothing is allocated in a step, but for more contacts than ever.
- * Fails: states that are not finite. */
+ * Cost: rows (iterations + 2), one evaluation, one collision detection.  Nothing is allocated in a
+ * step, but for more contacts than ever. Fails: states that are not finite. */
 #include "models/schemes/scheme.h"
 
 struct si_baumgarte_opts {
@@ -51,7 +56,7 @@ static perp_reason si_baumgarte_step(perp_scheme *s, double t, double h)
   perp_scheme_forces(s, t, h);
   perp_scheme_bias(s, h, si_baumgarte_feedback, true);
   perp_scheme_warm(s, s->v1);
-  for (int i = 0; i < o->iterations; i++) perp_scheme_sweep(s, PERP_SCHEME_FRICTION_FIRST, s->v1);
+  for (int i = 0; i < o->iterations; i++) perp_scheme_sweep(s, s->v1);
   perp_scheme_move(s, h, s->v1);
   perp_scheme_sum(s);
   perp_scheme_remember(s, h, h);
@@ -71,7 +76,7 @@ static perp_status si_baumgarte_create(perp_ctx *ctx, perp_model *model, const p
 const perp_formulation_desc perp_formulation_si_baumgarte = {
   .d = { .name = "si-baumgarte",
          .summary = "Sequential impulses with Baumgarte feedback in the velocity: fixed number of "
-                    "sweeps, order 1",
+                    "sweeps, order 1, 1/2 in stick-slip",
          .reference = "Catto 2006 (sequential impulses); Baumgarte 1972",
          .equation = "J v+ + feedback C / h = 0, contacts 0 <= p perp n.v+ + feedback min(0, gap + "
                      "slop) / h >= 0, by Gauss-Seidel",

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Sequential impulses, positions by non-linear Gauss-Seidel (E. Catto, Box2D; Understanding constraints, GDC 2014).
+/* Sequential impulses, positions by non-linear Gauss-Seidel (E. Catto, Box2D; Understanding
+ * constraints, GDC 2014).
  *
  * The velocity knows no errors,
  *
  *      v+ = v + h M^-1 f + M^-1 J' p,      J v+ = 0,  0 <= p perp n . v+ >= 0,      q+ = q [+] h v+,
  *
- * by `iterations` sweeps, and then positions are corrected by `positions` passes over the rows at q+,
+ * by `iterations` sweeps, and then positions are corrected by `positions` passes over the rows at
+ * q+,
  *
  *      dq = -M^-1 J' part C / A,      joints: part = 1;  contacts: part (gap + slop) in place of C, where that is negative,
  *
- * one row after the other, J and C anew in each pass, within it C + J dq.  Velocities never see them.
+ * one row after the other, J and C anew in each pass, within it C + J dq.  Velocities never see
+ * them.
  *
- * What it gives up.  Order: 1.  Drift: O(h^2) of the motion, times what the passes leave; where they converge none.  Energy:
- * corrections are work that nobody did.  Penetration: the slop, what passes leave.  Friction as of si-baumgarte.
+ * What it gives up.  Order: as si-baumgarte.  Drift: O(h^2) of the motion, times what the passes
+ * leave; where they converge none.  Energy: corrections are work that nobody did.  Penetration:
+ * the slop, what passes leave.  Friction as of si-baumgarte.
  *
- * Cost: rows (iterations + positions + 2), 1 + positions evaluations, one collision detection.  No allocation in a step, but for more
- * contacts than ever.  Fails: states that are not finite. */
+ * Cost: rows (iterations + positions + 2), 1 + positions evaluations, one collision detection.  No
+ * allocation in a step, but for more contacts than ever.  Fails: states that are not finite. */
 #include "models/schemes/scheme.h"
 
 #include <string.h>
@@ -67,7 +71,7 @@ static perp_reason si_ngs_step(perp_scheme *s, double t, double h)
   perp_scheme_forces(s, t, h);
   perp_scheme_bias(s, h, NULL, true);
   perp_scheme_warm(s, s->v1);
-  for (int i = 0; i < w->o.iterations; i++) perp_scheme_sweep(s, PERP_SCHEME_FRICTION_FIRST, s->v1);
+  for (int i = 0; i < w->o.iterations; i++) perp_scheme_sweep(s, s->v1);
   perp_scheme_sum(s);
   perp_scheme_move(s, h, s->v1);
   perp_scheme_remember(s, h, h);
@@ -99,7 +103,7 @@ static perp_status si_ngs_create(perp_ctx *ctx, perp_model *model, const perp_pa
 const perp_formulation_desc perp_formulation_si_ngs = {
   .d = { .name = "si-ngs",
          .summary = "Sequential impulses, then non-linear Gauss-Seidel on positions: fixed numbers "
-                    "of sweeps, order 1",
+                    "of sweeps, order 1, 1/2 in stick-slip",
          .reference = "Catto 2006 and 2014 (sequential impulses, non-linear Gauss-Seidel)",
          .equation = "J v+ = 0 by Gauss-Seidel, q+ = q [+] h v+, then dq = -M^-1 J' C / A row by "
                      "row",

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sequential impulses with split impulse (E. Catto 2006; the term is that of Bullet).
  *
- * Errors are corrected by a second velocity u, which moves positions in this step and is then forgotten:
+ * Errors are corrected by a second velocity u, which moves positions in this step and is then
+ * forgotten:
  *
  *      v+ = v + h M^-1 f + M^-1 J' p,      J v+ = 0  of joints,  0 <= p perp n . v+ >= 0  of contacts,
  *      u = M^-1 J' s,                      J u + feedback C / h = 0,  0 <= s perp n . u + feedback min(0, gap + slop) / h >= 0,
  *      q+ = q [+] h (v+ + u),
  *
- * both by `iterations` sweeps of Gauss-Seidel; p starts from the step before, s from zero.  Friction has no part in u.
+ * both by `iterations` sweeps of Gauss-Seidel; p starts from the step before, s from zero.
+ * Friction has no part in u.
  *
- * What it gives up.  Order: 1.  Drift: O(h^2), as with Baumgarte feedback; the velocity obeys J(q) v = 0 of the start of the step.
- * Energy: corrections lift and lower bodies, which their velocity does not know; what is pushed apart does not fly apart.
- * Penetration: the slop, and what is not yet taken out; s is cold, so that stacks that are deep come up slowly.
+ * What it gives up.  Order: as si-baumgarte.  Drift: O(h^2), as with Baumgarte feedback; the
+ * velocity obeys J(q) v = 0 of the start of the step. Energy: corrections lift and lower bodies,
+ * which their velocity does not know; what is pushed apart does not fly apart. Penetration: the
+ * slop, and what is not yet taken out; s is cold, so that stacks that are deep come up slowly.
  *
- * Cost: rows (2 iterations + 2), one evaluation, one collision detection.  No allocation in a step, but for more contacts than ever.
- * Fails: states that are not finite. */
+ * Cost: rows (2 iterations + 2), one evaluation, one collision detection.  No allocation in a
+ * step, but for more contacts than ever. Fails: states that are not finite. */
 #include "models/schemes/scheme.h"
 
 #include <string.h>
@@ -78,7 +81,7 @@ static perp_reason si_split_step(perp_scheme *s, double t, double h)
   perp_scheme_forces(s, t, h);
   perp_scheme_bias(s, h, NULL, true);
   perp_scheme_warm(s, s->v1);
-  for (int i = 0; i < w->o.iterations; i++) perp_scheme_sweep(s, PERP_SCHEME_FRICTION_FIRST, s->v1);
+  for (int i = 0; i < w->o.iterations; i++) perp_scheme_sweep(s, s->v1);
   perp_scheme_sum(s);
   perp_scheme_remember(s, h, h);
   si_split_correct(w, h);
@@ -107,7 +110,7 @@ static perp_status si_split_create(perp_ctx *ctx, perp_model *model, const perp_
 const perp_formulation_desc perp_formulation_si_split = {
   .d = { .name = "si-split",
          .summary = "Sequential impulses; a second velocity, used once, corrects positions: fixed "
-                    "number of sweeps, order 1",
+                    "number of sweeps, order 1, 1/2 in stick-slip",
          .reference = "Catto 2006 (sequential impulses, split impulse)",
          .equation = "J v+ = 0, J u + feedback C / h = 0, q+ = q [+] h (v+ + u), both by "
                      "Gauss-Seidel",

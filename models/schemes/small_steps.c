@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Small steps (M. Macklin, K. Storey, M. Lu, P. Terdiman, N. Chentanez, S. Jeschke, M. Mueller, Small steps in physics
- * simulation, SCA 2019): n substeps of one iteration in place of one step of n.
+/* Small steps (M. Macklin, K. Storey, M. Lu, P. Terdiman, N. Chentanez, S. Jeschke, M. Mueller,
+ * Small steps in physics simulation, SCA 2019): n substeps of one iteration in place of one step
+ * of n.
  *
- * A step is cut into `substeps` of h, with the contacts of its start.  Each one: forces, and one sweep (`iterations`) from zero,
+ * A step is cut into `substeps` of h, with the contacts of its start.  Each one: forces, and one
+ * sweep (`iterations`) from zero,
  *
  *      J v + C / h = 0  of joints,      0 <= p  perp  n . v + gap / h >= 0  of contacts,
  *
- * J and C at its start; positions move with that velocity, which is kept.  To first order in the constraints this is the paper's step, whose
- * correction of the positions x~ = x + h v~ makes C(x~) + J dx = 0 and whose velocity is what has moved over h.  Errors
- * of position that one iteration leaves are seen by the next substep; forces of a step are h^2 smaller, which is
- * why fewer iterations are needed.  Restitution is applied once, after the last substep: the paper has none.
+ * J and C at its start; positions move with that velocity, which is kept.  To first order in the
+ * constraints this is the paper's step, whose correction of the positions x~ = x + h v~ makes
+ * C(x~) + J dx = 0 and whose velocity is what has moved over h.  Errors of position that one
+ * iteration leaves are seen by the next substep; forces of a step are h^2 smaller, which is why
+ * fewer iterations are needed.  Restitution is applied once, after the last substep: the paper has
+ * none.
  *
- * What it gives up.  Order: 1 in h / n.  Drift: O((h / n)^2) and what one sweep leaves.  Energy: errors are given back as velocities;
- * what overlaps at the start is thrown apart at C n / h.  Penetration: what one cold sweep leaves: deep in tall stacks, less with every substep, as (h / n)^2.
- * Friction: the exact disk, of cold impulses.
+ * What it gives up.  Order: 1 in h / n, and 1/2 in h where friction falls from mu to mu_dynamic
+ * (scheme_rows.c). Drift: O((h / n)^2) and what one sweep leaves.  Energy: errors are given back
+ * as velocities; what overlaps at the start is thrown apart at C n / h.  Penetration: what one
+ * cold sweep leaves: deep in tall stacks, less with every substep, as (h / n)^2. Friction: the
+ * exact disk, of cold impulses.
  *
- * Cost: per substep one evaluation and rows (iterations + 1); one collision detection.  No allocation in a step, but for more
- * contacts than ever.  Fails: states that are not finite. */
+ * Cost: per substep one evaluation and rows (iterations + 1); one collision detection.  No
+ * allocation in a step, but for more contacts than ever.  Fails: states that are not finite. */
 #include "models/schemes/scheme.h"
 
 struct small_steps_opts {
@@ -50,7 +56,7 @@ static perp_reason small_steps_step(perp_scheme *s, double t, double whole)
     perp_scheme_forces(s, t + part * h, h);
     perp_scheme_bias(s, h, small_steps_feedback, false);
     for (int i = 0; i < s->n; i++) s->row[i].p = 0;
-    for (int i = 0; i < o->iterations; i++) perp_scheme_sweep(s, PERP_SCHEME_NORMAL_FIRST, s->v1);
+    for (int i = 0; i < o->iterations; i++) perp_scheme_sweep(s, s->v1);
     perp_scheme_move(s, h, s->v1);
     if (!perp_all_finite(s->model->nq, s->q1)) return PERP_NOT_FINITE;
     perp_scheme_sum(s);
@@ -73,7 +79,7 @@ static perp_status small_steps_create(perp_ctx *ctx, perp_model *model, const pe
 const perp_formulation_desc perp_formulation_small_steps = {
   .d = { .name = "small-steps",
          .summary = "Sub-steps with one sweep each from zero impulses, full error correction: "
-                    "order 1 in the sub-step",
+                    "order 1 in the sub-step, 1/2 in stick-slip",
          .reference = "Macklin et al. 2019 (small steps)",
          .equation = "J v + C / h = 0, contacts 0 <= p perp n.v + gap / h >= 0, one sweep of "
                      "Gauss-Seidel, q += h v",
