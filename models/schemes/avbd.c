@@ -56,7 +56,7 @@ static const perp_opt avbd_options[] = {
             "Factor by which penalties decay from one step to the next. Multipliers decay by alpha "
             "times this factor."),
   PERP_REAL(
-      struct avbd_opts, growth, 1000, 0, HUGE_VAL, PERP_OPEN_MAX, "",
+      struct avbd_opts, growth, 30, 0, HUGE_VAL, PERP_OPEN_MAX, "",
       "Growth of a penalty per sweep, in effective mass / h^2, per constraint error in sizes of "
       "the model (radians for angles)."),
   PERP_REAL(struct avbd_opts, k_start, 1, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",

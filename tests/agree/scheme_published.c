@@ -375,7 +375,7 @@ static double descent_force(const point *p, int tangent, double dx[][3], double 
 
 /* Giles, Diaz, Yuksel 2025, algorithm 1, forces in N, penalties in N/m: alpha 0.95, gamma 0.99,
  * ten iterations from the inertial place; a step of 1 effective mass / h^2 for the first penalty,
- * and 1000 of them per size of the model for growth. */
+ * and 30 of them per size of the model for growth. */
 static void descent(world *w, double h, double size)
 {
   double dx[BODIES][3], y[BODIES][3];
@@ -418,9 +418,9 @@ static void descent(world *w, double h, double size)
       const double fn = descent_force(p, 0, dx, 0), ft = descent_force(p, 1, dx, bound_by[i]);
       const double C = along(p, p->n, dx) + (p->start > 0 ? p->start : 0.05 * p->start);
       if (fn > 0)
-        p->kn = fmin(p->kn + 1000 / (p->An * h * h) * fabs(C) / size, 1e6 / (p->An * h * h));
+        p->kn = fmin(p->kn + 30 / (p->An * h * h) * fabs(C) / size, 1e6 / (p->An * h * h));
       if (fabs(ft) < p->mu * bound_by[i])
-        p->kt = fmin(p->kt + 1000 / (p->At * h * h) * fabs(along(p, p->t, dx)) / size,
+        p->kt = fmin(p->kt + 30 / (p->At * h * h) * fabs(along(p, p->t, dx)) / size,
                      1e6 / (p->At * h * h));
       p->pn = fn, p->pt = ft;
     }
