@@ -10,7 +10,7 @@
  * f of the row in the direction of J.  After each of the `iterations` sweeps over bodies the rows
  * follow (his algorithm 1),
  *
- *      lambda <- clamp(lambda - k C),      k <- k + growth |C| where it is not clamped,
+ *      lambda <- clamp(lambda - k C),      k <- k + growth |C| / (A h^2 size) if not clamped,
  *
  * and from one step to the next lambda <- alpha gamma lambda, k <- max(gamma k, k_start / (A
  * h^2)). Rigid rows have C - alpha C_0 in place of C, so that an error of the start is taken out
@@ -318,7 +318,7 @@ const perp_formulation_desc perp_formulation_avbd = {
          .reference = "Giles, Diaz, Yuksel 2025, algorithm 1",
          .equation =
              "(M / h^2 + sum k J' J) dx = -(M (x - y) / h^2 - sum J' f), f = clamp(lambda - "
-             "k C), lambda <- f, k <- k + growth |C|",
+             "k C), lambda <- f, k <- k + growth |C| / (A h^2 size)",
          PERP_OPTIONS(avbd_options, struct avbd_opts),
          .caps = PERP_SCHEME_CAPS },
   .create = avbd_create,
