@@ -494,7 +494,7 @@ static perp_status soft_constraints_restart(perp_ctx *ctx, void *ws, double t, c
 const perp_formulation_desc perp_formulation_soft_constraints = {
   .d = { .name = "soft-constraints",
          .summary = "Convex soft constraints of MuJoCo on accelerations, with an impedance per "
-                    "row; no restitution",
+                    "row; no restitution, order 1 down to the compliance of its rows",
          .reference = "Todorov 2014; MuJoCo documentation, chapter Computation",
          .equation = "min 1/2 (a - a_0)' M (a - a_0) + s(J a - aref), aref = -b v - k r, R = (1 - "
                      "d) / d A_ii",
