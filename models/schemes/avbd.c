@@ -24,8 +24,8 @@
  * paper leaves its numbers (N/m, N/m^2) to masses, lengths and steps of the user; as such they
  * hold 1 kg at 1/60 s, and the smaller the step and the heavier the body, the more steps pass
  * until a contact carries.  k_start = 1 halves the error of a lone row in each sweep; above 2 what
- * slides is slowed down, as the matrix keeps the penalty of friction that is at its bound (his eq.
- * 17) and a sweep then moves by 1 / (1 + k_start) of the way only.
+ * slides is slowed down, as the matrix keeps the penalty of friction that is at its bound in the
+ * published program and a sweep then moves by 1 / (1 + k_start) of the way only.
  *
  * What it gives up.  Order: 1 of what is at rest, sticks or is jointed; of what slides, down to
  * what the sweeps leave of friction at its bound, 0.7 % with ten and 0.007 % with twenty, whatever

@@ -357,7 +357,7 @@ static void solve3(double H[3][3], double g[3])
   for (int i = 0; i < 3; i++) g[i] /= H[i][i];
 }
 
-/* Force of a contact along n or t, eq. (12): lambda - k C within its bounds, C with alpha of the
+/* Force of a contact along n or t, lambda - k C within its bounds, C with alpha of the
  * error of the start left. */
 static double descent_force(const point *p, int tangent, double dx[][3], double lambda_n)
 {
