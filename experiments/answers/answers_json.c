@@ -79,6 +79,10 @@ static void symptoms_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
       perp_json_members(j, "{ column %s, verdict %s, unsolved? %d", s->symptom_columns[k].name,
                         perp_shown_name(e->shown), e->unsolved);
       if (!isnan(e->value)) perp_json_real(j, "value", e->value);
+      if (e->runs > 1) {
+        perp_json_members(j, "runs %d, showing %d", e->runs, e->showing);
+        if (!isnan(e->least)) perp_json_real(j, "least", e->least);
+      }
       if (e->why[0] != '\0') perp_json_text(j, "why", e->why);
       if (e->cell >= 0) perp_json_text(j, "cell", r->plan.cells[e->cell].id);
       perp_json_close(j, '}');

@@ -8,13 +8,13 @@
 static void symptoms_entry(perp_page *page, const perp_symptom_entry *e)
 {
   static const char *const colour[] = {
-    [PERP_SHOWN_NOT_ASKED] = "",         [PERP_SHOWN_NO] = "",
-    [PERP_SHOWN_YES] = " bad",           [PERP_SHOWN_NOTHING] = " unsuited",
-    [PERP_SHOWN_UNSUITED] = " unsuited", [PERP_SHOWN_FAILED] = " mark",
-    [PERP_SHOWN_NOT_RUN] = " unsuited"
+    [PERP_SHOWN_NOT_ASKED] = "",        [PERP_SHOWN_NO] = "",
+    [PERP_SHOWN_YES] = " bad",          [PERP_SHOWN_DEPENDS] = " mark",
+    [PERP_SHOWN_NOTHING] = " unsuited", [PERP_SHOWN_UNSUITED] = " unsuited",
+    [PERP_SHOWN_FAILED] = " mark",      [PERP_SHOWN_NOT_RUN] = " unsuited"
   };
   perp_html(page->out, "<td class=\"n%s\">", colour[e->shown]);
-  if (e->shown == PERP_SHOWN_YES || e->shown == PERP_SHOWN_NO)
+  if (e->shown == PERP_SHOWN_YES || e->shown == PERP_SHOWN_NO || e->shown == PERP_SHOWN_DEPENDS)
     perp_html(page->out, "%s",
               isinf(e->value) ? "never" : perp_pool_printf(&page->pool, "%.2g", e->value));
   else
@@ -22,6 +22,9 @@ static void symptoms_entry(perp_page *page, const perp_symptom_entry *e)
               e->shown == PERP_SHOWN_FAILED ? ": " : "",
               e->shown == PERP_SHOWN_FAILED ? e->why : "");
   if (e->shown == PERP_SHOWN_YES) perp_html(page->out, "<br><small>shows it</small>");
+  if (e->shown == PERP_SHOWN_DEPENDS)
+    perp_html(page->out, "<br><small>from %.2g; shown in %d of %d runs</small>", e->least,
+              e->showing, e->runs);
   if (e->unsolved) perp_html(page->out, "<br><small class=\"mark\">unsolved</small>");
   perp_html(page->out, "</td>");
 }
@@ -43,7 +46,8 @@ void perp_page_symptoms(perp_page *page)
   perp_html(page->out,
             "<h3 id=\"symptoms\">Reported problems and where they occur</h3>\n<p class=\"note\">A "
             "run <span class=\"bad\">shows</span> the problem if its value exceeds the bound of "
-            "the row. <em>Unsuited</em>: the method lacks a feature that the scene requires. "
+            "the row. If only some of the equivalent runs show it, the largest and smallest values "
+            "are given. <em>Unsuited</em>: the method lacks a feature that the scene requires. "
             "Empty: not tested.</p>\n<div class=\"scroll\"><table class=\"tight\"><tr><th "
             "class=\"head\">reported problem, engine and bound</th>");
   for (int k = 0; k < s->n_symptom_columns; k++)

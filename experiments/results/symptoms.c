@@ -8,10 +8,12 @@ static perp_symptom_entry symptoms_of_cell(const perp_results *r, const perp_sym
 {
   const perp_record *rec = &r->record[cell];
   const int m = perp_results_metric(r, p->metric);
-  perp_symptom_entry e = { PERP_SHOWN_FAILED, m < 0 ? (double)NAN : perp_results_value(r, cell, m),
-                           cell, rec->status == PERP_CELL_UNSOLVED,
-                           rec->reason[0] != '\0' ? rec->reason
-                                                  : perp_cell_status_names[rec->status] };
+  perp_symptom_entry e = { .shown = PERP_SHOWN_FAILED,
+                           .value = m < 0 ? (double)NAN : perp_results_value(r, cell, m),
+                           .cell = cell,
+                           .unsolved = rec->status == PERP_CELL_UNSOLVED,
+                           .why = rec->reason[0] != '\0' ? rec->reason
+                                                         : perp_cell_status_names[rec->status] };
   if (perp_cell_whole(rec->status)) {
     e.shown = isnan(e.value)                     ? PERP_SHOWN_NOTHING
               : !p->spread && e.value > p->above ? PERP_SHOWN_YES
@@ -38,29 +40,61 @@ static bool symptoms_worse(const perp_symptom_entry *a, const perp_symptom_entry
   return rank[a->shown] != rank[b->shown] ? rank[a->shown] > rank[b->shown] : a->value > b->value;
 }
 
-static perp_symptom_entry symptoms_entry(const perp_scope *scope, const perp_results *r,
-                                         const perp_symptom *p, const perp_symptom_column *column)
+/* Do two cells differ in their scene alone? */
+static bool symptoms_pair(const perp_results *r, int a, int b)
 {
-  perp_symptom_entry e = { PERP_SHOWN_NOT_ASKED, (double)NAN, -1, false, "" };
-  double least = HUGE_VAL, most = -HUGE_VAL;
-  bool unsolved = false;
+  const perp_param *params = r->study->kind->params;
+  const int scene = perp_kind_param(r->study->kind, "scene");
+  for (int p = 0; params[p].key != NULL; p++)
+    if (p != scene && strcmp(r->plan.cells[a].value[p], r->plan.cells[b].value[p]) != 0)
+      return false;
+  return true;
+}
+
+/* Entry of `cell`, or, of a row that asks how far scenes are apart, of the cells of `list` [n] that go with it. */
+static perp_symptom_entry symptoms_one(const perp_results *r, const perp_symptom *p,
+                                       const int *list, int n, int cell)
+{
+  perp_symptom_entry e = symptoms_of_cell(r, p, cell);
+  if (!p->spread || e.shown != PERP_SHOWN_NO) return e;
+  double least = e.value, most = e.value;
   int figures = 0;
-  for (int c = 0; c < r->plan.n; c++) {
-    if (!perp_expr_true(p->where, scope, c) || !perp_expr_true(column->where, scope, c)) continue;
-    const perp_symptom_entry one = symptoms_of_cell(r, p, c);
-    figures += !isnan(one.value);
-    least = fmin(least, one.value);
-    most = fmax(most, one.value);
+  for (int i = 0; i < n; i++) {
+    if (!symptoms_pair(r, cell, list[i])) continue;
+    const perp_symptom_entry other = symptoms_of_cell(r, p, list[i]);
+    if (other.shown == PERP_SHOWN_FAILED) return other;
+    e.unsolved = e.unsolved || other.unsolved;
+    figures += !isnan(other.value);
+    least = fmin(least, other.value);
+    most = fmax(most, other.value);
+    if (other.value == most) e.cell = other.cell;
+  }
+  e.value = figures > 1 ? most - least : (double)NAN;
+  e.shown = isnan(e.value)       ? PERP_SHOWN_NOTHING
+            : e.value > p->above ? PERP_SHOWN_YES
+                                 : PERP_SHOWN_NO;
+  return e;
+}
+
+/* list [n]: the cells of the row and the column. */
+static perp_symptom_entry symptoms_entry(const perp_results *r, const perp_symptom *p,
+                                         const int *list, int n)
+{
+  perp_symptom_entry e = { .value = (double)NAN, .cell = -1, .least = (double)NAN, .why = "" };
+  bool unsolved = false;
+  for (int i = 0; i < n; i++) {
+    const perp_symptom_entry one = symptoms_one(r, p, list, n, list[i]);
+    const bool shows = one.shown == PERP_SHOWN_YES || one.shown == PERP_SHOWN_FAILED;
+    const int runs = e.runs + (shows || one.shown == PERP_SHOWN_NO), showing = e.showing + shows;
+    const double least = fmin(e.least, one.value);
     unsolved = unsolved || one.unsolved;
     if (symptoms_worse(&one, &e)) e = one;
+    e.runs = runs;
+    e.showing = showing;
+    e.least = least;
   }
   e.unsolved = unsolved;
-  if (p->spread && e.shown == PERP_SHOWN_NO) {
-    e.value = figures > 1 ? most - least : (double)NAN;
-    e.shown = isnan(e.value)       ? PERP_SHOWN_NOTHING
-              : e.value > p->above ? PERP_SHOWN_YES
-                                   : PERP_SHOWN_NO;
-  }
+  if (e.showing > 0 && e.showing < e.runs) e.shown = PERP_SHOWN_DEPENDS;
   return e;
 }
 
@@ -70,9 +104,16 @@ const perp_symptom_entry *perp_results_symptoms(const perp_ctx *ctx, perp_result
   const int n = s->n_symptoms, m = s->n_symptom_columns;
   const perp_scope scope = perp_results_scope(ctx, r, false);
   perp_symptom_entry *list = perp_pool_alloc(&r->pool, (size_t)n * (size_t)m + 1, sizeof *list);
+  int *cells = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *cells);
   for (int i = 0; i < n; i++)
-    for (int k = 0; k < m; k++)
-      list[i * m + k] = symptoms_entry(&scope, r, &s->symptoms[i], &s->symptom_columns[k]);
+    for (int k = 0; k < m; k++) {
+      int count = 0;
+      for (int c = 0; c < r->plan.n; c++)
+        if (perp_expr_true(s->symptoms[i].where, &scope, c) &&
+            perp_expr_true(s->symptom_columns[k].where, &scope, c))
+          cells[count++] = c;
+      list[i * m + k] = symptoms_entry(r, &s->symptoms[i], cells, count);
+    }
   return list;
 }
 
@@ -80,9 +121,9 @@ const char *perp_shown_name(perp_shown shown)
 {
   static const char *const names[] = {
     [PERP_SHOWN_NOT_ASKED] = "",        [PERP_SHOWN_NO] = "does not",
-    [PERP_SHOWN_YES] = "shows it",      [PERP_SHOWN_NOTHING] = "no figure",
-    [PERP_SHOWN_UNSUITED] = "unsuited", [PERP_SHOWN_FAILED] = "failed",
-    [PERP_SHOWN_NOT_RUN] = "not run"
+    [PERP_SHOWN_YES] = "shows it",      [PERP_SHOWN_DEPENDS] = "depends",
+    [PERP_SHOWN_NOTHING] = "no figure", [PERP_SHOWN_UNSUITED] = "unsuited",
+    [PERP_SHOWN_FAILED] = "failed",     [PERP_SHOWN_NOT_RUN] = "not run"
   };
   return names[shown];
 }
@@ -94,6 +135,10 @@ const char *perp_symptom_text(perp_pool *pool, const perp_symptom_entry *e)
   case PERP_SHOWN_NO:
     return perp_pool_printf(pool, "%s%.2g%s", e->shown == PERP_SHOWN_YES ? "! " : "", e->value,
                             e->unsolved ? " u" : "");
+  case PERP_SHOWN_DEPENDS:
+    return perp_pool_printf(pool, "~ %s (%d of %d)%s",
+                            isnan(e->value) ? e->why : perp_pool_printf(pool, "%.2g", e->value),
+                            e->showing, e->runs, e->unsolved ? " u" : "");
   case PERP_SHOWN_NOTHING:
     return "?";
   case PERP_SHOWN_UNSUITED:

@@ -477,14 +477,15 @@ static void symptoms(void)
           "drift, above: 1 m }\n"
           "    - { name: b, where: 'scene == b', metric: drift, above: 1000 mm }\n"
           "    - { name: c, where: 'scene == c', metric: drift, above: 1 m }\n"
-          "    - { name: apart, where: 'scene == b', metric: drift, above: 0.4 m, spread: true }\n"
+          "    - { name: apart, where: 'scene in (a, b)', metric: drift, above: 0.2 m, spread: true }\n"
+          "    - { name: mixed, where: 'scene == b', metric: drift, above: 0.5 m }\n"
           "    - { name: elsewhere, where: 'scene == d', metric: drift, above: 1 m }\n",
           sick, 0, 0, &r);
   static const struct {
     perp_shown shown;
     double value;
     const char *text;
-  } due[5][3] = {
+  } due[6][3] = {
     { { PERP_SHOWN_NO, 0.5, "0.5" }, { PERP_SHOWN_YES, 2, "! 2" }, { PERP_SHOWN_YES, 2, "! 2" } },
     /* the worst of two cells; a figure of what did not reach its end is none */
     { { PERP_SHOWN_NO, 0.75, "0.75 u" },
@@ -493,7 +494,12 @@ static void symptoms(void)
     { { PERP_SHOWN_NOTHING, NAN, "?" },
       { PERP_SHOWN_NOTHING, NAN, "?" },
       { PERP_SHOWN_YES, HUGE_VAL, "! inf" } },
-    { { PERP_SHOWN_YES, 0.5, "! 0.5 u" },
+    /* scenes are compared at equal steps: 0.5 with 0.75, 0.5 with 0.25 */
+    { { PERP_SHOWN_YES, 0.25, "! 0.25 u" },
+      { PERP_SHOWN_NOTHING, NAN, "?" },
+      { PERP_SHOWN_FAILED, NAN, "too-large" } },
+    /* one step shows it and the other does not */
+    { { PERP_SHOWN_DEPENDS, 0.75, "~ 0.75 (1 of 2) u" },
       { PERP_SHOWN_UNSUITED, NAN, "-" },
       { PERP_SHOWN_FAILED, NAN, "too-large" } },
     { { PERP_SHOWN_NOT_ASKED, NAN, "" },
@@ -501,7 +507,7 @@ static void symptoms(void)
       { PERP_SHOWN_NOT_ASKED, NAN, "" } },
   };
   const perp_symptom_entry *e = perp_results_symptoms(&ctx, &r);
-  for (int i = 0; i < 5; i++)
+  for (int i = 0; i < 6; i++)
     for (int k = 0; k < 3; k++, e++) {
       const bool same = e->value == due[i][k].value || (isnan(e->value) && isnan(due[i][k].value));
       const char *text = perp_symptom_text(&r.pool, e);

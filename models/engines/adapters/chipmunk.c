@@ -162,11 +162,16 @@ static perp_status chipmunk_shape(perp_ctx *ctx, chipmunk_world *s, int i)
     if (n > CORNERS_MOST)
       return s->w->fail(ctx, PERP_ERR_UNSUPPORTED,
                         "engine chipmunk does not support polygons with so many corners");
-    for (int k = 0; k < n; k++)
-      corner[k] = d->kind == PERP_SHAPE_BOX ? cpv(k == 0 || k == 3 ? -d->half[0] : d->half[0],
-                                                  k < 2 ? -d->half[1] : d->half[1])
-                                            : vec(d->vertices + 2 * k);
-    made = cpPolyShapeNew(body, n, corner, place, 0);
+    if (d->kind == PERP_SHAPE_BOX) {
+      /* with the corners of cpBoxShapeNew: contacts are swept in an order that follows from theirs */
+      for (int k = 0; k < n; k++)
+        corner[k] = cpTransformPoint(place, cpv(k < 2 ? d->half[0] : -d->half[0],
+                                                k == 1 || k == 2 ? d->half[1] : -d->half[1]));
+      made = cpPolyShapeNewRaw(body, n, corner, 0);
+    } else {
+      for (int k = 0; k < n; k++) corner[k] = vec(d->vertices + 2 * k);
+      made = cpPolyShapeNew(body, n, corner, place, 0);
+    }
   }
   cpShapeSetUserData(made, (void *)(intptr_t)i);
   cpSpaceAddShape(s->space, made);

@@ -212,6 +212,7 @@ dynamics::BodyNode *joint_make(const dart_world &s, const dynamics::SkeletonPtr 
                                typename Joint::Properties p)
 {
   joint_frames(s, b, p.mT_ParentBodyToJoint, p.mT_ChildBodyToJoint);
+  p.mName = "joint " + std::to_string(b); /* or DART says on standard output that it makes others */
   dynamics::BodyNode *parent = s.tree.parent[b] < 0 ? nullptr : s.body[s.tree.parent[b]];
   return skeleton->createJointAndBodyNodePair<Joint>(parent, p).second;
 }
