@@ -122,13 +122,26 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
         "lambda.err.max is a single comparison: no other sample falls on the start of a "
         "step whose multipliers the method reports");
   if (isnan(r->step_us)) return; /* cut short before the clock had its say */
-  printf("\nstep     %.4g us CPU", r->step_us);
+  const long long steps = (long long)(r->ode_count.steps);
+  printf("\nstep     mean %.4g us CPU, %lld steps in %.4g s\n", r->step_us, steps, r->cpu_s);
+  if (!isnan(r->alone_us.median))
+    printf("         median %.4g us, 99 of 100 at most %.4g us, largest %.4g us\n",
+           r->alone_us.median, r->alone_us.p99, r->alone_us.most);
+  if (r->steps_reused > 0)
+    printf("         %lld of %lld steps reused contact impulses and solved nothing\n",
+           (long long)r->steps_reused, steps);
+  if (r->breakdown_steps == 0) return;
+  printf("parts    mean %.4g us wall time with clocks inside", r->breakdown_us);
+  if (r->breakdown_steps < steps) printf(", first %lld steps", (long long)r->breakdown_steps);
   const double us[] = { r->collision_us, r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us };
   static const char *const what[] = { "collision", "assembly", "kkt", "lcp", "rest" };
+  const char *separator = ": ";
   for (int i = 0; i < 5; i++)
-    if (us[i] > 0) printf(", %s %.3g", what[i], us[i]);
-  printf("\n         the largest %.4g us, 99 of 100 at most %.4g us\n", r->alone_us.most,
-         r->alone_us.p99);
+    if (us[i] > 0) {
+      printf("%s%s %.3g", separator, what[i], us[i]);
+      separator = ", ";
+    }
+  printf("\n");
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -187,7 +187,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
 
     t_last = t;
     if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
-    const double work = contacts != NULL ? contacts->work : 0;
+    const perp_contact_count before = contacts != NULL ? *contacts : (perp_contact_count){ 0 };
     const double t0 = clocked ? perp_clock_thread() : 0;
     const perp_status status = perp_cell_step(ctx, r, r->t_end, &info);
     if (status == PERP_ERR_NOMEM && r->kept > 0) {
@@ -198,7 +198,11 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
     PERP_TRY(status);
     const double seconds = clocked ? fmax(0, perp_clock_thread() - t0 - cost) : 0;
     note_releases(r, &info, &releases);
-    if (contacts != NULL) PERP_TRY(perp_cell_add(ctx, &r->work, contacts->work - work));
+    if (contacts != NULL) {
+      PERP_TRY(perp_cell_add(ctx, &r->work, contacts->work - before.work));
+      result->steps_reused += contacts->reused > before.reused &&
+                              contacts->problems == before.problems;
+    }
     if (clocked) {
       PERP_TRY(perp_cell_add(ctx, &r->batch, seconds));
       result->cpu_s += seconds;
@@ -321,6 +325,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;
+  r->measure->steps_reused = result->steps_reused;
   r->measure->work = perp_cell_spread(&r->work);
   r->measure->collision_us = result->collision_us;
   r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;

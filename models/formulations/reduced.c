@@ -72,7 +72,7 @@ static void reduced_layout(void *ws, perp_arena *a)
 
 static double reduced_clock(const struct reduced *w)
 {
-  return w->timed ? perp_clock_thread() : 0;
+  return w->timed ? perp_clock_wall() : 0;
 }
 
 /* f at (q, u), whose kinematics are left in the tree */

@@ -55,7 +55,7 @@ typedef struct perp_release {
   double t, s; /* s of the curve: the end of its domain, to 1e-9 of it */
 } perp_release;
 
-typedef struct perp_times { /* CPU seconds since the last restart, only while timing is on */
+typedef struct perp_times { /* wall clock, s, since the last restart, only while timing is on */
   double collision, assembly, kkt, lcp, integrate;
 } perp_times;
 
@@ -72,7 +72,7 @@ typedef struct perp_group_count {
   int64_t steps;      /* of the solvers of all groups, those rolled back too */
   int64_t rhs_bodies; /* evaluations of the right-hand side, each counted with its bodies */
   double advance_s,
-      restart_s; /* CPU seconds while timing is on: all, and what restarts cost of it */
+      restart_s; /* wall clock, s, while timing is on: all, and what restarts cost of it */
 } perp_group_count;
 
 typedef struct perp_group_info {
