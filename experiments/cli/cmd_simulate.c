@@ -96,6 +96,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   perp_wrap_after(stdout, "status   ", 9, t.s);
   perp_result_cause(r, cause, sizeof cause);
   if (cause[0] != '\0') perp_wrap_after(stdout, "         ", 9, cause);
+  if (r->note[0] != '\0') perp_wrap_after(stdout, "note     ", 9, r->note);
   t.n = 0;
   if (r->events[0]) perp_text_add(&t, "events   %s\n", r->events);
   perp_text_add(&t, "truth    %s\n\n", r->truth[0] ? r->truth : "none");

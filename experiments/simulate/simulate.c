@@ -275,6 +275,18 @@ static perp_status final_state(perp_ctx *ctx, const run *r)
   return r->sim != NULL ? final_groups(ctx, r) : PERP_OK;
 }
 
+/* A symplectic integrator in a combination that is not. */
+static void simulate_note(const run *r)
+{
+  const char *why = r->sim != NULL ? perp_sim_not_symplectic(r->sim) : NULL;
+  if (why == NULL || r->scene.dissipative) return;
+  snprintf(r->result->note, sizeof r->result->note,
+           "%s is not symplectic here: %s. The energy may drift over many steps; it does not with "
+           "--formulation impulse%s",
+           r->result->ode, why,
+           strstr(why, "loops") == NULL ? ", or with --formulation reduced" : "");
+}
+
 static perp_status simulate_prepare(perp_ctx *ctx, run *r)
 {
   const perp_request *request = r->request;
@@ -308,6 +320,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   perp_result *result = r->result;
   PERP_TRY(simulate_prepare(ctx, r));
   name_parts(r);
+  simulate_note(r);
   if (r->sim != NULL) perp_sim_resolved(r->sim, result->resolved, sizeof result->resolved);
   result->reason = PERP_EXACT;
   if (request->setup_only) return PERP_OK;

@@ -79,6 +79,7 @@ typedef struct perp_result {
       lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX], contact[PERP_SPEC_MAX],
       engine[PERP_SPEC_MAX];    /* canonical; "" = not used */
   char resolved[PERP_SPEC_MAX]; /* what an engine made of its options; "": no engine */
+  char note[320];               /* what the methods are not, in this combination; "" = nothing */
   char truth[128];              /* what the errors are measured against, "" = nothing */
   perp_printed published;       /* printed values of the problem and their error */
   double h, t_end;              /* as used */

@@ -86,6 +86,7 @@ void perp_result_json(const perp_result *r, FILE *out)
                     perp_result_cause(r, cause, sizeof cause), r->events, r->scene);
   put_parts(&j, r);
   if (r->resolved[0] != '\0') perp_json_text(&j, "resolved", r->resolved);
+  if (r->note[0] != '\0') perp_json_text(&j, "note", r->note);
   perp_json_text(&j, "truth", r->truth);
   if (r->published.what[0] != '\0') {
     line_open(&j, "published");

@@ -137,6 +137,9 @@ enum {
   PERP_FORM_EXACT_JOINTS =
       1
       << 14, /* what it does for joints needs no stabilization, which has a say in contacts alone */
+  PERP_FORM_CANONICAL =
+      1
+      << 16, /* coordinates without constraints: what is symplectic for them is so for a tree of joints */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };
@@ -186,6 +189,9 @@ perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q,
  * be NULL. */
 void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt);
 void perp_sim_timing(perp_sim *sim, bool on, perp_times *times);
+/* Why the integrator, which is symplectic for accelerations of positions alone, makes no symplectic steps of this model
+ * with this formulation: a clause, "joints act on ..."; NULL: nothing known is in the way, or it is none. */
+const char *perp_sim_not_symplectic(const perp_sim *sim);
 /* Contact problems since the last restart; NULL when the formulation has none. */
 const perp_contact_count *perp_sim_contacts(const perp_sim *sim);
 /* Let observer see every contact problem of the steps to come (NULL: no longer).  False when the formulation

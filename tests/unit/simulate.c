@@ -443,6 +443,49 @@ static void error_of_the_march(void)
   perp_result_free(&coarse);
 }
 
+/* Symplectic integrators where the combination is not: a note, and a drift that those it names do not have. */
+static void not_symplectic(void)
+{
+  static const struct {
+    const char *scene, *formulation, *ode, *stab;
+    bool noted;
+  } rows[] = { { "pendulum", "acceleration", "verlet", "post", true },
+               { "pendulum", "acceleration", "symplectic-euler", "post", true },
+               { "pendulum", "velocity", "symplectic-euler", "post", true },
+               { "pendulum", "acceleration", "rk4", "post", false },
+               { "pendulum", "reduced", "verlet", NULL, false },
+               { "pendulum", "reduced", "symplectic-euler", NULL, false },
+               { "pendulum", "impulse", NULL, NULL, false },
+               { "four-bar", "reduced", "verlet", NULL, true },
+               { "free-body", "acceleration", "verlet", NULL, true },
+               { "free-body", "reduced", "verlet", NULL, false },
+               { "oscillator", NULL, "verlet", NULL, false },
+               { "stack", NULL, NULL, NULL, false } };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const perp_request request = { .scene = rows[i].scene,
+                                   .formulation = rows[i].formulation,
+                                   .ode = rows[i].ode,
+                                   .stab = rows[i].stab,
+                                   .h = 2e-3,
+                                   .t_end = i < 7 && i != 3 ? 10 : 0.01 };
+    perp_request longer = request;
+    longer.t_end *= 4;
+    perp_result r = run(request), l = run(longer);
+    ok((r.note[0] != '\0') == rows[i].noted, "%s, %s, %s: %s", r.scene, r.formulation, r.ode,
+       rows[i].noted ? "a note" : "no note");
+    if (i < 7 && i != 3) {
+      const double growth = perp_result_metric(&l, "energy.rel.max") /
+                            perp_result_metric(&r, "energy.rel.max");
+      ok(rows[i].noted ? growth > 2 : growth < 1.1,
+         "... error of the energy after 4 times as long: "
+         "%.3g times as large",
+         growth);
+    }
+    perp_result_free(&r);
+    perp_result_free(&l);
+  }
+}
+
 /* A pile at rest: which steps solved nothing, and a mean that is not the median of those. */
 static void reused(void)
 {
@@ -551,6 +594,7 @@ int main(void)
   chaos();
   samples_and_steps();
   error_of_the_march();
+  not_symplectic();
   reused();
   no_floor();
   clock_of_another_march();
