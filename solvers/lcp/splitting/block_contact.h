@@ -34,6 +34,8 @@ typedef struct perp_block_contact {
  * as well where it is semidefinite with q in its range (opposite directions).  Tried in this order: the basis in
  * b->state; the open contact; the path, ties by the lexico-minimum ratio, bases of the answer once more by elimination.
  *
+ * lo = hi: x_n is given, w_n may be anything; the block of directions and slack alone is solved.
+ *
  * A contact that can carry no friction (mu x_n + q_s = 0) has any larger slack as well: it gets the least one.
  * False: no solution found, b->x and b->state are then undefined; or K has a row that cannot be read as above.
  * The basis of the last time costs O(m^3 + m r), m its number of free rows; a pivot O(r^2); no allocation. */
