@@ -254,13 +254,29 @@ static bool block_path(perp_block_contact *b, int attempt)
   return true;
 }
 
+/* All index sets in turn: of the normal lo, free, hi, of the others lo, free. */
+static bool block_enumerate(perp_block_contact *b)
+{
+  const int normals = block_given(b) ? 1 : b->hi < HUGE_VAL ? 3 : 2;
+  for (int k = 0; k < normals << (b->r - 1); k++) {
+    static const signed char of_normal[] = { PERP_ROW_LO, PERP_ROW_FREE, PERP_ROW_HI };
+    b->state[0] = of_normal[k % normals];
+    for (int i = 1; i < b->r; i++)
+      b->state[i] = (k / normals) >> (i - 1) & 1 ? PERP_ROW_FREE : PERP_ROW_LO;
+    b->tried++;
+    if (block_basis(b, 1e-9)) return true;
+  }
+  return false;
+}
+
 bool perp_block_contact_solve(perp_block_contact *b)
 {
   enum { ATTEMPTS = 8 };
-  b->pivoted = false;
+  b->tried = 1;
   if (block_given(b)) b->state[0] = PERP_ROW_LO;
   if (block_basis(b, 1e-12) || block_open(b)) return true;
-  b->pivoted = true;
+  if (b->enumerate) return block_enumerate(b);
+  b->tried++; /* as many pivots as rows, about */
   for (int k = 0; k < ATTEMPTS; k++)
     if (block_path(b, k) && block_basis(b, 1e-9)) return true;
   return false;
