@@ -201,6 +201,13 @@ static const perp_request scenes[] = {
   { .scene = "group-merging", .h = 4e-3, .t_end = 0.4 },
   { .scene = "cradle", .h = 4e-3, .t_end = 0.3 },
   { .scene = "heavy-top", .h = 4e-3, .t_end = 0.1 },
+  { .scene = "free-body", .h = 4e-3, .t_end = 0.1 },
+  { .scene = "incline:theta=30deg,mu=0.3,azimuth=31deg,tilt=gravity,shape=point",
+    .contact = "box",
+    .lcp = "dantzig",
+    .h = 4e-3,
+    .t_end = 0.1 },
+  { .scene = "belt.yaml", .h = 4e-3, .t_end = 0.6 },
 };
 
 static uint64_t of_scene(perp_kind kind, const char *method, int k)
@@ -258,7 +265,10 @@ static bool acts(perp_kind kind, const perp_desc *d, const perp_opt *o, const ch
     const uint64_t without = probe(kind, base, k);
     if (without == 1) return false;
     if (without == 0) continue;
-    for (int i = 0; value_of(o, i, value, sizeof value); i++) {
+    /* beside another option near values are enough: those pairs are many */
+    for (int i = 0; beside[0] != '\0' ? golden_option(o, i, value, sizeof value)
+                                      : value_of(o, i, value, sizeof value);
+         i++) {
       snprintf(text, sizeof text, "%s:%s=%s%s%s", d->name, o->key, value, beside[0] ? "," : "",
                beside);
       const uint64_t with = probe(kind, text, k);
@@ -267,10 +277,17 @@ static bool acts(perp_kind kind, const perp_desc *d, const perp_opt *o, const ch
   }
 }
 
+/* Results do not depend on the number of threads, which other tests hold. */
+static bool of_speed(const perp_opt *o)
+{
+  return strcmp(o->key, "threads") == 0;
+}
+
 static void look(perp_kind kind, const perp_desc *d, const perp_opt *o)
 {
   char name[128], beside[64], value[32];
   snprintf(name, sizeof name, "%s:%s", d->name, o->key);
+  if (of_speed(o)) return;
   if (o->type == PERP_OPT_TEXT) return; /* names of other methods, and files: their own tests */
   const char *why = NULL;
   for (size_t i = 0; i < sizeof exceptions / sizeof *exceptions; i++)
@@ -295,12 +312,14 @@ int main(int argc, char **argv)
   const perp_desc *d;
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
-  for (int kind = 0; kind < 6; kind++)
+  /* formulations, whose scenes take minutes, by hand: test_options velocity */
+  for (int kind = 0; kind < (argc > 1 ? 6 : 5); kind++)
     for (int i = 0; (d = perp_plugin_at(&ctx, kinds[kind], i)) != NULL; i++) {
-      if (argc > 1 && strcmp(argv[1], d->name) != 0) continue;
+      if (argc > 1 && strcmp(argv[1], d->name) != 0)
+        continue;                                 /* one method, and one option of it */
       if (strchr(d->name, ':') != NULL) continue; /* third-party: their options are theirs */
       for (const perp_opt *o = d->opts; o != NULL && o->type != PERP_OPT_END; o++)
-        look(kinds[kind], d, o);
+        if (argc < 3 || strcmp(argv[2], o->key) == 0) look(kinds[kind], d, o);
     }
   return tap_done();
 }
