@@ -99,6 +99,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   for (int i = 0; i < r->warnings.n; i++)
     perp_wrap_after(stdout, "warning  ", 9, r->warnings.line[i]);
   if (r->warnings.more > 0) perp_wrapf(stdout, 9, "and %d more warnings", r->warnings.more);
+  if (r->note[0] != '\0') perp_wrap_after(stdout, "note     ", 9, r->note);
   t.n = 0;
   if (r->events[0]) perp_text_add(&t, "events   %s\n", r->events);
   perp_text_add(&t, "truth    %s\n\n", r->truth[0] ? r->truth : "none");
@@ -125,13 +126,29 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
         "lambda.err.max is a single comparison: no other sample falls on the start of a "
         "step whose multipliers the method reports");
   if (isnan(r->step_us)) return; /* cut short before the clock had its say */
-  printf("\nstep     %.4g us CPU", r->step_us);
+  const long long steps = (long long)(r->ode_count.steps);
+  printf("\ntime     mean %.4g us CPU a step, %lld steps in %.4g s\n", r->step_us, steps, r->cpu_s);
+  if (!isnan(r->alone_us.median))
+    printf("         median %.4g us, 99 of 100 at most %.4g us, largest %.4g us\n",
+           r->alone_us.median, r->alone_us.p99, r->alone_us.most);
+  if (r->steps_reused > 0)
+    printf("         %lld of %lld steps reused contact impulses and solved nothing\n",
+           (long long)r->steps_reused, steps);
+  if (r->breakdown_steps == 0) return;
+  t = (perp_text){ 0 };
+  perp_text_add(&t, "mean %.4g us wall time, with clocks inside", r->breakdown_us);
+  if (r->breakdown_steps < steps)
+    perp_text_add(&t, ", of the first %lld steps", (long long)r->breakdown_steps);
   const double us[] = { r->collision_us, r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us };
   static const char *const what[] = { "collision", "assembly", "kkt", "lcp", "rest" };
+  const char *separator = ": ";
   for (int i = 0; i < 5; i++)
-    if (us[i] > 0) printf(", %s %.3g", what[i], us[i]);
-  printf("\n         the largest %.4g us, 99 of 100 at most %.4g us\n", r->alone_us.most,
-         r->alone_us.p99);
+    if (us[i] > 0) {
+      perp_text_add(&t, "%s%s %.3g", separator, what[i], us[i]);
+      separator = ", ";
+    }
+  perp_wrap_after(stdout, "within   ", 9, t.s);
+  perp_text_free(&t);
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */

@@ -195,7 +195,7 @@ static perp_status swap_in(perp_lcp_problem *p, perp_lcp_problem *q, perp_status
 static int cmd_lcp_convert(perp_ctx *ctx, const perp_args *args)
 {
   int64_t directions = 0;
-  int status = perp_option_int(ctx, args, "pyramid", 4, 64, &directions);
+  int status = perp_option_int(ctx, args, "pyramid", 3, 64, &directions);
   if (status < 0) status = perp_lcp_memory(ctx, args);
   if (status >= 0) return status;
   bool json = perp_option_given(args, "json");

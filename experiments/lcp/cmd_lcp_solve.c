@@ -261,7 +261,7 @@ static int cmd_lcp_solve_read_friction(struct task *t)
     if (strncmp(text, "pyramid:", 8) != 0)
       return perp_usage_error(t->args, "--friction must be one of cone | box | pyramid:N: got %s",
                               text);
-    if (perp_parse_int(t->ctx, text + 8, 4, 64, &n) != PERP_OK)
+    if (perp_parse_int(t->ctx, text + 8, 3, 64, &n) != PERP_OK)
       return perp_usage_error(t->args, "--friction: %s", t->ctx->msg);
   }
   t->directions = (int)n;

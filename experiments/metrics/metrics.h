@@ -68,6 +68,7 @@ struct perp_measure {
   double h_stable;  /* as the formulation reports it, 0: not known */
   double cpu_s, step_us;
   perp_spread alone_us, work; /* of the steps of the run: each by itself; of the contact solvers */
+  int64_t steps_reused;       /* steps that solved no contact problem, but reused answers */
   double collision_us, solve_us; /* parts of a step; solve: assembly, KKT and LCP */
   /* the state before, and the exact multipliers of the last sample: see perp_measure_state */
   double t_before, *q_before, *v_before, *lambda_exact, *lambda_kept;

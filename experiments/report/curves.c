@@ -347,7 +347,7 @@ void perp_page_curves(perp_page *page)
     chart_section(page,
                   &(chart){ "time", "CPU time against size", NULL, "time.step_us",
                             perp_pool_printf(&page->pool,
-                                             "Thread CPU time of one step: median over the timing "
+                                             "Mean thread CPU time of a step: median over the timing "
                                              "rounds; the bands show the quartiles. %s",
                                              exponent) });
 }

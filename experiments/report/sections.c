@@ -500,6 +500,6 @@ void perp_page_definitions(perp_page *page)
       perp_html(page->out, "<dt><code>%s</code></dt><dd>%s%s%s%s</dd>\n", m->name, m->meaning,
                 m->unit[0] ? " [" : "", m->unit, m->unit[0] ? "]" : "");
   }
-  perp_html(page->out, "<dt><code>time.step_us</code></dt><dd>Median thread CPU time of one step, "
+  perp_html(page->out, "<dt><code>time.step_us</code></dt><dd>Mean thread CPU time of one step, "
                        "without the computation of metrics [us]</dd>\n</dl>\n");
 }

@@ -69,11 +69,11 @@ static const perp_param params[] = {
 /* ---- metrics --------------------------------------------------------------------------------- */
 
 static const perp_metric parts_of_a_step[] = {
-  { "time.collision_us", "us", "CPU time of collision detection in a step", -1, true },
-  { "time.assembly_us", "us", "CPU time of building J, M and f in a step", -1, true },
-  { "time.kkt_us", "us", "CPU time of the KKT solver in a step", -1, true },
-  { "time.lcp_us", "us", "CPU time of the LCP solver in a step", -1, true },
-  { "time.integrate_us", "us", "CPU time of the remaining work in a step", -1, true },
+  { "time.collision_us", "us", "Mean wall time of collision detection in a step", -1, true },
+  { "time.assembly_us", "us", "Mean wall time of building J, M and f in a step", -1, true },
+  { "time.kkt_us", "us", "Mean wall time of the KKT solver in a step", -1, true },
+  { "time.lcp_us", "us", "Mean wall time of the LCP solver in a step", -1, true },
+  { "time.integrate_us", "us", "Mean wall time of the remaining work in a step", -1, true },
 };
 enum { N_PARTS = sizeof parts_of_a_step / sizeof *parts_of_a_step };
 

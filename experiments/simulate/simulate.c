@@ -187,7 +187,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
 
     t_last = t;
     if (request->watch != NULL) request->watch->step(count + 1, request->watch->user);
-    const double work = contacts != NULL ? contacts->work : 0;
+    const perp_contact_count before = contacts != NULL ? *contacts : (perp_contact_count){ 0 };
     const double t0 = clocked ? perp_clock_thread() : 0;
     const perp_status status = perp_cell_step(ctx, r, r->t_end, &info);
     if (status == PERP_ERR_NOMEM && r->kept > 0) {
@@ -198,7 +198,11 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
     PERP_TRY(status);
     const double seconds = clocked ? fmax(0, perp_clock_thread() - t0 - cost) : 0;
     note_releases(r, &info, &releases);
-    if (contacts != NULL) PERP_TRY(perp_cell_add(ctx, &r->work, contacts->work - work));
+    if (contacts != NULL) {
+      PERP_TRY(perp_cell_add(ctx, &r->work, contacts->work - before.work));
+      result->steps_reused += contacts->reused > before.reused &&
+                              contacts->problems == before.problems;
+    }
     if (clocked) {
       PERP_TRY(perp_cell_add(ctx, &r->batch, seconds));
       result->cpu_s += seconds;
@@ -271,6 +275,18 @@ static perp_status final_state(perp_ctx *ctx, const run *r)
   return r->sim != NULL ? final_groups(ctx, r) : PERP_OK;
 }
 
+/* A symplectic integrator in a combination that is not. */
+static void simulate_note(const run *r)
+{
+  const char *why = r->sim != NULL ? perp_sim_not_symplectic(r->sim) : NULL;
+  if (why == NULL || r->scene.dissipative) return;
+  snprintf(r->result->note, sizeof r->result->note,
+           "%s is not symplectic here: %s. The energy may drift over many steps; it does not with "
+           "--formulation impulse%s",
+           r->result->ode, why,
+           strstr(why, "loops") == NULL ? ", or with --formulation reduced" : "");
+}
+
 static perp_status simulate_prepare(perp_ctx *ctx, run *r)
 {
   const perp_request *request = r->request;
@@ -304,6 +320,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   perp_result *result = r->result;
   PERP_TRY(simulate_prepare(ctx, r));
   name_parts(r);
+  simulate_note(r);
   if (r->sim != NULL) perp_sim_resolved(r->sim, result->resolved, sizeof result->resolved);
   result->reason = PERP_EXACT;
   if (request->setup_only) return PERP_OK;
@@ -321,6 +338,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;
   r->measure->step_us = result->step_us;
+  r->measure->steps_reused = result->steps_reused;
   r->measure->work = perp_cell_spread(&r->work);
   r->measure->collision_us = result->collision_us;
   r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;

@@ -80,14 +80,20 @@ typedef struct perp_result {
       lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX], contact[PERP_SPEC_MAX],
       engine[PERP_SPEC_MAX];    /* canonical; "" = not used */
   char resolved[PERP_SPEC_MAX]; /* what an engine made of its options; "": no engine */
+  char note[320];               /* what the methods are not, in this combination; "" = nothing */
   char truth[128];              /* what the errors are measured against, "" = nothing */
   perp_printed published;       /* printed values of the problem and their error */
   double h, t_end;              /* as used */
   perp_metric_value metrics[PERP_METRICS_MAX];
   int n_metrics;
-  /* CPU time of one step, microseconds: the median over steps, and its parts (mean) */
-  perp_spread alone_us; /* and of each step by itself */
-  double step_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us, cpu_s, wall_s;
+  /* CPU time of the steps, s, and its mean, us; the spread over the steps, each by itself, us.  NaN: not measured. */
+  double cpu_s, step_us, wall_s;
+  perp_spread alone_us;
+  /* Means over the first breakdown_steps steps of one more run, us, by the wall clock, with clocks inside: of a
+   * step, and its parts, which sum to it; breakdown_steps = 0: there was none. */
+  int64_t breakdown_steps;
+  double breakdown_us, collision_us, assembly_us, kkt_us, lcp_us, integrate_us;
+  int64_t steps_reused; /* steps in which contacts had the impulses of an earlier step alone */
   double
       pace; /* CPU seconds of the fixed work (clock_reference.h) during the timing rounds; 0 without them */
   perp_ode_counters ode_count;

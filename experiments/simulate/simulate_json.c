@@ -87,6 +87,7 @@ void perp_result_json(const perp_result *r, FILE *out)
   perp_warnings_json(&r->warnings, &j);
   put_parts(&j, r);
   if (r->resolved[0] != '\0') perp_json_text(&j, "resolved", r->resolved);
+  if (r->note[0] != '\0') perp_json_text(&j, "note", r->note);
   perp_json_text(&j, "truth", r->truth);
   if (r->published.what[0] != '\0') {
     line_open(&j, "published");
@@ -101,11 +102,19 @@ void perp_result_json(const perp_result *r, FILE *out)
   line_close(&j);
   line_open(&j, "time");
   perp_json_members(&j,
-                    "step_us %g, step_us.p99 %g, step_us.max %g, collision_us %g, assembly_us %g, "
-                    "kkt_us %g, lcp_us %g, "
-                    "integrate_us %g, cpu_s %g, wall_s %g",
-                    r->step_us, r->alone_us.p99, r->alone_us.most, r->collision_us, r->assembly_us,
-                    r->kkt_us, r->lcp_us, r->integrate_us, r->cpu_s, r->wall_s);
+                    "cpu_s %g, step_us %g, step_us.median %g, step_us.p99 %g, step_us.max %g, "
+                    "wall_s %g",
+                    r->cpu_s, r->step_us, r->alone_us.median, r->alone_us.p99, r->alone_us.most,
+                    r->wall_s);
+  if (r->breakdown_steps > 0) {
+    line_open(&j, "breakdown");
+    perp_json_members(&j,
+                      "steps %lld, step_us %g, collision_us %g, assembly_us %g, kkt_us %g, "
+                      "lcp_us %g, integrate_us %g",
+                      (long long)r->breakdown_steps, r->breakdown_us, r->collision_us,
+                      r->assembly_us, r->kkt_us, r->lcp_us, r->integrate_us);
+    line_close(&j);
+  }
   line_close(&j);
   put_counters(&j, r);
   if (r->lcp[0] != '\0') {

@@ -64,6 +64,8 @@ typedef struct perp_contact_count {
   double work;        /* multiplications with additions of the solvers (perp_stats) */
   int64_t retries;    /* problems that a pivoting method solved again from zero */
   int64_t failures, failed[PERP_REASONS];
+  char unsuited
+      [128]; /* what the solver said of the first problem that it does not serve; "": there was none */
   int64_t swept; /* left above a tolerance by the number of sweeps that was asked for */
   int64_t
       thrown; /* failures with impulses refused because they throw bodies (solvers/lcp/gain.h) */

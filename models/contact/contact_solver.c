@@ -51,6 +51,7 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->retries += one->retries;
   into->failures += one->failures;
   for (int i = 0; i < PERP_REASONS; i++) into->failed[i] += one->failed[i];
+  if (into->unsuited[0] == '\0') memcpy(into->unsuited, one->unsuited, sizeof into->unsuited);
   into->swept += one->swept;
   into->thrown += one->thrown;
   into->residual = fmax(into->residual, one->residual);
@@ -465,8 +466,11 @@ perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, con
                                       perp_contact_count *count)
 {
   perp_stats stats;
+  if (count->unsuited[0] == '\0') ctx->msg[0] = '\0';
   PERP_TRY(contact_solver_attempt(ctx, j, p, rel, lambda, &stats, count));
   perp_contact_count_solve(count, j->lcp.d->name, &stats);
+  if (stats.reason == PERP_UNSUITED && count->unsuited[0] == '\0')
+    snprintf(count->unsuited, sizeof count->unsuited, "%s", ctx->msg);
   if (j->observer != NULL) j->observer(j->user, island->place, p, lambda, &stats);
   return PERP_OK;
 }

@@ -37,9 +37,10 @@
 struct opts {
   int directions;
 };
-static const perp_opt options[] = { PERP_INT(struct opts, directions, 8, 4, PERP_DIRECTIONS_MAX,
-                                             "Number of generators of the friction cone; must be "
-                                             "even. In the plane there are always two."),
+static const perp_opt options[] = { PERP_INT(
+                                        struct opts, directions, 8, 3, PERP_DIRECTIONS_MAX,
+                                        "Number of generators of the friction cone, even or odd. "
+                                        "In the plane there are always two."),
                                     PERP_OPTIONS_END };
 
 typedef struct convex_size {
@@ -69,11 +70,6 @@ static int convex_rows(int dim)
 static perp_status convex_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
   const struct opts *o = opts;
-  if (o->directions % 2 != 0)
-    return PERP_FAIL(
-        ctx, PERP_ERR_OPTION,
-        "contact convex: directions = %d must be even, so that each direction has its opposite",
-        o->directions);
   if (dim == 3 && !(lcp->caps & PERP_LCP_SEMIDEFINITE))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact convex has a matrix of rank three for %d rows per contact: '%s' does "

@@ -2,17 +2,17 @@
 #include "models/contact/directions.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 void perp_directions_set(perp_directions *w, int dim, int k)
 {
   w->k = k = dim == 2 ? 2 : k;
-  for (int i = 0; i < k / 2; i++) {
+  for (int i = 0; i < k; i++) {
     const double angle = 2 * M_PI * i / k;
-    w->d[0][i] = 4 * i == k ? 0 : cos(angle);
-    w->d[1][i] = sin(angle);
-    w->d[0][i + k / 2] = -w->d[0][i];
-    w->d[1][i + k / 2] = -w->d[1][i];
+    const bool opposite = k % 2 == 0 && i >= k / 2;
+    w->d[0][i] = opposite ? -w->d[0][i - k / 2] : 4 * i == k ? 0 : cos(angle);
+    w->d[1][i] = opposite ? -w->d[1][i - k / 2] : sin(angle);
   }
 }
 

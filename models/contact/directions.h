@@ -10,8 +10,8 @@ typedef struct perp_directions {
   double d[2][PERP_DIRECTIONS_MAX]; /* components along t1 and t2 */
 } perp_directions;
 
-/* d_j = cos(2 pi j / k) t1 + sin(2 pi j / k) t2, k even; in the plane t1 and -t1, whatever k.  Opposite ones are
- * exactly opposite. */
+/* d_j = cos(2 pi j / k) t1 + sin(2 pi j / k) t2, k >= 3; in the plane t1 and -t1, whatever k.  Those of even k are
+ * exactly opposite in pairs. */
 void perp_directions_set(perp_directions *w, int dim, int k);
 /* (x, y) = part[0] d_at[0] + part[1] d_at[1], those beside it, part >= 0; at[1] follows at[0] (in the plane y = 0). */
 void perp_directions_beside(const perp_directions *w, double x, double y, int at[2],

@@ -11,7 +11,8 @@
  * symmetric but copositive: Lemke's method solves it where a solution exists.
  *
  * The cone is inscribed in the circular one: between two directions the resistance is too small by the
- * factor cos(pi / k), 1 / sqrt(2) for k = 4, 0.92 for k = 8.  Sliding opposite to a direction is exact.
+ * factor cos(pi / k), 1 / sqrt(2) for k = 4, 0.92 for k = 8.  Sliding opposite to a direction is exact:
+ * with an odd k (seven in STAR 2012, figure 7), whose directions have no opposites, sliding along t1 is not.
  *
  * s is counted in units of the velocity that the tangential impulse 1 makes, so that all rows have one
  * scale: the rows of s and their columns are multiplied by sigma, the mean of the tangential
@@ -30,9 +31,10 @@
 struct opts {
   int directions;
 };
-static const perp_opt options[] = { PERP_INT(struct opts, directions, 8, 4, PERP_DIRECTIONS_MAX,
-                                             "Number of directions of the friction cone; must be "
-                                             "even. In the plane there are always two."),
+static const perp_opt options[] = { PERP_INT(
+                                        struct opts, directions, 8, 3, PERP_DIRECTIONS_MAX,
+                                        "Number of directions of the friction cone, even or odd. "
+                                        "In the plane there are always two."),
                                     PERP_OPTIONS_END };
 
 struct ws {
@@ -59,13 +61,7 @@ static int polyhedral_rows(int dim)
 
 static perp_status polyhedral_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
-  const struct opts *o = opts;
-  (void)dim;
-  if (o->directions % 2 != 0)
-    return PERP_FAIL(
-        ctx, PERP_ERR_OPTION,
-        "contact polyhedral: directions = %d must be even, so that each direction has its opposite",
-        o->directions);
+  (void)opts, (void)dim;
   if (!(lcp->caps & PERP_LCP_NONSYMMETRIC))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact polyhedral has a nonsymmetric matrix: '%s' does not support it; use "

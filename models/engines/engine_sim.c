@@ -165,9 +165,9 @@ static perp_status engine_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
 {
   engine_sim *s = ws;
   const double left = t_max - s->t, h = left < s->h * (1 + 1e-9) ? left : s->h;
-  const double begun = s->timing ? perp_clock_thread() : 0;
+  const double begun = s->timing ? perp_clock_wall() : 0;
   const perp_status status = s->calls->step(ctx, s->at, h);
-  if (s->timing) s->times.integrate += perp_clock_thread() - begun;
+  if (s->timing) s->times.integrate += perp_clock_wall() - begun;
   if (status == PERP_ERR_EXTERNAL) {
     snprintf(s->cause, sizeof s->cause, "%s", ctx->msg);
     info->reason = PERP_STALLED;

@@ -82,7 +82,7 @@ typedef struct workspace {
 
 static double penalty_now(const workspace *w)
 {
-  return w->timing ? perp_clock_thread() : 0;
+  return w->timing ? perp_clock_wall() : 0;
 }
 
 /* Did collision detection work?  Poses that are not finite are a failure of the step, and no error. */

@@ -72,7 +72,7 @@ static void reduced_layout(void *ws, perp_arena *a)
 
 static double reduced_clock(const struct reduced *w)
 {
-  return w->timed ? perp_clock_thread() : 0;
+  return w->timed ? perp_clock_wall() : 0;
 }
 
 /* f at (q, u), whose kinematics are left in the tree */
@@ -392,7 +392,7 @@ const perp_formulation_desc perp_formulation_reduced = {
                 "contacts: H u+ = S' (M v + h f + J' lambda)",
     PERP_OPTIONS(options, opts),
     .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS |
-            PERP_FORM_DRIVES | PERP_FORM_EXACT_JOINTS | PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS,
+            PERP_FORM_DRIVES | PERP_FORM_EXACT_JOINTS | PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_CANONICAL,
   },
   .create = reduced_create,
   .restart = reduced_restart,

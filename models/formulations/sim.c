@@ -30,6 +30,7 @@ struct perp_sim {
   const perp_model *model;
   void *ws;
   perp_curve_release *tracks; /* NULL: no curve with an end */
+  const char *not_symplectic; /* perp_sim_not_symplectic */
 };
 
 enum { PARTS = 6 };
@@ -231,6 +232,25 @@ static perp_status sim_create_engine(perp_ctx *ctx, perp_model *model, const per
   return status;
 }
 
+/* perp_sim_not_symplectic, for the parts in use. */
+static perp_status sim_canonical(perp_ctx *ctx, const perp_model *model, const perp_parts *p,
+                                 const char **why)
+{
+  const unsigned form = p->formulation.d->caps;
+  const bool symplectic = p->ode.d != NULL && (p->ode.d->caps & PERP_ODE_SYMPLECTIC);
+  bool forest = true;
+  *why = NULL;
+  if (!symplectic || !(form & PERP_FORM_USES_ODE) || (form & PERP_FORM_WRAPS)) return PERP_OK;
+  PERP_TRY(perp_kkt_forest(ctx, model, &forest));
+  if (form & PERP_FORM_CANONICAL)
+    *why = forest ? NULL : "closed loops constrain accelerations or velocities";
+  else if (perp_model_m(model) > 0)
+    *why = "joints constrain accelerations or velocities";
+  else if (perp_model_nq(model) != perp_model_nv(model))
+    *why = "rotations in space have gyroscopic torques";
+  return PERP_OK;
+}
+
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out)
 {
@@ -254,6 +274,9 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   if (status == PERP_OK) {
     sim->form = (const perp_formulation_desc *)p.formulation.d;
     sim->model = model;
+    status = sim_canonical(ctx, model, &p, &sim->not_symplectic);
+  }
+  if (status == PERP_OK) {
     status = perp_curve_release_create(ctx, model, sim->form, &model, &sim->tracks);
     if (status == PERP_OK) status = sim->form->create(ctx, model, &p, h, &sim->ws);
     if (status == PERP_OK)
@@ -318,6 +341,11 @@ void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *
 void perp_sim_timing(perp_sim *sim, bool on, perp_times *times)
 {
   sim->form->timing(sim->ws, on, times);
+}
+
+const char *perp_sim_not_symplectic(const perp_sim *sim)
+{
+  return sim->not_symplectic;
 }
 
 const perp_contact_count *perp_sim_contacts(const perp_sim *sim)

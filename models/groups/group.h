@@ -16,7 +16,7 @@ typedef struct perp_group {
   double rest, parted; /* s, at rest, not connected */
   double t, h;         /* its time, its last step */
   double drift;        /* largest |C| before post-steps since the common time */
-  double spent;        /* CPU seconds of its advance, while timing is on */
+  double spent;        /* wall clock, s, of its advance, while timing is on */
   perp_step_info info;
   perp_ode_counters born; /* counters of sim when the count of groups began */
 } perp_group;
@@ -41,10 +41,10 @@ typedef struct perp_group_terms {
   perp_group_count count;
 } perp_group_terms;
 
-/* CPU seconds, while timing is on. */
+/* wall clock, s, while timing is on. */
 static inline double perp_group_clock(const perp_group_terms *w)
 {
-  return w->timing ? perp_clock_thread() : 0;
+  return w->timing ? perp_clock_wall() : 0;
 }
 
 /* A group of bodies [n] (ascending), first step h, to be restarted before it; on failure *out is NULL. */

@@ -220,7 +220,7 @@ static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const d
 static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_step_info *info)
 {
   workspace *w = ws;
-  const double start = w->timing ? perp_clock_thread() : 0;
+  const double start = w->timing ? perp_clock_wall() : 0;
   const double end = perp_time_grid_next(&w->grid, t_max);
   w->ctx = ctx;
   w->status = PERP_OK;
@@ -233,7 +233,7 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
       perp_time_grid_accept(&w->grid, end);
     }
   }
-  if (w->timing) w->step_s += perp_clock_thread() - start;
+  if (w->timing) w->step_s += perp_clock_wall() - start;
   if (w->status != PERP_OK) return w->status;
   info->drift_pos_pre = w->drift;
   info->n_contacts = w->n_shown;

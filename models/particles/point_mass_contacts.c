@@ -160,9 +160,9 @@ perp_status perp_point_mass_contacts_find(workspace *w, double h)
                         2 * h * h * fabs(perp_model_gravity_at(m, w->grid.t)) + 1e-6 * m->size;
   if (!isfinite(margin)) return PERP_OK; /* the sweeps will say so */
   perp_collision_margin(w->collision, margin);
-  const double start = w->timing ? perp_clock_thread() : 0;
+  const double start = w->timing ? perp_clock_wall() : 0;
   PERP_TRY(perp_collision_find(w->ctx, w->collision, w->e.pose, &found, &n));
-  if (w->timing) w->collision_s += perp_clock_thread() - start;
+  if (w->timing) w->collision_s += perp_clock_wall() - start;
   PERP_TRY(point_mass_contacts_reserve(w, n));
   now->n = n;
   for (int i = 0, j = 0; i < n; i++) {

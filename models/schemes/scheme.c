@@ -90,7 +90,7 @@ perp_status perp_scheme_restart(perp_ctx *ctx, void *ws, double t, const double 
 
 static double scheme_now(const perp_scheme *s)
 {
-  return s->timing ? perp_clock_thread() : 0;
+  return s->timing ? perp_clock_wall() : 0;
 }
 
 /* The state at the end is the state; what is off there. */

@@ -290,12 +290,12 @@ static bool scheme_find(perp_scheme *s, double t, double h)
 {
   s->n_contacts = 0;
   if (s->collision == NULL) return true;
-  const double start = s->timing ? perp_clock_thread() : 0, margin = scheme_margin(s, t, h);
+  const double start = s->timing ? perp_clock_wall() : 0, margin = scheme_margin(s, t, h);
   if (!isfinite(margin)) return false;
   perp_collision_margin(s->collision, margin);
   s->status = perp_collision_find(s->ctx, s->collision, s->e.pose, &s->found, &s->n_contacts);
   if (s->status == PERP_OK) s->status = perp_scheme_reserve(s->ctx, s, s->n_contacts);
-  if (s->timing) s->collision_s += perp_clock_thread() - start;
+  if (s->timing) s->collision_s += perp_clock_wall() - start;
   return s->status == PERP_OK;
 }
 
@@ -318,7 +318,7 @@ static void scheme_driven(perp_scheme *s, double t)
 bool perp_scheme_begin(perp_scheme *s, double t, double h, double part)
 {
   const perp_model *model = s->model;
-  const double start = s->timing ? perp_clock_thread() : 0, found = s->collision_s;
+  const double start = s->timing ? perp_clock_wall() : 0, found = s->collision_s;
   const double scale = s->h_before > 0 && s->o.warm ? part / s->h_before : 0;
   memcpy(s->q1, s->q, (size_t)model->nq * sizeof *s->q);
   memcpy(s->v1, s->v, (size_t)model->nv * sizeof *s->v);
@@ -351,14 +351,14 @@ bool perp_scheme_begin(perp_scheme *s, double t, double h, double part)
   s->contacts = s->n;
   for (int i = 0, at = 0; i < s->n_contacts; i++)
     scheme_contact(s, i, t + h, scale, scheme_recall(s, s->found[i].id, &at));
-  if (s->timing) s->assembly_s += perp_clock_thread() - start - (s->collision_s - found);
+  if (s->timing) s->assembly_s += perp_clock_wall() - start - (s->collision_s - found);
   return true;
 }
 
 void perp_scheme_refresh(perp_scheme *s, double t, double h)
 {
   const perp_model *model = s->model;
-  const double start = s->timing ? perp_clock_thread() : 0;
+  const double start = s->timing ? perp_clock_wall() : 0;
   perp_eval_at(&s->e, model, t, s->q1);
   scheme_driven(s, t + h);
   for (int i = 0; i < s->joints; i++)
@@ -370,7 +370,7 @@ void perp_scheme_refresh(perp_scheme *s, double t, double h)
   for (int i = 0; i < s->n_contacts && model->dim == 3; i++)
     for (int k = 0; k < 3; k++)
       scheme_direction(s, &s->contact[i], s->contact[i].d[k], &s->row[s->contact[i].row + k]);
-  if (s->timing) s->assembly_s += perp_clock_thread() - start;
+  if (s->timing) s->assembly_s += perp_clock_wall() - start;
 }
 
 /* Did the contact slide in the step?  Its friction was at its bound when it was solved for, and it

@@ -147,10 +147,10 @@ void perp_constrained_timing(perp_constrained *k, bool on, perp_times *times);
 void perp_constrained_keep(perp_constrained *k);
 void perp_constrained_put_back(perp_constrained *k);
 
-/* CPU time, 0 while the breakdown is off. */
+/* Wall clock, s, 0 while the breakdown is off. */
 PERP_INLINE double perp_constrained_clock(const perp_constrained *k)
 {
-  return k->timing ? perp_clock_thread() : 0;
+  return k->timing ? perp_clock_wall() : 0;
 }
 
 /* The same without that of the KKT solver. */

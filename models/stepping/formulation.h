@@ -55,7 +55,7 @@ typedef struct perp_release {
   double t, s; /* s of the curve: the end of its domain, to 1e-9 of it */
 } perp_release;
 
-typedef struct perp_times { /* CPU seconds since the last restart, only while timing is on */
+typedef struct perp_times { /* wall clock, s, since the last restart, only while timing is on */
   double collision, assembly, kkt, lcp, integrate;
 } perp_times;
 
@@ -72,7 +72,7 @@ typedef struct perp_group_count {
   int64_t steps;      /* of the solvers of all groups, those rolled back too */
   int64_t rhs_bodies; /* evaluations of the right-hand side, each counted with its bodies */
   double advance_s,
-      restart_s; /* CPU seconds while timing is on: all, and what restarts cost of it */
+      restart_s; /* wall clock, s, while timing is on: all, and what restarts cost of it */
 } perp_group_count;
 
 typedef struct perp_group_info {
@@ -137,6 +137,9 @@ enum {
   PERP_FORM_EXACT_JOINTS =
       1
       << 14, /* what it does for joints needs no stabilization, which has a say in contacts alone */
+  PERP_FORM_CANONICAL =
+      1
+      << 16, /* coordinates without constraints: what is symplectic for them is so for a tree of joints */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };
@@ -186,6 +189,9 @@ perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q,
  * be NULL. */
 void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt);
 void perp_sim_timing(perp_sim *sim, bool on, perp_times *times);
+/* Why the integrator, which is symplectic for accelerations of positions alone, makes no symplectic steps of this model
+ * with this formulation: a clause, "joints act on ..."; NULL: nothing known is in the way, or it is none. */
+const char *perp_sim_not_symplectic(const perp_sim *sim);
 /* Contact problems since the last restart; NULL when the formulation has none. */
 const perp_contact_count *perp_sim_contacts(const perp_sim *sim);
 /* Let observer see every contact problem of the steps to come (NULL: no longer).  False when the formulation

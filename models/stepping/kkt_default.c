@@ -8,8 +8,7 @@
 
 enum { SOLVES = 2 }; /* with a factorization, about: the step and what stabilizes it */
 
-/* Does no joint connect bodies (or the world, number n_bodies) that others connect already? */
-static perp_status kkt_default_forest(perp_ctx *ctx, const perp_model *model, bool *forest)
+perp_status perp_kkt_forest(perp_ctx *ctx, const perp_model *model, bool *forest)
 {
   const int n = model->n_bodies;
   int *root = malloc(((size_t)n + 1) * sizeof *root);
@@ -54,7 +53,7 @@ perp_status perp_kkt_default(perp_ctx *ctx, const perp_model *model, const char 
   perp_status lack = PERP_OK;
   bool forest = false;
   *name = "tree";
-  PERP_TRY(kkt_default_forest(ctx, model, &forest));
+  PERP_TRY(perp_kkt_forest(ctx, model, &forest));
   for (int i = 0; !forest && (d = perp_plugin_at(ctx, PERP_KIND_kkt, i)) != NULL; i++) {
     const perp_kkt_desc *kkt = (const perp_kkt_desc *)(const void *)d;
     if (!perp_is_own(ctx, d) || kkt->cost == NULL || (d->caps & asked) != asked) continue;

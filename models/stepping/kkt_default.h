@@ -13,4 +13,7 @@
  * registry; errors: those of the analyses. */
 perp_status perp_kkt_default(perp_ctx *ctx, const perp_model *model, const char **name);
 
+/* Does no joint connect bodies, or a body and the world, that others connect already?  PERP_ERR_NOMEM */
+perp_status perp_kkt_forest(perp_ctx *ctx, const perp_model *model, bool *forest);
+
 #endif

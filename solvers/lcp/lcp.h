@@ -98,7 +98,9 @@ enum {
   PERP_LCP_STRUCTURED = 1 << 12, /* serves one structure of A only; PERP_UNSUITED for the others */
   PERP_LCP_CHOOSES = 1 << 13, /* what it leaves unsolved is its own choice of what to go on with */
   PERP_LCP_CONE_BLOCKS =
-      1 << 14, /* solves the circular cone of a contact as one block: cones are its default */
+      1
+      << 14, /* solves the circular cone of a contact as one block: cones are its default; with NONSYMMETRIC also the
+                * rows of Stewart and Trinkle, whose normal row may be fixed by lo = hi */
   PERP_LCP_BY_ROWS =
       1 << 15, /* moves one row after the other by its A_ii: no slacks of Stewart and Trinkle */
   PERP_LCP_SPARSE = 1 << 16 /* takes a sparse A as it is; serves dense A as well */

@@ -244,7 +244,8 @@ static perp_ode_answer implicit_midpoint_step(void *ws, const perp_ode_sys *sys,
 const perp_ode_desc perp_ode_implicit_midpoint = {
   .d = { .name = "implicit-midpoint",
          .summary =
-             "Implicit midpoint rule on the configuration manifold, order 2, solved to round-off",
+             "Implicit midpoint rule on the configuration manifold, order 2, solved to round-off; "
+             "symplectic without constraints",
          .reference = "Hairer, Lubich and Wanner, Geometric Numerical Integration",
          .equation = "v+ = v + h a(t + h/2, q_m, (v + v+)/2), q+ = q [+] h (v + v+)/2",
          PERP_OPTIONS(perp_ode_plain_options, struct perp_ode_plain_opts),

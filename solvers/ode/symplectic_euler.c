@@ -66,7 +66,9 @@ static perp_ode_answer symplectic_euler_step(void *ws, const perp_ode_sys *sys, 
 
 const perp_ode_desc perp_ode_symplectic_euler = {
   .d = { .name = "symplectic-euler",
-         .summary = "Semi-implicit (symplectic) Euler method, order 1",
+         .summary =
+             "Semi-implicit Euler method, order 1, symplectic without constraints, for forces of "
+             "position",
          .reference = "STAR 2012, 4.1",
          .equation = "v+ = v + h a(t, q, v), q+ = q [+] h v+",
          PERP_OPTIONS(perp_ode_plain_options, struct perp_ode_plain_opts),

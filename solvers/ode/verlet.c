@@ -154,7 +154,7 @@ static void verlet_reset(void *ws)
 const perp_ode_desc perp_ode_verlet = {
   .d = { .name = "verlet",
          .summary = "Stormer-Verlet method, order 2: position, momentum or velocity form, as the "
-                    "system allows",
+                    "system allows; symplectic without constraints, for forces of position",
          .reference = "van Overveld and Barenbrug 1995, eq. 4",
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 a(t, x)",
          PERP_OPTIONS(perp_ode_plain_options, struct perp_ode_plain_opts),

@@ -81,6 +81,12 @@ static void linearized(void)
     { "45deg", "lemke", "polyhedral:directions=4", M_SQRT1_2 },
     { "0deg", "lemke", "polyhedral:directions=4", 1 },
     { "45deg", "lemke", "polyhedral:directions=8", 1 },
+    /* an odd number has no opposites: friction is along a direction one way, between two the other way */
+    { "0deg", "lemke", "polyhedral:directions=7", 0.90096886790241915 },
+    { "180deg", "lemke", "polyhedral:directions=7", 1 },
+    { "0deg", "block-gs", "polyhedral:directions=7", 0.90096886790241915 },
+    { "0deg", "lemke", "polyhedral:directions=3", 0.5 },
+    { "180deg", "lemke", "polyhedral:directions=3", 1 },
     { "31deg", "block-gs", "cone", 1 },
     { "77deg", "cone-newton", "cone", 1 },
   };

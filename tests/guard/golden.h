@@ -3,6 +3,7 @@
 #ifndef TESTS_GUARD_GOLDEN_H
 #define TESTS_GUARD_GOLDEN_H
 
+#include "tests/option_values.h"
 #include "experiments/base/util.h"
 #include "tests/tap.h"
 
@@ -51,26 +52,6 @@ static inline bool golden_led(const char *name)
   for (size_t k = 0; k < sizeof led / sizeof *led; k++)
     if (strncmp(name, led[k], strlen(led[k])) == 0) return true;
   return false;
-}
-
-/* Value k = 0, 1, ... of an option that the golden lines vary: each choice; numbers beside the default, within their
- * bounds.  False after the last. */
-static inline bool golden_option(const perp_opt *o, int k, char *value, size_t size)
-{
-  const bool whole = o->type == PERP_OPT_INT;
-  if (o->type == PERP_OPT_ENUM && k < 16 && o->choices[k] != NULL)
-    return snprintf(value, size, "%s", o->choices[k]) > 0;
-  if (o->type == PERP_OPT_BOOL && k < 2)
-    return snprintf(value, size, "%s", k == 1 ? "true" : "false") > 0;
-  if ((!whole && o->type != PERP_OPT_REAL) || k > 1) return false;
-  const double factor = k == 0 ? 0.7 : 1.4;
-  double x = isfinite(o->dflt) && o->dflt != 0 ? factor * o->dflt : factor * 0.3;
-  if (whole) x = o->dflt + (k == 0 ? -1 : 1);
-  if (x > o->max) x = isfinite(o->min) ? 0.5 * (o->min + o->max) : o->max - 0.1 * (1 + k);
-  if (x < o->min) x = isfinite(o->max) ? 0.5 * (o->min + o->max) : o->min + 0.1 * (1 + k);
-  if (whole) x = floor(x);
-  snprintf(value, size, "%.12g", x);
-  return x >= o->min && x <= o->max;
 }
 
 /* One number for many: which is larger by how much shows.  What is infinite is left out. */

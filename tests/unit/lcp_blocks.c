@@ -114,7 +114,8 @@ static void alone(void)
   static const int directions[] = { 1, 2, 3, 4, 6, 8 };
   for (int kind = 0; kind < KINDS; kind++) {
     perp_rng *g = perp_rng_create(7 + (uint64_t)kind);
-    int failed = 0, unsolved = 0, far = 0, more = 0, pivoted = 0, total = 0;
+    int failed = 0, unsolved = 0, far = 0, more = 0, pivoted = 0, total = 0, others = 0,
+        enumerated = 0;
     for (int n = 0; n < 1200; n++) {
       const int k = directions[n % 6];
       if (kind == PLANAR && k % 2 != 0) continue;
@@ -125,12 +126,20 @@ static void alone(void)
         failed++;
         continue;
       }
-      pivoted += b.pivoted;
+      pivoted += b.tried > 1;
       const perp_lcp p = problem_of(&b, lo, hi);
       perp_lcp_judgement j;
       perp_lcp_judge(&p, b.x, NULL, scratch, &j);
       unsolved += !(j.rel <= 1e-10);
       if (k > 4) continue;
+      const double slack = b.x[b.r - 1];
+      b.enumerate = true;
+      memset(b.state, PERP_ROW_LO, sizeof b.state);
+      const bool found = perp_block_contact_solve(&b);
+      enumerated += b.tried > 1;
+      perp_lcp_judge(&p, b.x, NULL, scratch, &j);
+      others += !found || !(j.rel <= 1e-10) || !(fabs(slack - b.x[b.r - 1]) <= 1e-7 * (1 + slack));
+      b.enumerate = false;
       struct nearest nearest = { &b, HUGE_VAL, HUGE_VAL };
       int count;
       if (perp_lcp_all_solutions(&ctx, &p, 1e-9, compare, &nearest, &count, NULL) != PERP_OK)
@@ -141,6 +150,7 @@ static void alone(void)
     ok(failed == 0 && total >= 800, "%s: %d of %d blocks fail", kind_names[kind], failed, total);
     ok(unsolved == 0 && far == 0 && more == 0,
        "the judge accepts them (%d not), enumeration has them (%d not)", unsolved, far);
+    ok(others == 0 && enumerated > 0, "all index sets in turn: %d others or none", others);
     ok(pivoted > total / 4 && pivoted < total, "%d after pivots, the others without", pivoted);
     perp_rng_destroy(g);
   }
@@ -158,7 +168,7 @@ static void single_cases(void)
     if (!perp_block_contact_solve(&b)) bail("a block fails");
     memcpy(x, b.x, sizeof x);
     if (!perp_block_contact_solve(&b)) bail("a block fails the second time");
-    all = all && !b.pivoted && memcmp(x, b.x, (size_t)b.r * sizeof *x) == 0;
+    all = all && b.tried == 1 && memcmp(x, b.x, (size_t)b.r * sizeof *x) == 0;
   }
   ok(all, "from its own basis a block needs no pivot, and gives the same digits");
 

@@ -97,8 +97,10 @@ static void check_in_turn(void)
       perp_lcp_problem q = make(families[f], boxes, boxes % 2);
       const struct run s = run("staggered", &q.p, 1e-10), l = run("lemke", &q.p, 1e-10);
       turns = turns && s.stats.iterations > 1 && s.rounds == s.stats.iterations;
-      solved = solved && s.stats.reason == PERP_CONVERGED && l.stats.reason == PERP_CONVERGED;
-      worst = fmax(worst, apart(&q.p, &s, &l));
+      const struct run g = run("staggered:friction=block-gs", &q.p, 1e-10);
+      solved = solved && s.stats.reason == PERP_CONVERGED && l.stats.reason == PERP_CONVERGED &&
+               g.stats.reason == PERP_CONVERGED;
+      worst = fmax(worst, fmax(apart(&q.p, &s, &l), apart(&q.p, &g, &l)));
       perp_lcp_problem_free(&q);
     }
   ok(turns, "inclines of Stewart-Trinkle rows take more than one round");
@@ -127,6 +129,7 @@ static void check_parts(void)
                                        "staggered:friction=lemke",
                                        "staggered:friction=murty",
                                        "staggered:friction=fischer-newton",
+                                       "staggered:friction=block-gs",
                                        "staggered:friction=minmap-newton",
                                        "staggered:normal=dantzig",
                                        "staggered:normal=interior-point",
@@ -184,10 +187,12 @@ static void check_random(void)
   static const double factors[] = { 0.3, 1, 50 };
   for (int k = 0; k < 3; k++) {
     perp_rng *g = perp_rng_create(5);
-    int solved = 0, given_up = 0, lemke = 0, total = 60;
+    int solved = 0, by_blocks = 0, given_up = 0, lemke = 0, total = 60;
     for (int trial = 0; trial < total; trial++) {
       perp_lcp_problem q = pyramid(g, 1 + trial % 6, factors[k], trial % 2 ? 1e-3 : 0);
       const struct run s = run("staggered", &q.p, 1e-8), l = run("lemke", &q.p, 1e-8);
+      const struct run b = run("staggered:friction=block-gs", &q.p, 1e-8);
+      by_blocks += b.stats.reason == PERP_CONVERGED && b.stats.residual <= 1e-8;
       solved += s.stats.reason == PERP_CONVERGED && s.stats.residual <= 1e-8;
       given_up += (s.stats.reason == PERP_MAX_ITER || s.stats.reason == PERP_CYCLED) &&
                   s.stats.residual > 1e-8;
@@ -198,6 +203,7 @@ static void check_random(void)
     ok(lemke == total && solved + given_up == total && given_up >= least[k] && given_up <= most[k],
        "random contacts, mu up to %g: %d solved, %d given up as such", factors[k], solved,
        given_up);
+    ok(abs(by_blocks - solved) <= 3, "... friction by blocked Gauss-Seidel: %d solved", by_blocks);
     perp_rng_destroy(g);
   }
 }

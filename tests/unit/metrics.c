@@ -331,7 +331,8 @@ static void counts(void)
                                   .advance_s = 8,
                                   .restart_s = 2 };
   m->h_stable = 0.25;
-  m->cpu_s = 83, m->step_us = 89, m->collision_us = 6, m->solve_us = 24;
+  m->cpu_s = 83, m->step_us = 89, m->alone_us.median = 97, m->steps_reused = 5, m->collision_us = 6,
+  m->solve_us = 24;
   static const struct {
     const char *name;
     double value;
@@ -367,6 +368,8 @@ static void counts(void)
                 { "h.most", 0.75 },
                 { "h.stable", 0.25 },
                 { "time.step_us", 89 },
+                { "time.step_us.median", 97 },
+                { "steps.reused", 0.25 },
                 { "time.contact.rel", 0.25 },
                 { "time.restart.rel", 0.25 },
                 { "time.cpu", 83 } };

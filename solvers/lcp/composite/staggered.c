@@ -37,7 +37,7 @@ static const perp_opt options[] = {
   PERP_TEXT(struct opts, normal, "minmap-newton", "Solver of the normal problem, with options."),
   PERP_TEXT(struct opts, friction, "",
             "Solver of the friction problem, with options. Empty: minmap-newton for boxes, "
-            "cone-newton for cones, lemke for Stewart-Trinkle rows."),
+            "cone-newton for cones, lemke for Stewart-Trinkle rows. block-gs serves all three."),
   PERP_INT(struct opts, max_iter, 500, 1, 1e9, "Maximum number of rounds."),
   PERP_ROWS_TOL(struct opts),
   PERP_REAL(struct opts, relax, 1, 0, 1, PERP_OPEN_MIN, "",

@@ -206,6 +206,23 @@ static perp_status stagger_stewart(perp_ctx *ctx, perp_stagger *S, const perp_lc
   return PERP_OK;
 }
 
+/* The friction of a Stewart-Trinkle problem by a solver that goes contact by contact: the problem itself, in which the
+ * rows of N are fixed. */
+static perp_status stagger_blocks(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p, double tol,
+                                  double *lambda, perp_stats *stats, bool *good)
+{
+  const perp_rows *R = &S->rows;
+  perp_lcp q = *p;
+  q.lo = S->lo;
+  q.hi = S->hi;
+  q.tol_data = 0.1 * p->tol_data;
+  for (int i = 0; i < p->n; i++) {
+    S->lo[i] = S->second[i] ? R->lo[i] : lambda[i];
+    S->hi[i] = S->second[i] ? R->hi[i] : lambda[i];
+  }
+  return stagger_solve(ctx, S, &S->pyramids, &q, tol, lambda, stats, good);
+}
+
 /* Both parts of a problem with friction rows, or the only one of a problem without. */
 static perp_status stagger_rows(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p, double tol,
                                 double *lambda, perp_stats *stats, bool *good)
@@ -245,7 +262,9 @@ perp_status perp_stagger_round(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p
 {
   *good = true;
   if (S->contacts.contacts == 0) return stagger_rows(ctx, S, p, tol, lambda, stats, good);
-  for (int k = 0; k < 2 && stats->reason != PERP_UNSUITED; k++)
-    PERP_TRY(stagger_stewart(ctx, S, p, k, tol, lambda, stats, good));
-  return PERP_OK;
+  PERP_TRY(stagger_stewart(ctx, S, p, 0, tol, lambda, stats, good));
+  if (stats->reason == PERP_UNSUITED) return PERP_OK;
+  if (S->pyramids.spec.d->caps & PERP_LCP_CONE_BLOCKS)
+    return stagger_blocks(ctx, S, p, tol, lambda, stats, good);
+  return stagger_stewart(ctx, S, p, 1, tol, lambda, stats, good);
 }

@@ -10,7 +10,8 @@
  *
  * the optimality conditions of the QP (83)-(84) of STAR 2012: monotone for e = f (copositive for any e, f > 0 and A
  * positive semidefinite), and feasible as long as lambda_n >= 0.  A_NN and this matrix are copied, so that methods for
- * symmetric matrices serve the normal problem. */
+ * symmetric matrices serve the normal problem.  A solver that goes contact by contact (PERP_LCP_CONE_BLOCKS), as the
+ * blocked Gauss-Seidel method of which STAR 2012, section 4.3.4 speaks, gets p with lambda_N fixed for the friction. */
 #ifndef PERP_LCP_STAGGERED_PARTS_H
 #define PERP_LCP_STAGGERED_PARTS_H
 

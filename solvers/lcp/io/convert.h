@@ -22,7 +22,7 @@ extern "C" {
  *
  * Exact: a solution is a solution of Coulomb friction with the polyhedral cone, which lies inside the
  * circular one and touches it in the n_d directions.  It is not the box |lambda_T,k| <= mu lambda_n.
- * n_d even, 4 ... 64 (2 for single rows whatever n_d says).  A known solution is carried over when it has no friction
+ * n_d 3 ... 64, even or odd (2 for single rows whatever n_d says).  A known solution is carried over when it has no friction
  * and no slip.  PERP_ERR_ARG: n_d; PERP_ERR_UNSUPPORTED: p is not dense; PERP_ERR_NOMEM.  O(rows^2) of the result. */
 perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *p, int n_d,
                              perp_lcp_problem *out);

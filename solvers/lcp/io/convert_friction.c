@@ -127,9 +127,9 @@ perp_status perp_lcp_pyramid(perp_ctx *ctx, const perp_lcp_problem *q, int n_d,
   const perp_lcp *p = &q->p;
   struct map m;
   *out = (perp_lcp_problem){ 0 };
-  if (n_d < 4 || n_d > 64 || n_d % 2 != 0)
+  if (n_d < 3 || n_d > 64)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "the number of pyramid directions must be even and in [4, 64]: got %d", n_d);
+                     "the number of pyramid directions must be in [3, 64]: got %d", n_d);
   PERP_TRY(perp_lcp_check(ctx, p, NULL));
   if (p->A == NULL && p->n > 0)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "the conversion to a pyramid needs a dense A");

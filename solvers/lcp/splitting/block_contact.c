@@ -12,6 +12,12 @@ static double block_entry(const perp_block_contact *b, int i, int j)
   return b->K[(size_t)i + (size_t)j * (size_t)b->r];
 }
 
+/* A normal force that is given, as in the friction problem of staggered: any w_n will do. */
+static bool block_given(const perp_block_contact *b)
+{
+  return b->lo == b->hi;
+}
+
 /* What friction there can be: mu x_n + q_s, an upper bound of f'x_t. */
 static double block_radius(const perp_block_contact *b)
 {
@@ -34,7 +40,8 @@ static void block_without_friction(perp_block_contact *b)
 static bool block_open(perp_block_contact *b)
 {
   b->x[0] = b->lo;
-  if (block_radius(b) != 0 || !(b->q[0] + block_entry(b, 0, 0) * b->lo >= 0)) return false;
+  if (block_radius(b) != 0) return false;
+  if (!block_given(b) && !(b->q[0] + block_entry(b, 0, 0) * b->lo >= 0)) return false;
   block_without_friction(b);
   memset(b->state, PERP_ROW_LO, (size_t)b->r);
   return true;
@@ -95,6 +102,7 @@ static bool block_basis(perp_block_contact *b, double noise)
       scale = fmax(scale, fabs(block_entry(b, i, j)) * (j < s ? force : x[s]));
     }
     if (i > 0 && i < s) speed = fmax(speed, scale / block_entry(b, i, s));
+    if (i == 0 && block_given(b)) continue;
     if (b->state[i] == PERP_ROW_LO ? !(w >= -noise * scale)
                                    : b->state[i] == PERP_ROW_HI && !(w <= noise * scale))
       return false;
@@ -117,7 +125,7 @@ static bool block_basis(perp_block_contact *b, double noise)
 /* The dictionary  w = constant + M z + d z_0  in scaled units; returns R, or 0 when there is no such scale. */
 static int block_dictionary(perp_block_contact *b, int attempt)
 {
-  const int r = b->r, s = r - 1, R = r + (b->hi < HUGE_VAL), width = R + 2;
+  const int r = b->r, s = r - 1, R = r + (b->hi < HUGE_VAL && !block_given(b)), width = R + 2;
   double D[PERP_BLOCK_ROWS], across[PERP_BLOCK_ROWS], along = 0, f = 0, q = 0;
   for (int t = 1; t < s; t++) { /* e tells the units of the directions: it becomes 1 */
     const double e = block_entry(b, t, s);
@@ -138,6 +146,10 @@ static int block_dictionary(perp_block_contact *b, int attempt)
     for (int j = 0; j < r; j++) b->T[i * width + j] = across[i] * block_entry(b, i, j) * D[j];
     b->T[i * width + R + 1] = constant;
     q = fmax(q, fabs(constant));
+  }
+  if (block_given(b)) { /* w_n = 1, which no variable changes: x_n stays */
+    memset(b->T, 0, (size_t)width * sizeof *b->T);
+    b->T[R + 1] = 1;
   }
   if (R > r) {
     b->T[r] = 1;
@@ -242,12 +254,29 @@ static bool block_path(perp_block_contact *b, int attempt)
   return true;
 }
 
+/* All index sets in turn: of the normal lo, free, hi, of the others lo, free. */
+static bool block_enumerate(perp_block_contact *b)
+{
+  const int normals = block_given(b) ? 1 : b->hi < HUGE_VAL ? 3 : 2;
+  for (int k = 0; k < normals << (b->r - 1); k++) {
+    static const signed char of_normal[] = { PERP_ROW_LO, PERP_ROW_FREE, PERP_ROW_HI };
+    b->state[0] = of_normal[k % normals];
+    for (int i = 1; i < b->r; i++)
+      b->state[i] = (k / normals) >> (i - 1) & 1 ? PERP_ROW_FREE : PERP_ROW_LO;
+    b->tried++;
+    if (block_basis(b, 1e-9)) return true;
+  }
+  return false;
+}
+
 bool perp_block_contact_solve(perp_block_contact *b)
 {
   enum { ATTEMPTS = 8 };
-  b->pivoted = false;
+  b->tried = 1;
+  if (block_given(b)) b->state[0] = PERP_ROW_LO;
   if (block_basis(b, 1e-12) || block_open(b)) return true;
-  b->pivoted = true;
+  if (b->enumerate) return block_enumerate(b);
+  b->tried++; /* as many pivots as rows, about */
   for (int k = 0; k < ATTEMPTS; k++)
     if (block_path(b, k) && block_basis(b, 1e-9)) return true;
   return false;

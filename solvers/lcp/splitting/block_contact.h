@@ -6,6 +6,7 @@
 #include "solvers/lcp/rows/rows.h"
 
 enum { PERP_BLOCK_DIRECTIONS = 64, PERP_BLOCK_ROWS = PERP_BLOCK_DIRECTIONS + 2 };
+enum { PERP_BLOCK_ENUMERABLE = 10 }; /* rows of a contact whose index sets can be enumerated */
 
 /* The block, set by the caller, and room to solve it. */
 typedef struct perp_block_contact {
@@ -16,7 +17,9 @@ typedef struct perp_block_contact {
   signed char
       state[PERP_BLOCK_ROWS]; /* PERP_ROW_* of a basis to try first, and out: of the answer */
   double x[PERP_BLOCK_ROWS];  /* out */
-  bool pivoted; /* out: the basis given is not that of the answer, complementary pivots were made */
+  bool
+      enumerate; /* index sets one after the other, r <= PERP_BLOCK_ENUMERABLE, in place of pivots */
+  int tried;     /* out: bases that were solved for; 1: the given one, or the open contact */
   /* of the pivots: dictionary by rows, the last two columns that of the covering vector and the constants */
   double T[(PERP_BLOCK_ROWS + 1) * (PERP_BLOCK_ROWS + 3)];
   double d[PERP_BLOCK_ROWS + 1];
@@ -33,6 +36,9 @@ typedef struct perp_block_contact {
  * contact: q_s = 0), K is copositive and Lemke's path ends in a solution (Cottle, Pang and Stone 1992, theorem 4.4.13);
  * as well where it is semidefinite with q in its range (opposite directions).  Tried in this order: the basis in
  * b->state; the open contact; the path, ties by the lexico-minimum ratio, bases of the answer once more by elimination.
+ * b->enumerate: in place of the path all index sets, of which STAR 2012, section 4.3.3 speaks: up to 3 2^(r-1) of them.
+ *
+ * lo = hi: x_n is given, w_n may be anything; the block of directions and slack alone is solved.
  *
  * A contact that can carry no friction (mu x_n + q_s = 0) has any larger slack as well: it gets the least one.
  * False: no solution found, b->x and b->state are then undefined; or K has a row that cannot be read as above.

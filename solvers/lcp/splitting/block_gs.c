@@ -13,9 +13,10 @@
  *   bisection    the same by bisection of the direction of sliding, see cone_bisect.c
  *   auto         cone where there is one, else enumeration up to 4 rows, else projection
  * Where a block solver does not apply or finds nothing, projections step in.  Contacts of Stewart and Trinkle, whose
- * slack has A_ss = 0 and cannot be projected, always have their own solver, block_contact.c; one without a solution
- * while the others rest is left as it is.  Where it is not known which rows make such a contact, or one has more than
- * 64 directions, the problem is not served.
+ * slack has A_ss = 0 and cannot be projected, are solved by block_contact.c: `auto` by complementary pivots,
+ * `enumeration` (up to 8 directions) by all index sets; one without a solution while the others rest is left as it is.
+ * A problem is not served where it is not known which rows make such a contact, or one has too many directions; and where
+ * a named block solver can act on none of its contacts with friction.
  *
  * Acceleration: after the first `accelerate` sweeps, they come in pairs, forward and back, and every pair
  * starts from the extrapolated point
@@ -58,7 +59,8 @@ struct opts {
 static const perp_opt options[] = {
   PERP_ENUM(struct opts, block, BLOCK_AUTO, block_names,
             "Solver of a block: row projections, enumeration of index sets, exact circular cone, "
-            "or bisection of the sliding direction. auto: cone if there is one, else enumeration."),
+            "or bisection of the sliding direction. auto: cone if there is one, else enumeration; "
+            "complementary pivots for Stewart-Trinkle contacts, which enumeration serves, too."),
   PERP_ENUM(struct opts, by, BY_CONTACT, by_names,
             "Rows that form a block: contact (a normal row and its friction rows), or group (a "
             "group of the factored form)."),
@@ -360,8 +362,7 @@ static double contact_step(struct ws *w, const struct block *c, double *lambda)
   const int *row = w->index + c->start;
   const double change = perp_block_contact_step(w->contact, &w->s.rows, row, c->r, w->s.o.omega,
                                                 w->state, lambda);
-  /* a basis, and as many pivots as rows where that of the last sweep is none */
-  w->s.rows.work += (double)c->r * c->r * c->r * (w->contact->pivoted ? 2 : 1);
+  w->s.rows.work += (double)c->r * c->r * c->r * w->contact->tried;
   if (change < 0) w->unsolved = row[0];
   return change < 0 ? 0 : change;
 }
@@ -477,6 +478,25 @@ static double block_gs_step(perp_splitting *s, double *lambda, int iteration)
   return worst / s->o.omega;
 }
 
+/* Friction of p on which the named block solver has no effect; NULL: there is none, or it has. */
+static const char *block_gs_idle(const struct ws *w, const perp_lcp *p)
+{
+  bool cones = false, boxes = false;
+  for (int i = 0; p->fric_of != NULL && i < p->n; i++) {
+    if (p->fric_of[i] < 0) continue;
+    const bool cone = p->cone != NULL && (p->cone[i] || (i > 0 && p->cone[i - 1]));
+    cones |= cone;
+    boxes |= !cone;
+  }
+  if (w->contacts.contacts > 0 && w->block != BLOCK_AUTO && w->block != BLOCK_ENUMERATION)
+    return "Stewart-Trinkle contacts with this block solver; use block=auto or block=enumeration";
+  if (boxes && !cones && (w->block == BLOCK_CONE || w->block == BLOCK_BISECTION))
+    return "boxes of friction with a block solver of cones; use block=auto, or cones";
+  if (cones && !boxes && w->block == BLOCK_ENUMERATION)
+    return "cones with block=enumeration; use block=auto, or boxes of friction";
+  return NULL;
+}
+
 /* What of the contacts cannot be a block; NULL: nothing. */
 static const char *block_gs_unserved(const struct ws *w, const perp_lcp *p)
 {
@@ -486,10 +506,12 @@ static const char *block_gs_unserved(const struct ws *w, const perp_lcp *p)
            "contacts (contact_of) or use lemke";
   for (int c = 0; c < s->contacts; c++) {
     if (s->ptr[c + 1] - s->ptr[c] > PERP_BLOCK_ROWS) return "contacts with more than 64 directions";
+    if (w->contact->enumerate && s->ptr[c + 1] - s->ptr[c] > PERP_BLOCK_ENUMERABLE)
+      return "contacts with more than 8 directions by block=enumeration; use block=auto";
     if (p->lo != NULL && p->lo[s->rows[s->ptr[c]]] == -HUGE_VAL)
       return "contacts whose normal row has no lower bound";
   }
-  return NULL;
+  return block_gs_idle(w, p);
 }
 
 static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double *lambda,
@@ -502,6 +524,7 @@ static perp_status block_gs_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, do
                      "block-gs: n = %d, but the solver was created for at most %d rows", p->n,
                      w->s.rows.max_n);
   PERP_TRY(perp_stewart_find(ctx, p, &w->contacts));
+  w->contact->enumerate = w->block == BLOCK_ENUMERATION;
   const char *what = block_gs_unserved(w, p);
   if (what != NULL) {
     stats->reason = PERP_UNSUITED;
