@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* of the mean of 1/m, where there is no answer without: contacts that contradict each other share what they cannot
- * have */
-static const double SOFT = 1e-7;
-/* a solver that failed and left more than this of the deepest overlap has no answer */
+/* of the deepest overlap, or of the fastest approach: what leaves more is no correction */
 static const double BAD = 0.01;
 
 struct perp_contact_post {
@@ -69,7 +66,7 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
   perp_contact_post *p = memory;
   double mass = 0;
   for (int b = 0; b < model->n_bodies; b++) mass += model->inertia[b].mass;
-  p->softness = mass > 0 ? SOFT * model->n_bodies / mass : 0;
+  p->softness = mass > 0 ? how.softness * model->n_bodies / mass : 0;
   perp_status status = open_islands(ctx, p, parts);
   if (status != PERP_OK) {
     perp_contact_post_destroy(p);
@@ -132,11 +129,11 @@ static double gap_of(void *user, const perp_contact *x, double h, const double *
   return p->left != NULL && p->left[x - p->contact] ? fmax(x->gap, 0) : x->gap;
 }
 
-/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside J_c k->a (NULL: nothing).  What a
- * solver that failed has found may throw bodies anywhere: no correction is better (solved is false). */
+/* From k->f and k->c to k->a with the impulses of the contacts; bias: what their rows have beside J_c k->a (NULL: nothing).  A
+ * failure counts.  What it has found may throw bodies anywhere: no correction is better (usable is false). */
 static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
                                   const perp_contact *contact, int n, const unsigned char *kept,
-                                  perp_island_bias *bias, double softness, bool *solved,
+                                  perp_island_bias *bias, double softness, bool *usable,
                                   perp_contact_count *count)
 {
   if (!perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
@@ -161,13 +158,30 @@ static bool contacts_post_correct(perp_contact_post *p, perp_constrained *k,
   perp_contact_count one = *perp_islands_count(p->islands);
   one.contacts = one.islands = 0;
   perp_contact_count_add(count, &one);
-  *solved = one.failures == 0 || one.data <= BAD;
+  *usable = one.failures == 0 || one.data <= BAD;
   *perp_islands_count(p->islands) = (perp_contact_count){ 0 };
-  if (good && !*solved) return true;
+  if (good && !*usable) return true;
   if (good) perp_islands_apply(p->islands, k, &task, k->f);
   if (!good || !perp_constrained_solve(k, PERP_LEVEL_VELOCITY, 1, k->zeros)) return false;
   if (p->o.sleep != NULL) perp_sleep_still(p->o.sleep, k->a);
   return true;
+}
+
+/* Has the softness left overlaps?  Those of k->a, a problem that was not solved (contacts_post.h). */
+static void contacts_post_judge(perp_contact_post *p, const perp_constrained *k,
+                                const perp_contact *contact, int n, perp_contact_count *count)
+{
+  double deepest = 0, left = 0;
+  perp_twists(p->model, k->e, k->a, p->free);
+  for (int i = 0; i < n; i++) {
+    const double gap = gap_of(p, &contact[i], 1, NULL, NULL);
+    const double after = gap + perp_contact_speed(p->model->dim, k->e, &contact[i], 0, p->free);
+    deepest = fmax(deepest, -gap);
+    left = fmax(left, -after);
+  }
+  if (left <= BAD * deepest) return;
+  const perp_stats none = { .reason = PERP_NONE_WITHIN, .data = left / deepest };
+  perp_contact_count_solve(count, "", &none);
 }
 
 bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
@@ -180,17 +194,14 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
   p->left = left;
   k->status = contacts_post_room(k->ctx, p, n);
   if (k->status != PERP_OK) return false;
-  perp_contact_count one = { 0 };
-  for (int soft = p->how.soft; soft < 2 && !*moved; soft++) {
-    one = (perp_contact_count){ 0 };
-    memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
-    perp_constrained_error(k, k->c);
-    for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
-    if (!contacts_post_correct(p, k, contact, n, NULL, gap_of, soft * p->softness, moved, &one))
-      return false;
-  }
-  perp_contact_count_add(count, &one);
-  if (*moved) perp_constrained_retract(k, q, k->a, q);
+  memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
+  perp_constrained_error(k, k->c);
+  for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
+  if (!contacts_post_correct(p, k, contact, n, NULL, gap_of, p->softness, moved, count))
+    return false;
+  if (!*moved) return true;
+  if (p->softness > 0) contacts_post_judge(p, k, contact, n, count);
+  perp_constrained_retract(k, q, k->a, q);
   return true;
 }
 
@@ -214,10 +225,10 @@ perp_ode_answer perp_contact_post_velocity(perp_contact_post *p, perp_constraine
   if (!approach) return PERP_ODE_OK;
   perp_eval_impulse(k->e, model, t, 0, v, k->f);
   if (model->m > 0) perp_constrained_product(k, v, k->c);
-  bool solved;
-  if (!contacts_post_correct(p, k, contact, n, p->kept, NULL, 0, &solved, count))
+  bool usable;
+  if (!contacts_post_correct(p, k, contact, n, p->kept, NULL, 0, &usable, count))
     return PERP_ODE_FAILED;
-  if (!solved) return PERP_ODE_OK;
+  if (!usable) return PERP_ODE_OK;
   memcpy(v, k->a, (size_t)model->nv * sizeof *v);
   return PERP_ODE_CHANGED;
 }

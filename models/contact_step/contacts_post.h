@@ -4,11 +4,20 @@
  *      M dq = J' mu + J_c' lambda,   J dq = -C,   0 <= lambda  perp  gap + J_c dq >= 0,    q <- q [+] dq
  *      M dv = J' mu + J_c' lambda,   J dv = 0,    0 <= lambda  perp  J_c (v + dv) >= 0
  *
- * The first moves bodies that penetrate apart without a velocity; contacts that are open may close.  Where the lcp
- * finds no answer it is asked again (or, as the scheme says, at once) with a softness of 1e-7 of the mean 1/m, so that
- * contacts that contradict each other meet halfway; what a solver that failed has found is never used.  The second
+ * The first moves bodies that penetrate apart without a velocity; contacts that are open may close.  The second
  * stops closed contacts that approach, and takes energy only.  Both are frictionless, by islands, with the lcp of the
- * simulation.  Which of them is made, and when: by what the stabilization says (perp_stab_contacts). */
+ * simulation.  Which of them is made, and when: by what the stabilization says (perp_stab_contacts).
+ *
+ * A failure counts, and is not asked again.  Impulses that leave more than 1 % of the data move nothing.
+ *
+ * Where the scheme has a softness the first is, with S that part of the mean 1/m,
+ *
+ *      0 <= lambda_S  perp  gap + J_c dq + S lambda_S >= 0
+ *
+ * which always has a solution: contacts that contradict each other share the overlap.  Overlaps after it are S lambda_S.
+ * As |lambda_S|_2 <= |lambda|_2 for every lambda that solves the rigid problem (both minimize, and S > 0 adds
+ * S |lambda|^2 / 2), more than 1 % of the deepest overlap left shows that none exists within that radius: the projection
+ * counts as a further problem, not solved (PERP_NONE_WITHIN), and positions are the shared ones. */
 #ifndef PERP_CONTACTS_POST_H
 #define PERP_CONTACTS_POST_H
 

@@ -112,6 +112,7 @@ static perp_status group_restart(perp_ctx *ctx, perp_group_terms *w, perp_group 
 perp_status perp_group_start(perp_ctx *ctx, perp_group_terms *w, perp_group *g)
 {
   const double *q, *v;
+  if (g->stale) group_bank(w, g); /* its creation was a start, too: a failure there counts */
   PERP_TRY(group_restart(ctx, w, g));
   perp_sim_counters(g->sim, &g->born, NULL);
   perp_sim_state(g->sim, &g->t, &q, &v);

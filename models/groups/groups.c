@@ -445,15 +445,16 @@ static perp_status groups_restart(perp_ctx *ctx, void *ws, double t, const doubl
     perp_swept_bounds_begin(w->all.hulls, b, w->all.q + model->nqb * b);
   perp_swept_bounds_components(w->all.hulls, w->root);
   w->all.count.most = 0;
-  PERP_TRY(groups_divide(ctx, w, w->root));
+  for (int i = 0; i < w->n; i++) w->g[i]->stale = false;
+  PERP_TRY(groups_divide(ctx, w, w->root)); /* those that are new are stale */
   perp_time_grid_restart(&w->m, t);
   w->all.t = t;
-  for (int i = 0; i < w->n; i++) PERP_TRY(perp_group_start(ctx, &w->all, w->g[i]));
-  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
-  memset(w->drive, 0, (size_t)model->n_drives * sizeof *w->drive);
   w->all.kkt = (perp_stats){ 0 };
   w->all.contact = (perp_contact_count){ 0 };
   w->all.times = (perp_times){ 0 };
+  for (int i = 0; i < w->n; i++) PERP_TRY(perp_group_start(ctx, &w->all, w->g[i]));
+  memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
+  memset(w->drive, 0, (size_t)model->n_drives * sizeof *w->drive);
   w->all.count = (perp_group_count){ .most = w->n };
   sum_up(w);
   return PERP_OK;
@@ -498,7 +499,7 @@ static void groups_timing(void *ws, bool on, perp_times *times)
 static const perp_contact_count *groups_contacts(const void *ws)
 {
   const workspace *w = ws;
-  return w->all.model->n_shapes > 0 ? &w->contact : NULL;
+  return w->all.model->n_shapes > 0 || w->all.model->n_drives > 0 ? &w->contact : NULL;
 }
 
 static void groups_observe(void *ws, perp_contact_observer *observer, void *user)

@@ -29,7 +29,9 @@
  *
  * in up to `contact_passes` passes while there is penetration; the second at closed contacts that approach (faster ones
  * that bounce are left to the law of impact).  The first moves bodies apart without a velocity, the second takes
- * energy only: nothing is thrown, whatever the depth.
+ * energy only: nothing is thrown, whatever the depth.  Where no positions without overlap exist the first has no
+ * solution: it counts as unsolved, and positions stay; with `softness` (contacts_post.h) contacts share the overlap, which
+ * counts as unsolved, too.
  *
  * hold = true: on the acceleration level contacts at rest, those that stick too, have Baumgarte's feedback of
  * 1/(5 h) (baumgarte.c) in place of the second.  A contact that rests for long then does not gather what solutions
@@ -44,7 +46,7 @@ static const double PUSH = 0.1; /* m/s, as in baumgarte.c */
 struct opts {
   int passes, sweeps, contact_passes;
   bool velocity, hold;
-  double tol, tol_v, tol_contact;
+  double tol, tol_v, tol_contact, softness;
 };
 static const perp_opt options[] = {
   PERP_INT(struct opts, passes, 1, 1, 100,
@@ -64,6 +66,10 @@ static const perp_opt options[] = {
             "acceleration level only."),
   PERP_REAL(struct opts, tol_contact, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
             "Penetration depth that is not corrected."),
+  PERP_REAL(struct opts, softness, 0, 0, 1, PERP_OPEN_MAX, "",
+            "Compliance of contacts in the projection, as a fraction of the mean 1/m: contradictory "
+            "contacts then share the overlap. If more than 1 % of it remains, the projection counts "
+            "as unsolved. 0: rigid."),
   PERP_OPTIONS_END
 };
 
@@ -125,6 +131,7 @@ static void post_contacts(const void *ws, perp_stab_contacts *how)
   const struct ws *w = ws;
   *how = (perp_stab_contacts){ .passes = w->opt.contact_passes,
                                .tol = w->opt.tol_contact,
+                               .softness = w->opt.softness,
                                .velocity = w->opt.velocity && w->opt.contact_passes > 0 &&
                                            !w->opt.hold,
                                .tol_v = w->opt.tol_v };

@@ -15,8 +15,9 @@
  *
  * The speed of separation is 0 and the energy that of the projected pose, whatever the depth.
  *
- * The rows have a softness of 1e-7 of the mean 1/m (contacts_post.h): redundant contacts then have one answer, and the
- * second pass takes out what it leaves.
+ * The rows of contacts have a softness, S lambda beside gap + J_c dq, of 1e-7 of the mean 1/m: redundant contacts then
+ * have one answer, and the second pass takes out what it leaves.  Contacts that contradict each other share the overlap,
+ * which stays; such a projection counts as unsolved (contacts_post.h).
  *
  * An lcp that makes a number of sweeps a step leaves errors of its own in positions, which further sweeps on them would
  * turn into drift; they are left alone up to the part `swept` of the largest body.
@@ -26,7 +27,7 @@
 #include "solvers/stabilization/stab_private.h"
 
 struct opts {
-  double alpha, beta, tol, swept;
+  double alpha, beta, tol, swept, softness;
   int passes;
 };
 static const perp_opt options[] = {
@@ -43,6 +44,10 @@ static const perp_opt options[] = {
   PERP_REAL(struct opts, swept, 1e-3, 0, 1, 0, "",
             "Penetration, as a fraction of the largest body, that is not corrected if the LCP "
             "solver made a fixed number of sweeps."),
+  PERP_REAL(struct opts, softness, 1e-7, 0, 1, PERP_OPEN_MAX, "",
+            "Compliance of contacts in the projection, as a fraction of the mean 1/m. Redundant "
+            "contacts then have one solution. If more than 1 % of the overlap remains, the "
+            "projection counts as unsolved. 0: rigid."),
   PERP_OPTIONS_END
 };
 
@@ -63,16 +68,18 @@ static void split_contacts(const void *ws, perp_stab_contacts *how)
 {
   const struct ws *w = ws;
   *how = (perp_stab_contacts){
-    .passes = w->opt.passes, .tol = w->opt.tol, .swept = w->opt.swept, .soft = true
+    .passes = w->opt.passes, .tol = w->opt.tol, .swept = w->opt.swept, .softness = w->opt.softness
   };
 }
 
 const perp_stab_desc perp_stab_split = {
   .d = { .name = "split",
          .summary =
-             "Split stabilization: Baumgarte feedback for joints, position projection for contacts",
+             "Split stabilization: Baumgarte feedback for joints, compliant position projection for "
+             "contacts",
          .reference = "Vondrak 2005, eq. 4.8; Cline 2002, sections 3.2 and 3.4, eq. 3.7",
-         .equation = "J v = k - alpha C;  M dq = J_c' lambda,  0 <= lambda _|_ gap + J_c dq >= 0",
+         .equation = "J v = k - alpha C;  M dq = J_c' lambda,  "
+                     "0 <= lambda _|_ gap + J_c dq + S lambda >= 0",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_STAB_FEEDBACK },
   .create = split_create,

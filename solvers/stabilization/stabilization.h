@@ -50,7 +50,7 @@ typedef struct perp_stab_contacts {
   double tol; /* m: penetration that is left alone */
   double
       swept; /* and after steps whose problems were left by a number of sweeps: of the largest body */
-  bool soft;     /* positions always with a softness, not only where there is no answer without */
+  double softness; /* of the rows of positions, in parts of the mean 1/m; 0: none */
   bool velocity; /* closed contacts that approach are stopped, */
   double tol_v;  /* m/s: unless they are slower */
 } perp_stab_contacts;

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A problem that was not solved is one: with a solver that gives up at its k-th call, for each k, every formulation with
+ * every stabilization ends a run with at least one failure, whatever the problem was for: a step, an impact, restitution,
+ * relaxation, a projection of positions or of velocities, an event. */
+#include "solvers/lcp/lcp.h"
+#include "tests/run_model.h"
+
+static perp_ctx ctx;
+
+/* ---- the solver ------------------------------------------------------------------------------ */
+
+static struct {
+  int calls, fails_at;
+  perp_spec of;
+} plan;
+
+typedef struct kth {
+  perp_lcp_solver *of;
+  int max_n;
+  double *w;
+} kth;
+
+static void kth_destroy(void *ws)
+{
+  kth *s = ws;
+  if (s == NULL) return;
+  perp_lcp_destroy(s->of);
+  free(s->w);
+  free(s);
+}
+
+static perp_status kth_create(perp_ctx *c, int max_n, const void *opts, void **ws)
+{
+  (void)opts;
+  kth *s = calloc(1, sizeof *s);
+  *ws = s;
+  if (s == NULL) return PERP_FAIL(c, PERP_ERR_NOMEM, "kth: no memory");
+  s->w = calloc((size_t)max_n + 1, sizeof *s->w);
+  return perp_lcp_create(c, &plan.of, max_n, 0, &s->of);
+}
+
+static perp_status kth_solve(perp_ctx *c, void *ws, const perp_lcp *p, double *lambda,
+                             double *certificate, perp_stats *stats)
+{
+  kth *s = ws;
+  perp_no_certificate(p, certificate);
+  PERP_TRY(perp_lcp_solve(c, s->of, p, p->tol, lambda, s->w, NULL, stats));
+  if (++plan.calls != plan.fails_at) return PERP_OK;
+  /* zeros may be the solution, and what solves a problem counts as solved whatever is said of it */
+  double largest = 0;
+  for (int i = 0; i < p->n; i++) largest = fmax(largest, fabs(lambda[i]));
+  for (int i = 0; i < p->n; i++) lambda[i] += 1 + largest;
+  stats->reason = PERP_MAX_ITER;
+  return PERP_OK;
+}
+
+#define SERVES                                                                                     \
+  (PERP_LCP_BOX | PERP_LCP_FREE | PERP_LCP_FRICTION | PERP_LCP_NONSYMMETRIC | PERP_LCP_SEMIDEFINITE)
+static perp_lcp_desc perp_lcp_kth = {
+  .d = { .name = "kth", .summary = "fails at its k-th call", .caps = SERVES | PERP_CAP_ALLOCATES },
+  .create = kth_create,
+  .solve = kth_solve,
+  .destroy = kth_destroy
+};
+
+/* ---- two scenes ------------------------------------------------------------------------------ */
+
+/* A ball falls on a box that lies 1 mm deep in the floor and slides. */
+static perp_model *bodies(void)
+{
+  perp_model *model = run_model(&ctx, 2);
+  perp_model_gravity(model, 9.81);
+  const perp_surface rough = { .mu = 0.3, .mu_dynamic = 0.3, .restitution = 0.5 };
+  const perp_shape_def shapes[] = {
+    { .body = PERP_WORLD, .kind = PERP_SHAPE_PLANE, .surface = rough },
+    { .body = 0, .kind = PERP_SHAPE_BOX, .half = { 0.5, 0.2 }, .surface = rough },
+    { .body = 1, .kind = PERP_SHAPE_SPHERE, .radius = 0.1, .surface = rough },
+  };
+  run_body(&ctx, model,
+           (perp_body_def){ .mass = perp_mass_box(2, 1, 0.4, 0.4), .x = { 0, 0.199 }, .v = { 1 } });
+  run_body(&ctx, model,
+           (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { 0.1, 0.51 }, .v = { 0, -2 } });
+  for (int i = 0; i < 3; i++)
+    if (perp_model_add_shape(&ctx, model, &shapes[i], NULL) != PERP_OK) bail("%s", ctx.msg);
+  return run_finish(&ctx, model);
+}
+
+/* A rod on a hinge, driven by a motor of limited force, meets its limit. */
+static perp_model *arm(void)
+{
+  perp_model *model = run_model(&ctx, 2);
+  perp_model_gravity(model, 9.81);
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(1, 1, 0.1, 0.1), .x = { 0.5, 0 } });
+  run_joint(&ctx, model,
+            (perp_joint_def){ .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { -0.5 } });
+  run_drive(&ctx, model,
+            (perp_drive_def){ .joint = 0,
+                              .lower = -0.1,
+                              .upper = HUGE_VAL,
+                              .restitution = 0.5,
+                              .velocity = -1,
+                              .max_force = 1 });
+  return run_finish(&ctx, model);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+typedef struct outcome {
+  int calls;
+  int64_t failures;
+  perp_reason reason;
+} outcome;
+
+static bool run_kth(perp_model *model, run_parts parts, double t_end, int fails_at, outcome *end)
+{
+  perp_parts spec;
+  perp_sim *sim = NULL;
+  plan.calls = 0;
+  plan.fails_at = fails_at;
+  if (run_parse(&ctx, &parts, &spec) != PERP_OK) bail("%s", ctx.msg);
+  const perp_status status = perp_sim_create(&ctx, model, &spec, 5e-3, &sim);
+  run_free(&spec);
+  if (status != PERP_OK) return false;
+  end->reason = run_to(&ctx, sim, t_end);
+  end->calls = plan.calls;
+  const perp_contact_count *count = perp_sim_contacts(sim);
+  end->failures = count != NULL ? count->failures : 0;
+  perp_sim_destroy(sim);
+  return true;
+}
+
+static void each_call(perp_model *model, const char *what, run_parts parts)
+{
+  outcome whole, one;
+  parts.lcp = "kth";
+  /* steps that are chosen are many */
+  const double t_end = strstr(parts.formulation, "tol=") != NULL ? 0.02 : 0.1;
+  if (!run_kth(model, parts, t_end, 0, &whole)) {
+    printf("# %s, %s, %s: %s\n", what, parts.formulation, parts.stab, ctx.msg);
+    return;
+  }
+  int silent = 0, first = 0;
+  for (int k = 1; k <= whole.calls; k++) {
+    if (!run_kth(model, parts, t_end, k, &one)) bail("%s", ctx.msg);
+    if (one.failures > 0) continue;
+    silent++;
+    if (first == 0) first = k;
+  }
+  ok(whole.calls > 0 && whole.failures == 0 && whole.reason > 0 && silent == 0,
+     "%s, %s, %s: %d calls; %d failures without any; the failure of %d is not counted (first: %d)",
+     what, parts.formulation, parts.stab, whole.calls, (int)whole.failures, silent, first);
+}
+
+int main(void)
+{
+  static const char *const formulations[] = {
+    "velocity",
+    "velocity:substeps=2",
+    "velocity:relax=yes",
+    "velocity:frequency=30",
+    "velocity:impact=poisson",
+    "velocity:tol=1e-3",
+    "velocity-midpoint",
+    "velocity-implicit",
+    "reduced",
+    "regularized",
+    "impulse",
+    "acceleration",
+    "groups",
+  };
+  static const char *const stabs[] = {
+    "none",
+    "baumgarte",
+    "split",
+    "split:swept=0",
+    "post",
+    "post:velocity=true",
+    "post:velocity=true,hold=true",
+    "velocity-projection",
+  };
+  static const perp_plugin mine[] = { { PERP_KIND_lcp, &perp_lcp_kth.d }, { 0, NULL } };
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register(&ctx, mine) != PERP_OK ||
+      perp_spec_parse(&ctx, PERP_KIND_lcp, "auto", &plan.of) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_model *scene[] = { bodies(), arm() };
+  const char *const name[] = { "contacts", "a limit and a motor" };
+  for (int s = 0; s < 2; s++)
+    for (size_t f = 0; f < sizeof formulations / sizeof *formulations; f++)
+      for (size_t i = 0; i < sizeof stabs / sizeof *stabs; i++)
+        each_call(scene[s], name[s],
+                  (run_parts){ .formulation = formulations[f],
+                               .stab = stabs[i],
+                               .contact = s == 0 ? "box" : NULL });
+  for (int s = 0; s < 2; s++) perp_model_destroy(scene[s]);
+  perp_spec_free(&plan.of);
+  return tap_done();
+}
