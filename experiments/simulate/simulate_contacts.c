@@ -31,8 +31,8 @@ void perp_contacts_json(const perp_contact_count *c, perp_json *j)
     perp_json_int(j, c->by[i].name, c->by[i].n);
   perp_json_close(j, '}');
   perp_json_members(
-      j, "residual.max %g, data.max %g, work %g, iterations %lld, retries %lld, thrown %lld",
-      c->residual, c->data, c->work, (long long)c->iterations, (long long)c->retries,
+      j, "residual.max %g, data.max %g, work %g, iterations %lld, again %lld, thrown %lld",
+      c->residual, c->data, c->work, (long long)c->iterations, (long long)c->again,
       (long long)c->thrown);
 }
 
@@ -74,6 +74,9 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
   else
     perp_text_add(&t, "; residual of the impulses at most %.2g, in units of the data %.2g",
                   c->residual, c->data);
+  if (c->again > 0)
+    perp_text_add(&t, "; %lld of the solved ones were solved once more, more accurately",
+                  (long long)c->again);
   if (c->thrown > 0)
     perp_text_add(&t,
                   "; in %lld, impulses with a smaller residual were rejected because they would "

@@ -62,7 +62,7 @@ typedef struct perp_contact_count {
   } by[PERP_SOLVED_BY];
   int64_t iterations; /* of the solvers */
   double work;        /* multiplications with additions of the solvers (perp_stats) */
-  int64_t retries;    /* problems that a pivoting method solved again from zero */
+  int64_t again; /* solved problems that a method which chooses was asked once more, for a closer answer */
   int64_t failures, failed[PERP_REASONS];
   char unsuited
       [128]; /* what the solver said of the first problem that it does not serve; "": there was none */
@@ -87,7 +87,7 @@ typedef struct perp_contact_count {
       refuted; /* problems of evaluations given up for that, or where events pile up: answers not used */
 } perp_contact_count;
 /* One problem that was solved, or not, as perp_lcp_solve says in stats; named: the solver that was asked.  What a
- * model counts itself: reused, retries, thrown, rows. */
+ * model counts itself: reused, again, thrown, rows. */
 void perp_contact_count_solve(perp_contact_count *count, const char *named,
                               const perp_stats *stats);
 /* into += one. */

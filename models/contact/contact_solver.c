@@ -48,7 +48,7 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
     solved_by(into, one->by[i].name, one->by[i].n);
   into->iterations += one->iterations;
   into->work += one->work;
-  into->retries += one->retries;
+  into->again += one->again;
   into->failures += one->failures;
   for (int i = 0; i < PERP_REASONS; i++) into->failed[i] += one->failed[i];
   if (into->unsuited[0] == '\0') memcpy(into->unsuited, one->unsuited, sizeof into->unsuited);
@@ -136,7 +136,7 @@ static void contact_solver_layout(void *ws, perp_arena *a)
 {
   perp_contact_solver *j = ws;
   size_t n = (size_t)j->cap_n;
-  PERP_DOUBLES(a, n, &j->guess, &j->best, &j->first, &j->w, &j->w0, &j->none, &j->a, &j->unit,
+  PERP_DOUBLES(a, n, &j->best, &j->first, &j->w, &j->w0, &j->none, &j->a, &j->unit,
                &j->lo, &j->hi, &j->mu, &j->lambda);
   PERP_INTS(a, n, &j->fric_of, &j->contact_of);
   j->cone = PERP_CARVE(a, signed char, n);
@@ -297,13 +297,6 @@ static bool keep_best(perp_contact_solver *j, const perp_lcp *p, double rel,
   return better != closer;
 }
 
-static bool all_zero(int n, const double *x)
-{
-  for (int i = 0; i < n; i++)
-    if (x[i] != 0) return false;
-  return true;
-}
-
 /* Sweeps lower q = 1/2 lambda' A lambda + b' lambda, which without gaps and feedback is the kinetic energy that impulses give: from a guess
  * with q > 0 they leave motion that nothing has made.  So they start from its least q on the way from none,
  *
@@ -361,9 +354,11 @@ static bool contact_solver_within(const perp_contact_solver *j, const perp_stats
          (!(j->setup.tol_data > 0) || stats->data <= part * j->setup.tol_data);
 }
 
-/* What chooses has an answer to both tolerances: with as much work again a closer one, or the same. */
-static perp_status contact_solver_closer(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
-                                         double *lambda, perp_stats *stats)
+/* The one place where a problem is asked again, and counted so: never after a failure, which is one.  What chooses has
+ * an answer to both tolerances; with as much work again a closer one, or the same. */
+static perp_status contact_solver_again(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
+                                        double *lambda, perp_stats *stats,
+                                        perp_contact_count *count)
 {
   const size_t size = (size_t)p->n * sizeof *lambda;
   perp_stats more;
@@ -371,6 +366,7 @@ static perp_status contact_solver_closer(perp_ctx *ctx, perp_contact_solver *j, 
   q.tol_data = PART * j->setup.tol_data;
   q.work = q.work > 0 ? fmin(stats->work, q.work - stats->work) : stats->work;
   if (!(q.work > 0)) return PERP_OK;
+  count->again++;
   memcpy(j->first, lambda, size);
   PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, PART * j->setup.tol, lambda, j->w, NULL, &more));
   more.work += stats->work;
@@ -387,7 +383,8 @@ static perp_status contact_solver_closer(perp_ctx *ctx, perp_contact_solver *j, 
 
 /* p->work: what it may cost. */
 static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver *j,
-                                             const perp_lcp *p, double *lambda, perp_stats *stats)
+                                             const perp_lcp *p, double *lambda, perp_stats *stats,
+                                             perp_contact_count *count)
 {
   const unsigned caps = j->lcp.d->caps;
   const bool iterates = caps & PERP_LCP_ITERATIVE && caps & PERP_LCP_WARM;
@@ -398,7 +395,7 @@ static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver 
   PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, part * tol, lambda, j->w, NULL, stats));
   const bool chooses = caps & PERP_LCP_EXHAUSTIVE && caps & PERP_LCP_WARM;
   if (chooses && stats->reason > 0 && !contact_solver_within(j, stats, PART))
-    PERP_TRY(contact_solver_closer(ctx, j, &q, lambda, stats));
+    PERP_TRY(contact_solver_again(ctx, j, &q, lambda, stats, count));
   if (j->settle != NULL)
     j->settle(j, p, lambda);
   else if (stats->reason > 0 || part == 1 || !contact_solver_within(j, stats, 1))
@@ -425,7 +422,7 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j,
 {
   const int n = p->n, nv = p->F != NULL ? p->F->nv : 0;
   const size_t size = (size_t)n * sizeof *lambda;
-  const unsigned guided = PERP_LCP_PIVOTING | PERP_LCP_WARM, caps = j->lcp.d->caps;
+  const unsigned caps = j->lcp.d->caps;
   const bool dense = p->F == NULL || !(caps & PERP_LCP_FACTORED);
   perp_lcp q = *p;
   q.work = perp_lcp_afford(p, j->setup.budget);
@@ -433,28 +430,16 @@ static perp_status contact_solver_attempt(perp_ctx *ctx, perp_contact_solver *j,
   rel = drop_bad_guess(j, p, rel, lambda);
   perp_lcp_candidate best = { isfinite(rel) ? rel : HUGE_VAL, -1 };
   *stats = (perp_stats){ .reason = PERP_UNSUITED };
-  memcpy(j->guess, lambda, size);
   memcpy(j->best, lambda, size);
   if (!dense || n <= PERP_DENSE_ROWS) {
     PERP_TRY(solver_for(ctx, j, n, nv));
-    PERP_TRY(contact_solver_solve_once(ctx, j, &q, lambda, stats));
-  }
-  /* a basis taken from the guess may lead a pivoting method astray */
-  if (stats->reason < 0 && stats->reason != PERP_UNSUITED && (caps & guided) == guided &&
-      !all_zero(n, j->guess) && !perp_lcp_spent(&q, stats->work)) {
-    thrown |= keep_best(j, p, stats->residual, &best, lambda);
-    memset(lambda, 0, size);
-    count->retries++;
-    count->iterations += stats->iterations;
-    count->work += stats->work;
-    q.work = fmax(0, q.work - stats->work);
-    PERP_TRY(contact_solver_solve_once(ctx, j, &q, lambda, stats));
+    PERP_TRY(contact_solver_solve_once(ctx, j, &q, lambda, stats, count));
   }
   if (stats->reason > 0 || stats->reason == PERP_SWEEPS_DONE) return PERP_OK;
   if (caps & PERP_LCP_CHOOSES)
     best.gain = gain_of(j, p, lambda);
   else
-    thrown |= keep_best(j, p, stats->residual, &best, lambda);
+    thrown = keep_best(j, p, stats->residual, &best, lambda);
   perp_lcp_product(p, lambda, j->w, j->scratch);
   perp_lcp_rate(p, j->a, lambda, j->w, &stats->residual, &stats->data);
   count->thrown += thrown || best.gain > PERP_THROWN;

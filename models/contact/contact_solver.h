@@ -25,7 +25,7 @@ typedef struct perp_contact_solver {
   perp_arena arena;
   double mass; /* of the island, see contact.h */
   int cap_n, cap_nv;
-  double *guess, *best, *first;  /* [cap_n] */
+  double *best, *first;          /* [cap_n] */
   double *w, *w0, *none, *a;     /* [cap_n] */
   double *unit;                  /* [cap_n], of the models */
   double *scratch;               /* [PERP_LCP_SCRATCH] */
@@ -65,7 +65,7 @@ bool perp_contact_solver_good(perp_contact_solver *j, const perp_lcp *p,
                               const perp_contact_island *island, const double *lambda, double *rel,
                               perp_contact_count *count);
 /* Solve from the guess lambda, whose residual with the row scales j->a is `rel` and whose w is in j->w, and count.  Of a failed solve the better
- * one of guess and answers is kept (perp_lcp_better), unless the solver chooses itself.  lambda [n] out,
+ * one of guess and answer is kept (perp_lcp_better), unless the solver chooses itself.  lambda [n] out,
  * finite. */
 perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, const perp_lcp *p,
                                       const perp_contact_island *island, double rel, double *lambda,

@@ -279,7 +279,8 @@ static bool events_rest_consult(perp_events *s, perp_constrained *k, const rest_
   if (none && p->n > 0 && !(hurries && events_rest_jams(s, p->n))) {
     perp_events_refuted(s, &before);
   } else if (hurries) {
-    perp_contact_count_refute(perp_islands_count(s->islands), &before);
+    /* no accelerations exist: that is an answer, of an evaluation that is given up; a solver that failed has none */
+    if (none) perp_contact_count_refute(perp_islands_count(s->islands), &before);
     s->skips = true;
   }
   return false;

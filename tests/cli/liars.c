@@ -225,7 +225,7 @@ static const lie lies[] = {
     "known impulses" },
   { "contact",
     "counts backwards",
-    { { CONTACT_DONE, CONTACT_DONE "\n  count->retries = -1;" } },
+    { { CONTACT_DONE, CONTACT_DONE "\n  count->again = -1;" } },
     "its counts are counts" },
   { "contact",
     "keeps its matrix",

@@ -269,7 +269,7 @@ static void check_known(const subject *x, void *ws)
      x->who);
   ok(before == after, "%s: ... the island is only read", x->who);
   bool counts = watch_status(status) && count.problems >= 0 && count.reused >= 0 &&
-                count.iterations >= 0 && count.retries >= 0 && count.failures >= 0 &&
+                count.iterations >= 0 && count.again >= 0 && count.failures >= 0 &&
                 count.solved >= 0 && count.swept >= 0 && count.data >= 0 &&
                 count.problems == count.solved + count.swept + count.failures &&
                 count.thrown >= 0 && count.rows >= least && count.rows < 100 * n &&
