@@ -11,6 +11,9 @@
  * (reduced_loops.c): accelerations obey them, and after each step q and u are projected on them in the metric of H
  * (multistep methods: when they are off by more than a few times the tolerance, as each projection costs their history).
  *
+ * Default method: rk4.  H depends on q, so that symplectic-euler and verlet are implicit (canonical.c), and their equations have no
+ * solution where a chain folds fast: symplectic-euler at 1 ms ends at 0.1 s of chain:links=70, at 0.1 ms at 0.48 s.
+ *
  * Models whose shapes touch, or with limits and motors, make steps of velocities and impulses in the same coordinates, by
  * symplectic-euler or euler: reduced_step.c, where the options belong.
  *

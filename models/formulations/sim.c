@@ -3,7 +3,8 @@
  *
  *      formulation   velocity when the ode is empty or makes one evaluation a step, else
  *                    acceleration
- *      ode           symplectic-euler
+ *      ode           symplectic-euler; rk4 where joints are exact and velocities have no impulses, as of a tree in joint
+ *                    coordinates: momenta depend on positions there, and no symplectic step of one evaluation exists
  *      kkt           tree; with loops the sparse direct one that counts the least work (kkt_default.h)
  *      lcp           (models with drives) dantzig:start=bpp
  *      lcp, contact  (models with shapes) lcp: dantzig:start=bpp, lemke for polyhedral, block-gs for cone; contact:
@@ -76,7 +77,8 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
     return p->ode.d == NULL || (p->ode.d->caps & PERP_ODE_ONE_EVALUATION) ? "velocity"
                                                                           : "acceleration";
   unsigned uses = p->formulation.d->caps;
-  if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE)) return "symplectic-euler";
+  if (kind == PERP_KIND_ode && (uses & PERP_FORM_USES_ODE))
+    return (uses & PERP_FORM_EXACT_JOINTS) && !shapes && !drives ? "rk4" : "symplectic-euler";
   if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP))
     return lcp_for(&p->contact, uses & PERP_FORM_EVENTS);
   if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return SYMMETRIC;

@@ -13,7 +13,9 @@
  * step of each) and VI.6 (discrete Lagrangians); Bou-Rabee and Marsden 2009 on Lie groups.
  *
  * u by u += H^-1 (residual), which contracts by about h |v| over the length on which H changes, until the correction
- * is round-off and no longer falls: what is left in every step in the same direction would add up. */
+ * is round-off and no longer falls: what is left in every step in the same direction would add up.  Round-off of u is
+ * that of the residual, a sum of nv terms, times the condition of H (n^4 or so of a chain of n links), so either may be
+ * at its own. */
 #include "solvers/ode/method.h"
 
 #include <float.h>
@@ -61,7 +63,11 @@ perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *s, const perp_
     stats->iterations++;
     const double now = perp_ode_size(nv, s->du), scale = perp_ode_size(nv, s->u);
     if (!(now < HUGE_VAL)) break;
-    if (now == 0 || (now <= CANONICAL_ROUND_OFF * scale && now >= 0.5 * before)) {
+    const bool rounding = now <= CANONICAL_ROUND_OFF * scale ||
+                          perp_ode_size(nv, s->p) <= nv * DBL_EPSILON *
+                                                         (perp_ode_size(nv, s->p0) +
+                                                          perp_ode_size(nv, s->start));
+    if (now == 0 || (rounding && now >= 0.5 * before)) {
       memcpy(s->q, s->q1, (size_t)sys->nq * sizeof *s->q);
       for (int i = 0; i < nv; i++) s->p0[i] = s->end[i] + (adjoint ? h * s->g[i] : 0);
       return PERP_ODE_OK;
