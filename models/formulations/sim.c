@@ -21,6 +21,7 @@
 #include "models/stepping/formulation.h"
 #include "models/contact_step/curve_release.h"
 #include "models/engines/engine_sim.h"
+#include "models/formulations/stop_cause.h"
 #include "models/multibody/model_private.h"
 #include "models/stepping/kkt_default.h"
 
@@ -32,6 +33,9 @@ struct perp_sim {
   void *ws;
   perp_curve_release *tracks; /* NULL: no curve with an end */
   const char *not_symplectic; /* perp_sim_not_symplectic */
+  const perp_desc *ode, *kkt; /* NULL: the formulation has none */
+  double h;
+  char cause[PERP_STOP_CAUSE]; /* of the last step, where it failed */
 };
 
 enum { PARTS = 6 };
@@ -276,6 +280,9 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   if (status == PERP_OK) {
     sim->form = (const perp_formulation_desc *)p.formulation.d;
     sim->model = model;
+    sim->ode = p.formulation.d->caps & PERP_FORM_USES_ODE ? p.ode.d : NULL;
+    sim->kkt = p.formulation.d->caps & PERP_FORM_USES_KKT ? p.kkt.d : NULL;
+    sim->h = h;
     status = sim_canonical(ctx, model, &p, &sim->not_symplectic);
   }
   if (status == PERP_OK) {
@@ -317,8 +324,18 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
 {
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
-  if (sim->tracks != NULL) return perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info);
-  return sim->form->step(ctx, sim->ws, t_max, info);
+  const perp_status status =
+      sim->tracks != NULL ? perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info)
+                          : sim->form->step(ctx, sim->ws, t_max, info);
+  if (status != PERP_OK || info->reason >= 0 || (info->cause != NULL && info->cause[0] != '\0'))
+    return status;
+  double t;
+  const double *q, *v;
+  perp_sim_state(sim, &t, &q, &v);
+  perp_stop_cause(sim->model, &sim->form->d, sim->ode, sim->kkt, sim->h, t, q, info->reason,
+                  sim->cause);
+  info->cause = sim->cause;
+  return PERP_OK;
 }
 
 perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q, double *v,

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A run that stops because equations were not solved says which method, why, and what to change: each remedy of the
+ * message is taken by itself, and the same run then reaches its end. */
+#include "experiments/scenes/scene_file.h"
+#include "experiments/simulate/simulate.h"
+#include "models/models.h"
+#include "tests/tap.h"
+
+#include <string.h>
+
+static perp_ctx ctx;
+
+/* The value of an option in a message: "(--h 0.05s)" or "--kkt schur-svd:rank_tol=1e-8". */
+static const char *option_in(const char *message, const char *name, char *value, size_t size)
+{
+  const char *at = strstr(message, name);
+  if (at == NULL) return NULL;
+  at += strlen(name);
+  const size_t length = strcspn(at, " ,;)");
+  snprintf(value, size, "%.*s", (int)length, at);
+  return value;
+}
+
+static void run(const perp_request *request, perp_result *r)
+{
+  if (perp_simulate(&ctx, request, r) != PERP_OK) bail("%s", ctx.msg);
+}
+
+static void remedy(const perp_request *request, const char *what)
+{
+  perp_result r;
+  run(request, &r);
+  ok(r.reason > 0, "... %s: the run reaches its end: %s", what, r.message);
+  perp_result_free(&r);
+}
+
+static void stops(perp_request request, const char *method, const char *cause)
+{
+  char message[1024], kkt[64], ode[64], h[64];
+  perp_result r;
+  run(&request, &r);
+  snprintf(message, sizeof message, "%s", r.message);
+  ok(r.reason < 0 && strstr(message, method) != NULL && strstr(message, cause) != NULL,
+     "%s, %s: %s", request.scene, request.formulation, message);
+  perp_result_free(&r);
+  perp_request other = request;
+  int remedies = 0;
+  other.kkt = option_in(message, "--kkt ", kkt, sizeof kkt);
+  if (other.kkt != NULL) remedy(&other, other.kkt), remedies++;
+  other = request;
+  other.ode = option_in(message, "--ode ", ode, sizeof ode);
+  if (other.ode != NULL) remedy(&other, other.ode), remedies++;
+  other = request;
+  if (option_in(message, "--h ", h, sizeof h) != NULL) {
+    other.h = strtod(h, NULL);
+    remedy(&other, h);
+    remedies++;
+  }
+  ok(remedies > 0, "... %d remedies", remedies);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
+  stops((perp_request){ .scene = "chain:links=70",
+                        .formulation = "reduced",
+                        .ode = "symplectic-euler",
+                        .t_end = 0.2 },
+        "symplectic-euler", "did not converge");
+  stops((perp_request){ .scene = "pendulum", .formulation = "impulse", .h = 0.5, .t_end = 2 },
+        "impulse", "did not converge");
+  stops((perp_request){ .scene = "double-pendulum", .formulation = "radau5", .h = 0.3, .t_end = 2 },
+        "radau5", "did not converge");
+  stops((perp_request){ .scene = "double-pendulum", .formulation = "ggl", .h = 0.3, .t_end = 3 },
+        "ggl", "did not converge");
+  stops((perp_request){ .scene = "chain",
+                        .formulation = "acceleration",
+                        .ode = "implicit-midpoint",
+                        .h = 0.1,
+                        .t_end = 0.4 },
+        "implicit-midpoint", "did not converge");
+  /* a redundant row: its error moves the answer from iteration to iteration, or contradicts the others */
+  stops((perp_request){ .scene = "bricard",
+                        .formulation = "acceleration",
+                        .ode = "implicit-midpoint",
+                        .h = 0.02,
+                        .t_end = 1 },
+        "implicit-midpoint", "1 of 30 constraint rows depend on others");
+  stops((perp_request){ .scene = "joint-cycles", .formulation = "impulse", .h = 0.02, .t_end = 1 },
+        "infeasible", "11 of 40 constraint rows depend on others");
+  return tap_done();
+}
