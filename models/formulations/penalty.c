@@ -30,6 +30,7 @@
 #include "models/penalty/penalty_drives.h"
 #include "models/stepping/constrained.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,7 @@ typedef struct workspace {
   bool active;        /* contacts or limits have made energy: they are not passive */
   bool timing;
   double assembly_s, step_s, collision_s; /* the last with contact forces */
+  char cause[200];
 } workspace;
 
 static double penalty_now(const workspace *w)
@@ -291,9 +293,16 @@ static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   info->h_stable = w->h_stable;
   if (w->contacts != NULL) perp_penalty_contacts_info(w->contacts, info);
   if (w->drives != NULL) info->drive = perp_penalty_drives_forces(w->drives);
-  if (w->active)
+  if (w->active && w->h_stable > 0 && isfinite(w->h_stable)) {
+    snprintf(w->cause, sizeof w->cause,
+             "a contact or limit returned more energy than it absorbed: the step is too long for its "
+             "stiffness; use the longest stable step of the start (--h %.2gs) or a lower stiffness",
+             0.95 * w->h_stable); /* %.2g rounds up by less */
+    info->cause = w->cause;
+  } else if (w->active) {
     info->cause = "a contact or limit returned more energy than it absorbed: the step is too long "
                   "for its stiffness; use a shorter step or error control";
+  }
   return PERP_OK;
 }
 

@@ -90,5 +90,7 @@ int main(void)
         "implicit-midpoint", "1 of 30 constraint rows depend on others");
   stops((perp_request){ .scene = "joint-cycles", .formulation = "impulse", .h = 0.02, .t_end = 1 },
         "infeasible", "11 of 40 constraint rows depend on others");
+  stops((perp_request){ .scene = "stack", .formulation = "penalty", .t_end = 1 }, "stiffness",
+        "too long");
   return tap_done();
 }
