@@ -62,7 +62,8 @@ typedef struct perp_contact_count {
   } by[PERP_SOLVED_BY];
   int64_t iterations; /* of the solvers */
   double work;        /* multiplications with additions of the solvers (perp_stats) */
-  int64_t again; /* solved problems that a method which chooses was asked once more, for a closer answer */
+  int64_t
+      again; /* solved problems that a method which chooses was asked once more, for a closer answer */
   int64_t failures, failed[PERP_REASONS];
   char unsuited
       [128]; /* what the solver said of the first problem that it does not serve; "": there was none */

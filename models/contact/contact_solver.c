@@ -136,8 +136,8 @@ static void contact_solver_layout(void *ws, perp_arena *a)
 {
   perp_contact_solver *j = ws;
   size_t n = (size_t)j->cap_n;
-  PERP_DOUBLES(a, n, &j->best, &j->first, &j->w, &j->w0, &j->none, &j->a, &j->unit,
-               &j->lo, &j->hi, &j->mu, &j->lambda);
+  PERP_DOUBLES(a, n, &j->best, &j->first, &j->w, &j->w0, &j->none, &j->a, &j->unit, &j->lo, &j->hi,
+               &j->mu, &j->lambda);
   PERP_INTS(a, n, &j->fric_of, &j->contact_of);
   j->cone = PERP_CARVE(a, signed char, n);
   j->scratch = PERP_CARVE(a, double, PERP_LCP_SCRATCH(n, j->cap_nv));

@@ -294,10 +294,11 @@ static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   if (w->contacts != NULL) perp_penalty_contacts_info(w->contacts, info);
   if (w->drives != NULL) info->drive = perp_penalty_drives_forces(w->drives);
   if (w->active && w->h_stable > 0 && isfinite(w->h_stable)) {
-    snprintf(w->cause, sizeof w->cause,
-             "a contact or limit returned more energy than it absorbed: the step is too long for its "
-             "stiffness; use the longest stable step of the start (--h %.2gs) or a lower stiffness",
-             0.95 * w->h_stable); /* %.2g rounds up by less */
+    snprintf(
+        w->cause, sizeof w->cause,
+        "a contact or limit returned more energy than it absorbed: the step is too long for its "
+        "stiffness; use the longest stable step of the start (--h %.2gs) or a lower stiffness",
+        0.95 * w->h_stable); /* %.2g rounds up by less */
     info->cause = w->cause;
   } else if (w->active) {
     info->cause = "a contact or limit returned more energy than it absorbed: the step is too long "

@@ -68,6 +68,8 @@ enum { PART_LAMBDA, PART_MU };
  * multipliers of dependent rows answer an error of the velocities by 1 / SOFT, and the more it must
  * be small. */
 static const double SOFT = 1e-9, KAPPA = 1e-3;
+static const double LOST =
+    1e-7; /* of the size: a position error that the softness has left is no solution */
 
 typedef struct workspace {
   perp_stepper s;
@@ -297,6 +299,8 @@ static perp_reason radau_dae_make_step(perp_stepper *s, double t, double h)
   const perp_reason reason = radau_dae_attempt(w, t, h, &error);
   w->dense = false;
   if (reason > 0) radau_dae_keep(w, t, h);
+  if (reason > 0 && !radau_dae_index1(w) && s->k.drift > LOST * s->k.model->size)
+    return PERP_INACCURATE;
   return reason;
 }
 

@@ -324,9 +324,9 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
 {
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
-  const perp_status status =
-      sim->tracks != NULL ? perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info)
-                          : sim->form->step(ctx, sim->ws, t_max, info);
+  const perp_status status = sim->tracks != NULL
+                                 ? perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info)
+                                 : sim->form->step(ctx, sim->ws, t_max, info);
   if (status != PERP_OK || info->reason >= 0 || (info->cause != NULL && info->cause[0] != '\0'))
     return status;
   double t;

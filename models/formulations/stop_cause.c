@@ -74,6 +74,13 @@ void perp_stop_cause(const perp_model *model, const perp_desc *formulation, cons
   const bool rows = reason == PERP_INFEASIBLE || reason == PERP_SINGULAR;
   char part[200];
   text[0] = '\0';
+  if (reason == PERP_INACCURATE && ode == NULL && model->m > 0) {
+    snprintf(text, PERP_STOP_CAUSE,
+             "formulation %s did not find the joint forces of bodies of very different mass; use "
+             "joint coordinates (--formulation reduced)",
+             formulation->name);
+    return;
+  }
   if (reason != PERP_MAX_ITER && !rows) return;
   const int redundant = stop_cause_redundant(model, t, q);
   int at = 0;

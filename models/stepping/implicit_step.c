@@ -7,7 +7,9 @@
 
 /* See the header; JACOBIANS_MOST of a step, corrections below ROUND may stall. */
 static const double SOFT = 1e-9, SLOW = 0.1, ROUND = 1e-9;
-enum { JACOBIANS_MOST = 20, HALVINGS_MOST = 12 };
+enum { JACOBIANS_MOST = 20, HALVINGS_MOST = 12, ABOUT_MOST = 100 };
+/* Errors of rows by their softness, of the size: what is left alone, and what is no solution. */
+static const double HARD = 1e-10, LOST = 1e-7;
 
 /* ---- the graph of a model -------------------------------------------------------------------- */
 
@@ -44,7 +46,7 @@ static int implicit_edges(const perp_model *m, int *edge)
 static void implicit_layout(void *ws, perp_arena *a)
 {
   perp_implicit *w = ws;
-  PERP_DOUBLES(a, w->n, &w->x0, &w->dx, &w->r, &w->step);
+  PERP_DOUBLES(a, w->n, &w->x0, &w->about, &w->dx, &w->r, &w->step);
   w->soft = PERP_CARVE(a, double, w->model->m);
   w->A = PERP_CARVE(a, double, perp_local_length(&w->local));
 }
@@ -186,7 +188,8 @@ static bool implicit_eval(void *user, const double *x, double *r)
     for (int k = 0; k < w->per_row; k++) {
       int rows;
       const int at = implicit_row(w, j, k, &rows);
-      for (int i = 0; i < rows; i++) r[at + i] += w->soft[m->cptr[j] + i] * x[at + i];
+      for (int i = 0; i < rows; i++)
+        r[at + i] += w->soft[m->cptr[j] + i] * (x[at + i] - w->about[at + i]);
     }
   return true;
 }
@@ -197,6 +200,21 @@ static void implicit_soften(perp_implicit *w, const perp_blocks *B)
   if (w->model->m == 0) return;
   perp_blocks_diagonal(B, w->soft);
   for (int i = 0; i < w->model->m; i++) w->soft[i] = w->soft[i] > 0 ? SOFT * w->soft[i] : 1;
+}
+
+/* The largest error of a row by its softness at x. */
+static double implicit_soft_error(const perp_implicit *w, const double *x)
+{
+  const perp_model *m = w->model;
+  double most = 0;
+  for (int j = 0; j < m->n_joints; j++)
+    for (int k = 0; k < w->per_row; k++) {
+      int rows;
+      const int at = implicit_row(w, j, k, &rows);
+      for (int i = 0; i < rows; i++)
+        most = fmax(most, fabs(w->soft[m->cptr[j] + i] * (x[at + i] - w->about[at + i])));
+    }
+  return most;
 }
 
 /* the factors of dF/dx at x, where F = r */
@@ -223,8 +241,9 @@ static bool implicit_move(perp_implicit *w, equations *e, double *x)
   return false;
 }
 
-perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, double h,
-                                const perp_blocks *B, double tol, int most, double size, double *x)
+static perp_reason implicit_newton(perp_implicit *w, perp_local_fn *F, void *user, double h,
+                                   const perp_blocks *B, double tol, int most, double size,
+                                   double *x)
 {
   const int bodies = w->per_velocity * w->model->nv;
   bool stale = w->factored && fabs(w->h - h) < 1e-6 * h; /* factors of an earlier step */
@@ -274,4 +293,22 @@ perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, 
   }
   w->factored = false;
   return PERP_MAX_ITER;
+}
+
+perp_reason perp_implicit_solve(perp_implicit *w, perp_local_fn *F, void *user, double h,
+                                const perp_blocks *B, double tol, int most, double size, double *x)
+{
+  const size_t bytes = (size_t)w->n * sizeof *x;
+  double last = HUGE_VAL;
+  memset(w->about, 0, bytes);
+  for (int pass = 0;; pass++) {
+    const perp_reason reason = implicit_newton(w, F, user, h, B, tol, most, size, x);
+    if (reason < 0) return reason;
+    const double error = implicit_soft_error(w, x);
+    if (error <= HARD * size) return PERP_EXACT;
+    if (pass == ABOUT_MOST || !(error < 0.95 * last))
+      return error <= LOST * size ? PERP_EXACT : PERP_INACCURATE;
+    last = error;
+    memcpy(w->about, x, bytes);
+  }
 }

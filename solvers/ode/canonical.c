@@ -64,9 +64,9 @@ perp_ode_answer perp_ode_canonical_euler(perp_ode_canonical_step *s, const perp_
     const double now = perp_ode_size(nv, s->du), scale = perp_ode_size(nv, s->u);
     if (!(now < HUGE_VAL)) break;
     const bool rounding = now <= CANONICAL_ROUND_OFF * scale ||
-                          perp_ode_size(nv, s->p) <= nv * DBL_EPSILON *
-                                                         (perp_ode_size(nv, s->p0) +
-                                                          perp_ode_size(nv, s->start));
+                          perp_ode_size(nv, s->p) <=
+                              nv * DBL_EPSILON *
+                                  (perp_ode_size(nv, s->p0) + perp_ode_size(nv, s->start));
     if (now == 0 || (rounding && now >= 0.5 * before)) {
       memcpy(s->q, s->q1, (size_t)sys->nq * sizeof *s->q);
       for (int i = 0; i < nv; i++) s->p0[i] = s->end[i] + (adjoint ? h * s->g[i] : 0);

@@ -66,10 +66,11 @@ static const perp_opt options[] = {
             "acceleration level only."),
   PERP_REAL(struct opts, tol_contact, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
             "Penetration depth that is not corrected."),
-  PERP_REAL(struct opts, softness, 0, 0, 1, PERP_OPEN_MAX, "",
-            "Compliance of contacts in the projection, as a fraction of the mean 1/m: contradictory "
-            "contacts then share the overlap. If more than 1 % of it remains, the projection counts "
-            "as unsolved. 0: rigid."),
+  PERP_REAL(
+      struct opts, softness, 0, 0, 1, PERP_OPEN_MAX, "",
+      "Compliance of contacts in the projection, as a fraction of the mean 1/m: contradictory "
+      "contacts then share the overlap. If more than 1 % of it remains, the projection counts "
+      "as unsolved. 0: rigid."),
   PERP_OPTIONS_END
 };
 

@@ -74,9 +74,9 @@ static void split_contacts(const void *ws, perp_stab_contacts *how)
 
 const perp_stab_desc perp_stab_split = {
   .d = { .name = "split",
-         .summary =
-             "Split stabilization: Baumgarte feedback for joints, compliant position projection for "
-             "contacts",
+         .summary = "Split stabilization: Baumgarte feedback for joints, compliant position "
+                    "projection for "
+                    "contacts",
          .reference = "Vondrak 2005, eq. 4.8; Cline 2002, sections 3.2 and 3.4, eq. 3.7",
          .equation = "J v = k - alpha C;  M dq = J_c' lambda,  "
                      "0 <= lambda _|_ gap + J_c dq + S lambda >= 0",

@@ -143,12 +143,13 @@ static void critical(void)
 {
   for (int stop = 0; stop < 2; stop++) {
     perp_result r;
-    const perp_request request = { .scene = "crush",
-                                   .formulation = stop ? "acceleration:critical=stop"
-                                                       : "acceleration",
-                                   .ode = "rk4",
-                                   .stab = "baumgarte", /* no projection, which has no solution either */
-                                   .t_end = 0.1 };
+    const perp_request request = {
+      .scene = "crush",
+      .formulation = stop ? "acceleration:critical=stop" : "acceleration",
+      .ode = "rk4",
+      .stab = "baumgarte", /* no projection, which has no solution either */
+      .t_end = 0.1
+    };
     if (perp_simulate(&ctx, &request, &r) != PERP_OK) bail("%s", ctx.msg);
     char text[4096] = "", json[4096] = "";
     for (int i = 0; i < 2; i++) {

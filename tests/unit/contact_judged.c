@@ -199,7 +199,8 @@ static void test_failed(void)
     begin(caps[k], 1e-6, 0);
     all(0, 1.2);
     solve(x, 1.5);
-    ok(script.calls == 1 && count.failures == 1 && count.solved == 0 && count.again == 0 && is(x, 1.2),
+    ok(script.calls == 1 && count.failures == 1 && count.solved == 0 && count.again == 0 &&
+           is(x, 1.2),
        "a problem that was not solved is not asked again, whatever the method is: %d", k);
   }
   begin(guided, 1e-6, 0);

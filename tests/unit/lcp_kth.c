@@ -91,8 +91,9 @@ static perp_model *arm(void)
   perp_model *model = run_model(&ctx, 2);
   perp_model_gravity(model, 9.81);
   run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_box(1, 1, 0.1, 0.1), .x = { 0.5, 0 } });
-  run_joint(&ctx, model,
-            (perp_joint_def){ .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { -0.5 } });
+  run_joint(
+      &ctx, model,
+      (perp_joint_def){ .kind = PERP_JOINT_HINGE, .a = PERP_WORLD, .b = 0, .anchor_b = { -0.5 } });
   run_drive(&ctx, model,
             (perp_drive_def){ .joint = 0,
                               .lower = -0.1,
@@ -159,16 +160,17 @@ static void test_narrow(void)
   perp_shape_def ball = { .body = 0, .kind = PERP_SHAPE_SPHERE, .radius = 0.1 };
   if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
   for (int side = -1; side <= 1; side += 2) {
-    const perp_shape_def wall = { .body = PERP_WORLD,
-                                  .kind = PERP_SHAPE_BOX,
-                                  .half = { 0.1, 1 },
-                                  .x = { side * 0.199 } };
+    const perp_shape_def wall = {
+      .body = PERP_WORLD, .kind = PERP_SHAPE_BOX, .half = { 0.1, 1 }, .x = { side * 0.199 }
+    };
     if (perp_model_add_shape(&ctx, model, &wall, NULL) != PERP_OK) bail("%s", ctx.msg);
   }
   run_finish(&ctx, model);
   for (int f = 0; f < 4; f++)
     for (int i = 0; i < 4; i++) {
-      const run_parts parts = { .formulation = formulations[f], .stab = stabs[i], .lcp = "dantzig" };
+      const run_parts parts = { .formulation = formulations[f],
+                                .stab = stabs[i],
+                                .lcp = "dantzig" };
       perp_sim *sim = run_start(&ctx, model, parts, 2e-3);
       run_to(&ctx, sim, 0.02);
       const perp_contact_count *count = perp_sim_contacts(sim);

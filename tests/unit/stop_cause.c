@@ -3,8 +3,7 @@
  * message is taken by itself, and the same run then reaches its end. */
 #include "experiments/scenes/scene_file.h"
 #include "experiments/simulate/simulate.h"
-#include "models/models.h"
-#include "tests/tap.h"
+#include "tests/run_model.h"
 
 #include <string.h>
 
@@ -59,6 +58,50 @@ static void stops(perp_request request, const char *method, const char *cause)
   ok(remedies > 0, "... %d remedies", remedies);
 }
 
+/* A light link between the world and a heavy one: the motion keeps its energy at every mass ratio, or the run ends with a
+ * cause.  (Ratio 1: 2e-6 at 1 ms.) */
+static void test_ratios(void)
+{
+  static const char *const formulations[] = { "ggl", "generalized-alpha", "radau5" };
+  static const double ratios[] = { 1, 1e6, 1e9, 1e12 };
+  for (int f = 0; f < 3; f++)
+    for (int i = 0; i < 4; i++) {
+      perp_model *model = run_model(&ctx, 2);
+      perp_model_gravity(model, 9.81);
+      for (int b = 0; b < 2; b++) {
+        perp_body_def link = { .mass = perp_mass_box(b == 0 ? 1 : ratios[i], 1, 0.1, 0.1) };
+        link.x[0] = 0.5 + b;
+        run_body(&ctx, model, link);
+        perp_joint_def hinge = {
+          .kind = PERP_JOINT_HINGE, .a = b - 1, .b = b, .anchor_b[0] = -0.5
+        };
+        if (b > 0) hinge.anchor_a[0] = 0.5;
+        run_joint(&ctx, model, hinge);
+      }
+      run_finish(&ctx, model);
+      perp_sim *sim = run_start(&ctx, model, (run_parts){ .formulation = formulations[f] }, 1e-3);
+      perp_step_info info = { .reason = PERP_EXACT };
+      const double *q, *v;
+      double t = 0, E = 0, worst = 0;
+      while (t < 0.3 && info.reason >= 0) {
+        if (perp_sim_step(&ctx, sim, 0.3, &info) != PERP_OK) bail("%s", ctx.msg);
+        perp_sim_state(sim, &t, &q, &v);
+        E = 0;
+        for (int b = 0; b < 2; b++) {
+          const double m = b == 0 ? 1 : ratios[i], *u = v + 3 * b;
+          E += m *
+               (0.5 * (u[0] * u[0] + u[1] * u[1] + 1.01 / 12 * u[2] * u[2]) + 9.81 * q[3 * b + 1]);
+        }
+        worst = fmax(worst, fabs(E) / (9.81 * ratios[i]));
+      }
+      ok(info.reason < 0 ? i > 1 && strstr(info.cause, formulations[f]) != NULL : worst < 1e-5,
+         "%s, masses 1 : %g: energy is off by %.2g of m g at 1 m until %g s: %s", formulations[f],
+         ratios[i], worst, t, info.reason < 0 ? info.cause : "the end");
+      perp_sim_destroy(sim);
+      perp_model_destroy(model);
+    }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -90,6 +133,7 @@ int main(void)
         "implicit-midpoint", "1 of 30 constraint rows depend on others");
   stops((perp_request){ .scene = "joint-cycles", .formulation = "impulse", .h = 0.02, .t_end = 1 },
         "infeasible", "11 of 40 constraint rows depend on others");
+  test_ratios();
   stops((perp_request){ .scene = "stack", .formulation = "penalty", .t_end = 1 }, "stiffness",
         "too long");
   return tap_done();
