@@ -455,7 +455,8 @@ perp_status perp_contact_solver_solve(perp_ctx *ctx, perp_contact_solver *j, con
   PERP_TRY(contact_solver_attempt(ctx, j, p, rel, lambda, &stats, count));
   perp_contact_count_solve(count, j->lcp.d->name, &stats);
   if (stats.reason == PERP_UNSUITED && count->unsuited[0] == '\0')
-    snprintf(count->unsuited, sizeof count->unsuited, "%s", ctx->msg);
+    snprintf(count->unsuited, sizeof count->unsuited, "%.*s", (int)sizeof count->unsuited - 1,
+             ctx->msg);
   if (j->observer != NULL) j->observer(j->user, island->place, p, lambda, &stats);
   return PERP_OK;
 }
