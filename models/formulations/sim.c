@@ -22,6 +22,7 @@
 #include "models/engines/engine_sim.h"
 #include "models/multibody/model_private.h"
 #include "models/stepping/kkt_default.h"
+#include "models/stepping/turns.h"
 
 #include <stdlib.h>
 
@@ -31,6 +32,7 @@ struct perp_sim {
   void *ws;
   perp_curve_release *tracks; /* NULL: no curve with an end */
   const char *not_symplectic; /* perp_sim_not_symplectic */
+  perp_turns *turns;          /* NULL: no drive turns */
 };
 
 enum { PARTS = 6 };
@@ -277,7 +279,9 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
     status = sim_canonical(ctx, model, &p, &sim->not_symplectic);
   }
   if (status == PERP_OK) {
-    status = perp_curve_release_create(ctx, model, sim->form, &model, &sim->tracks);
+    status = perp_turns_create(ctx, model, &model, &sim->turns);
+    if (status == PERP_OK)
+      status = perp_curve_release_create(ctx, model, sim->form, &model, &sim->tracks);
     if (status == PERP_OK) status = sim->form->create(ctx, model, &p, h, &sim->ws);
     if (status == PERP_OK)
       status = sim->form->restart(ctx, sim->ws, 0, perp_model_q0(model), perp_model_v0(model));
@@ -298,6 +302,7 @@ void perp_sim_destroy(perp_sim *sim)
   if (sim == NULL) return;
   if (sim->ws != NULL) sim->form->destroy(sim->ws);
   perp_curve_release_destroy(sim->tracks);
+  perp_turns_destroy(sim->turns);
   free(sim);
 }
 
@@ -309,14 +314,27 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
   for (int i = 0; i < perp_model_nv(sim->model); i++) good &= isfinite(v[i]) != 0;
   if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the initial state is not finite");
   if (sim->tracks != NULL) perp_curve_release_restart(sim->tracks);
+  if (sim->turns != NULL) perp_turns_restart(sim->turns);
   return sim->form->restart(ctx, sim->ws, t, q, v);
+}
+
+void perp_sim_turned(perp_sim *sim, int drive, double x)
+{
+  if (sim->turns != NULL) perp_turns_from(sim->turns, drive, x);
 }
 
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
 {
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
-  if (sim->tracks != NULL) return perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info);
-  return sim->form->step(ctx, sim->ws, t_max, info);
+  const perp_status status = sim->tracks != NULL
+                                 ? perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info)
+                                 : sim->form->step(ctx, sim->ws, t_max, info);
+  if (sim->turns == NULL || status != PERP_OK) return status;
+  double t;
+  const double *q, *v;
+  sim->form->state(sim->ws, &t, &q, &v);
+  perp_turns_follow(sim->turns, q);
+  return status;
 }
 
 perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q, double *v,

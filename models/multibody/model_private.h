@@ -132,6 +132,9 @@ struct perp_model {
    * S = 1, so that lambda = 0; NULL: none.  Simulations have a shallow copy of the model with flags
    * of their own. */
   const bool *released;
+  /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of whoever asks the model
+   * itself (perp_model_follow), simulations have their own. */
+  double *angle;
   perp_inertia *inertia;
   perp_joint *joint;
   perp_row *rows;    /* of all joints */
@@ -281,6 +284,10 @@ double perp_drive_row(const perp_model *model, const perp_eval *e, int index, do
 /* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
 double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, const double *v);
 
+/* Is x an angle that can go round?  Then it is the one within half a turn of model->angle. */
+bool perp_drive_turns(const perp_model *model, int index);
+/* x at the poses of e. */
+double perp_drive_coordinate(const perp_model *model, const perp_eval *e, int index);
 /* Elastic energy of the servo springs at the poses of e, J: k x^2 / 2 of x = coordinate - target, and on
  * with max_force where the spring has reached it. */
 double perp_drives_potential(const perp_model *model, const perp_eval *e, double t);
