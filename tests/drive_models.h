@@ -32,7 +32,7 @@ static perp_model *rod(int dim)
 }
 
 /* a block of 2 kg on a slider along x, or along z under gravity; moving at v */
-static perp_model *block(bool upright, double v)
+__attribute__((unused)) static perp_model *block(bool upright, double v)
 {
   perp_model *model = run_model(&ctx, 3);
   const int axis = upright ? 2 : 0;

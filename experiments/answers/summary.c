@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ROWS = 12, MOST_METRICS = 4, MOST_LINES = 16 };
+/* FEW: a largest error of fewer comparisons says so */
+enum { FEW = 5, MOST_ROWS = 12, MOST_METRICS = 4, MOST_LINES = 16 };
 
 static void print_counts(const perp_results *r, FILE *out)
 {
@@ -150,6 +151,10 @@ static const char *metrics_legend(perp_results *r, const int *metric, int n)
     text = perp_pool_printf(&r->pool, "%s%s%.*s: %s%s%s%s", text, k == 0 ? "" : "; ", length, name,
                             perp_words(m->name), m->unit[0] != '\0' ? " [" : "", m->unit,
                             m->unit[0] != '\0' ? "]" : "");
+    double least, most;
+    if (perp_results_compared(r, m->name, &least, &most) && least < FEW)
+      text = perp_pool_printf(&r->pool, "%s (largest of only %g to %g comparisons)", text, least,
+                              most);
   }
   return text;
 }

@@ -76,7 +76,7 @@ static perp_result result_of(const perp_guard *g, const perp_request *q, double 
 
 static void print_result(const perp_ctx *ctx, const perp_result *r)
 {
-  char h[40], t_end[40], buf[32];
+  char h[40], t_end[40], buf[32], number[32];
   perp_format_real(r->h, h, sizeof h);
   perp_format_real(r->t_end, t_end, sizeof t_end);
   printf("scene    %s\n", r->scene);
@@ -96,6 +96,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   perp_wrap_after(stdout, "status   ", 9, t.s);
   perp_result_cause(r, cause, sizeof cause);
   if (cause[0] != '\0') perp_wrap_after(stdout, "         ", 9, cause);
+  if (r->invariants[0] != '\0') perp_wrap_after(stdout, "keeps    ", 9, r->invariants);
   for (int i = 0; i < r->warnings.n; i++)
     perp_wrap_after(stdout, "warning  ", 9, r->warnings.line[i]);
   if (r->warnings.more > 0) perp_wrapf(stdout, 9, "and %d more warnings", r->warnings.more);
@@ -109,14 +110,17 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   if (r->engine[0] == '\0') perp_contacts_text(&r->contact_count, stdout);
 
   perp_table table;
-  perp_table_init(&table, "lrl");
-  perp_table_row(&table, (const char *const[]){ "metric", "value", "unit" });
+  perp_table_init(&table, "lrlr");
+  perp_table_row(&table, (const char *const[]){ "metric", "value", "unit", "comparisons" });
   for (int i = 0; i < r->n_metrics; i++) {
     const perp_desc *d = perp_find(ctx, PERP_KIND_metric, r->metrics[i].name);
     if (isnan(r->metrics[i].value) || d == NULL || (d->caps & PERP_METRIC_TIMING)) continue;
     const perp_metric_desc *m = (const perp_metric_desc *)(const void *)d;
+    const char *count = perp_metric_count(d->name);
+    const double of = count != NULL ? perp_result_metric(r, count) : (double)NAN;
     perp_table_row(&table,
-                   (const char *const[]){ d->name, perp_brief(r->metrics[i].value, buf), m->unit });
+                   (const char *const[]){ d->name, perp_brief(r->metrics[i].value, buf), m->unit,
+                                          isnan(of) ? "" : perp_brief(of, number) });
   }
   perp_table_print(&table, stdout);
   perp_table_free(&table);

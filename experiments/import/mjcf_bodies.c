@@ -196,10 +196,7 @@ static const char *bodies_joint_words(perp_mj *x, int first, int n)
 /* What joint j of MuJoCo is a coordinate of. */
 static void bodies_axis(perp_mj *x, int j, const char *joint, const char *axis, double sign)
 {
-  const double q = x->d->qpos[x->m->jnt_qposadr[j]];
-  const bool turns = x->m->jnt_type[j] == mjJNT_HINGE;
-  x->axis[j] = (perp_mj_axis){ joint, axis, sign, turns ? q - mjPI : -HUGE_VAL,
-                               turns ? q + mjPI : HUGE_VAL };
+  x->axis[j] = (perp_mj_axis){ joint, axis, sign, -HUGE_VAL, HUGE_VAL };
 }
 
 /* Three hinges in one point: the angles of a ball joint.  The second one is about the node, axis_a x axis_b or against it,

@@ -38,6 +38,21 @@ static bool drives_locked(const perp_mj *x, int j, double *at)
   return false;
 }
 
+/* Limits where the angle is known: the side that is beyond becomes infinite.  Is one left? */
+static bool drives_limits(perp_mj *x, const char *name, const perp_mj_axis *axis, double *lower,
+                          double *upper)
+{
+  double *const side[] = { lower, upper };
+  for (int i = 0; i < 2; i++) {
+    if (*side[i] >= axis->least && *side[i] <= axis->most) continue;
+    perp_mj_lost(x,
+                 "limit %.4g rad of joint %s: perp computes this angle between %.4g and %.4g only",
+                 *side[i], name, axis->least, axis->most);
+    *side[i] = i == 0 ? -HUGE_VAL : HUGE_VAL;
+  }
+  return *lower > -HUGE_VAL || *upper < HUGE_VAL;
+}
+
 static void drives_joint(perp_mj *x, int j)
 {
   const mjModel *m = x->m;
@@ -52,13 +67,7 @@ static void drives_joint(perp_mj *x, int j)
                          : m->dof_frictionloss[dof];
   double lower = m->jnt_range[2 * j], upper = m->jnt_range[2 * j + 1];
   bool limited = m->jnt_limited[j] && !perp_mj_disabled(x, mjDSBL_LIMIT | mjDSBL_CONSTRAINT);
-  if (limited && (lower < axis->least || upper > axis->most)) {
-    perp_mj_lost(
-        x,
-        "limits [%.4g, %.4g] rad of joint %s: perp computes this angle between %.4g and %.4g only",
-        lower, upper, name, axis->least, axis->most);
-    limited = false;
-  }
+  if (limited) limited = drives_limits(x, name, axis, &lower, &upper);
   if (drives_locked(x, j, &lower)) {
     upper = lower;
     limited = true;

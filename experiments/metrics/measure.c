@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Measuring a run: its states one by one, and their differences from the truth. */
-#include "experiments/metrics/metrics.h"
+#include "experiments/metrics/invariants.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -75,6 +75,7 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
     m->weight += perp_model_body(model, b)->mass.mass * fabs(scene->gravity);
   for (int i = 0; i < scene->n_gauges; i++)
     if (scene->gauge[i].restart != NULL) scene->gauge[i].restart(scene->gauge[i].user);
+  perp_invariants_begin(m);
   perp_status status = create_collision(ctx, m);
   if (status == PERP_OK) status = create_kkt(ctx, m);
   if (status == PERP_OK)
@@ -156,31 +157,6 @@ static double measure_compare(int n, const double *x, const double *ref, double 
   return most;
 }
 
-static void measure_momentum(perp_measure *m, double t, const double *q, const double *v,
-                             bool first)
-{
-  const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
-  double P[3], L[3], x[3] = { 0 }, orbital[3], dP[3], dL[3], mass = 0;
-  perp_model_momentum(m->model, q, v, P, L);
-  for (int b = 0; b < perp_model_bodies(m->model); b++) {
-    const double mb = perp_model_body(m->model, b)->mass.mass;
-    for (int i = 0; i < dim; i++) x[i] += mb * q[b * nqb + i];
-    mass += mb;
-  }
-  for (int i = 0; i < 3; i++) x[i] /= mass;
-  perp_cross(x, P, orbital);
-  for (int i = 0; i < 3; i++) L[i] -= orbital[i]; /* about the centre of mass */
-  measure_raise_to(&m->P_size, sqrt(perp_dot(3, P, P)));
-  P[dim - 1] += mass * m->scene->gravity * t;
-  if (first) {
-    memcpy(m->P0, P, sizeof P);
-    memcpy(m->L0, L, sizeof L);
-  }
-  for (int i = 0; i < 3; i++) dP[i] = P[i] - m->P0[i], dL[i] = L[i] - m->L0[i];
-  measure_raise_to(&m->P_err, sqrt(perp_dot(3, dP, dP)));
-  measure_raise_to(&m->L_err, sqrt(perp_dot(3, dL, dL)));
-}
-
 static void measure_penetration(perp_measure *m, const double *q)
 {
   if (m->collision == NULL) return;
@@ -213,6 +189,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   m->err_q = m->err_v = m->err_tip = nan("");
   double kinetic = nan(""), potential = 0;
   if (m->model != NULL) {
+    perp_model_follow(m->model, q);
     perp_model_energy(m->model, t, q, v, &kinetic, &potential);
   } else if (m->scene->ode_energy != NULL) {
     kinetic = m->scene->ode_energy(m->scene->ode->user, q, v);
@@ -225,7 +202,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   measure_raise_to(&m->kinetic_max, kinetic);
   m->potential_lo = fmin(m->potential_lo, potential);
   m->potential_hi = fmax(m->potential_hi, potential);
-  if (m->model != NULL && m->scene->isolated) measure_momentum(m, t, q, v, first);
+  if (m->model != NULL) perp_invariants_momentum(m, t, q, v, first);
 
   measure_penetration(m, q);
   measure_lift(m, info);

@@ -78,14 +78,10 @@ static double energy_gain(const perp_measure *m)
   return when(scale > 0, m->energy_gain / scale);
 }
 
-static bool isolated(const perp_measure *m)
+/* Any component of it? */
+static bool conserves(const perp_measure *m, const bool component[3])
 {
-  return m->model != NULL && m->scene->isolated;
-}
-
-static double size_of(const double x[3])
-{
-  return sqrt(x[0] * x[0] + x[1] * x[1] + x[2] * x[2]);
+  return m->model != NULL && (component[0] || component[1] || component[2]);
 }
 
 static double relative(double error, double size)
@@ -162,6 +158,14 @@ static double truth_error(const perp_measure *m)
   METRIC(id, title, units, way, PERP_METRIC_GAUGE, gauge(m, title), meaning)
 #include "experiments/metrics/metrics.def"
 #undef METRIC
+
+const char *perp_metric_count(const char *name)
+{
+  const size_t n = strlen(name);
+  const bool largest = n > 4 && strcmp(name + n - 4, ".max") == 0;
+  if (strcmp(name, "lambda.err.max") == 0) return "lambda.compared";
+  return largest && strncmp(name, "err.", 4) == 0 ? "err.compared" : NULL;
+}
 
 perp_status perp_register_metrics(perp_ctx *ctx)
 {

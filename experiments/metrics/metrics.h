@@ -9,6 +9,7 @@
 #define PERP_METRICS_H
 
 #include "models/models.h"
+#include "models/multibody/conserved.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -27,6 +28,10 @@ enum {
   PERP_METRIC_TIMING = 1 << 0, /* differs from run to run */
   PERP_METRIC_GAUGE = 1 << 1   /* a figure that the scene measures: perp_gauge */
 };
+
+/* The metric that counts the comparisons of which the named one is the largest; NULL: it is no largest
+ * of comparisons with a reference. */
+const char *perp_metric_count(const char *name);
 
 /* Make the metrics known to ctx.  PERP_ERR_NOMEM when its registry is full. */
 perp_status perp_register_metrics(perp_ctx *ctx);
@@ -51,7 +56,9 @@ struct perp_measure {
   double drift_pos_max, drift_pre_max, drift_vel_max, drift_acc_max, drift_mean_sum;
   double energy_least, energy_gain, pen_max, lift_max, weight;
   double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
-  double P0[3], L0[3], P_err, L_err, P_size;
+  perp_conserved conserved; /* by the exact motion of this scene */
+  /* momentum: at the start; the largest change of a conserved part, of the sum of the sizes of all bodies' */
+  double P0[3], L0[3], P_err, L_err, P_size, L_size;
   double tip_max, tip_end, place_max, turn_max;
   int64_t states, compared, lambda_compared;
   double compared_until;                                           /* s */

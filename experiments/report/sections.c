@@ -496,9 +496,13 @@ void perp_page_definitions(perp_page *page)
   perp_html(page->out, "<h2 id=\"definitions\">Definitions</h2>\n<dl>\n");
   for (int i = 0; i < page->study->metrics.n_record; i++) {
     const perp_metric *m = perp_study_metric(page->study, page->study->metrics.record[i]);
-    if (m != NULL)
-      perp_html(page->out, "<dt><code>%s</code></dt><dd>%s%s%s%s</dd>\n", m->name, m->meaning,
-                m->unit[0] ? " [" : "", m->unit, m->unit[0] ? "]" : "");
+    double least, most;
+    if (m == NULL) continue;
+    perp_html(page->out, "<dt><code>%s</code></dt><dd>%s%s%s%s", m->name, m->meaning,
+              m->unit[0] ? " [" : "", m->unit, m->unit[0] ? "]" : "");
+    if (perp_results_compared(page->results, m->name, &least, &most))
+      perp_html(page->out, ". Comparisons in a run: %m to %m", least, most);
+    perp_html(page->out, "</dd>\n");
   }
   perp_html(page->out, "<dt><code>time.step_us</code></dt><dd>Mean thread CPU time of one step, "
                        "without the computation of metrics [us]</dd>\n</dl>\n");

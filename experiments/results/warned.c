@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "experiments/results/warned.h"
 
+#include <math.h>
 #include <string.h>
 
 const char **perp_results_warnings(const perp_results *r, perp_pool *pool, perp_tally *t)
@@ -18,4 +19,21 @@ const char **perp_results_warnings(const perp_results *r, perp_pool *pool, perp_
         text[k] = rec->warning[w];
   }
   return text;
+}
+
+bool perp_results_compared(const perp_results *r, const char *metric, double *least, double *most)
+{
+  const perp_cell_kind *kind = r->study->kind;
+  const char *name = kind->count != NULL ? kind->count(metric) : NULL;
+  const int m = perp_results_metric(r, metric),
+            count = name != NULL ? perp_results_metric(r, name) : -1;
+  *least = HUGE_VAL;
+  *most = 0;
+  for (int i = 0; count >= 0 && m >= 0 && i < r->plan.n; i++) {
+    const double of = perp_results_value(r, i, count);
+    if (isnan(of) || isnan(perp_results_value(r, i, m))) continue;
+    *least = fmin(*least, of);
+    *most = fmax(*most, of);
+  }
+  return *most > 0;
 }

@@ -5,6 +5,7 @@
 #include "experiments/scenes/claims.h"
 #include "experiments/scenes/control.h"
 #include "experiments/scenes/parts.h"
+#include "models/multibody/conserved.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -193,6 +194,16 @@ static bool build_driven(perp_scene_reader *r)
   return false;
 }
 
+/* A file that does not say whether it is dissipative is where contacts have friction or lose speed. */
+static void build_dissipative(perp_scene_reader *r)
+{
+  const perp_node *scene = perp_tree_get(r->root, "scene");
+  perp_conserved conserved;
+  if (scene != NULL && perp_tree_get(scene, "dissipative") != NULL) return;
+  perp_model_conserved(r->scene->model, &conserved);
+  r->scene->dissipative = !conserved.elastic;
+}
+
 static void build_forget(void *goal)
 {
   perp_goal_destroy(goal);
@@ -275,6 +286,7 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
   }
   if (r->bare) return true;
   if (!build_forces(r) || !build_driven(r)) return false;
+  build_dissipative(r);
   build_tip(r);
   perp_scene_add_gauges(r);
   perp_scene_add_truths(r);

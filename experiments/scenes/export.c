@@ -3,6 +3,7 @@
 #include "experiments/scenes/scene_file.h"
 
 #include "experiments/scenes/parts.h"
+#include "models/multibody/conserved.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -532,7 +533,11 @@ static void export_head(const perp_desc *d, const perp_scene *s, const char *nam
   export_line(out, "t_end", s->t_end);
   if (s->h != 0) export_line(out, "h", s->h);
   if (s->size != 0) export_line(out, "size", s->size);
-  if (s->dissipative) fputs("  dissipative: true\n", out);
+  perp_conserved conserved;
+  perp_model_conserved(s->model, &conserved);
+  /* without the key a file is dissipative where its contacts are */
+  if (s->dissipative || !conserved.elastic)
+    fprintf(out, "  dissipative: %s\n", s->dissipative ? "true" : "false");
   if (s->driven) fputs("  driven: true\n", out);
   if (s->isolated) fputs("  isolated: true\n", out);
   char buf[16];

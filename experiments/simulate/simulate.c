@@ -3,6 +3,7 @@
  * and the breakdown of a step (instrumented, so that its parts are used as shares only). */
 #include "experiments/simulate/samples.h"
 #include "experiments/simulate/series.h"
+#include "experiments/simulate/simulate_warn.h"
 
 #include "experiments/simulate/parts.h"
 
@@ -343,6 +344,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   r->measure->collision_us = result->collision_us;
   r->measure->solve_us = result->assembly_us + result->kkt_us + result->lcp_us;
   if (result->cut == PERP_CUT_NONE || result->t > 0) simulate_read_metrics(ctx, r->measure, result);
+  perp_simulate_warn(r, result);
   return PERP_OK;
 }
 

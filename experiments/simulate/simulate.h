@@ -70,11 +70,12 @@ typedef struct perp_series {
 } perp_series;
 
 typedef struct perp_result {
-  perp_status status; /* did the call work */
-  perp_reason reason; /* why the run ended: PERP_EXACT = reached t_end; < 0 = diverged, ... */
-  perp_cut cut;       /* what ended it before that */
-  char message[512];  /* one line on failure */
-  char events[512];   /* what happened on the way, one line each: joints released; "" = nothing */
+  perp_status status;   /* did the call work */
+  perp_reason reason;   /* why the run ended: PERP_EXACT = reached t_end; < 0 = diverged, ... */
+  perp_cut cut;         /* what ended it before that */
+  char message[512];    /* one line on failure */
+  char events[512];     /* what happened on the way, one line each: joints released; "" = nothing */
+  char invariants[160]; /* what the motion conserves, and how far the run did; "" = nothing */
   perp_warnings warnings; /* of a run that may be ok */
   char scene[PERP_SPEC_MAX], formulation[PERP_SPEC_MAX], ode[PERP_SPEC_MAX], kkt[PERP_SPEC_MAX],
       lcp[PERP_SPEC_MAX], stab[PERP_SPEC_MAX], contact[PERP_SPEC_MAX],

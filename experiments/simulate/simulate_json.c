@@ -84,6 +84,7 @@ void perp_result_json(const perp_result *r, FILE *out)
   perp_json_members(&j, "status %s, reason %s, partial? %d, message %s, events %s, scene %s",
                     perp_result_status_name(r), perp_result_reason(r), perp_result_partial(r),
                     perp_result_cause(r, cause, sizeof cause), r->events, r->scene);
+  if (r->invariants[0] != '\0') perp_json_text(&j, "invariants", r->invariants);
   perp_warnings_json(&r->warnings, &j);
   put_parts(&j, r);
   if (r->resolved[0] != '\0') perp_json_text(&j, "resolved", r->resolved);

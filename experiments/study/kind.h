@@ -115,6 +115,9 @@ typedef struct perp_cell_kind {
   const char *const *sections; /* further top-level keys of the study file; NULL: none */
   /* What can be measured: an array in pool, ended by a NULL name. */
   const perp_metric *(*metrics)(const perp_ctx *ctx, perp_pool *pool);
+  /* The metric that counts the comparisons of which the named one is the largest, or NULL.  NULL: there
+   * are none. */
+  const char *(*count)(const char *metric);
   /* Read those sections; may set hidden parameters and add axes.  NULL: nothing to read. */
   void (*read)(perp_ctx *ctx, struct perp_study *study, perp_diag *diag);
   /* Bring the values [params] of one combination to the form that identifies the cell: what has no

@@ -32,6 +32,7 @@ static const struct {
   { "err.turn.max", "largest error of an orientation" },
   { "err.tip.end", "error of the tip at the end" },
   { "err.until", "compared with the reference until" },
+  { "err.compared", "comparisons with the reference" },
   { "lambda.err.max", "largest relative error of the constraint forces" },
   { "lambda.compared", "comparisons of the constraint forces" },
   { "truth.err", "error against the exact solution" },

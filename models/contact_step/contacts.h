@@ -23,7 +23,7 @@ typedef struct perp_contact_opts {
   double margin, threshold, slip, residual, residual_data, budget, softness, stiffness, damping;
   double frequency, damping_ratio, push;
   double sleep_time, sleep_velocity;
-  int impact, align, joints, threads, gyro, substeps, relax;
+  int impact, align, joints, threads, gyro, substeps, relax, servo;
   bool gap, reuse, warm, sleep;
   perp_compliance
       compliance; /* no option: of a formulation whose contacts, limits and stops give way */
@@ -38,6 +38,8 @@ enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT };
 enum { PERP_RELAX_AUTO, PERP_RELAX_NO, PERP_RELAX_YES };
 extern const char *const perp_relax_names[];
 extern const char *const perp_gyro_names[];
+enum { PERP_SERVO_IMPLICIT, PERP_SERVO_SYMPLECTIC };
+extern const char *const perp_servo_names[];
 extern const char *const perp_impact_names[];
 extern const char *const perp_align_names[];
 extern const char *const perp_joints_names[];
@@ -117,6 +119,11 @@ extern const char *const perp_joints_names[];
       PERP_ENUM(perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                      \
                 "Gyroscopic torque. implicit: by the implicit midpoint rule, which conserves the " \
                 "energy of a rotating body and |L| to O(h). explicit: increases the energy."),     \
+      PERP_ENUM(                                                                                   \
+          perp_contact_opts, servo, PERP_SERVO_IMPLICIT, perp_servo_names,                         \
+          "Spring force of servos. implicit: at the end of the step, stable for any step. "        \
+          "Oscillations decay. symplectic: at the start of the step. Oscillations keep their "     \
+          "amplitude, if the step is below two over the angular frequency."),                      \
       PERP_INT(perp_contact_opts, threads, 1, 1, 256, "Number of islands solved in parallel.")
 
 struct perp_islands;

@@ -26,6 +26,8 @@ struct perp_drives {
   double *sign;    /* of a row: -1 for an upper limit */
   double *impulse; /* [slots] of the step before along x */
   double h_before; /* of that step; 0: there is none */
+  bool symplectic;
+  double *pushed; /* [drives] force of perp_drives_push */
   perp_drives_end end;
   double *kept[PERP_ENDS]; /* [slots] impulse and h_before as perp_drives_keep found them */
   double h_kept[PERP_ENDS];
@@ -51,7 +53,7 @@ static void drives_layout(void *ws, perp_arena *a)
   d->slot = PERP_CARVE(a, int, rows);
   d->has_both = PERP_CARVE(a, bool, m->n_drives);
   PERP_DOUBLES(a, rows, &d->sign, &d->impulse, &d->kept[PERP_AT_START], &d->kept[PERP_AT_END]);
-  PERP_DOUBLES(a, m->n_drives, &d->force, &d->force_start);
+  PERP_DOUBLES(a, m->n_drives, &d->force, &d->force_start, &d->pushed);
   d->Y = PERP_CARVE(a, double, alone * m->nv);
   d->A = PERP_CARVE(a, double, alone *alone);
   PERP_DOUBLES(a, alone, &d->b, &d->lo, &d->hi, &d->unit, &d->lambda, &d->w);
@@ -180,6 +182,33 @@ static void drives_add(perp_drives *d, int slot, double sign, double h, perp_isl
   d->row[r] = row;
 }
 
+/* Is it a spring at the start of the step, which is a force? */
+static bool drives_pushes(const perp_drives *d, int i)
+{
+  const perp_drive_def *def = &d->model->drive_def[i];
+  return d->symplectic && def->max_force > 0 && def->stiffness > 0 && def->damping == 0;
+}
+
+void perp_drives_symplectic(perp_drives *d)
+{
+  d->symplectic = true;
+}
+
+void perp_drives_push(perp_drives *d, perp_constrained *k, double h)
+{
+  const perp_model *m = d->model;
+  for (int i = 0; i < m->n_drives; i++) {
+    const perp_drive_def *def = &m->drive_def[i];
+    if (!drives_pushes(d, i)) continue;
+    perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
+    double velocity;
+    const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]),
+                 force = -def->stiffness * perp_drive_error(m, k->e, i, x, k->e->t, &velocity);
+    d->pushed[i] = fmin(fmax(force, -def->max_force), def->max_force);
+    perp_island_row_apply(m, &row, h * d->pushed[i], k->f);
+  }
+}
+
 /* t: of the end of the step */
 static void add_motor(perp_drives *d, const perp_eval *e, int i, double t, double x, double h,
                       perp_island_row row)
@@ -190,9 +219,11 @@ static void add_motor(perp_drives *d, const perp_eval *e, int i, double t, doubl
   const double error = perp_drive_error(d->model, e, i, x, t, &velocity);
   row.bias = -velocity;
   if (k > 0 || c > 0) {
-    /* lambda = -h (k (x + h xdot - target) + c (xdot - velocity)), xdot at the end of the step */
-    row.soft = 1 / (h * (h * k + c));
-    row.bias = (k * error - c * velocity) / (h * k + c);
+    /* lambda = -h (k (x + h xdot - target) + c (xdot - velocity)), xdot at the end of the step; of a spring at the
+     * start without h xdot */
+    const double b = d->symplectic ? c : h * k + c;
+    row.soft = 1 / (h * b);
+    row.bias = (k * error - c * velocity) / b;
   }
   row.hi = h * def->max_force;
   if (d->end != PERP_DRIVES_WHOLE) { /* half the impulse: J v + S lambda of the whole one */
@@ -275,7 +306,8 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
   for (int i = 0; i < m->n_drives; i++) {
     perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
     const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]);
-    if (m->drive_def[i].max_force > 0) add_motor(d, k->e, i, k->e->t + h, x, h, row);
+    if (m->drive_def[i].max_force > 0 && !drives_pushes(d, i))
+      add_motor(d, k->e, i, k->e->t + h, x, h, row);
     add_limit(d, i, x, perp_island_row_product(m, &row, v), perp_island_row_product(m, &row, k->a),
               h, row);
   }
@@ -309,6 +341,8 @@ void perp_drives_accept(perp_drives *d, double h)
   const int slots = ROWS_EACH * d->model->n_drives;
   for (int i = 0; i < slots; i++) d->impulse[i] = 0;
   for (int r = 0; r < d->n; r++) d->impulse[d->slot[r]] = d->sign[r] * d->row[r].lambda;
+  for (int i = 0; i < d->model->n_drives; i++)
+    if (drives_pushes(d, i)) d->impulse[ROWS_EACH * i + MOTOR] = h * d->pushed[i];
   for (int i = 0; i < d->model->n_drives; i++)
     d->force[i] = (d->end == PERP_DRIVES_END ? d->force_start[i] : 0) +
                   (d->impulse[ROWS_EACH * i + MOTOR] + d->impulse[ROWS_EACH * i + LOWER] +

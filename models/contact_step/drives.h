@@ -11,6 +11,7 @@
  *      locked   free                     lower = upper
  *      motor    |lambda| <= h max_force  bias = -velocity
  *      servo    |lambda| <= h max_force  S = 1 / (h (h k + d)),  bias = k / (h k + d) (x - target) - ...
+ *               symplectic: S = 1 / (h d),  bias = k / d (x - target) - ..., and without d no row: the force is in v^
  *
  * Limits and locked drives may give way (perp_compliance, islands.h): then S and alpha are those of a spring at the end
  * of the step, and a rebound is that of a rigid row.  Else a stop that is overrun gives back a fifth of the overrun in a step, at 1 m/s (rad/s) at most.  Of two limits
@@ -42,6 +43,12 @@ perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const per
                                perp_drives **out);
 void perp_drives_destroy(perp_drives *d); /* NULL is fine */
 void perp_drives_restart(perp_drives *d);
+/* Spring forces are those of the start of the step from now on: k (x - target), where the position moves with the
+ * velocity of the end symplectic Euler (Hairer, Lubich and Wanner 2006, section I.1.2, eq. 1.9). */
+void perp_drives_symplectic(perp_drives *d);
+/* Before v^: k->f += h times the springs without damping that are no rows then.  k: evaluated at the start.  Nothing
+ * but for perp_drives_symplectic. */
+void perp_drives_push(perp_drives *d, perp_constrained *k, double h);
 /* Impulses of the step h from velocity v.  k: evaluated and factored at the start, k->f = M v + h f, k->a =
  * v^.  On return k->a and k->lambda are those with drives.  False: k->reason or k->status says why; a problem that is
  * not solved is such a reason, unless the lcp made the number of sweeps that it was asked for. */

@@ -24,6 +24,7 @@
 #include "models/formulations/stop_cause.h"
 #include "models/multibody/model_private.h"
 #include "models/stepping/kkt_default.h"
+#include "models/stepping/turns.h"
 
 #include <stdlib.h>
 
@@ -36,6 +37,7 @@ struct perp_sim {
   const perp_desc *ode, *kkt; /* NULL: the formulation has none */
   double h;
   char cause[PERP_STOP_CAUSE]; /* of the last step, where it failed */
+  perp_turns *turns;          /* NULL: no drive turns */
 };
 
 enum { PARTS = 6 };
@@ -286,7 +288,9 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
     status = sim_canonical(ctx, model, &p, &sim->not_symplectic);
   }
   if (status == PERP_OK) {
-    status = perp_curve_release_create(ctx, model, sim->form, &model, &sim->tracks);
+    status = perp_turns_create(ctx, model, &model, &sim->turns);
+    if (status == PERP_OK)
+      status = perp_curve_release_create(ctx, model, sim->form, &model, &sim->tracks);
     if (status == PERP_OK) status = sim->form->create(ctx, model, &p, h, &sim->ws);
     if (status == PERP_OK)
       status = sim->form->restart(ctx, sim->ws, 0, perp_model_q0(model), perp_model_v0(model));
@@ -307,6 +311,7 @@ void perp_sim_destroy(perp_sim *sim)
   if (sim == NULL) return;
   if (sim->ws != NULL) sim->form->destroy(sim->ws);
   perp_curve_release_destroy(sim->tracks);
+  perp_turns_destroy(sim->turns);
   free(sim);
 }
 
@@ -318,7 +323,13 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
   for (int i = 0; i < perp_model_nv(sim->model); i++) good &= isfinite(v[i]) != 0;
   if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the initial state is not finite");
   if (sim->tracks != NULL) perp_curve_release_restart(sim->tracks);
+  if (sim->turns != NULL) perp_turns_restart(sim->turns);
   return sim->form->restart(ctx, sim->ws, t, q, v);
+}
+
+void perp_sim_turned(perp_sim *sim, int drive, double x)
+{
+  if (sim->turns != NULL) perp_turns_from(sim->turns, drive, x);
 }
 
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
@@ -327,11 +338,12 @@ perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_
   const perp_status status = sim->tracks != NULL
                                  ? perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info)
                                  : sim->form->step(ctx, sim->ws, t_max, info);
-  if (status != PERP_OK || info->reason >= 0 || (info->cause != NULL && info->cause[0] != '\0'))
-    return status;
+  if (status != PERP_OK) return status;
   double t;
   const double *q, *v;
-  perp_sim_state(sim, &t, &q, &v);
+  sim->form->state(sim->ws, &t, &q, &v);
+  if (sim->turns != NULL) perp_turns_follow(sim->turns, q);
+  if (info->reason >= 0 || (info->cause != NULL && info->cause[0] != '\0')) return PERP_OK;
   perp_stop_cause(sim->model, &sim->form->d, sim->ode, sim->kkt, sim->h, t, q, info->reason,
                   sim->cause);
   info->cause = sim->cause;

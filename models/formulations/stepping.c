@@ -27,6 +27,7 @@ static perp_ode_answer stepping_deriv(void *user, double t, double h, const doub
   double start = perp_constrained_clock(k);
   perp_eval_impulse(k->e, model, t, h, v, k->f);
   if (w->gyro_implicit) perp_gyro_implicit(model, h, v, k->f);
+  if (w->drives != NULL) perp_drives_push(w->drives, k, h);
   memset(k->c, 0, (size_t)model->m * sizeof *k->c);
   if (w->prepare != NULL) w->prepare(w, h, v);
   perp_constrained_feedback(k, PERP_LEVEL_VELOCITY, h, v);
@@ -110,6 +111,8 @@ static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_par
     PERP_TRY(perp_drives_create(ctx, model, parts, contact != NULL ? &contact->compliance : &rigid,
                                 contact != NULL ? contact->residual_data : TOL_DATA,
                                 contact != NULL ? contact->budget : PERP_STEP_BUDGET, &w->drives));
+  if (w->drives != NULL && contact != NULL && contact->servo == PERP_SERVO_SYMPLECTIC)
+    perp_drives_symplectic(w->drives);
   return perp_ode_create(ctx, &parts->ode, &w->sys, h / w->parts, &w->ode);
 }
 

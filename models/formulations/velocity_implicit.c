@@ -276,9 +276,11 @@ static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
   workspace like = { .s.prepare = velocity_implicit_prepare };
   *ws = NULL;
   perp_status status = velocity_implicit_lift(ctx, &like, model, o->gradient);
-  if (status == PERP_OK)
+  if (status == PERP_OK) {
+    like.model->angle = model->angle; /* the same drives, which the simulation follows */
     status = perp_stepping_create(ctx, like.model, parts, &o->contact, h, &like.s, sizeof like,
                                   velocity_implicit_layout, ws);
+  }
   if (status == PERP_OK) return PERP_OK;
   perp_model_destroy(like.model);
   free(like.element);

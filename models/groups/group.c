@@ -106,6 +106,8 @@ static perp_status group_restart(perp_ctx *ctx, perp_group_terms *w, perp_group 
 {
   perp_subset_gather(&g->part, w->q, w->v, w->q_sub, w->v_sub);
   g->stale = false;
+  for (int i = 0; i < g->part.n_drives; i++)
+    perp_sim_turned(g->sim, i, w->model->angle[g->part.drive[i]]);
   return perp_sim_restart(ctx, g->sim, w->t, w->q_sub, w->v_sub);
 }
 

@@ -44,11 +44,12 @@ static void midpoint_look_ahead(perp_midpoint *s, const double *v)
   s->collision_s += perp_constrained_clock(&s->k) - start;
 }
 
-/* k->c -= h Jdot v: J v of the joints in a time h from where they are */
+/* k->c -= h Jdot v: J v of the joints in a time h from where they are.  What depends on time alone is
+ * in the rows already: C_t of the end. */
 static void midpoint_curve(perp_midpoint *s, double h, const double *v)
 {
   const perp_model *model = s->k.model;
-  if (model->m > 0) perp_joints_bias(model, s->k.e, v, s->gamma);
+  if (model->m > 0) perp_joints_curvature(model, s->k.e, v, s->gamma);
   for (int i = 0; i < model->m; i++) s->k.c[i] -= h * s->gamma[i];
 }
 

@@ -220,6 +220,19 @@ void perp_drive_compile(const perp_model *m, const perp_eval *e, int index, perp
   k->offset = def->zero - drives_raw(m, e, k);
 }
 
+bool perp_drive_turns(const perp_model *m, int index)
+{
+  const perp_drive *k = &m->drive[index];
+  return !k->slides && k->turning == NULL && k->axis_of != PERP_DRIVE_NODE;
+}
+
+double perp_drive_coordinate(const perp_model *m, const perp_eval *e, int index)
+{
+  const perp_drive *k = &m->drive[index];
+  const double x = drives_raw(m, e, k) + k->offset;
+  return perp_drive_turns(m, index) ? x + 2 * M_PI * round((m->angle[index] - x) / (2 * M_PI)) : x;
+}
+
 double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double *Ja, double *Jb)
 {
   const perp_drive *k = &m->drive[index];
@@ -242,7 +255,7 @@ double perp_drive_row(const perp_model *m, const perp_eval *e, int index, double
     perp_turn_back(3, B->R, n, Jb + 3);
     for (int i = 3; i < 6; i++) Ja[i] = -Ja[i];
   }
-  return drives_raw(m, e, k) + k->offset;
+  return perp_drive_coordinate(m, e, index);
 }
 
 double perp_drive_error(const perp_model *m, const perp_eval *e, int index, double x, double t,
@@ -285,11 +298,37 @@ double perp_drive_bias(const perp_model *m, const perp_eval *e, int index, const
   return perp_dot(3, ndot, wb) - perp_dot(3, ndot, wa);
 }
 
+double perp_drives_potential(const perp_model *m, const perp_eval *e, double t)
+{
+  double sum = 0;
+  for (int i = 0; i < m->n_drives; i++) {
+    const perp_drive_def *def = &m->drive_def[i];
+    if (!(def->stiffness > 0) || !(def->max_force > 0)) continue;
+    double velocity;
+    const double x = m->drive[i].turning != NULL ? 0 : perp_drive_coordinate(m, e, i),
+                 off = fabs(perp_drive_error(m, e, i, x, t, &velocity)),
+                 most = fmin(off, def->max_force / def->stiffness);
+    sum += def->stiffness * most * (off - 0.5 * most);
+  }
+  return sum;
+}
+
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i)
 {
   perp_eval e = model->eval;
   perp_eval_poses(&e, model, 0, q); /* no drive is at a motion */
-  return drives_raw(model, &e, &model->drive[i]) + model->drive[i].offset;
+  return perp_drive_coordinate(model, &e, i);
+}
+
+void perp_model_follow(perp_model *model, const double *q)
+{
+  perp_eval e = model->eval;
+  if (q == NULL)
+    for (int i = 0; i < model->n_drives; i++) model->angle[i] = model->drive_def[i].zero;
+  if (q == NULL || model->n_drives == 0) return;
+  perp_eval_poses(&e, model, 0, q);
+  for (int i = 0; i < model->n_drives; i++)
+    if (perp_drive_turns(model, i)) model->angle[i] = perp_drive_coordinate(model, &e, i);
 }
 
 int perp_model_drives(const perp_model *model)

@@ -272,7 +272,7 @@ void perp_model_energy(const perp_model *model, double t, const double *q, const
     for (int i = 0; i < model->m; i++) V += 0.5 * model->stiffness[i] * e.C[i] * e.C[i];
   }
   *kinetic = T;
-  *potential = V + perp_forces_potential(model, &e);
+  *potential = V + perp_forces_potential(model, &e) + perp_drives_potential(model, &e, t);
 }
 
 /* P = sum m xdot, L = sum of x cross m xdot + R I w, about the origin (Vondrak 2005, eq. 3.1, 5.10,

@@ -16,6 +16,7 @@ static void finish_layout(void *model, perp_arena *a)
   m->rows = PERP_CARVE(a, perp_row, m->m);
   m->drive = PERP_CARVE(a, perp_drive, m->n_drives);
   m->diagonal = PERP_CARVE(a, unsigned char, nb);
+  PERP_DOUBLES(a, m->n_drives, &m->angle);
   PERP_DOUBLES(a, m->nq, &m->q0);
   PERP_DOUBLES(a, m->nv, &m->v0, &m->flat);
   PERP_DOUBLES(a, nb * square, &m->M, &m->Minv);
@@ -313,8 +314,10 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   perp_eval_init(&m->eval, m);
   m->size = finish_extent(m);
   if (status == PERP_OK) status = check_initial_state(ctx, m);
-  for (int i = 0; i < m->n_drives && status == PERP_OK; i++)
+  for (int i = 0; i < m->n_drives && status == PERP_OK; i++) {
+    m->angle[i] = m->drive_def[i].zero;
     perp_drive_compile(m, &m->eval, i, &m->drive[i]); /* at the poses that were just checked */
+  }
   if (status == PERP_OK) status = finish_shapes(ctx, m);
   if (status != PERP_OK) {
     perp_shapes_free(m);

@@ -188,3 +188,18 @@ void perp_joint_plugin_driven(const perp_model *model, const perp_eval *e, doubl
     }
   }
 }
+
+/* With bodies at rest gamma is C_tt. */
+void perp_joint_plugin_still(const perp_model *model, const perp_eval *e, double *gamma)
+{
+  perp_body_state body[PERP_ELEMENT_BODIES];
+  double C[PERP_JOINT_ROWS], Ctt[PERP_JOINT_ROWS];
+  for (int i = 0; i < model->n_joints; i++) {
+    const perp_joint *j = &model->joint[i];
+    if (j->plugin == NULL || j->plugin->at_time == NULL) continue;
+    memset(Ctt, 0, sizeof Ctt);
+    perp_element_states(model, e, NULL, j->n_bodies, j->body, body);
+    j->plugin->at_time(j->opts, model->dim, j->n_bodies, body, e->t, C, NULL, NULL, Ctt);
+    for (int k = 0; k < j->n_scalars; k++) gamma[j->row + k] -= Ctt[k];
+  }
+}

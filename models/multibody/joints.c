@@ -518,11 +518,23 @@ static void joints_driven_bias(const perp_model *m, const perp_eval *e, double *
   perp_joint_plugin_driven(m, e, e->t, NULL, gamma);
 }
 
-void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma)
+static void joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma)
 {
   if (model->dim == 3)
     bias_all(3, model, e, v, gamma);
   else
     bias_all(2, model, e, v, gamma);
+}
+
+void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma)
+{
+  joints_bias(model, e, v, gamma);
   if (model->driven) joints_driven_bias(model, e, gamma);
+}
+
+void perp_joints_curvature(const perp_model *model, const perp_eval *e, const double *v,
+                           double *gamma)
+{
+  joints_bias(model, e, v, gamma);
+  if (model->driven) perp_joint_plugin_still(model, e, gamma);
 }

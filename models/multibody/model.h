@@ -235,8 +235,8 @@ typedef struct perp_turning {
 } perp_turning;
 
 /* A drive acts along one coordinate x that its joint leaves free; a joint may have several.  x is
- * `zero` in the initial state, so that a joint can start inside or beyond its limits, and angles in
- * space and in the plane are told within half a turn of zero.  All parts may be present:
+ * `zero` in the initial state, so that a joint can start inside or beyond its limits.  A simulation follows angles from
+ * step to step over any number of turns; a step must turn a joint by less than half a turn.  All parts may be present:
  *
  *      limits   lower <= x <= upper; a stop reached faster than 1e-3 / s rebounds by `restitution`
  *      motor    xdot = velocity as far as a force of at most max_force does it
@@ -439,8 +439,12 @@ void perp_model_curve_point(const perp_model *model, int i, double s, double c[3
 bool perp_model_collides(const perp_model *model);
 /* Is the place of anything prescribed: by a motion, by a joint C(q, t) = 0? */
 bool perp_model_prescribes(const perp_model *model);
-/* x of a drive at q. */
+/* x of a drive at q.  Angles are within half a turn of those at the last q of perp_model_follow, at first of
+ * `zero`. */
 double perp_model_drive_coordinate(const perp_model *model, const double *q, int i);
+/* The states of a motion in turn, so that perp_model_drive_coordinate and perp_model_energy tell angles over more
+ * than half a turn; NULL before the first one: from `zero` again.  Simulations follow angles by themselves. */
+void perp_model_follow(perp_model *model, const double *q);
 
 /* World position / velocity of the point s (body frame) of a body; PERP_WORLD gives s itself and
  * 0. */
@@ -453,7 +457,7 @@ void perp_model_rotation(const perp_model *model, const double *q, int body, dou
 /* Power that the rows of motions bring in with their multipliers lambda [m], W: lambda . J v = -lambda . C_t, at (t, q). */
 double perp_model_motion_power(const perp_model *model, double t, const double *q,
                                const double *lambda);
-/* Kinetic energy, potential energy (gravity, as it is at t, and springs). */
+/* Kinetic energy, potential energy (gravity, as it is at t, springs, and those of servo drives). */
 void perp_model_energy(const perp_model *model, double t, const double *q, const double *v,
                        double *kinetic, double *potential);
 /* Linear momentum P and angular momentum L about the origin, world frame. */

@@ -132,6 +132,9 @@ struct perp_model {
    * S = 1, so that lambda = 0; NULL: none.  Simulations have a shallow copy of the model with flags
    * of their own. */
   const bool *released;
+  /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of whoever asks the model
+   * itself (perp_model_follow), simulations have their own. */
+  double *angle;
   perp_inertia *inertia;
   perp_joint *joint;
   perp_row *rows;    /* of all joints */
@@ -205,6 +208,8 @@ bool perp_joint_plugin_moves(const perp_joint_def *def);
 /* Of rows J v = g(t) Ct [m] += -g, gamma [m] += -dg/dt; either may be NULL.  Of rows C(q, t) Ct at the poses of e. */
 void perp_joint_plugin_driven(const perp_model *model, const perp_eval *e, double t, double *Ct,
                               double *gamma);
+/* gamma [m] -= C_tt of rows C(q, t) at the poses of e. */
+void perp_joint_plugin_still(const perp_model *model, const perp_eval *e, double *gamma);
 /* Rows of a joint that is added; 0: not in this dimension, no such kind. */
 int perp_joint_rows(const perp_joint_def *def, int dim);
 /* The bodies of a joint or force, the world among them; of two at most in pair. */
@@ -233,8 +238,11 @@ void perp_joint_compile(const perp_joint_def *def, int dim, const double *qa, co
 void perp_joints_constant(const perp_model *model, double *J);
 /* C and, unless it is NULL, J at the poses of e. */
 void perp_joints_evaluate(const perp_model *model, perp_eval *e);
-/* gamma [m] = Jdot v at the poses of e. */
+/* gamma [m] = Jdot v at the poses of e, with all that depends on time: C.. = J a + gamma. */
 void perp_joints_bias(const perp_model *model, const perp_eval *e, const double *v, double *gamma);
+/* The same without C_tt, for steps whose rows have C_t of another time: C_t(t + s) has s C_tt. */
+void perp_joints_curvature(const perp_model *model, const perp_eval *e, const double *v,
+                           double *gamma);
 
 /* A row n . (p_b - p_a) for the points sa and sb, n along u fixed in a: its value, and unless they
  * are NULL every ld-th number of Ja and Jb; Jdot v of it. */
@@ -275,6 +283,14 @@ double perp_drive_row(const perp_model *model, const perp_eval *e, int index, do
                       double *Jb);
 /* Jdot v of that row: xddot = Ja a_a + Jb a_b + this. */
 double perp_drive_bias(const perp_model *model, const perp_eval *e, int index, const double *v);
+
+/* Is x an angle that can go round?  Then it is the one within half a turn of model->angle. */
+bool perp_drive_turns(const perp_model *model, int index);
+/* x at the poses of e. */
+double perp_drive_coordinate(const perp_model *model, const perp_eval *e, int index);
+/* Elastic energy of the servo springs at the poses of e, J: k x^2 / 2 of x = coordinate - target, and on
+ * with max_force where the spring has reached it. */
+double perp_drives_potential(const perp_model *model, const perp_eval *e, double t);
 
 /* Ct [m]: C_t with the velocities of the frames at the time t, at the poses of e. */
 void perp_joints_driven(const perp_model *model, const perp_eval *e, double t, double *Ct);

@@ -172,6 +172,8 @@ void perp_sim_destroy(perp_sim *sim); /* NULL is fine */
  * allocation. */
 perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
                              const double *v);
+/* For restarts from now on: x of a drive that turns is within half a turn of this, and not of its `zero`. */
+void perp_sim_turned(perp_sim *sim, int drive, double x);
 /* One accepted step, not beyond t_max; *info out.  PERP_OK also when the simulation failed: info->reason < 0, and the
  * state is the last good one.  Other answers: a part could not work at all (PERP_ERR_NOMEM, say); the state is then
  * undefined until the next restart.  No allocation unless a part has PERP_CAP_ALLOCATES. */

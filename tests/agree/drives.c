@@ -7,13 +7,14 @@ typedef struct outcome {
   double x, force[2], v[6];
 } outcome;
 
-static outcome run(perp_model *model, const char *lcp, double h, int steps)
+static outcome run_by(perp_model *model, const char *formulation, const char *lcp, double h,
+                      int steps)
 {
   outcome o = { .x = (double)NAN };
   perp_step_info info = { 0 };
   double t;
   const double *q, *v;
-  perp_sim *sim = run_start(&ctx, model, (run_parts){ "velocity", .lcp = lcp }, h);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ formulation, .lcp = lcp }, h);
   for (int i = 0; i < steps; i++)
     if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK || info.reason < 0) {
       printf("# step %d: %s %s\n", i, perp_reason_name(info.reason), ctx.msg);
@@ -26,6 +27,11 @@ static outcome run(perp_model *model, const char *lcp, double h, int steps)
   for (int i = 0; i < perp_model_drives(model) && i < 2; i++) o.force[i] = info.drive[i];
   perp_sim_destroy(sim);
   return o;
+}
+
+static outcome run(perp_model *model, const char *lcp, double h, int steps)
+{
+  return run_by(model, "velocity", lcp, h, steps);
 }
 
 /* the rod falls onto a stop and stays there: the stop carries its weight */
@@ -119,6 +125,38 @@ static void servo(const char *lcp)
     near(o.v[0], v, 1e-8, 0, "%s: and its speed", lcp);
     perp_model_destroy(model);
   }
+}
+
+/* The same spring at the start of each step, with a damper and without: symplectic Euler. */
+static void symplectic(const char *lcp)
+{
+  const double k = 80, h = 1e-2, mass = 2, bound = 5;
+  for (int damped = 0; damped < 2; damped++)
+    for (int limited = 0; limited < 2; limited++) {
+      const double d = damped ? 3 : 0;
+      perp_model *model = block(false, 0);
+      perp_drive_def s = unlimited(0);
+      s.target = 1, s.stiffness = k, s.damping = d, s.max_force = limited ? bound : 1e6;
+      run_drive(&ctx, model, s);
+      run_finish(&ctx, model);
+      double x = 0, v = 0, force = 0;
+      for (int i = 0; i < 200; i++) {
+        double next = (mass * v - h * k * (x - 1)) / (mass + h * d);
+        force = mass * (next - v) / h;
+        if (limited && fabs(force) > bound) {
+          force = copysign(bound, force);
+          next = v + h * force / mass;
+        }
+        v = next;
+        x += h * v;
+      }
+      const outcome o = run_by(model, "velocity:servo=symplectic", lcp, h, 200);
+      near(o.x, x, 1e-9, 0, "%s: symplectic servo%s%s", lcp, damped ? ", damped" : "",
+           limited ? ", of limited force" : "");
+      near(o.v[0], v, 1e-8, 0, "%s: and its speed", lcp);
+      near(o.force[0], force, 1e-7, 0, "%s: and its force", lcp);
+      perp_model_destroy(model);
+    }
 }
 
 /* between two stops with restitution 1 the speed is kept */
@@ -259,6 +297,7 @@ int main(void)
     limit(solvers[i]);
     motor(solvers[i]);
     servo(solvers[i]);
+    symplectic(solvers[i]);
     rebound(solvers[i]);
     through(solvers[i]);
   }

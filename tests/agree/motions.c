@@ -121,6 +121,11 @@ static void formulations(void)
     { { "velocity", "", "", "none" }, 1e-4, 1, 0.02 },
     { { "velocity", "", "", "split" }, 1e-4, 1, 0.02 },
     { { "regularized" }, 1e-4, 1, 0.02 },
+    { { "velocity-midpoint" }, 1e-3, 2, 2e-3 },
+    { { "velocity-midpoint", "", "", "post:velocity=true" }, 1e-3, 2, 2e-3 },
+    { { "velocity-midpoint", "", "", "post" }, 1e-3, 2, 2e-3 },
+    { { "velocity-midpoint", "", "", "none" }, 1e-3, 2, 2e-3 },
+    { { "velocity-midpoint", "", "", "split" }, 1e-3, 2, 2e-3 },
     { { "impulse" }, 1e-3, 2, 1e-3 },
     { { "ggl" }, 1e-3, 2, 2e-3 },
     { { "generalized-alpha" }, 1e-3, 2, 2e-3 },
@@ -153,6 +158,52 @@ static void formulations(void)
     }
     static const char *const without[] = { "reduced", "point-mass", "velocity-implicit", "groups" };
     for (int i = 0; i < 4; i++) run_refused(&ctx, m, (run_parts){ without[i] }, without[i]);
+    perp_model_destroy(m);
+  }
+}
+
+/* Largest error of the multipliers of the steps, of the largest exact one: those of the exact state
+ * where a step begins, which steps of the classical method have to rounding. */
+static double multiplier_error(perp_model *m, run_parts parts, double h, int steps)
+{
+  enum { FINE = 16 };
+  perp_sim *sim = run_start(&ctx, m, parts, h);
+  perp_sim *fine = run_start(&ctx, m, (run_parts){ "acceleration", "rk4" }, h / FINE);
+  const int rows = perp_model_m(m);
+  double most = 0, size = 0;
+  for (int n = 0; n < steps; n++) {
+    perp_step_info info, exactly;
+    for (int k = 0; k < FINE; k++) {
+      if (perp_sim_step(&ctx, fine, HUGE_VAL, &exactly) != PERP_OK) bail("%s", ctx.msg);
+      if (k > 0) continue;
+      if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK) bail("%s", ctx.msg);
+      if (info.lambda == NULL || exactly.lambda == NULL) bail("no multipliers");
+      for (int i = 0; i < rows; i++) {
+        size = fmax(size, fabs(exactly.lambda[i]));
+        most = fmax(most, fabs(info.lambda[i] - exactly.lambda[i]));
+      }
+    }
+  }
+  perp_sim_destroy(sim);
+  perp_sim_destroy(fine);
+  return most / size;
+}
+
+/* Their mean over a step is that of its middle: off by h / 2 of the rate. */
+static void multipliers(void)
+{
+  static const char *const stabs[] = { "", "post", "post:velocity=true", "none", "split" };
+  for (int dim = 2; dim <= 3; dim++) {
+    perp_model *m = swing(dim, kicked);
+    for (size_t i = 0; i < sizeof stabs / sizeof *stabs; i++) {
+      const run_parts parts = { "velocity-midpoint", "", "", stabs[i] };
+      const double e1 = multiplier_error(m, parts, 1e-3, 500),
+                   e2 = multiplier_error(m, parts, 5e-4, 1000);
+      below(e1, 0.02, "%d-d: velocity-midpoint, stab %s: multipliers are off by %.2g", dim,
+            stabs[i], e1);
+      near(log2(e1 / e2), 1, 0.2, 0, "%d-d: velocity-midpoint, stab %s: multipliers of order 1",
+           dim, stabs[i]);
+    }
     perp_model_destroy(m);
   }
 }
@@ -434,6 +485,7 @@ int main(void)
   if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
   formulations();
+  multipliers();
   for (int dim = 2; dim <= 3; dim++) {
     power(dim);
     floquet(dim, (pendulum){ .a = 0.1, .w = 20 }, 1, "hanging");

@@ -92,6 +92,24 @@ static void test_scenes(void)
 }
 
 /* A study takes robots, and keeps them with their meshes. */
+/* Limits beyond half a turn are kept, and the arm stops at the other one, too. */
+static void test_limits(void)
+{
+  write_file("one-sided.xml",
+             "<mujoco><compiler angle=\"radian\" autolimits=\"true\"/>"
+             "<option><flag contact=\"disable\"/></option><worldbody><body name=\"arm\">"
+             "<joint name=\"knee\" type=\"hinge\" axis=\"0 1 0\" range=\"-4 0\"/>"
+             "<geom type=\"capsule\" fromto=\"0 0 0 0.5 0 0\" size=\"0.02\" mass=\"1\"/>"
+             "</body></worldbody></mujoco>");
+  ok(run("import one-sided.xml -o one-sided.yaml") == 0 && strstr(err, "lost") == NULL &&
+         file_has("one-sided.yaml", "lower: -4, upper: 0"),
+     "both limits of a hinge are kept");
+  json_t *j = json_of("simulate one-sided.yaml --t-end 2s --json", 0);
+  const json_t *q = json_object_get(json_object_get(j, "final"), "q");
+  near(json_number_value(json_array_get(q, 2)), 0, 1e-9, 0, "the arm stays at 0");
+  json_decref(j);
+}
+
 static void test_study(void)
 {
   write_file("stone.xml",
@@ -214,6 +232,7 @@ int main(void)
   } else {
     test_lost();
     test_scenes();
+    test_limits();
     test_study();
     test_names();
     test_bad();

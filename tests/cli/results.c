@@ -485,6 +485,37 @@ static void test_export(void)
   refuses(2, "ref chain6-stab --below x", "--below must be");
 }
 
+/* What runs lose under ok is in the summary, the journal, the page, and beside the run. */
+static void test_warnings(void)
+{
+  write_file("plate.yaml",
+             "schema: perp-scene/1\n"
+             "scene: { summary: a plate spins, gravity: 0, t_end: 1 s, h: 1/60 }\n"
+             "bodies:\n  - { name: plate, mass: 2, solid: { kind: box, size: [1, 0.4, 0.05] }, w: "
+             "[60, 6, 20] }\n");
+  write_file("plates.yaml",
+             "schema: perp-study/1\nstudy: { name: plates, title: Plates, question: loss }\n"
+             "kind: simulate\ngrid: { scene: plate.yaml, h: [1/60, 1/120] }\n"
+             "measure: { repeats: 0 }\n"
+             "metrics: { primary: momentum.ang.max, record: [momentum.ang.max] }\n");
+  const char *line = "conserved quantities change: angular momentum by ";
+  ok(run("run plates.yaml -o plates") == 0 && strstr(out, "2 runs: 2 ok") != NULL &&
+         strstr(out, "Warnings\n  2 runs: e.g. conserved quantities") != NULL,
+     "two runs are ok, and their loss is one warning");
+  ok(run("report plates --no-js") == 0 && file_has("plates/report.html", line) &&
+         file_has("plates/report.html", "<h2 id=\"warned\">"),
+     "the page has it");
+  ok(run("simulate plate.yaml") == 0 && strstr(out, "\nwarning  conserved quantities") != NULL &&
+         strstr(out, "\nkeeps    energy to ") != NULL,
+     "so has a single run");
+  json_t *j = json_of("simulate plate.yaml --json", 0);
+  const json_t *list = json_object_get(j, "warnings");
+  const char *text = json_string_value(json_array_get(list, 0));
+  ok(json_array_size(list) == 1 && text != NULL && strncmp(text, line, strlen(line)) == 0,
+     "and its JSON");
+  json_decref(j);
+}
+
 int main(void)
 {
   program_open();
@@ -495,6 +526,7 @@ int main(void)
   test_empty_figure();
   test_dump_kkt();
   test_export();
+  test_warnings();
   program_close();
   return tap_done();
 }

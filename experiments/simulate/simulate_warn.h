@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a run must conserve, how far it did, and its warnings. */
+#ifndef PERP_SIMULATE_WARN_H
+#define PERP_SIMULATE_WARN_H
+
+#include "experiments/simulate/simulate_run.h"
+
+/* A conserved quantity that changes by more than this part of its scale is a warning. */
+#define PERP_LOSS_MOST 0.01
+
+/* After the metrics of the result: result->invariants and its warnings.  Nothing of a run that did not reach
+ * its end. */
+void perp_simulate_warn(const perp_cell_run *r, perp_result *result);
+
+#endif
