@@ -34,7 +34,8 @@ static const perp_opt options[] = {
 
 /* p' A p / p' P^-1 p below this is round-off of a zero */
 #define NULL_DIRECTION 1e-13
-/* violation of the constraints, relative to their terms, that a badly conditioned A leaves */
+/* residual relative to the right-hand side, and violation of the constraints relative to their terms, that a badly
+ * conditioned A leaves */
 #define AT_ROUND_OFF 1e-10
 
 struct ws {
@@ -167,8 +168,10 @@ static perp_reason schur_cg_iterate(struct ws *w, perp_ctx *ctx, const perp_bloc
   for (;;) {
     if (!(rz <= DBL_MAX)) return PERP_NOT_FINITE;
     if (rz <= target) return PERP_CONVERGED;
-    /* a fresh start that is no better than the last one is at round-off */
-    if (rz > fresh / 4) return PERP_STALLED;
+    /* A fresh start that is no better than the last one is at round-off.  Rows whose own terms are rounding, as those
+     * across a plane motion, have no relative violation that says so: the size of all rows does. */
+    if (rz > fresh / 4)
+      return rz <= AT_ROUND_OFF * AT_ROUND_OFF * size ? PERP_CONVERGED : PERP_STALLED;
     fresh = rz;
     double pp = rz;
     for (int i = 0; i < m; i++) w->p[i] = w->z[i];
