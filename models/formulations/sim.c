@@ -24,6 +24,7 @@
 #include "models/formulations/stop_cause.h"
 #include "models/multibody/model_private.h"
 #include "models/stepping/kkt_default.h"
+#include "models/stepping/redundancy.h"
 #include "models/stepping/turns.h"
 
 #include <stdlib.h>
@@ -37,7 +38,9 @@ struct perp_sim {
   const perp_desc *ode, *kkt; /* NULL: the formulation has none */
   double h;
   char cause[PERP_STOP_CAUSE]; /* of the last step, where it failed */
-  perp_turns *turns;          /* NULL: no drive turns */
+  perp_turns *turns;           /* NULL: no drive turns */
+  perp_redundancy *redundancy; /* NULL: no loops */
+  double drift;                /* before the post-step of the last step */
 };
 
 enum { PARTS = 6 };
@@ -259,6 +262,13 @@ static perp_status sim_canonical(perp_ctx *ctx, const perp_model *model, const p
   return PERP_OK;
 }
 
+/* Is there a KKT system of the rows of the model, and can they be redundant? */
+static bool sim_ranks(const perp_formulation_desc *form)
+{
+  const unsigned caps = form->d.caps;
+  return (caps & PERP_FORM_USES_KKT) && !(caps & (PERP_FORM_WRAPS | PERP_FORM_COMPLIANT));
+}
+
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out)
 {
@@ -285,13 +295,20 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
     sim->ode = p.formulation.d->caps & PERP_FORM_USES_ODE ? p.ode.d : NULL;
     sim->kkt = p.formulation.d->caps & PERP_FORM_USES_KKT ? p.kkt.d : NULL;
     sim->h = h;
+    sim->drift = (double)NAN;
     status = sim_canonical(ctx, model, &p, &sim->not_symplectic);
   }
   if (status == PERP_OK) {
     status = perp_turns_create(ctx, model, &model, &sim->turns);
     if (status == PERP_OK)
       status = perp_curve_release_create(ctx, model, sim->form, &model, &sim->tracks);
+    if (status == PERP_OK && sim->tracks == NULL && sim_ranks(sim->form))
+      status = perp_redundancy_create(ctx, model, h, sim->form->d.caps & PERP_FORM_EVENTS, &model,
+                                      &sim->redundancy);
     if (status == PERP_OK) status = sim->form->create(ctx, model, &p, h, &sim->ws);
+    if (status == PERP_OK && sim->redundancy != NULL)
+      status = perp_redundancy_restart(ctx, sim->redundancy, 0, perp_model_q0(model),
+                                       perp_model_v0(model));
     if (status == PERP_OK)
       status = sim->form->restart(ctx, sim->ws, 0, perp_model_q0(model), perp_model_v0(model));
   }
@@ -312,6 +329,7 @@ void perp_sim_destroy(perp_sim *sim)
   if (sim->ws != NULL) sim->form->destroy(sim->ws);
   perp_curve_release_destroy(sim->tracks);
   perp_turns_destroy(sim->turns);
+  perp_redundancy_destroy(sim->redundancy);
   free(sim);
 }
 
@@ -324,7 +342,26 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
   if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the initial state is not finite");
   if (sim->tracks != NULL) perp_curve_release_restart(sim->tracks);
   if (sim->turns != NULL) perp_turns_restart(sim->turns);
+  if (sim->redundancy != NULL) PERP_TRY(perp_redundancy_restart(ctx, sim->redundancy, t, q, v));
+  sim->drift = (double)NAN;
   return sim->form->restart(ctx, sim->ws, t, q, v);
+}
+
+/* Which rows take part is decided at the start of the step, for all of it. */
+static perp_status sim_step_ranked(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
+{
+  double t;
+  const double *q, *v;
+  sim->form->state(sim->ws, &t, &q, &v);
+  PERP_TRY(perp_redundancy_decide(ctx, sim->redundancy, t, q, v, sim->drift, &info->reason));
+  if (info->reason < 0) {
+    info->cause = "redundant constraints contradict each other: remove one of them, or its motion";
+    return PERP_OK;
+  }
+  PERP_TRY(sim->form->step(ctx, sim->ws, t_max, info));
+  sim->drift = info->drift_pos_pre;
+  if (info->reason >= 0) info->lambda = perp_redundancy_share(sim->redundancy, info->lambda);
+  return PERP_OK;
 }
 
 void perp_sim_turned(perp_sim *sim, int drive, double x)
@@ -337,7 +374,8 @@ perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
   const perp_status status = sim->tracks != NULL
                                  ? perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info)
-                                 : sim->form->step(ctx, sim->ws, t_max, info);
+                             : sim->redundancy != NULL ? sim_step_ranked(ctx, sim, t_max, info)
+                                                       : sim->form->step(ctx, sim->ws, t_max, info);
   if (status != PERP_OK) return status;
   double t;
   const double *q, *v;
@@ -356,7 +394,9 @@ perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q,
   if (sim->form->dense == NULL || sim->tracks != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "formulation %s has no dense output%s",
                      sim->form->d.name, sim->tracks != NULL ? " for curves with ends" : "");
-  return sim->form->dense(ctx, sim->ws, t, q, v, lambda);
+  PERP_TRY(sim->form->dense(ctx, sim->ws, t, q, v, lambda));
+  if (sim->redundancy == NULL || lambda == NULL) return PERP_OK;
+  return perp_redundancy_share_at(ctx, sim->redundancy, t, q, lambda);
 }
 
 void perp_sim_state(const perp_sim *sim, double *t, const double **q, const double **v)
@@ -389,6 +429,11 @@ bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user
   if (sim->form->observe == NULL || perp_sim_contacts(sim) == NULL) return false;
   sim->form->observe(sim->ws, observer, user);
   return true;
+}
+
+const perp_redundant *perp_sim_redundant(const perp_sim *sim)
+{
+  return sim->redundancy != NULL ? perp_redundancy_report(sim->redundancy) : NULL;
 }
 
 bool perp_sim_resolved(const perp_sim *sim, char *text, size_t size)

@@ -37,6 +37,7 @@
 
 #include <float.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { GRADIENT_TURNING, GRADIENT_FULL, GRADIENT_AXIAL };
 static const char *const gradients[] = { "turning", "full", "axial", NULL };
@@ -65,9 +66,10 @@ typedef struct lifted {
 } lifted;
 
 typedef struct workspace {
-  perp_stepping s;   /* first */
-  perp_model *model; /* springs are soft joints */
-  lifted *element;   /* [n] */
+  perp_stepping s;       /* first */
+  const perp_model *own; /* the model without them, whose rows come first */
+  perp_model *model;     /* springs are soft joints */
+  lifted *element;       /* [n] */
   int n;
   perp_force_gradient *plugin; /* [n_plugins] */
   int n_plugins, largest;
@@ -132,6 +134,8 @@ static void velocity_implicit_prepare(perp_stepping *s, double h, const double *
 {
   workspace *w = (workspace *)s;
   perp_model *m = w->model;
+  if (m->dropped != NULL) /* rows that are left out have S > 0 */
+    memcpy(m->softness, w->own->softness, (size_t)w->own->m * sizeof *m->softness);
   for (int i = 0; i < w->n_plugins; i++)
     perp_force_gradient_rows(&w->plugin[i], &w->room, m, &s->k, h, v);
   if (w->n_plugins > 0) s->k.S_h = 0;
@@ -273,10 +277,11 @@ static perp_status velocity_implicit_create(perp_ctx *ctx, perp_model *model,
                                             const perp_parts *parts, double h, void **ws)
 {
   const opts *o = parts->formulation.opts;
-  workspace like = { .s.prepare = velocity_implicit_prepare };
+  workspace like = { .s.prepare = velocity_implicit_prepare, .own = model };
   *ws = NULL;
   perp_status status = velocity_implicit_lift(ctx, &like, model, o->gradient);
   if (status == PERP_OK) {
+    like.model->dropped = model->dropped;
     like.model->angle = model->angle; /* the same drives, which the simulation follows */
     status = perp_stepping_create(ctx, like.model, parts, &o->contact, h, &like.s, sizeof like,
                                   velocity_implicit_layout, ws);

@@ -44,6 +44,7 @@ perp_blocks perp_model_pattern(const perp_model *m)
 void perp_eval_init(perp_eval *e, const perp_model *m)
 {
   e->t = 0;
+  e->set = 0;
   e->pose += 1 + m->n_motions; /* pose[-1] is the world */
   e->pose[-1] = (perp_pose){ 0 };
   for (int i = 0; i < m->dim; i++) e->pose[-1].R[i + m->dim * i] = 1;
@@ -62,11 +63,35 @@ void perp_eval_poses(perp_eval *e, const perp_model *model, double t, const doub
     for (int b = 0; b < model->n_bodies; b++) perp_pose_of(2, q + 3 * b, &e->pose[b]);
 }
 
+/* Other rows are left out than before: constant entries of J are set anew, and the softness is that of the set. */
+static void eval_renew(perp_eval *e, const perp_model *model)
+{
+  if (e->set == model->dropped->set) return;
+  e->set = model->dropped->set;
+  if (e->J != NULL) perp_joints_constant(model, e->J);
+  if (e->blocks.s == NULL || e->blocks.s == model->softness)
+    e->blocks.s = model->soft || model->dropped->n > 0 ? model->softness : NULL;
+}
+
+static void eval_drop(perp_eval *e, const perp_model *model)
+{
+  const perp_dropped *dropped = model->dropped;
+  for (int i = 0; i < dropped->n; i++) {
+    const int g = dropped->joint[i], r = dropped->row[i] - model->cptr[g];
+    const int rows = model->cptr[g + 1] - model->cptr[g];
+    e->C[dropped->row[i]] = 0;
+    for (int k = model->jptr[g]; k < model->jptr[g + 1] && e->J != NULL; k++)
+      for (int c = 0; c < model->nvb; c++) e->J[model->joff[k] + r + c * rows] = 0;
+  }
+}
+
 void perp_eval_at(perp_eval *e, const perp_model *model, double t, const double *q)
 {
   perp_eval_poses(e, model, t, q);
+  if (model->dropped != NULL) eval_renew(e, model);
   perp_joints_evaluate(model, e);
   if (model->driven) perp_joints_driven(model, e, t, e->Ct);
+  if (model->dropped != NULL) eval_drop(e, model);
 }
 
 void perp_eval_forces(const perp_eval *e, const perp_model *model, double t, const double *v,

@@ -500,6 +500,12 @@ static void joints_driven(const perp_model *m, const perp_eval *e, int i, const 
     for (int r = 0; r < rows; r++) y[r] += Ja[r + k * rows] * z[k];
 }
 
+/* x [m] = 0 in rows that are left out */
+static void joints_drop(const perp_model *m, double *x)
+{
+  for (int i = 0; m->dropped != NULL && i < m->dropped->n; i++) x[m->dropped->row[i]] = 0;
+}
+
 void perp_joints_driven(const perp_model *m, const perp_eval *e, double t, double *Ct)
 {
   memset(Ct, 0, (size_t)m->m * sizeof *Ct);
@@ -510,6 +516,7 @@ void perp_joints_driven(const perp_model *m, const perp_eval *e, double t, doubl
     joints_driven(m, e, i, f.v, Ct);
   }
   perp_joint_plugin_driven(m, e, t, Ct, NULL);
+  joints_drop(m, Ct);
 }
 
 static void joints_driven_bias(const perp_model *m, const perp_eval *e, double *gamma)
@@ -530,6 +537,7 @@ void perp_joints_bias(const perp_model *model, const perp_eval *e, const double 
 {
   joints_bias(model, e, v, gamma);
   if (model->driven) joints_driven_bias(model, e, gamma);
+  joints_drop(model, gamma);
 }
 
 void perp_joints_curvature(const perp_model *model, const perp_eval *e, const double *v,

@@ -86,6 +86,7 @@ typedef struct perp_eval {
   double *J, *C;
   double *Ct;         /* [m] of a model with motions */
   perp_cells cells;   /* scratch of spatial interaction */
+  int set;            /* of perp_dropped: rows that J, C and Ct lack */
   perp_blocks blocks; /* those of the model, with the J of this evaluation */
 } perp_eval;
 
@@ -94,6 +95,13 @@ typedef struct perp_material_pair {
   int a, b; /* a <= b */
   perp_surface surface;
 } perp_material_pair;
+
+/* Rows that a simulation leaves out as dependent on others (stepping/redundancy.h): J = 0, C = 0 and S > 0, so that
+ * lambda = 0. */
+typedef struct perp_dropped {
+  int n, set;             /* set: a number for what is dropped, another one after each change */
+  const int *row, *joint; /* [n] */
+} perp_dropped;
 
 typedef struct perp_curve perp_curve; /* compiled, see joints/curve.c */
 typedef struct perp_shape perp_shape; /* compiled, see shapes/shapes_private.h */
@@ -132,6 +140,7 @@ struct perp_model {
    * S = 1, so that lambda = 0; NULL: none.  Simulations have a shallow copy of the model with flags
    * of their own. */
   const bool *released;
+  const perp_dropped *dropped; /* NULL: none at any time.  In a shallow copy, as released */
   /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of whoever asks the model
    * itself (perp_model_follow), simulations have their own. */
   double *angle;

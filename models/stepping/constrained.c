@@ -328,6 +328,12 @@ void perp_constrained_at(perp_constrained *k, double t, const double *q)
 {
   size_t size = (size_t)k->model->nq * sizeof *q;
   int i = (int)(k->e - k->eval);
+  if (k->model->dropped != NULL && k->set != k->model->dropped->set) { /* other rows than before */
+    k->set = k->model->dropped->set;
+    k->known[0] = k->known[1] = false;
+    k->factored = NULL;
+    k->S_h = 0;
+  }
   for (int tries = 0; tries < 2; tries++, i = 1 - i)
     if (k->known[i] && (!k->model->driven || k->eval[i].t == t) &&
         memcmp(q, k->q_at[i], size) == 0) {

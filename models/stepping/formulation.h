@@ -26,7 +26,8 @@ typedef struct perp_step_info {
   /* [m] multipliers, forces (N, N m) on either level; NULL when unknown.  Velocity level: all impulses of the
    * step over h, those of projections of its velocity too: the mean force of the step, to first order; unknown in a
    * first step from a motion without such projections (formulations/stepping.c).  Acceleration level: at the start of the step, or at the last
-   * derivative of it for methods that evaluate none at a regular state. */
+   * derivative of it for methods that evaluate none at a regular state.  Where rows are redundant: those of least
+   * norm (redundancy.h). */
   const double *lambda;
   double h_stable;     /* s, longest stable step of symplectic-euler, at the start; 0: not known */
   const double *drive; /* [drives] force of each drive along its x, limits included; NULL: none */
@@ -45,6 +46,20 @@ typedef struct perp_step_info {
   const char *cause; /* reason < 0: more about it, in words; NULL or "": nothing.  Lives as long. */
   int n_critical;    /* contacts at rest that no accelerations and forces satisfy, see critical.c */
 } perp_step_info;
+
+/* Redundant constraints since the last restart: rows of J that depend on others at the scale of the constraint error
+ * (redundancy.h), which are left out. */
+typedef struct perp_redundant {
+  int rows, most;   /* now; at most */
+  int joint;        /* the first joint with such a row, -1: none so far */
+  int changes;      /* of their number from one step to the next: singular positions */
+  double t_change;  /* s, of the first change, NaN: none */
+  int joint_change; /* with a row that was dependent before or after the last change */
+  double
+      sigma; /* least sine of the angle between a row that is in and the others, where it was looked at, */
+  double t_sigma; /* s: when */
+  int near;       /* steps of a length that reaches the singular position, sigma < h |v| / size */
+} perp_redundant;
 
 /* What a time stepping remembers besides its state, of the start and of the end of a step that is made more than once. */
 typedef enum perp_step_end { PERP_AT_START, PERP_AT_END, PERP_ENDS } perp_step_end;
@@ -140,6 +155,7 @@ enum {
   PERP_FORM_CANONICAL =
       1
       << 16, /* coordinates without constraints: what is symplectic for them is so for a tree of joints */
+  PERP_FORM_COMPLIANT = 1 << 17, /* all rows of joints are compliant: none is redundant */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };
@@ -199,6 +215,9 @@ const perp_contact_count *perp_sim_contacts(const perp_sim *sim);
 /* Let observer see every contact problem of the steps to come (NULL: no longer).  False when the formulation
  * has none. */
 bool perp_sim_observe(perp_sim *sim, perp_contact_observer *observer, void *user);
+/* Redundant constraints since the last restart; NULL: joints form no loops, or the formulation has no KKT system whose
+ * rank is decided (reduced, penalty, ...). */
+const perp_redundant *perp_sim_redundant(const perp_sim *sim);
 /* Of a simulation by an engine: its version and all that decides about its numbers, as it uses it: "ode 0.16.2,
  * solver=quick, ...".  False, and text "": it is none. */
 bool perp_sim_resolved(const perp_sim *sim, char *text, size_t size);
