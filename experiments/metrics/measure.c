@@ -157,6 +157,22 @@ static double measure_compare(int n, const double *x, const double *ref, double 
   return most;
 }
 
+/* Energy that the multipliers of the step gave to the bodies: an impulse h lambda gives h lambda' J (v + v+) / 2 with the J
+ * where it acts, a force h lambda' J v.  J v + C_t in place of J v: motions may do work. */
+static void measure_work(perp_measure *m, double t, const double *v, const perp_step_info *info)
+{
+  const double part = m->impulses ? 0.5 : 1;
+  if (info == NULL || info->lambda == NULL) return;
+  for (int end = 0; end < (m->impulses ? 2 : 1); end++) {
+    perp_model_rate(m->model, m->t_before, m->q_before, end == 0 ? m->v_before : v, m->rate);
+    forget_released(m, info, m->rate);
+    perp_model_rigid_rows(m->model, m->rate);
+    for (int i = 0; i < m->m; i++)
+      m->joint_work += part * (t - m->t_before) * info->lambda[i] * m->rate[i];
+  }
+  measure_raise_to(&m->joint_work_most, fabs(m->joint_work));
+}
+
 static void measure_penetration(perp_measure *m, const double *q)
 {
   if (m->collision == NULL) return;
@@ -215,6 +231,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   m->drift_pos = m->drift_pos_mean = m->drift_pre = m->drift_vel = 0;
   m->drift_acc = nan("");
   if (m->m > 0) {
+    measure_work(m, t, v, info);
     if (info != NULL && info->lambda != NULL) {
       m->drift_acc = acceleration_error(m, info);
       if (m->lambda_waits) {

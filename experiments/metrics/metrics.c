@@ -78,6 +78,16 @@ static double energy_gain(const perp_measure *m)
   return when(scale > 0, m->energy_gain / scale);
 }
 
+/* Energy that the constraints took or gave: all that a model that keeps it lost or gained, where there are no
+ * contacts, else the work of the multipliers. */
+static double constraints_work(const perp_measure *m)
+{
+  if (m->model == NULL || m->m == 0) return nan("");
+  const bool alone = m->conserved.energy && m->collision == NULL;
+  const double scale = energy_swing(m), work = alone ? m->energy_err : m->joint_work_most;
+  return when(scale > 0, work / scale);
+}
+
 /* Any component of it? */
 static bool conserves(const perp_measure *m, const bool component[3])
 {

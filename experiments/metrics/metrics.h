@@ -60,6 +60,7 @@ struct perp_measure {
   /* momentum: at the start; the largest change of a conserved part, of the sum of the sizes of all bodies' */
   double P0[3], L0[3], P_err, L_err, P_size, L_size;
   double tip_max, tip_end, place_max, turn_max;
+  double joint_work, joint_work_most; /* J, of the reported multipliers */
   int64_t states, compared, lambda_compared;
   double compared_until;                                           /* s */
   double *q_err, *q_ref, *v_err, *v_ref, *lambda_err, *lambda_ref; /* largest of each column */
@@ -70,7 +71,10 @@ struct perp_measure {
   bool has_contacts;
   perp_group_count groups; /* of the run, and after it the clocks of a short one */
   bool has_groups;
-  bool perturbed;   /* the start was moved away from the truth, */
+  perp_redundant redundant; /* rows, where their rank is decided */
+  bool has_redundant;
+  bool impulses;  /* multipliers are impulses / h that end with J v = 0 at the start of the step */
+  bool perturbed; /* the start was moved away from the truth, */
   double start_off; /* and its largest position by so much */
   double h_stable;  /* as the formulation reports it, 0: not known */
   double cpu_s, step_us;

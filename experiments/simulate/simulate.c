@@ -101,6 +101,11 @@ static void read_counts(const run *r, perp_result *result)
   perp_cell_counters(r, &result->ode_count, &result->kkt_count);
   r->measure->ode = result->ode_count;
   r->measure->kkt = result->kkt_count;
+  const perp_redundant *redundant = r->sim != NULL ? perp_sim_redundant(r->sim) : NULL;
+  if (redundant != NULL) {
+    r->measure->redundant = *redundant;
+    r->measure->has_redundant = true;
+  }
   const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
   if (contacts == NULL) return;
   r->measure->contacts = result->contact_count = *contacts;
@@ -300,6 +305,8 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r)
   else
     PERP_TRY(perp_ode_create(ctx, &r->parts.ode, r->scene.ode, r->h, &r->ode));
   PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
+  const perp_desc *form = r->parts.formulation.d;
+  r->measure->impulses = form != NULL && (form->caps & PERP_FORM_FEEDBACK);
   if (r->every == 0) r->every = r->t_end / (r->adaptive ? SAMPLES_ADAPTIVE : SAMPLES_FIXED);
   if (request->film) r->film_every = r->t_end / (PERP_REPLAY_FRAMES - 1);
   PERP_TRY(perp_samples_create(ctx, r));
@@ -335,6 +342,7 @@ static perp_status simulate(perp_ctx *ctx, run *r)
   result->wall_s = perp_clock_wall() - r->wall0;
   if (request->timing_rounds > 0) result->cpu_s = perp_clock_thread() - r->cpu0; /* for now */
   PERP_TRY(final_state(ctx, r));
+  perp_warn_constraints(ctx, r);
   PERP_TRY(perp_cell_clock(ctx, r));
   if (r->replay != NULL) PERP_TRY(perp_replay_write(ctx, r->replay, request->replay_path));
   r->measure->cpu_s = result->cpu_s;

@@ -134,8 +134,10 @@ static void late_open(struct late_run *w, const char *name)
   if (w->scene[0].model != NULL &&
       perp_sim_create(&ctx, w->scene[0].model, &parts, h, &w->sim) != PERP_OK)
     bail("%s: %s", name, ctx.msg);
-  for (int i = 0; i < MEASURES; i++)
+  for (int i = 0; i < MEASURES; i++) {
     if (perp_measure_create(&ctx, &w->scene[i], &w->measure[i]) != PERP_OK) bail("%s", ctx.msg);
+    w->measure[i]->impulses = true; /* of velocity, the default */
+  }
 }
 
 static void late_close(struct late_run *w)
