@@ -31,7 +31,8 @@ perp_cell_status perp_result_status(const perp_result *r)
   if (r->reason == PERP_UNSUITED) return PERP_CELL_UNSUITED;
   if (r->reason < 0) return r->reason == PERP_MAX_ITER ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
   if (r->contact_count.failures > 0) return PERP_CELL_UNSOLVED;
-  return r->contact_count.swept > 0 ? PERP_CELL_FIXED_WORK : PERP_CELL_OK;
+  if (r->contact_count.swept > 0) return PERP_CELL_FIXED_WORK;
+  return r->contact_count.several > 0 ? PERP_CELL_SEVERAL : PERP_CELL_OK;
 }
 
 const char *perp_result_status_name(const perp_result *r)

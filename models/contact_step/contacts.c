@@ -6,6 +6,7 @@
 
 const char *const perp_impact_names[] = { "newton", "poisson", NULL };
 const char *const perp_align_names[] = { "none", "slip", NULL };
+const char *const perp_choice_names[] = { "least-norm", "previous", "solver", NULL };
 const char *const perp_relax_names[] = { "auto", "no", "yes", NULL };
 const char *const perp_gyro_names[] = { "implicit", "explicit", NULL };
 const char *const perp_servo_names[] = { "implicit", "symplectic", NULL };
@@ -496,6 +497,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .n_rows = rows,
                             .bias = contacts_bias,
                             .friction = contacts_friction,
+                            .choice = c->o.choice + 1,
                             .restitution = c->o.impact == PERP_IMPACT_POISSON ? contacts_restitution
                                                                               : NULL,
                             .user = c };

@@ -302,6 +302,7 @@ static bool impulse_contacts_solve(perp_impulse_contacts *c, perp_constrained *k
                             .row = row,
                             .n_rows = rows,
                             .bias = bias,
+                            .choice = c->o.choice + 1,
                             .friction = impulse_contacts_friction,
                             .user = c };
   for (int round = 0;; round++) {

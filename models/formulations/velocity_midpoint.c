@@ -60,6 +60,7 @@ static const perp_opt options[] = {
   PERP_INT(perp_midpoint_opts, parts, 8, 1, 1000,
            "Largest number of sub-steps in a step; events end sub-steps. The last one has order 1 "
            "when all are used."),
+  PERP_CHOICE_OPTION(perp_midpoint_opts, choice),
   PERP_OPTIONS_END
 };
 

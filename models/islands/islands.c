@@ -88,7 +88,10 @@ double *perp_islands_scratch(perp_islands *s)
 void perp_islands_destroy(perp_islands *s)
 {
   if (s == NULL) return;
-  for (int i = 0; i < s->threads; i++) s->kind->destroy(s->lanes[i].ws);
+  for (int i = 0; i < s->threads; i++) {
+    s->kind->destroy(s->lanes[i].ws);
+    perp_islands_choice_destroy(s->lanes[i].choice);
+  }
   free(s->A);
   perp_arena_free(&s->grown);
   perp_arena_free(&s->frozen_grown);
@@ -127,8 +130,14 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   perp_islands *s = ws;
   memset(s->lanes, 0, (size_t)s->threads * sizeof *s->lanes);
   perp_status status = PERP_OK;
-  for (int i = 0; i < s->threads && status == PERP_OK; i++)
+  s->tol = setup->tol;
+  s->tol_data = setup->tol_data;
+  for (int i = 0; i < s->threads && status == PERP_OK; i++) {
     status = kind->create(ctx, setup, opts, &s->lanes[i].ws);
+    if (status != PERP_OK || !(kind->d.caps & PERP_CONTACT_FRICTION) || s->r < 2) continue;
+    s->lanes[i].choice = perp_islands_choice_create(ctx);
+    if (s->lanes[i].choice == NULL) status = PERP_ERR_NOMEM;
+  }
   if (status != PERP_OK) {
     perp_islands_destroy(s);
     return status;
@@ -204,6 +213,14 @@ static perp_status islands_decompress(perp_islands *s, lane *own,
   return PERP_OK;
 }
 
+/* Does one of them slide in a known direction? */
+static bool islands_known(const perp_islands *s, int contact, int nc)
+{
+  for (int i = 2 * contact; i < 2 * (contact + nc); i++)
+    if (s->drag[i] != 0) return true;
+  return false;
+}
+
 static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_constrained *k,
                                      const perp_island_task *task, int i)
 {
@@ -244,6 +261,8 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
   for (int l = p->first[BODIES]; l < p[1].first[BODIES]; l++) problem.mass += s->mass[s->bodies[l]];
   for (int c = 0; c < nc && task->fresh != NULL; c++)
     if (task->fresh[s->order[contact + c]]) problem.reuse = 0.1 * task->reuse;
+  const int64_t left = own->count.failures + own->count.swept;
+  perp_islands_choice_guess(own, &problem, task, s->r, s->x + first);
   const int64_t problems = own->count.problems, none = perp_contact_count_none(&own->count);
   if (task->sliding != NULL && s->r > 1) {
     perp_contact_sliding sliding = { .rule = task->rule,
@@ -258,6 +277,11 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
     PERP_TRY(
         s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + contact, &own->count));
   }
+  if (own->choice != NULL && own->count.failures + own->count.swept == left &&
+      !(task->sliding != NULL && islands_known(s, contact, nc)))
+    PERP_TRY(perp_islands_choose(s, own, &problem, task, s->x + first, s->slip + contact,
+                                 s->product + 2 * (size_t)s->model->nvb *
+                                                  (size_t)p->first[BODIES]));
   if (task->restitution != NULL) PERP_TRY(islands_decompress(s, own, &problem, i));
   p->solved = own->count.problems > problems;
   p->none = perp_contact_count_none(&own->count) > none;

@@ -4,6 +4,7 @@
 #define PERP_ISLANDS_PRIVATE_H
 
 #include "models/islands/islands.h"
+#include "solvers/lcp/unique.h"
 
 enum { JOINT_ROWS = 6 };
 
@@ -12,6 +13,7 @@ typedef struct lane {
   perp_ctx ctx;
   void *ws;
   perp_contact_count count;
+  struct islands_choice *choice; /* NULL: a law without friction */
 } lane;
 
 /* What an island has.  The contacts of island i are the places first[CONTACTS] of start[i] to that of start[i + 1] in
@@ -50,6 +52,7 @@ struct perp_islands {
   lane *lanes;
   perp_contact_count count;
   bool observed;
+  double tol, tol_data; /* of a solution, see contact.h */
   int64_t calls; /* of perp_islands_solve */
   /* of fixed size */
   int *joint_root;         /* [bodies] representative by joints alone */
@@ -254,6 +257,20 @@ island_factor *perp_islands_factor_take(perp_islands *s, uint64_t key, int n);
 bool perp_islands_factor_make(perp_islands *s, island_factor *f);
 /* c [n] = A^+ c; overwrites frozen_work */
 void perp_islands_factor_solve(perp_islands *s, const island_factor *f, double *c);
+
+/* ---- islands_choice.c: which of several solutions ---------------------------------------------- */
+
+/* NULL where there is no memory. */
+struct islands_choice *perp_islands_choice_create(perp_ctx *ctx);
+void perp_islands_choice_destroy(struct islands_choice *c); /* NULL is fine */
+/* Before island i is solved: x is its guess. */
+void perp_islands_choice_guess(const lane *own, const perp_contact_island *problem,
+                               const perp_island_task *task, int r, const double *x);
+/* After it was solved, solution x, slip: counts whether its impulses are unique, and where another solution sticks, whether
+ * the motion is; x and slip become those of the choice.  product: scratch [2 nv]. */
+perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_island *problem,
+                                const perp_island_task *task, double *x, double *slip,
+                                double *product);
 
 /* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why. */
 bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task);
