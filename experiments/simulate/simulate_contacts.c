@@ -100,7 +100,8 @@ void perp_solutions_text(const perp_solution_steps *s, FILE *out)
 {
   perp_text t = { 0 };
   if (s->open == 0) return;
-  perp_text_add(&t, "impulses not unique in %lld of %lld steps, motion depends on the choice in %lld",
+  perp_text_add(&t,
+                "impulses not unique in %lld of %lld steps, motion depends on the choice in %lld",
                 (long long)s->open, (long long)s->steps, (long long)s->several);
   if (s->chosen > 0)
     perp_text_add(&t, "; the option choice replaced the solution of the solver in %lld",

@@ -16,7 +16,7 @@ typedef enum perp_cell_status {
   PERP_CELL_PLANNED,
   PERP_CELL_OK,         /* the solver that was named solved every problem of the run */
   PERP_CELL_FIXED_WORK, /* so many sweeps were asked for, no tolerance: residuals are results */
-  PERP_CELL_SEVERAL,  /* solved, but the motion is one of several that solve the problems */
+  PERP_CELL_SEVERAL,    /* solved, but the motion is one of several that solve the problems */
   PERP_CELL_UNSOLVED, /* the run went on with problems that were not solved: figures stand, marked */
   PERP_CELL_UNSUITED, /* outside of what the method says it serves: no failure, and no answer */
   PERP_CELL_DIVERGED,

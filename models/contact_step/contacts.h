@@ -62,7 +62,7 @@ extern const char *const perp_joints_names[];
 /* The rows of an options table whose struct has a member `contact` of this type, first.  All of them, or what is the
  * problem of a step, how contacts give way and fall asleep, and how it is solved. */
 #define PERP_CONTACT_OPTIONS                                                                       \
-  PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_SOFT, PERP_CONTACT_OPTIONS_SOLVE,            \
+  PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_SOFT, PERP_CONTACT_OPTIONS_SOLVE,             \
       PERP_CHOICE_OPTION(perp_contact_opts, choice)
 #define PERP_CONTACT_OPTIONS_PROBLEM                                                               \
   PERP_BOOL(perp_contact_opts, gap, true,                                                          \

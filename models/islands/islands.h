@@ -90,7 +90,7 @@ typedef struct perp_island_task {
   const unsigned char *frozen; /* [n] */
   /* PERP_CHOICE_NONE: problems are not examined for further solutions. */
   int choice;
-  bool redundant;              /* out, of frozen contacts: their forces are not unique */
+  bool redundant; /* out, of frozen contacts: their forces are not unique */
 } perp_island_task;
 
 /* Which impulses a step takes where contacts with friction have several solutions: islands_choice.c. */

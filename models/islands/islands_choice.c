@@ -101,9 +101,9 @@ static uint64_t islands_choice_key(const perp_contact_island *problem, const per
     const double t = p->r > 2 ? hypot(at[1], at[2]) : fabs(at[1]),
                  slip = p->r > 2 ? hypot(v[1], v[2]) : fabs(v[1]);
     const bool loaded = at[0] > 1e-9 * largest, slips = slip > p->tol;
-    const unsigned does = loaded            ? slips                               ? 1
-                                              : t < (1 - 1e-9) * p->mu[c] * at[0] ? 2
-                                                                                  : 3
+    const unsigned does = loaded          ? slips                               ? 1
+                                            : t < (1 - 1e-9) * p->mu[c] * at[0] ? 2
+                                                                                : 3
                           : v[0] > p->tol ? 4
                           : slips         ? 5
                                           : 6;
@@ -194,8 +194,7 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
   const int n = islands_choice_rows(problem, s->r);
   const int velocities = problem->F != NULL ? problem->F->nv : n;
   const bool soft = task->softness > 0 || task->soft != NULL || task->part != NULL;
-  if (task->choice == PERP_CHOICE_NONE || problem->nc == 0 || soft)
-    return PERP_OK;
+  if (task->choice == PERP_CHOICE_NONE || problem->nc == 0 || soft) return PERP_OK;
   own->count.examined++;
   if (n > PERP_UNIQUE_ROWS) {
     const bool open = islands_choice_crowded(problem, x, s->r, velocities);

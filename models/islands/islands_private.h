@@ -53,7 +53,7 @@ struct perp_islands {
   perp_contact_count count;
   bool observed;
   double tol, tol_data; /* of a solution, see contact.h */
-  int64_t calls; /* of perp_islands_solve */
+  int64_t calls;        /* of perp_islands_solve */
   /* of fixed size */
   int *joint_root;         /* [bodies] representative by joints alone */
   int *joint_body;         /* [joints] a moving body of it */

@@ -102,8 +102,7 @@ static double unique_product(const perp_unique_problem *p, const column *a, cons
   double sum = 0;
   for (int j = 0; j < b->rows; j++)
     for (int i = 0; i < a->rows; i++)
-      sum += a->d[i] * b->d[j] *
-             p->A[a->row + i + (size_t)(b->row + j) * (size_t)p->lda];
+      sum += a->d[i] * b->d[j] * p->A[a->row + i + (size_t)(b->row + j) * (size_t)p->lda];
   return sum;
 }
 
@@ -123,8 +122,8 @@ static bool unique_gram(perp_unique *u, const perp_unique_problem *p, int n)
   }
   for (int j = 0; j < n; j++)
     for (int i = 0; i <= j; i++)
-      u->G[i + j * n] = u->G[j + i * n] =
-          u->diag[i] * u->diag[j] * unique_product(p, &u->column[i], &u->column[j]);
+      u->G[i + j * n] = u->G[j + i * n] = u->diag[i] * u->diag[j] *
+                                          unique_product(p, &u->column[i], &u->column[j]);
   return true;
 }
 
@@ -243,8 +242,7 @@ static int unique_factor(perp_unique *u, const perp_unique_problem *p, int m)
     const double pivot = sqrt(u->diag[at]);
     double *l = L + rank * m;
     for (int i = 0; i < m; i++) {
-      double a = u->scale[i] * u->scale[at] *
-                 p->A[u->row[i] + (size_t)u->row[at] * (size_t)p->lda];
+      double a = u->scale[i] * u->scale[at] * p->A[u->row[i] + (size_t)u->row[at] * (size_t)p->lda];
       for (int j = 0; j < rank; j++) a -= L[i + j * m] * L[at + j * m];
       l[i] = a / pivot;
       u->diag[i] -= l[i] * l[i];
@@ -299,8 +297,7 @@ static double unique_project(const perp_unique *u, const perp_unique_problem *p,
     const int at = u->row[i], c = at / p->r;
     if (c >= p->nc) {
       const int further = at - p->r * p->nc;
-      const double s = u->scale[i],
-                   y = fmin(fmax(x[i], p->lo[further] / s), p->hi[further] / s);
+      const double s = u->scale[i], y = fmin(fmax(x[i], p->lo[further] / s), p->hi[further] / s);
       far += (x[i] - y) * (x[i] - y);
       x[i++] = y;
       continue;
@@ -324,8 +321,7 @@ bool perp_unique_stick(perp_unique *u, const perp_unique_problem *p, const doubl
   const int m = unique_touching(u, p, lambda_s, w_s);
   double mean = 0;
   if (m == 0 || p->nc == 0) return false;
-  for (int i = 0; i < p->r * p->nc; i++)
-    mean += p->A[i * (size_t)(p->lda + 1)] / (p->r * p->nc);
+  for (int i = 0; i < p->r * p->nc; i++) mean += p->A[i * (size_t)(p->lda + 1)] / (p->r * p->nc);
   for (int i = 0; i < m; i++) { /* further rows in the units of contacts */
     const double a = p->A[u->row[i] * (size_t)(p->lda + 1)];
     u->scale[i] = u->row[i] < p->r * p->nc || !(a > 0) ? 1 : sqrt(mean / a);

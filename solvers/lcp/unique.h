@@ -23,13 +23,14 @@ extern "C" {
 enum { PERP_UNIQUE_ROWS = 96 };
 
 typedef struct perp_unique_problem {
-  int nc, r, n;    /* contacts, rows of each (1 to 3), all rows: the last n - r nc have bounds of their own */
+  int nc, r,
+      n; /* contacts, rows of each (1 to 3), all rows: the last n - r nc have bounds of their own */
   const double *A; /* [lda n] column-major, symmetric */
   int lda;
-  const double *b;        /* [n] m/s */
-  const double *mu;       /* [nc] */
-  const double *lo, *hi;  /* [n - r nc] */
-  double tol;             /* m/s: smaller velocities are zero */
+  const double *b;       /* [n] m/s */
+  const double *mu;      /* [nc] */
+  const double *lo, *hi; /* [n - r nc] */
+  double tol;            /* m/s: smaller velocities are zero */
 } perp_unique_problem;
 
 typedef struct perp_unique perp_unique;
