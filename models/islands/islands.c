@@ -386,6 +386,8 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
     if (s->start[i].eliminate && !perp_islands_columns(s, k, i)) return false;
   if (task->frozen != NULL) {
     if (!perp_islands_freeze(s, k, task)) return false;
+    s->count.examined++;
+    s->count.open += task->redundant;
     perp_team(task->n >= TEAM_HAND ? threads : 1, islands_hand_back, &job);
     return true;
   }
