@@ -169,7 +169,8 @@ perp_contact_count *perp_islands_count(perp_islands *s)
 
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user)
 {
-  s->observed = observer != NULL;
+  s->observer = observer;
+  s->user = user;
   for (int i = 0; i < s->threads; i++) s->kind->observe(s->lanes[i].ws, observer, user);
 }
 
@@ -374,7 +375,7 @@ static int islands_largest(int a, int b)
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task)
 {
   islands_job job = { .s = s, .k = k, .task = task };
-  const int threads = s->observed || k->ctx->trace != NULL ? 1 : s->threads;
+  const int threads = s->observer != NULL || k->ctx->trace != NULL ? 1 : s->threads;
   k->status = perp_islands_room(k->ctx, s, task->n);
   if (k->status != PERP_OK) return false;
   s->calls++;

@@ -4,25 +4,36 @@
  * Rows that depend on each other leave the impulses open.  While all contacts stick, the velocities are the same for all
  * impulses.  A contact that slides has a friction bounded by its own normal impulse: other normal impulses are then another
  * motion, and a pivoting method, whose answers have as few impulses as possible, lets a box swing about two corners that a
- * gripper holds at eight.  So an answer that slides where impulses are not unique is examined: if there are impulses within
- * the cones of friction that stop everything that touches, these solve the problem, too, and the motion depends on the
- * choice.  Of the two the one that sticks is the limit of contacts that give way alike, when their stiffness grows
- * (minimum norm among them: Facchinei and Pang 2003, theorem 12.2.3, on Tikhonov's regularization).
+ * gripper holds at eight.  So where something slides a second solution is looked for:
  *
- *      least-norm: the sticking impulses of least Euclidean norm over the contacts;
- *      previous:   those nearest to the impulses of the step before;
+ *   1. impulses within the cones of friction that stop everything that touches (perp_unique_stick), of least norm;
+ *   2. where there are none, those of contacts that give way a little and alike,
+ *
+ *           w = A lambda + b + s (lambda - lambda_0),   s = SOFT times the mean of A_ii, on the rows of contacts,
+ *
+ *      by the same law and solver, from no impulses.  Without friction they tend to the solution nearest to lambda_0 as s
+ *      goes to 0 (Tikhonov: Facchinei and Pang 2003, theorem 12.2.3; Cottle, Pang and Stone 1992, theorem 5.6.2); SOFT is
+ *      so small that they pass as a solution.
+ *
+ * The law judges them as it judges a guess (perp_contact_island.reuse); where they are none of its solutions, the
+ * solver is started from them.  If the velocities differ from those of the solver, the motion depends on the choice:
+ *
+ *      least-norm: the second solution, with lambda_0 = 0;
+ *      previous:   the same with lambda_0 from the step before;
  *      solver:     the answer of the solver; others are only counted.
  *
- * An answer that sticks everywhere is not examined further: it is one that the rule allows.  The law judges the impulses
- * as it judges a guess (perp_contact_island.reuse); where they are none of its solutions, the solver is started from
- * them.  Up to PERP_UNIQUE_ROWS rows.  The rank is decided once for each set of contacts that stick, slide and are
- * open; where nothing sticks this way, the same set is looked at again after 1, 2, 4 and then every 8 steps. */
+ * An answer that sticks everywhere is not examined further: it is one that the rule allows.  Up to PERP_UNIQUE_ROWS
+ * rows.  The rank is decided once for each set of contacts that stick, slide and are open; where there is no
+ * second solution, the same set is looked at again after 1, 2, 4 and then every 8 problems. */
 #include "models/islands/islands_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { KNOWN = 64, LONGEST = 8 };
+
+/* of the mean of A_ii: a tenth of what a solution may leave */
+static const double SOFT = 1e-9;
 
 /* What is known of a set of contacts and what they do. */
 typedef struct known {
@@ -36,7 +47,8 @@ struct islands_choice {
   known known[KNOWN];
   double A[PERP_UNIQUE_ROWS * PERP_UNIQUE_ROWS];
   double guess[PERP_UNIQUE_ROWS], x[PERP_UNIQUE_ROWS], w[PERP_UNIQUE_ROWS], lo[PERP_UNIQUE_ROWS],
-      hi[PERP_UNIQUE_ROWS], slip[PERP_UNIQUE_ROWS], scratch[36];
+      hi[PERP_UNIQUE_ROWS], slip[PERP_UNIQUE_ROWS], b[PERP_UNIQUE_ROWS], diag[PERP_UNIQUE_ROWS],
+      s[PERP_UNIQUE_ROWS], scratch[36];
 };
 
 struct islands_choice *perp_islands_choice_create(perp_ctx *ctx)
@@ -153,6 +165,53 @@ static void islands_choice_matrix(struct islands_choice *c, const perp_contact_i
   p->lda = p->n;
 }
 
+/* c->x: the impulses of contacts that give way alike; false: none. */
+static perp_status islands_choice_soften(perp_islands *s, lane *own,
+                                         const perp_contact_island *problem,
+                                         const perp_unique_problem *p, bool previous, bool *found)
+{
+  struct islands_choice *c = own->choice;
+  perp_contact_count count = { 0 };
+  perp_contact_island soft = *problem;
+  perp_blocks F;
+  const int contacts = p->r * p->nc;
+  double mean = 0;
+  for (int i = 0; i < contacts; i++) mean += problem->diag[i] / contacts;
+  for (int i = 0; i < p->n; i++) {
+    const double own_s = problem->F != NULL && problem->F->s != NULL ? problem->F->s[i] : 0,
+                 more = i < contacts ? SOFT * mean : 0;
+    c->s[i] = own_s + more;
+    c->diag[i] = problem->diag[i] + more;
+    c->b[i] = problem->b[i] - (previous ? more * c->guess[i] : 0);
+  }
+  if (problem->F != NULL) {
+    F = *problem->F;
+    F.s = c->s;
+    soft.F = &F;
+  } else {
+    for (int j = 0; j < p->n; j++) {
+      memcpy(c->A + (size_t)j * (size_t)p->n, problem->A + (size_t)j * (size_t)problem->lda,
+             (size_t)p->n * sizeof *c->A);
+      c->A[(size_t)j * (size_t)(p->n + 1)] += c->s[j];
+    }
+    soft.A = c->A;
+    soft.lda = p->n;
+  }
+  soft.b = c->b;
+  soft.diag = c->diag;
+  soft.reuse = 0;
+  memset(c->x, 0, (size_t)p->n * sizeof *c->x);
+  memset(c->slip, 0, (size_t)p->nc * sizeof *c->slip);
+  /* no problem of the step */
+  if (s->observer != NULL) s->kind->observe(own->ws, NULL, NULL);
+  PERP_TRY(s->kind->solve(&own->ctx, own->ws, &soft, c->x, c->slip, &count));
+  if (s->observer != NULL) s->kind->observe(own->ws, s->observer, s->user);
+  own->count.iterations += count.iterations;
+  own->count.work += count.work;
+  *found = count.failures + count.swept == 0;
+  return PERP_OK;
+}
+
 /* Another solution from the impulses c->x: counted, and taken. */
 static perp_status islands_choice_take(perp_islands *s, lane *own,
                                        const perp_contact_island *problem,
@@ -220,16 +279,20 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
     is->left--;
     return PERP_OK;
   }
+  const bool previous = task->choice == PERP_CHOICE_PREVIOUS;
+  const int64_t several = own->count.several;
   islands_choice_matrix(c, problem, &p);
-  if (task->choice == PERP_CHOICE_PREVIOUS)
+  if (previous)
     memcpy(c->x, c->guess, (size_t)n * sizeof *x);
   else
     memset(c->x, 0, (size_t)n * sizeof *x);
-  if (perp_unique_stick(c->unique, &p, x, c->w, c->x)) {
-    is->pause = 0;
-    const int64_t several = own->count.several;
+  bool found = perp_unique_stick(c->unique, &p, x, c->w, c->x);
+  if (!found) PERP_TRY(islands_choice_soften(s, own, problem, &p, previous, &found));
+  if (found)
     PERP_TRY(islands_choice_take(s, own, problem, &p, &base, task->choice, x, slip, product));
-    own->count.open += !is->open && own->count.several > several;
+  if (own->count.several > several) {
+    is->pause = 0;
+    own->count.open += !is->open;
     return PERP_OK;
   }
   is->pause = is->pause == 0 ? 1 : is->pause < LONGEST ? 2 * is->pause : LONGEST;

@@ -51,7 +51,8 @@ struct perp_islands {
   int threads;
   lane *lanes;
   perp_contact_count count;
-  bool observed;
+  perp_contact_observer *observer; /* NULL: none */
+  void *user;
   double tol, tol_data; /* of a solution, see contact.h */
   int64_t calls;        /* of perp_islands_solve */
   /* of fixed size */
