@@ -280,9 +280,9 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
   }
   if (own->choice != NULL && own->count.failures + own->count.swept == left &&
       !(task->sliding != NULL && islands_known(s, contact, nc)))
-    PERP_TRY(
-        perp_islands_choose(s, own, &problem, task, s->x + first, s->slip + contact,
-                            s->product + 2 * (size_t)s->model->nvb * (size_t)p->first[BODIES]));
+    PERP_TRY(perp_islands_choose(
+        s, own, &problem, task, own->count.problems == problems, s->x + first, s->slip + contact,
+        s->product + 2 * (size_t)s->model->nvb * (size_t)p->first[BODIES]));
   if (task->restitution != NULL) PERP_TRY(islands_decompress(s, own, &problem, i));
   p->solved = own->count.problems > problems;
   p->none = perp_contact_count_none(&own->count) > none;

@@ -23,14 +23,15 @@
  *      solver:     the answer of the solver; others are only counted.
  *
  * An answer that sticks everywhere is not examined further: it is one that the rule allows.  Up to PERP_UNIQUE_ROWS
- * rows.  The rank is decided once for each set of contacts that stick, slide and are open; where there is no
- * second solution, the same set is looked at again after 1, 2, 4 and then every 8 problems. */
+ * rows.  The rank is decided once for each set of contacts that stick, slide and are open.  Where there is no second
+ * solution, the same set is looked at again after 1, 2, 4 ... and then every 32 problems that were solved: one whose answer is
+ * the guess is the problem of the step before. */
 #include "models/islands/islands_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KNOWN = 64, LONGEST = 8 };
+enum { KNOWN = 64, LONGEST = 32 };
 
 /* of the mean of A_ii: a tenth of what a solution may leave */
 static const double SOFT = 1e-9;
@@ -246,7 +247,7 @@ static perp_status islands_choice_take(perp_islands *s, lane *own,
 }
 
 perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_island *problem,
-                                const perp_island_task *task, double *x, double *slip,
+                                const perp_island_task *task, bool reused, double *x, double *slip,
                                 double *product)
 {
   struct islands_choice *c = own->choice;
@@ -274,7 +275,7 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
     *is = (known){ .key = key, .open = !perp_unique_impulses(c->unique, &p, x, c->w) };
   }
   own->count.open += is->open;
-  if (!slides) return PERP_OK;
+  if (!slides || (reused && is->pause > 0)) return PERP_OK;
   if (is->left > 0) {
     is->left--;
     return PERP_OK;

@@ -267,10 +267,10 @@ void perp_islands_choice_destroy(struct islands_choice *c); /* NULL is fine */
 /* Before island i is solved: x is its guess. */
 void perp_islands_choice_guess(const lane *own, const perp_contact_island *problem,
                                const perp_island_task *task, int r, const double *x);
-/* After it was solved, solution x, slip: counts whether its impulses are unique, and where another solution sticks, whether
+/* After it was solved, solution x, slip (reused: its guess): counts whether its impulses are unique, and where another solution sticks, whether
  * the motion is; x and slip become those of the choice.  product: scratch [2 nv]. */
 perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_island *problem,
-                                const perp_island_task *task, double *x, double *slip,
+                                const perp_island_task *task, bool reused, double *x, double *slip,
                                 double *product);
 
 /* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why. */
