@@ -62,6 +62,11 @@ const char *perp_result_cause(const perp_result *r, char *buf, size_t size)
   const perp_contact_count *c = &r->contact_count;
   const long long n = perp_result_problems(r);
   size_t used = (size_t)snprintf(buf, size, "%s", r->message);
+  if (used == 0 && perp_result_status(r) == PERP_CELL_SEVERAL) {
+    snprintf(buf, size, "motion depends on the choice of contact impulses in %lld of %lld steps",
+             (long long)r->solutions.several, (long long)r->solutions.steps);
+    return buf;
+  }
   if (used >= size || (c->failures == 0 && (c->swept == 0 || used > 0))) return buf;
   if (c->failures == 0 && r->engine[0] != '\0') {
     snprintf(buf, size,

@@ -9,11 +9,11 @@
  *   1. impulses within the cones of friction that stop everything that touches (perp_unique_stick), of least norm;
  *   2. where there are none, those of contacts that give way a little and alike,
  *
- *           w = A lambda + b + s (lambda - lambda_0),   s = SOFT times the mean of A_ii, on the rows of contacts,
+ *           w = A lambda + b + s (lambda - lambda_0),   s = 1e-2, 1e-4, 1e-6, 1e-9 of the mean of A_ii, on contacts,
  *
  *      by the same law and solver, from no impulses.  Without friction they tend to the solution nearest to lambda_0 as s
- *      goes to 0 (Tikhonov: Facchinei and Pang 2003, theorem 12.2.3; Cottle, Pang and Stone 1992, theorem 5.6.2); SOFT is
- *      so small that they pass as a solution.
+ *      goes to 0 (Tikhonov: Facchinei and Pang 2003, theorem 12.2.3; Cottle, Pang and Stone 1992, theorem 5.6.2); the last s
+ *      is so small that they pass as a solution.
  *
  * The law judges them as it judges a guess (perp_contact_island.reuse); where they are none of its solutions, the
  * solver is started from them.  If the velocities differ from those of the solver, the motion depends on the choice:
@@ -33,8 +33,10 @@
 
 enum { KNOWN = 64, LONGEST = 32 };
 
-/* of the mean of A_ii: a tenth of what a solution may leave */
-static const double SOFT = 1e-9;
+/* Of the mean of A_ii, one after the other, each from the impulses of the one before: the first makes the impulses of all
+ * solvers those of the same unique solution, the last leaves a tenth of what a solution may leave. */
+enum { SOFTER = 4 };
+static const double SOFT[SOFTER] = { 1e-2, 1e-4, 1e-6, 1e-9 };
 
 /* What is known of a set of contacts and what they do. */
 typedef struct known {
@@ -166,51 +168,60 @@ static void islands_choice_matrix(struct islands_choice *c, const perp_contact_i
   p->lda = p->n;
 }
 
-/* c->x: the impulses of contacts that give way alike; false: none. */
+/* The problem with s = part of `mean` more softness on the rows of contacts, in *soft and *F. */
+static void islands_choice_soft(struct islands_choice *c, const perp_contact_island *problem,
+                                const perp_unique_problem *p, double more, bool previous,
+                                perp_contact_island *soft, perp_blocks *F)
+{
+  *soft = *problem;
+  for (int i = 0; i < p->n; i++) {
+    const double s = i < p->r * p->nc ? more : 0;
+    c->s[i] = s + (problem->F != NULL && problem->F->s != NULL ? problem->F->s[i] : 0);
+    c->diag[i] = problem->diag[i] + s;
+    c->b[i] = problem->b[i] - (previous ? s * c->guess[i] : 0);
+  }
+  soft->b = c->b;
+  soft->diag = c->diag;
+  soft->reuse = 0;
+  if (problem->F != NULL) {
+    *F = *problem->F;
+    F->s = c->s;
+    soft->F = F;
+    return;
+  }
+  for (int j = 0; j < p->n; j++) {
+    memcpy(c->A + (size_t)j * (size_t)p->n, problem->A + (size_t)j * (size_t)problem->lda,
+           (size_t)p->n * sizeof *c->A);
+    c->A[(size_t)j * (size_t)(p->n + 1)] += c->s[j];
+  }
+  soft->A = c->A;
+  soft->lda = p->n;
+}
+
+/* c->x: the impulses of contacts that give way alike; *found: they are. */
 static perp_status islands_choice_soften(perp_islands *s, lane *own,
                                          const perp_contact_island *problem,
                                          const perp_unique_problem *p, bool previous, bool *found)
 {
   struct islands_choice *c = own->choice;
   perp_contact_count count = { 0 };
-  perp_contact_island soft = *problem;
+  perp_contact_island soft;
   perp_blocks F;
-  const int contacts = p->r * p->nc;
+  perp_status status = PERP_OK;
   double mean = 0;
-  for (int i = 0; i < contacts; i++) mean += problem->diag[i] / contacts;
-  for (int i = 0; i < p->n; i++) {
-    const double own_s = problem->F != NULL && problem->F->s != NULL ? problem->F->s[i] : 0,
-                 more = i < contacts ? SOFT * mean : 0;
-    c->s[i] = own_s + more;
-    c->diag[i] = problem->diag[i] + more;
-    c->b[i] = problem->b[i] - (previous ? more * c->guess[i] : 0);
-  }
-  if (problem->F != NULL) {
-    F = *problem->F;
-    F.s = c->s;
-    soft.F = &F;
-  } else {
-    for (int j = 0; j < p->n; j++) {
-      memcpy(c->A + (size_t)j * (size_t)p->n, problem->A + (size_t)j * (size_t)problem->lda,
-             (size_t)p->n * sizeof *c->A);
-      c->A[(size_t)j * (size_t)(p->n + 1)] += c->s[j];
-    }
-    soft.A = c->A;
-    soft.lda = p->n;
-  }
-  soft.b = c->b;
-  soft.diag = c->diag;
-  soft.reuse = 0;
+  for (int i = 0; i < p->r * p->nc; i++) mean += problem->diag[i] / (p->r * p->nc);
   memset(c->x, 0, (size_t)p->n * sizeof *c->x);
   memset(c->slip, 0, (size_t)p->nc * sizeof *c->slip);
-  /* no problem of the step */
-  if (s->observer != NULL) s->kind->observe(own->ws, NULL, NULL);
-  PERP_TRY(s->kind->solve(&own->ctx, own->ws, &soft, c->x, c->slip, &count));
+  if (s->observer != NULL) s->kind->observe(own->ws, NULL, NULL); /* no problems of the step */
+  for (int i = 0; i < SOFTER && status == PERP_OK && count.failures + count.swept == 0; i++) {
+    islands_choice_soft(c, problem, p, SOFT[i] * mean, previous, &soft, &F);
+    status = s->kind->solve(&own->ctx, own->ws, &soft, c->x, c->slip, &count);
+  }
   if (s->observer != NULL) s->kind->observe(own->ws, s->observer, s->user);
   own->count.iterations += count.iterations;
   own->count.work += count.work;
   *found = count.failures + count.swept == 0;
-  return PERP_OK;
+  return status;
 }
 
 /* Another solution from the impulses c->x: counted, and taken. */
