@@ -292,8 +292,8 @@ const perp_command perp_simulate_command = {
       "Names take options: chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12. Times take "
       "units. A method without effect is an error, for example --stab with --formulation reduced.",
   .cli.more = "Exit status 0: the end was reached, and the solver solved every contact problem "
-              "(ok; several solutions if the motion is one of several), or made the requested "
-              "number of sweeps (fixed-work). 9: the end was reached, "
+              "(ok), or made the requested number of sweeps (fixed-work). It is 0, too, if the "
+              "motion is one of several (several solutions). 9: the end was reached, "
               "but some problems were not solved (unsolved). 10: diverged, stopped at --timeout, "
               "or interrupted. 5: out of memory, or a plug-in or library crashed. In all cases the "
               "result up to the reached time is printed.",

@@ -36,7 +36,7 @@ enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
 enum { PERP_IMPACT_NEWTON, PERP_IMPACT_POISSON };
 enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT };
 enum { PERP_RELAX_AUTO, PERP_RELAX_NO, PERP_RELAX_YES };
-extern const char *const perp_choice_names[]; /* of PERP_CHOICE_LEAST_NORM and so on, less 1 */
+extern const char *const perp_choice_names[]; /* of PERP_CHOICE_LEAST_NORM and so on */
 extern const char *const perp_relax_names[];
 extern const char *const perp_gyro_names[];
 enum { PERP_SERVO_IMPLICIT, PERP_SERVO_SYMPLECTIC };
@@ -54,10 +54,12 @@ extern const char *const perp_joints_names[];
 
 /* Of problems of contacts with friction, of all formulations whose contacts are rigid (islands_choice.c). */
 #define PERP_CHOICE_OPTION(type, member)                                                           \
-  PERP_ENUM(type, member, 0, perp_choice_names,                                                    \
-            "Solution of a friction problem that has several, one of which sticks. least-norm: "   \
-            "the sticking contact impulses of least Euclidean norm. previous: those nearest to "   \
-            "the previous step. solver: the answer of the LCP solver.")
+  PERP_ENUM(                                                                                       \
+      type, member, 0, perp_choice_names,                                                          \
+      "Solution used where a friction problem has several. least-norm: the sticking contact "      \
+      "impulses of least Euclidean norm. previous: those nearest to the previous step. "           \
+      "solver: the answer of the LCP solver, others are counted. none: the same, others "          \
+      "are not looked for.")
 
 /* The rows of an options table whose struct has a member `contact` of this type, first.  All of them, or what is the
  * problem of a step, how contacts give way and fall asleep, and how it is solved. */

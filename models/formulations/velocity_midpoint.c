@@ -130,7 +130,7 @@ static perp_status velocity_midpoint_restart(perp_ctx *ctx, void *ws, double t, 
   s->k.ctx = ctx;
   s->n_memory = s->n_said = s->n = 0;
   s->collision_s = s->lcp_s = 0;
-  if (s->islands != NULL) *perp_islands_count(s->islands) = (perp_contact_count){ 0 };
+  if (s->islands != NULL) perp_islands_restart(s->islands);
   perp_pose_or_world(model->dim, NULL, &s->pose[0]);
   memset(s->lambda, 0, (size_t)model->m * sizeof *s->lambda);
   memcpy(s->q, q, (size_t)model->nq * sizeof *q);

@@ -25,6 +25,7 @@ static void islands_layout(void *ws, perp_arena *a)
   s->joint_root = PERP_CARVE(a, int, nb);
   s->jointed = PERP_CARVE(a, bool, nb);
   s->mass = PERP_CARVE(a, double, nb);
+  s->known = PERP_CARVE(a, island_known, nb);
   s->mass_place = PERP_CARVE(a, int, nb);
   s->diag = PERP_CARVE(a, unsigned char, nb);
   PERP_INTS(a, nb, &s->parent, &s->island_of, &s->local, &s->bodies);
@@ -129,6 +130,7 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   PERP_TRY(perp_workspace_create(ctx, "islands", &like, sizeof like, islands_layout, &ws));
   perp_islands *s = ws;
   memset(s->lanes, 0, (size_t)s->threads * sizeof *s->lanes);
+  memset(s->known, 0, (size_t)model->n_bodies * sizeof *s->known);
   perp_status status = PERP_OK;
   s->tol = setup->tol;
   s->tol_data = setup->tol_data;
@@ -165,6 +167,12 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
 perp_contact_count *perp_islands_count(perp_islands *s)
 {
   return &s->count;
+}
+
+void perp_islands_restart(perp_islands *s)
+{
+  s->count = (perp_contact_count){ 0 };
+  memset(s->known, 0, (size_t)s->model->n_bodies * sizeof *s->known);
 }
 
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user)
@@ -263,6 +271,7 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
   for (int c = 0; c < nc && task->fresh != NULL; c++)
     if (task->fresh[s->order[contact + c]]) problem.reuse = 0.1 * task->reuse;
   const int64_t left = own->count.failures + own->count.swept;
+  const double work = own->count.work;
   perp_islands_choice_guess(own, &problem, task, s->r, s->x + first);
   const int64_t problems = own->count.problems, none = perp_contact_count_none(&own->count);
   if (task->sliding != NULL && s->r > 1) {
@@ -278,11 +287,12 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
     PERP_TRY(
         s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + contact, &own->count));
   }
+  const double done = own->count.problems == problems ? 0 : fmax(own->count.work - work, 1);
   if (own->choice != NULL && own->count.failures + own->count.swept == left &&
       !(task->sliding != NULL && islands_known(s, contact, nc)))
     PERP_TRY(perp_islands_choose(
-        s, own, &problem, task, own->count.problems == problems, s->x + first, s->slip + contact,
-        s->product + 2 * (size_t)s->model->nvb * (size_t)p->first[BODIES]));
+        s, own, &problem, task, &s->known[s->bodies[p->first[BODIES]]], done, s->x + first,
+        s->slip + contact, s->product + 2 * (size_t)s->model->nvb * (size_t)p->first[BODIES]));
   if (task->restitution != NULL) PERP_TRY(islands_decompress(s, own, &problem, i));
   p->solved = own->count.problems > problems;
   p->none = perp_contact_count_none(&own->count) > none;

@@ -22,32 +22,27 @@
  *      previous:   the same with lambda_0 from the step before;
  *      solver:     the answer of the solver; others are only counted.
  *
+ *      none:       nothing is examined.
+ *
  * An answer that sticks everywhere is not examined further: it is one that the rule allows.  Up to PERP_UNIQUE_ROWS
- * rows.  The rank is decided once for each set of contacts that stick, slide and are open.  Where there is no second
- * solution, the same set is looked at again after 1, 2, 4 ... and then every 32 problems that were solved: one whose answer is
- * the guess is the problem of the step before. */
+ * rows.  The rank is decided when contacts begin or end to stick, slide or touch.  A second solution is looked for then, and
+ * where the problem was solved anew.  After VAIN examinations of an island that has had none yet, they may take SHARE of
+ * the work of its solver. */
 #include "models/islands/islands_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { KNOWN = 64, LONGEST = 32 };
+enum { VAIN = 4 };
+static const double SHARE = 0.2;
 
 /* Of the mean of A_ii, one after the other, each from the impulses of the one before: the first makes the impulses of all
  * solvers those of the same unique solution, the last leaves a tenth of what a solution may leave. */
 enum { SOFTER = 4 };
 static const double SOFT[SOFTER] = { 1e-2, 1e-4, 1e-6, 1e-9 };
 
-/* What is known of a set of contacts and what they do. */
-typedef struct known {
-  uint64_t key;
-  bool open;                 /* its impulses are not unique */
-  unsigned char pause, left; /* solves to be passed over, and how many of them are left */
-} known;
-
 struct islands_choice {
   perp_unique *unique;
-  known known[KNOWN];
   double A[PERP_UNIQUE_ROWS * PERP_UNIQUE_ROWS];
   double guess[PERP_UNIQUE_ROWS], x[PERP_UNIQUE_ROWS], w[PERP_UNIQUE_ROWS], lo[PERP_UNIQUE_ROWS],
       hi[PERP_UNIQUE_ROWS], slip[PERP_UNIQUE_ROWS], b[PERP_UNIQUE_ROWS], diag[PERP_UNIQUE_ROWS],
@@ -257,9 +252,35 @@ static perp_status islands_choice_take(perp_islands *s, lane *own,
   return PERP_OK;
 }
 
+/* May it be examined? */
+static bool islands_choice_due(const island_known *is, bool reused)
+{
+  if (is->alone && reused) return false; /* the problem of the step before */
+  return is->several || is->vain < VAIN || is->spent <= SHARE * is->work;
+}
+
+/* A second solution, looked for from 0 or the guess. */
+static perp_status islands_choice_second(perp_islands *s, lane *own,
+                                         const perp_contact_island *problem, perp_unique_problem *p,
+                                         bool previous, const double *x, bool *found)
+{
+  struct islands_choice *c = own->choice;
+  const size_t size = (size_t)p->n * sizeof *x;
+  islands_choice_matrix(c, problem, p);
+  if (previous)
+    memcpy(c->x, c->guess, size);
+  else
+    memset(c->x, 0, size);
+  own->count.work += (double)p->n * p->n * p->n;
+  *found = perp_unique_stick(c->unique, p, x, c->w, c->x);
+  /* the rows of a law with PERP_CONTACT_SPIN follow the motion of the guess */
+  if (*found || (s->kind->d.caps & PERP_CONTACT_SPIN)) return PERP_OK;
+  return islands_choice_soften(s, own, problem, p, previous, found);
+}
+
 perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_island *problem,
-                                const perp_island_task *task, bool reused, double *x, double *slip,
-                                double *product)
+                                const perp_island_task *task, island_known *is, double work,
+                                double *x, double *slip, double *product)
 {
   struct islands_choice *c = own->choice;
   const int n = islands_choice_rows(problem, s->r);
@@ -278,36 +299,29 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
   };
   perp_lcp_product(&base, x, c->w, product);
   perp_unique_problem p = islands_choice_problem(s, c, problem, n, x);
-  bool slides;
+  bool slides, found;
   const uint64_t key = islands_choice_key(problem, &p, x, c->w, &slides);
-  known *is = &c->known[key % KNOWN];
+  is->work += work + (double)n * n;
   if (is->key != key) {
     islands_choice_matrix(c, problem, &p);
-    *is = (known){ .key = key, .open = !perp_unique_impulses(c->unique, &p, x, c->w) };
+    is->key = key;
+    is->open = !perp_unique_impulses(c->unique, &p, x, c->w);
+    is->alone = false;
   }
   own->count.open += is->open;
-  if (!slides || (reused && is->pause > 0)) return PERP_OK;
-  if (is->left > 0) {
-    is->left--;
+  /* convex: its velocities are unique (Anitescu 2006) */
+  if (!slides || (s->kind->d.caps & PERP_CONTACT_RELAXED) || !islands_choice_due(is, work == 0))
     return PERP_OK;
-  }
-  const bool previous = task->choice == PERP_CHOICE_PREVIOUS;
+  const double before = own->count.work;
   const int64_t several = own->count.several;
-  islands_choice_matrix(c, problem, &p);
-  if (previous)
-    memcpy(c->x, c->guess, (size_t)n * sizeof *x);
-  else
-    memset(c->x, 0, (size_t)n * sizeof *x);
-  bool found = perp_unique_stick(c->unique, &p, x, c->w, c->x);
-  if (!found) PERP_TRY(islands_choice_soften(s, own, problem, &p, previous, &found));
+  PERP_TRY(
+      islands_choice_second(s, own, problem, &p, task->choice == PERP_CHOICE_PREVIOUS, x, &found));
   if (found)
     PERP_TRY(islands_choice_take(s, own, problem, &p, &base, task->choice, x, slip, product));
-  if (own->count.several > several) {
-    is->pause = 0;
-    own->count.open += !is->open;
-    return PERP_OK;
-  }
-  is->pause = is->pause == 0 ? 1 : is->pause < LONGEST ? 2 * is->pause : LONGEST;
-  is->left = is->pause;
+  is->spent += own->count.work - before;
+  is->alone = own->count.several == several;
+  is->vain += is->alone;
+  is->several |= !is->alone;
+  own->count.open += !is->alone && !is->open;
   return PERP_OK;
 }
