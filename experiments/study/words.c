@@ -81,7 +81,7 @@ static const struct {
   { "lcp.work.max", "work of the most expensive step [multiplications]" },
   { "contact.nonunique.impulses", "steps with contact impulses that are not unique" },
   { "contact.nonunique.motion", "steps whose motion depends on the choice of impulses" },
-  { "contact.nonunique.chosen", "steps with impulses by the option choice" },
+  { "contact.nonunique.chosen", "steps with impulses of the option choice" },
   { "contact.nonunique.large", "steps with islands too large for a second solution" },
   { "lcp.rows.max", "largest number of rows of a contact problem" },
   { "contacts.max", "largest number of contacts" },

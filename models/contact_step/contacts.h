@@ -54,12 +54,10 @@ extern const char *const perp_joints_names[];
 
 /* Of problems of contacts with friction, of all formulations whose contacts are rigid (islands_choice.c). */
 #define PERP_CHOICE_OPTION(type, member)                                                           \
-  PERP_ENUM(                                                                                       \
-      type, member, 0, perp_choice_names,                                                          \
-      "Solution used where a friction problem has several. least-norm: the sticking contact "      \
-      "impulses of least Euclidean norm. previous: those nearest to the previous step. "           \
-      "solver: the answer of the LCP solver, others are counted. none: the same, others "          \
-      "are not looked for.")
+  PERP_ENUM(type, member, 0, perp_choice_names,                                                    \
+            "Choice among several solutions of friction. least-norm: sticking, least impulses. "   \
+            "previous: sticking, nearest to the previous step. solver: that of the solver. none: " \
+            "not examined.")
 
 /* The rows of an options table whose struct has a member `contact` of this type, first.  All of them, or what is the
  * problem of a step, how contacts give way and fall asleep, and how it is solved. */
