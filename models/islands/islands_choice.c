@@ -43,6 +43,7 @@ static const double SOFT[SOFTER] = { 1e-2, 1e-4, 1e-6, 1e-9 };
 
 struct islands_choice {
   perp_unique *unique;
+  double spent; /* multiplications of a second solution: none of the solver's own work */
   double A[PERP_UNIQUE_ROWS * PERP_UNIQUE_ROWS];
   double guess[PERP_UNIQUE_ROWS], x[PERP_UNIQUE_ROWS], w[PERP_UNIQUE_ROWS], lo[PERP_UNIQUE_ROWS],
       hi[PERP_UNIQUE_ROWS], slip[PERP_UNIQUE_ROWS], b[PERP_UNIQUE_ROWS], diag[PERP_UNIQUE_ROWS],
@@ -213,8 +214,7 @@ static perp_status islands_choice_soften(perp_islands *s, lane *own,
     status = s->kind->solve(&own->ctx, own->ws, &soft, c->x, c->slip, &count);
   }
   if (s->observer != NULL) s->kind->observe(own->ws, s->observer, s->user);
-  own->count.iterations += count.iterations;
-  own->count.work += count.work;
+  c->spent += count.work;
   *found = count.failures + count.swept == 0;
   return status;
 }
@@ -235,8 +235,7 @@ static perp_status islands_choice_take(perp_islands *s, lane *own,
   second.place = &place;
   memcpy(c->slip, slip, (size_t)p->nc * sizeof *slip);
   PERP_TRY(s->kind->solve(&own->ctx, own->ws, &second, c->x, c->slip, &count));
-  own->count.iterations += count.iterations;
-  own->count.work += count.work;
+  c->spent += count.work;
   if (count.failures + count.swept > 0) return PERP_OK;
   double *w = c->guess; /* it has been used */
   perp_lcp_product(base, c->x, w, product);
@@ -271,7 +270,7 @@ static perp_status islands_choice_second(perp_islands *s, lane *own,
     memcpy(c->x, c->guess, size);
   else
     memset(c->x, 0, size);
-  own->count.work += (double)p->n * p->n * p->n;
+  c->spent += (double)p->n * p->n * p->n;
   *found = perp_unique_stick(c->unique, p, x, c->w, c->x);
   /* the rows of a law with PERP_CONTACT_SPIN follow the motion of the guess */
   if (*found || (s->kind->d.caps & PERP_CONTACT_SPIN)) return PERP_OK;
@@ -312,13 +311,12 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
   /* convex: its velocities are unique (Anitescu 2006) */
   if (!slides || (s->kind->d.caps & PERP_CONTACT_RELAXED) || !islands_choice_due(is, work == 0))
     return PERP_OK;
-  const double before = own->count.work;
   const int64_t several = own->count.several;
   PERP_TRY(
       islands_choice_second(s, own, problem, &p, task->choice == PERP_CHOICE_PREVIOUS, x, &found));
   if (found)
     PERP_TRY(islands_choice_take(s, own, problem, &p, &base, task->choice, x, slip, product));
-  is->spent += own->count.work - before;
+  is->spent += c->spent;
   is->alone = own->count.several == several;
   is->vain += is->alone;
   is->several |= !is->alone;
