@@ -85,8 +85,8 @@ static void print_pivot(perp_results *r, const perp_answer *a, int most, FILE *o
   if (marked)
     perp_wrap(
         out, 0,
-        "* marks the best. Values in parentheses cannot win: the run left problems unsolved or "
-        "was limited to fixed work.");
+        "* marks the best. Values in parentheses cannot win: the run left problems unsolved, was "
+        "limited to fixed work, or its motion is one of several solutions.");
 }
 
 static const char *first_best(const perp_answer *a, const perp_answer_line *line)

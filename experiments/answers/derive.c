@@ -125,6 +125,7 @@ static void write_cells_schema(const struct tables *t, FILE *f)
       s->kind->runs
           ? "ok: the run reached its end and the chosen solver solved every problem. unsolved: it "
             "reached its end with unsolved problems. fixed-work: it used a fixed number of sweeps. "
+            "several solutions: solved, but the motion is one of several. "
             "unsuited: the scene is outside the domain of the method. planned: not run yet. "
             "Others: "
             "diverged, maxiter, timeout, oom, crash, setup-failed, skipped."

@@ -58,7 +58,7 @@ static void print_failures(perp_results *r, bool counted, FILE *out)
     perp_tally_add(&failures, summary_failure(&r->pool, a), i);
   }
   perp_tally_sort(&failures);
-  if (failures.n > 0) fprintf(out, "\nFailed or unsolved runs\n");
+  if (failures.n > 0) fprintf(out, "\nRuns that are not ok\n");
   for (int k = 0; k < failures.n && k < 5; k++) {
     const int n = failures.count[k].n, first = failures.count[k].first;
     const perp_record *a = &r->record[first];

@@ -184,7 +184,9 @@ const perp_command perp_run_command = {
       "A run is ok if it reached its end and the named solver solved every problem. It is unsolved "
       "if it continued after problems that were not solved. Unsolved runs are reported but not "
       "ranked, unless the study accepts a share of unsolved problems. A run is fixed-work if the "
-      "solver made a fixed number of sweeps, as requested.\n\nExit status 0: done; unsolved, "
+      "solver made a fixed number of sweeps, as requested. A run has several solutions if all "
+      "problems were solved, but the motion depends on the choice of contact impulses; it is not "
+      "ranked.\n\nExit status 0: done; unsolved, "
       "diverged and timed-out runs are results. 5: some runs crashed or ran out of memory. 7: "
       "incomplete; run the command again to continue. 10: no run succeeded.",
   .cli.example = "perp run chain6-stab --only 'stab == post' -j 2",

@@ -108,6 +108,7 @@ static void print_result(const perp_ctx *ctx, const perp_result *r)
   perp_text_free(&t);
 
   if (r->engine[0] == '\0') perp_contacts_text(&r->contact_count, stdout);
+  perp_solutions_text(&r->solutions, stdout);
 
   perp_table table;
   perp_table_init(&table, "lrlr");
@@ -162,6 +163,7 @@ static int exit_of_run(const perp_result *r)
   switch (perp_result_status(r)) {
   case PERP_CELL_OK:
   case PERP_CELL_FIXED_WORK:
+  case PERP_CELL_SEVERAL:
     return PERP_EXIT_OK;
   case PERP_CELL_UNSOLVED:
     return PERP_EXIT_UNSOLVED;
@@ -290,7 +292,8 @@ const perp_command perp_simulate_command = {
       "Names take options: chain:links=12, baumgarte:alpha=50, gsl:rk8pd:tol=1e-12. Times take "
       "units. A method without effect is an error, for example --stab with --formulation reduced.",
   .cli.more = "Exit status 0: the end was reached, and the solver solved every contact problem "
-              "(ok), or made the requested number of sweeps (fixed-work). 9: the end was reached, "
+              "(ok), or made the requested number of sweeps (fixed-work). It is 0, too, if the "
+              "motion is one of several (several solutions). 9: the end was reached, "
               "but some problems were not solved (unsolved). 10: diverged, stopped at --timeout, "
               "or interrupted. 5: out of memory, or a plug-in or library crashed. In all cases the "
               "result up to the reached time is printed.",

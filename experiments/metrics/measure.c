@@ -93,6 +93,16 @@ void perp_measure_destroy(perp_measure *m)
   free(m);
 }
 
+void perp_solution_steps_add(perp_solution_steps *s, const perp_contact_count *after,
+                             const perp_contact_count *before)
+{
+  s->steps++;
+  s->open += after->open > before->open;
+  s->several += after->several > before->several;
+  s->chosen += after->chosen > before->chosen;
+  s->unexamined += after->unexamined > before->unexamined;
+}
+
 /* *most = max(*most, x); a NaN stays */
 static void measure_raise_to(double *most, double x)
 {

@@ -119,6 +119,11 @@ static double lcp_solved(const perp_measure *m)
   return all > 0 ? (double)(m->contacts.solved + m->contacts.reused) / all : 1;
 }
 
+static bool examined(const perp_measure *m)
+{
+  return m->has_contacts && m->contacts.examined > 0;
+}
+
 static double a_step(const perp_measure *m, int64_t count)
 {
   return m->ode.steps > 0 ? (double)count / (double)m->ode.steps : 0;

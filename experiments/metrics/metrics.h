@@ -41,6 +41,15 @@ typedef struct perp_spread {
   double median, p99, most, quartiles;
 } perp_spread;
 
+/* Steps whose contact problems have several solutions (models/contact/contact.h): all steps, those with impulses that are not
+ * unique, those with another motion, those in which that was the choice, those with islands too large to look for it. */
+typedef struct perp_solution_steps {
+  int64_t steps, open, several, chosen, unexamined;
+} perp_solution_steps;
+/* One step more: the counts after it and before it. */
+void perp_solution_steps_add(perp_solution_steps *s, const perp_contact_count *after,
+                             const perp_contact_count *before);
+
 /* Sizes of the columns of q or v that are compared with a truth: column j is divided by max_t
  * |x_ref,j|.  A column that is zero in the truth up to rounding (below 1e-9 of the largest column
  * of its kind: lengths, or rotations) is divided by that largest column instead, and by 1 when all
@@ -69,6 +78,7 @@ struct perp_measure {
   perp_stats kkt;
   perp_contact_count contacts;
   bool has_contacts;
+  perp_solution_steps solutions;
   perp_group_count groups; /* of the run, and after it the clocks of a short one */
   bool has_groups;
   perp_redundant redundant; /* rows, where their rank is decided */

@@ -37,9 +37,10 @@ static bool has_point(const perp_page *page, const chart *c, int cell)
 /* Rings around the points of one status: figures that stand, but are not ok. */
 static int add_marks(perp_page *page, const chart *c, int facet, perp_curve *curves, int n)
 {
-  static const perp_cell_status marked[] = { PERP_CELL_UNSOLVED, PERP_CELL_FIXED_WORK };
+  static const perp_cell_status marked[] = { PERP_CELL_UNSOLVED, PERP_CELL_SEVERAL,
+                                             PERP_CELL_FIXED_WORK };
   const perp_view *v = &page->view;
-  for (int k = 0; k < 2 && n < MOST_CURVES; k++) {
+  for (int k = 0; k < 3 && n < MOST_CURVES; k++) {
     perp_curve marks = perp_page_curve(page, perp_cell_status_names[marked[k]], PERP_PLOT_MARK, k,
                                        page->results->count[marked[k]] + 1);
     const int from = facet < 0 ? 0 : v->first[facet],
@@ -79,7 +80,7 @@ static perp_curve curve_of(perp_page *page, const chart *c, const perp_group *g)
     }
     perp_page_point(&curve, curves_abscissa(page, c, cell), y);
     if (wins) curve.rank = fmin(curve.rank, y);
-    curve.unsound |= page->results->record[cell].status == PERP_CELL_UNSOLVED && !wins;
+    curve.unsound |= page->results->record[cell].status != PERP_CELL_FIXED_WORK && !wins;
   }
   return curve;
 }

@@ -64,7 +64,8 @@ void perp_page_scenes(perp_page *page)
             "<h2 id=\"scenes\">Results on each scene</h2>\n<p class=\"note\">Value of "
             "the %s for each run, or the cause of its absence. <em>unsolved</em>: share of "
             "problems left unsolved. <em>fixed-work</em>: the run used a fixed number of "
-            "sweeps.</p>\n<div class=\"scroll\"><table><tr><th></th>",
+            "sweeps. <em>several solutions</em>: others have another motion.</p>\n<div "
+            "class=\"scroll\"><table><tr><th></th>",
             perp_page_title(page, metric));
   for (int s = 0; s < scene.n; s++)
     perp_html(page->out, "<th class=\"head\">%s</th>", perp_page_brief_scene(page, scene.text[s]));

@@ -381,10 +381,12 @@ void perp_page_failures(perp_page *page)
                   : "<p>No failures: every run reached its end and solved all problems.</p>\n");
     return;
   }
-  perp_html(page->out, "<p class=\"note\">A failed run is a result and is listed with its cause. "
-                       "An <span class=\"mark\">unsolved</span> run reached its end with unsolved "
-                       "problems; its values are shown with a mark and cannot win. The values of a "
-                       "run that stopped early are those up to that time.</p>\n");
+  perp_html(page->out,
+            "<p class=\"note\">A failed run is a result and is listed with its cause. "
+            "An <span class=\"mark\">unsolved</span> run reached its end with unsolved "
+            "problems; one with <span class=\"mark\">several solutions</span> solved them, but "
+            "others have another motion. The values of both are shown with a mark and "
+            "cannot win. The values of a run that stopped early are those up to that time.</p>\n");
   const int shown = failed < PERP_PAGE_ROWS ? failed : PERP_PAGE_ROWS;
   if (failed > FEW) {
     failures_by_reason(page, row, failed);

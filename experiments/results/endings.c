@@ -61,10 +61,11 @@ bool perp_results_endings(perp_results *r, perp_endings *e)
 static char endings_letter(const perp_ending *a)
 {
   static const char letters[PERP_CELL_STATUSES] = {
-    [PERP_CELL_PLANNED] = ' ',  [PERP_CELL_OK] = '+',           [PERP_CELL_FIXED_WORK] = '+',
-    [PERP_CELL_UNSOLVED] = 'u', [PERP_CELL_UNSUITED] = '-',     [PERP_CELL_DIVERGED] = 'D',
-    [PERP_CELL_MAXITER] = 'M',  [PERP_CELL_TIMEOUT] = 'T',      [PERP_CELL_OOM] = 'O',
-    [PERP_CELL_CRASH] = 'C',    [PERP_CELL_SETUP_FAILED] = 'S', [PERP_CELL_SKIPPED] = 'R'
+    [PERP_CELL_PLANNED] = ' ',  [PERP_CELL_OK] = '+',       [PERP_CELL_FIXED_WORK] = '+',
+    [PERP_CELL_SEVERAL] = 's',  [PERP_CELL_UNSOLVED] = 'u', [PERP_CELL_UNSUITED] = '-',
+    [PERP_CELL_DIVERGED] = 'D', [PERP_CELL_MAXITER] = 'M',  [PERP_CELL_TIMEOUT] = 'T',
+    [PERP_CELL_OOM] = 'O',      [PERP_CELL_CRASH] = 'C',    [PERP_CELL_SETUP_FAILED] = 'S',
+    [PERP_CELL_SKIPPED] = 'R'
   };
   return letters[a->worst];
 }

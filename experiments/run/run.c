@@ -384,7 +384,8 @@ static int exit_status(const struct run *r, const perp_results *after)
     perp_cell_status s = after != NULL ? after->record[i].status : r->status[i];
     const int rounds = after != NULL ? after->record[i].rounds : r->of[i].rounds;
     missing += s == PERP_CELL_PLANNED;
-    ok += after != NULL ? perp_results_counts(after, i) : perp_cell_whole(s);
+    ok += after != NULL ? perp_results_counts(after, i) || s == PERP_CELL_SEVERAL
+                        : perp_cell_whole(s);
     infra += perp_cell_infrastructure(s);
     ran++;
     missing += perp_cell_timed(r->study->kind, s) && rounds < r->study->measure.repeats;

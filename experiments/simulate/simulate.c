@@ -109,6 +109,7 @@ static void read_counts(const run *r, perp_result *result)
   const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
   if (contacts == NULL) return;
   r->measure->contacts = result->contact_count = *contacts;
+  result->solutions = r->measure->solutions;
   r->measure->has_contacts = true;
 }
 
@@ -205,6 +206,7 @@ static perp_status measure_run(perp_ctx *ctx, run *r)
     const double seconds = clocked ? fmax(0, perp_clock_thread() - t0 - cost) : 0;
     note_releases(r, &info, &releases);
     if (contacts != NULL) {
+      perp_solution_steps_add(&r->measure->solutions, contacts, &before);
       PERP_TRY(perp_cell_add(ctx, &r->work, contacts->work - before.work));
       result->steps_reused += contacts->reused > before.reused &&
                               contacts->problems == before.problems;

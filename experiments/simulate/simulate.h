@@ -100,6 +100,7 @@ typedef struct perp_result {
   perp_ode_counters ode_count;
   perp_stats kkt_count;
   perp_contact_count contact_count; /* zero without contacts */
+  perp_solution_steps solutions;    /* likewise */
   perp_group_count group_count;     /* zero without groups */
   perp_group_info *groups;          /* [group_count.groups] at the end; owned */
   double t, energy;                 /* final state */

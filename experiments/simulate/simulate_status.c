@@ -31,7 +31,8 @@ perp_cell_status perp_result_status(const perp_result *r)
   if (r->reason == PERP_UNSUITED) return PERP_CELL_UNSUITED;
   if (r->reason < 0) return r->reason == PERP_MAX_ITER ? PERP_CELL_MAXITER : PERP_CELL_DIVERGED;
   if (r->contact_count.failures > 0) return PERP_CELL_UNSOLVED;
-  return r->contact_count.swept > 0 ? PERP_CELL_FIXED_WORK : PERP_CELL_OK;
+  if (r->contact_count.swept > 0) return PERP_CELL_FIXED_WORK;
+  return r->contact_count.several > 0 ? PERP_CELL_SEVERAL : PERP_CELL_OK;
 }
 
 const char *perp_result_status_name(const perp_result *r)
@@ -61,6 +62,11 @@ const char *perp_result_cause(const perp_result *r, char *buf, size_t size)
   const perp_contact_count *c = &r->contact_count;
   const long long n = perp_result_problems(r);
   size_t used = (size_t)snprintf(buf, size, "%s", r->message);
+  if (used == 0 && perp_result_status(r) == PERP_CELL_SEVERAL) {
+    snprintf(buf, size, "motion depends on the choice of contact impulses in %lld of %lld steps",
+             (long long)r->solutions.several, (long long)r->solutions.steps);
+    return buf;
+  }
   if (used >= size || (c->failures == 0 && (c->swept == 0 || used > 0))) return buf;
   if (c->failures == 0 && r->engine[0] != '\0') {
     snprintf(buf, size,

@@ -3,10 +3,12 @@
 
 #include <string.h>
 
-const char *const perp_cell_status_names[] = { "planned",  "ok",       "fixed-work",   "unsolved",
-                                               "unsuited", "diverged", "maxiter",      "timeout",
-                                               "oom",      "crash",    "setup-failed", "skipped",
-                                               NULL };
+const char *const perp_cell_status_names[] = {
+  "planned",  "ok",       "fixed-work", "several solutions",
+  "unsolved", "unsuited", "diverged",   "maxiter",
+  "timeout",  "oom",      "crash",      "setup-failed",
+  "skipped",  NULL
+};
 
 perp_cell_status perp_cell_status_of(const char *name)
 {
@@ -22,7 +24,8 @@ bool perp_cell_infrastructure(perp_cell_status status)
 
 bool perp_cell_whole(perp_cell_status status)
 {
-  return status == PERP_CELL_OK || status == PERP_CELL_FIXED_WORK || status == PERP_CELL_UNSOLVED;
+  return status == PERP_CELL_OK || status == PERP_CELL_FIXED_WORK || status == PERP_CELL_SEVERAL ||
+         status == PERP_CELL_UNSOLVED;
 }
 
 bool perp_cell_timed(const perp_cell_kind *kind, perp_cell_status status)

@@ -16,6 +16,7 @@ typedef enum perp_cell_status {
   PERP_CELL_PLANNED,
   PERP_CELL_OK,         /* the solver that was named solved every problem of the run */
   PERP_CELL_FIXED_WORK, /* so many sweeps were asked for, no tolerance: residuals are results */
+  PERP_CELL_SEVERAL,    /* solved, but the motion is one of several that solve the problems */
   PERP_CELL_UNSOLVED, /* the run went on with problems that were not solved: figures stand, marked */
   PERP_CELL_UNSUITED, /* outside of what the method says it serves: no failure, and no answer */
   PERP_CELL_DIVERGED,
@@ -31,7 +32,7 @@ extern const char *const perp_cell_status_names[]; /* NULL-terminated, in the or
 perp_cell_status perp_cell_status_of(const char *name); /* PERP_CELL_STATUSES when unknown */
 /* Failed for a reason that says nothing about the method: crash, out of memory, set-up. */
 bool perp_cell_infrastructure(perp_cell_status status);
-/* Reached the end of its work: its figures are whole (ok, fixed-work, unsolved). */
+/* Reached the end of its work: its figures are whole (ok, fixed-work, several solutions, unsolved). */
 bool perp_cell_whole(perp_cell_status status);
 struct perp_cell_kind;
 /* Is a cell that ended so timed?  It is ok, or a run that reached its end. */

@@ -84,6 +84,10 @@ typedef struct perp_contact_count {
   int64_t
       critical; /* states in which contacts at rest were shown to have no accelerations and forces */
   int64_t stopped; /* of these, such in which their bodies were stopped, and the motion went on */
+  /* Problems with friction that were examined for further solutions (lcp/unique.h), such whose impulses are not unique, and
+   * of these such with another motion, as another solution sticks; chosen: that one was taken in place of that of the solver;
+   * unexamined: too large to look for another motion. */
+  int64_t examined, open, several, chosen, unexamined;
   int64_t
       refuted; /* problems of evaluations given up for that, or where events pile up: answers not used */
 } perp_contact_count;

@@ -67,6 +67,11 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->critical += one->critical;
   into->stopped += one->stopped;
   into->refuted += one->refuted;
+  into->examined += one->examined;
+  into->open += one->open;
+  into->several += one->several;
+  into->chosen += one->chosen;
+  into->unexamined += one->unexamined;
 }
 
 void perp_contact_count_refute(perp_contact_count *count, const perp_contact_count *before)

@@ -6,6 +6,7 @@
 
 const char *const perp_impact_names[] = { "newton", "poisson", NULL };
 const char *const perp_align_names[] = { "none", "slip", NULL };
+const char *const perp_choice_names[] = { "least-norm", "previous", "solver", "none", NULL };
 const char *const perp_relax_names[] = { "auto", "no", "yes", NULL };
 const char *const perp_gyro_names[] = { "implicit", "explicit", NULL };
 const char *const perp_servo_names[] = { "implicit", "symplectic", NULL };
@@ -266,7 +267,7 @@ void perp_contacts_restart(perp_contacts *c)
   c->margin = c->corrected = 0;
   c->collision_s = c->lcp_s = 0;
   if (c->sleep != NULL) perp_sleep_restart(c->sleep);
-  *perp_islands_count(c->velocity) = (perp_contact_count){ 0 };
+  perp_islands_restart(c->velocity);
   if (c->post != NULL) perp_contact_post_restart(c->post);
   c->ahead_holds = false;
 }
@@ -496,6 +497,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .n_rows = rows,
                             .bias = contacts_bias,
                             .friction = contacts_friction,
+                            .choice = c->o.choice,
                             .restitution = c->o.impact == PERP_IMPACT_POISSON ? contacts_restitution
                                                                               : NULL,
                             .user = c };

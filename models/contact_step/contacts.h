@@ -23,7 +23,7 @@ typedef struct perp_contact_opts {
   double margin, threshold, slip, residual, residual_data, budget, softness, stiffness, damping;
   double frequency, damping_ratio, push;
   double sleep_time, sleep_velocity;
-  int impact, align, joints, threads, gyro, substeps, relax, servo;
+  int impact, align, joints, threads, gyro, substeps, relax, servo, choice;
   bool gap, reuse, warm, sleep;
   perp_compliance
       compliance; /* no option: of a formulation whose contacts, limits and stops give way */
@@ -36,6 +36,7 @@ enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
 enum { PERP_IMPACT_NEWTON, PERP_IMPACT_POISSON };
 enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT };
 enum { PERP_RELAX_AUTO, PERP_RELAX_NO, PERP_RELAX_YES };
+extern const char *const perp_choice_names[]; /* of PERP_CHOICE_LEAST_NORM and so on */
 extern const char *const perp_relax_names[];
 extern const char *const perp_gyro_names[];
 enum { PERP_SERVO_IMPLICIT, PERP_SERVO_SYMPLECTIC };
@@ -51,10 +52,18 @@ extern const char *const perp_joints_names[];
   "800 rows or 5e4 numbers in J. Larger problems get more, in proportion to n^3 or to J. "         \
   "Problems that exceed the budget count as unsolved. 0: no limit."
 
+/* Of problems of contacts with friction, of all formulations whose contacts are rigid (islands_choice.c). */
+#define PERP_CHOICE_OPTION(type, member)                                                           \
+  PERP_ENUM(type, member, 0, perp_choice_names,                                                    \
+            "Choice among several solutions of friction. least-norm: sticking, least impulses. "   \
+            "previous: sticking, nearest to the previous step. solver: that of the solver. none: " \
+            "not examined.")
+
 /* The rows of an options table whose struct has a member `contact` of this type, first.  All of them, or what is the
  * problem of a step, how contacts give way and fall asleep, and how it is solved. */
 #define PERP_CONTACT_OPTIONS                                                                       \
-  PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_SOFT, PERP_CONTACT_OPTIONS_SOLVE
+  PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_SOFT, PERP_CONTACT_OPTIONS_SOLVE,             \
+      PERP_CHOICE_OPTION(perp_contact_opts, choice)
 #define PERP_CONTACT_OPTIONS_PROBLEM                                                               \
   PERP_BOOL(perp_contact_opts, gap, true,                                                          \
             "Include open contacts, which may close in the step (Stewart and Trinkle). false: "    \

@@ -193,7 +193,8 @@ void perp_events_restart(perp_events *s)
   s->n_critical = 0;
   s->cause[0] = '\0';
   if (s->drives != NULL) perp_event_drives_restart(s->drives);
-  *perp_islands_count(s->islands) = (perp_contact_count){ .events = true };
+  perp_islands_restart(s->islands);
+  perp_islands_count(s->islands)->events = true;
   perp_islands_forget(s->islands);
   if (s->post != NULL) perp_contact_post_restart(s->post);
 }

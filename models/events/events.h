@@ -45,7 +45,7 @@
 
 typedef struct perp_event_opts {
   double threshold, slip, gap, rest, locate, residual, residual_data, budget;
-  int impact, order, sliding, bisections, threads, critical;
+  int impact, order, sliding, bisections, threads, critical, choice;
   bool warm;
 } perp_event_opts;
 enum { PERP_ORDER_TOGETHER, PERP_ORDER_SEQUENTIAL };
@@ -92,7 +92,8 @@ extern const char *const perp_critical_names[];
       PERP_REAL(perp_event_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),      \
       PERP_BOOL(perp_event_opts, warm, true,                                                       \
                 "Use the forces of the previous evaluation as the initial guess."),                \
-      PERP_INT(perp_event_opts, threads, 1, 1, 256, "Number of islands solved in parallel.")
+      PERP_INT(perp_event_opts, threads, 1, 1, 256, "Number of islands solved in parallel."),      \
+      PERP_CHOICE_OPTION(perp_event_opts, choice)
 
 typedef struct perp_events perp_events;
 

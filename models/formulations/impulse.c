@@ -57,6 +57,7 @@ static const perp_opt options[] = {
   PERP_REAL(struct opts, contact.residual, 1e-8, 0, 1, PERP_OPEN_MIN, "",
             "Largest scaled residual of an accepted contact solution."),
   PERP_REAL(struct opts, contact.budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS),
+  PERP_CHOICE_OPTION(struct opts, contact.choice),
   PERP_OPTIONS_END
 };
 

@@ -163,7 +163,7 @@ void perp_impulse_contacts_restart(perp_impulse_contacts *c)
   c->collision_s = c->lcp_s = 0;
   memset(c->force, 0, (size_t)c->model->n_drives * sizeof *c->force);
   if (c->drives != NULL) perp_drives_restart(c->drives);
-  if (c->islands != NULL) *perp_islands_count(c->islands) = (perp_contact_count){ 0 };
+  if (c->islands != NULL) perp_islands_restart(c->islands);
   if (c->post != NULL) perp_contact_post_restart(c->post);
 }
 
@@ -302,6 +302,7 @@ static bool impulse_contacts_solve(perp_impulse_contacts *c, perp_constrained *k
                             .row = row,
                             .n_rows = rows,
                             .bias = bias,
+                            .choice = c->o.choice,
                             .friction = impulse_contacts_friction,
                             .user = c };
   for (int round = 0;; round++) {

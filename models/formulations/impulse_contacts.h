@@ -10,6 +10,7 @@ typedef struct perp_impulse_contacts perp_impulse_contacts;
 /* As in contacts.h: restitution above threshold (m/s), residual and budget of a problem of contacts. */
 typedef struct perp_impulse_contact_opts {
   double threshold, residual, budget;
+  int choice; /* PERP_CHOICE_OPTION */
 } perp_impulse_contact_opts;
 
 /* parts: lcp, and contact and stab where there are shapes.  *out is NULL on failure, and for a model without shapes and drives.

@@ -60,6 +60,7 @@ static const perp_opt options[] = {
   PERP_INT(perp_midpoint_opts, parts, 8, 1, 1000,
            "Largest number of sub-steps in a step; events end sub-steps. The last one has order 1 "
            "when all are used."),
+  PERP_CHOICE_OPTION(perp_midpoint_opts, choice),
   PERP_OPTIONS_END
 };
 
@@ -129,7 +130,7 @@ static perp_status velocity_midpoint_restart(perp_ctx *ctx, void *ws, double t, 
   s->k.ctx = ctx;
   s->n_memory = s->n_said = s->n = 0;
   s->collision_s = s->lcp_s = 0;
-  if (s->islands != NULL) *perp_islands_count(s->islands) = (perp_contact_count){ 0 };
+  if (s->islands != NULL) perp_islands_restart(s->islands);
   perp_pose_or_world(model->dim, NULL, &s->pose[0]);
   memset(s->lambda, 0, (size_t)model->m * sizeof *s->lambda);
   memcpy(s->q, q, (size_t)model->nq * sizeof *q);

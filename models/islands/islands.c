@@ -25,6 +25,7 @@ static void islands_layout(void *ws, perp_arena *a)
   s->joint_root = PERP_CARVE(a, int, nb);
   s->jointed = PERP_CARVE(a, bool, nb);
   s->mass = PERP_CARVE(a, double, nb);
+  s->known = PERP_CARVE(a, island_known, nb);
   s->mass_place = PERP_CARVE(a, int, nb);
   s->diag = PERP_CARVE(a, unsigned char, nb);
   PERP_INTS(a, nb, &s->parent, &s->island_of, &s->local, &s->bodies);
@@ -88,7 +89,10 @@ double *perp_islands_scratch(perp_islands *s)
 void perp_islands_destroy(perp_islands *s)
 {
   if (s == NULL) return;
-  for (int i = 0; i < s->threads; i++) s->kind->destroy(s->lanes[i].ws);
+  for (int i = 0; i < s->threads; i++) {
+    s->kind->destroy(s->lanes[i].ws);
+    perp_islands_choice_destroy(s->lanes[i].choice);
+  }
   free(s->A);
   perp_arena_free(&s->grown);
   perp_arena_free(&s->frozen_grown);
@@ -126,9 +130,16 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   PERP_TRY(perp_workspace_create(ctx, "islands", &like, sizeof like, islands_layout, &ws));
   perp_islands *s = ws;
   memset(s->lanes, 0, (size_t)s->threads * sizeof *s->lanes);
+  memset(s->known, 0, (size_t)model->n_bodies * sizeof *s->known);
   perp_status status = PERP_OK;
-  for (int i = 0; i < s->threads && status == PERP_OK; i++)
+  s->tol = setup->tol;
+  s->tol_data = setup->tol_data;
+  for (int i = 0; i < s->threads && status == PERP_OK; i++) {
     status = kind->create(ctx, setup, opts, &s->lanes[i].ws);
+    if (status != PERP_OK || !(kind->d.caps & PERP_CONTACT_FRICTION) || s->r < 2) continue;
+    s->lanes[i].choice = perp_islands_choice_create(ctx);
+    if (s->lanes[i].choice == NULL) status = PERP_ERR_NOMEM;
+  }
   if (status != PERP_OK) {
     perp_islands_destroy(s);
     return status;
@@ -158,9 +169,16 @@ perp_contact_count *perp_islands_count(perp_islands *s)
   return &s->count;
 }
 
+void perp_islands_restart(perp_islands *s)
+{
+  s->count = (perp_contact_count){ 0 };
+  memset(s->known, 0, (size_t)s->model->n_bodies * sizeof *s->known);
+}
+
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user)
 {
-  s->observed = observer != NULL;
+  s->observer = observer;
+  s->user = user;
   for (int i = 0; i < s->threads; i++) s->kind->observe(s->lanes[i].ws, observer, user);
 }
 
@@ -204,6 +222,14 @@ static perp_status islands_decompress(perp_islands *s, lane *own,
   return PERP_OK;
 }
 
+/* Does one of them slide in a known direction? */
+static bool islands_known(const perp_islands *s, int contact, int nc)
+{
+  for (int i = 2 * contact; i < 2 * (contact + nc); i++)
+    if (s->drag[i] != 0) return true;
+  return false;
+}
+
 static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_constrained *k,
                                      const perp_island_task *task, int i)
 {
@@ -244,6 +270,9 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
   for (int l = p->first[BODIES]; l < p[1].first[BODIES]; l++) problem.mass += s->mass[s->bodies[l]];
   for (int c = 0; c < nc && task->fresh != NULL; c++)
     if (task->fresh[s->order[contact + c]]) problem.reuse = 0.1 * task->reuse;
+  const int64_t left = own->count.failures + own->count.swept;
+  const double work = own->count.work;
+  perp_islands_choice_guess(own, &problem, task, s->r, s->x + first);
   const int64_t problems = own->count.problems, none = perp_contact_count_none(&own->count);
   if (task->sliding != NULL && s->r > 1) {
     perp_contact_sliding sliding = { .rule = task->rule,
@@ -258,6 +287,12 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
     PERP_TRY(
         s->kind->solve(&own->ctx, own->ws, &problem, s->x + first, s->slip + contact, &own->count));
   }
+  const double done = own->count.problems == problems ? 0 : fmax(own->count.work - work, 1);
+  if (own->choice != NULL && own->count.failures + own->count.swept == left &&
+      !(task->sliding != NULL && islands_known(s, contact, nc)))
+    PERP_TRY(perp_islands_choose(
+        s, own, &problem, task, &s->known[s->bodies[p->first[BODIES]]], done, s->x + first,
+        s->slip + contact, s->product + 2 * (size_t)s->model->nvb * (size_t)p->first[BODIES]));
   if (task->restitution != NULL) PERP_TRY(islands_decompress(s, own, &problem, i));
   p->solved = own->count.problems > problems;
   p->none = perp_contact_count_none(&own->count) > none;
@@ -350,7 +385,7 @@ static int islands_largest(int a, int b)
 bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *task)
 {
   islands_job job = { .s = s, .k = k, .task = task };
-  const int threads = s->observed || k->ctx->trace != NULL ? 1 : s->threads;
+  const int threads = s->observer != NULL || k->ctx->trace != NULL ? 1 : s->threads;
   k->status = perp_islands_room(k->ctx, s, task->n);
   if (k->status != PERP_OK) return false;
   s->calls++;
@@ -362,6 +397,8 @@ bool perp_islands_solve(perp_islands *s, perp_constrained *k, perp_island_task *
     if (s->start[i].eliminate && !perp_islands_columns(s, k, i)) return false;
   if (task->frozen != NULL) {
     if (!perp_islands_freeze(s, k, task)) return false;
+    s->count.examined++;
+    s->count.open += task->redundant;
     perp_team(task->n >= TEAM_HAND ? threads : 1, islands_hand_back, &job);
     return true;
   }

@@ -88,8 +88,12 @@ typedef struct perp_island_task {
   /* Acceleration level: what each contact does is given, PERP_FROZEN_*, and nothing is complementary: islands_frozen.c.
    * Rows with finite bounds keep the force of their guess.  NULL: complementarity decides. */
   const unsigned char *frozen; /* [n] */
-  bool redundant;              /* out, of frozen contacts: their forces are not unique */
+  int choice;     /* PERP_CHOICE_NONE: problems are not examined for further solutions */
+  bool redundant; /* out, of frozen contacts: their forces are not unique */
 } perp_island_task;
+
+/* Which impulses a step takes where contacts with friction have several solutions: islands_choice.c. */
+enum { PERP_CHOICE_LEAST_NORM, PERP_CHOICE_PREVIOUS, PERP_CHOICE_SOLVER, PERP_CHOICE_NONE };
 
 /* The force is zero; normal and tangential accelerations are zero; the normal one is, and friction is that of sliding. */
 enum { PERP_FROZEN_OPEN, PERP_FROZEN_STICKS, PERP_FROZEN_SLIDES };
@@ -119,6 +123,8 @@ void perp_islands_forget(perp_islands *s);
 const int *perp_islands_roots(const perp_islands *s, bool single);
 /* What was counted since the creation; the caller may add counts of its own, or begin anew. */
 perp_contact_count *perp_islands_count(perp_islands *s);
+/* Before a run: the counts are zero, and nothing is known of its islands. */
+void perp_islands_restart(perp_islands *s);
 void perp_islands_observe(perp_islands *s, perp_contact_observer *observer, void *user);
 
 /* J v, and f [nv] += J' lambda, of a bounded row. */

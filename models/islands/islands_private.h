@@ -4,6 +4,7 @@
 #define PERP_ISLANDS_PRIVATE_H
 
 #include "models/islands/islands.h"
+#include "solvers/lcp/unique.h"
 
 enum { JOINT_ROWS = 6 };
 
@@ -12,6 +13,7 @@ typedef struct lane {
   perp_ctx ctx;
   void *ws;
   perp_contact_count count;
+  struct islands_choice *choice; /* NULL: a law without friction */
 } lane;
 
 /* What an island has.  The contacts of island i are the places first[CONTACTS] of start[i] to that of start[i + 1] in
@@ -29,6 +31,16 @@ typedef struct island {
   bool solved;    /* its guess was not the answer */
   bool none;      /* it was shown to have no solution */
 } island;
+
+/* What is known of the solutions of an island: see islands_choice.c. */
+typedef struct island_known {
+  uint64_t key;       /* contacts, and what they did */
+  bool open;          /* impulses are not unique */
+  bool alone;         /* no second solution was found with these contacts */
+  bool several;       /* one was found in the run */
+  unsigned vain;      /* examinations without one */
+  double work, spent; /* multiplications: of the solver, and of second solutions */
+} island_known;
 
 /* Factors of the equations of frozen contacts, islands_factor.c. */
 enum { ISLAND_FACTORS = 5 }; /* the first one for what is not kept */
@@ -49,21 +61,25 @@ struct perp_islands {
   int threads;
   lane *lanes;
   perp_contact_count count;
-  bool observed;
-  int64_t calls; /* of perp_islands_solve */
+  perp_contact_observer *observer; /* NULL: none */
+  void *user;
+  double tol, tol_data; /* of a solution, see contact.h */
+  int64_t calls;        /* of perp_islands_solve */
   /* of fixed size */
-  int *joint_root;         /* [bodies] representative by joints alone */
-  int *joint_body;         /* [joints] a moving body of it */
-  bool *jointed;           /* [bodies] has a joint */
-  unsigned char *diag;     /* [bodies] by island: is M_b^-1 diagonal? */
-  double *mass;            /* [bodies] kg */
-  int *mass_place;         /* [bodies] whose M_b stands there, by island; -1: none */
-  int *parent;             /* [bodies] */
-  int *island_of;          /* [bodies] -1: of none */
-  int *local;              /* [bodies] place in its island */
-  int *bodies;             /* [bodies] by island */
-  int *joints;             /* [joints] by island */
-  int *bounded;            /* [max_bounded] bounded rows by island */
+  int *joint_root;     /* [bodies] representative by joints alone */
+  int *joint_body;     /* [joints] a moving body of it */
+  bool *jointed;       /* [bodies] has a joint */
+  unsigned char *diag; /* [bodies] by island: is M_b^-1 diagonal? */
+  double *mass;        /* [bodies] kg */
+  island_known
+      *known;      /* [bodies] by the first body of an island: not of a lane, which islands share */
+  int *mass_place; /* [bodies] whose M_b stands there, by island; -1: none */
+  int *parent;     /* [bodies] */
+  int *island_of;  /* [bodies] -1: of none */
+  int *local;      /* [bodies] place in its island */
+  int *bodies;     /* [bodies] by island */
+  int *joints;     /* [joints] by island */
+  int *bounded;    /* [max_bounded] bounded rows by island */
   int *bounded_body;       /* [max_bounded] a moving body of each */
   island *start;           /* [bodies + 1] */
   int *cursor;             /* [bodies + 1] */
@@ -254,6 +270,20 @@ island_factor *perp_islands_factor_take(perp_islands *s, uint64_t key, int n);
 bool perp_islands_factor_make(perp_islands *s, island_factor *f);
 /* c [n] = A^+ c; overwrites frozen_work */
 void perp_islands_factor_solve(perp_islands *s, const island_factor *f, double *c);
+
+/* ---- islands_choice.c: which of several solutions ---------------------------------------------- */
+
+/* NULL where there is no memory. */
+struct islands_choice *perp_islands_choice_create(perp_ctx *ctx);
+void perp_islands_choice_destroy(struct islands_choice *c); /* NULL is fine */
+/* Before island i is solved: x is its guess. */
+void perp_islands_choice_guess(const lane *own, const perp_contact_island *problem,
+                               const perp_island_task *task, int r, const double *x);
+/* After it was solved with so much work (0: x is its guess), solution x, slip: counts whether its impulses are unique, and
+ * whether another solution has another motion; x and slip become those of the choice.  product: scratch [2 nv]. */
+perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_island *problem,
+                                const perp_island_task *task, island_known *is, double work,
+                                double *x, double *slip, double *product);
 
 /* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why. */
 bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task);

@@ -8,7 +8,7 @@
 
 typedef struct perp_midpoint_opts {
   double threshold, slip, push, residual, residual_data, budget;
-  int parts;
+  int parts, choice;
 } perp_midpoint_opts;
 
 /* What a contact was in the part before, by its identity. */

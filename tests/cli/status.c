@@ -290,6 +290,29 @@ static void test_study(void)
   ok(code == 0, "fixed work alone: status 0");
 }
 
+/* Motions that depend on the choice are no differences of solvers: such a run wins nothing, however small its error. */
+static void test_several(void)
+{
+  const char *source = getenv("PERP_SOURCE");
+  char *file = perp_xprintf("schema: perp-study/1\nstudy: { name: grips }\n"
+                            "scene: %s/tests/data/scenes/gripper.yaml\nformulation: velocity\n"
+                            "contact: cone\ngrid: { lcp: [prox, pgs] }\nt_end: 0.1 s\n"
+                            "metrics: { primary: pose.drift.max }\n"
+                            "answer: [{ best: pose.drift.max, by: lcp }]\n",
+                            source != NULL ? source : ".");
+  write_file("grips.yaml", file);
+  free(file);
+  int code = run("run grips.yaml -o grips -q --no-report");
+  if (!ok(code == 0 && strstr(out, "1 ok, 1 several solutions") != NULL,
+          "a study of a grip: one ok, one of several solutions, status 0"))
+    complain();
+  const char *prox = strstr(out, "\nprox "), *pgs = strstr(out, "\npgs ");
+  ok(prox != NULL && pgs != NULL && prox < pgs && strstr(pgs, "(") != NULL,
+     "... which is marked, behind the other");
+  code = run("run grips.yaml -o grips2 -q --no-report --set grid.lcp=pgs");
+  ok(code == 0 && strstr(out, "1 several solutions") != NULL, "that alone: status 0");
+}
+
 static void test_cells_cut_short(const char *folder)
 {
   write_file("cut.yaml", "schema: perp-study/1\nstudy: { name: cut }\nscene: stack:boxes=1\n"
@@ -404,6 +427,7 @@ int main(void)
   test_interrupted_reference();
   test_ends(folder);
   test_study();
+  test_several();
   test_cells_cut_short(folder);
   test_memory(folder);
   test_schema();

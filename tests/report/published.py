@@ -52,7 +52,7 @@ AGAIN = {
                    '"csizmadia:n=16,seed=1", "kostreva:n=3,seed=1", "infeasible:n=4,seed=1", '
                    '"sequence:problems/sequences/arch", "sequence:problems/sequences/smooth")',
 }
-FINISHED = ('ok', 'unsolved', 'fixed-work')
+FINISHED = ('ok', 'several solutions', 'unsolved', 'fixed-work')
 BY_CLOCK = ('timeout', 'oom')
 
 count = 0
