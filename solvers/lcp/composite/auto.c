@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, FEW = 24, FEW_SPARSE = 60 };
+enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, ONE = 5, FEW = 24, FEW_SPARSE = 60 };
 
 /* limits of a round over those of the one before */
 static const double GROWTH = 4;
@@ -131,8 +131,9 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
     PERP_TRY(auto_add(ctx, w, d->name));
   }
   /* settings that only the lists ask for */
-  static const char *const settings[] = { "cone-newton:warm=0", "dantzig:start=bpp" };
-  for (int i = 0; i < 2 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
+  static const char *const settings[] = { "cone-newton:warm=0", "cone-newton:warm=0,tol=1e-10",
+                                          "dantzig:start=bpp" };
+  for (int i = 0; i < 3 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
   return PERP_OK;
 }
 
@@ -156,6 +157,7 @@ struct structure {
   int n;
   unsigned needs;
   bool factored, symmetric, bimatrix;
+  bool guess;             /* lambda is not zero */
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
   bool mostly_zeros;      /* with cones: sparse, or dense as rows.h has it */
   double numbers;         /* of a product with A */
@@ -262,27 +264,46 @@ static const struct stage few_sparse[STAGES] = {
   { "block-gs", 800, 0, 0 },          { "bpp", 800, 0, 0 },
   { "staggered", 800, 0, 0 },         { NULL, 0, 0, 0 }
 };
-/* few: a sweep over exact blocks costs next to nothing, a round of staggered as much as a solution */
+/* one contact: an exact block is the answer */
+static const struct stage one_cone[STAGES] = {
+  { "block-gs", 60, 0, 0 },   { "cone-newton:warm=0", 200, 0, 0 },
+  { "apgd", 100, 0, 0 },      { "block-gs", 700, 0, 0 },
+  { "apgd", 2000, 0, 0 },     { "prox", 2000, 0, 0 },
+  { "staggered", 800, 0, 0 }, { NULL, 0, 0, 0 }
+};
+/* Newton steps from the guess: few, as contacts mostly go on sticking or sliding, and so close that the next step can
+ * use the answer again. */
 static const struct stage few_cones[STAGES] = {
-  { "apgd", 4, 0, 0 },        { "block-gs", 50, 0, 0 },
+  { "apgd", 4, 0, 0 },        { "cone-newton:warm=0,tol=1e-10", 16, 0.5, 0 },
+  { "block-gs", 50, 0, 0 },   { "prox", 60, 0, 0 },
   { "apgd", 100, 0, 0 },      { "cone-newton", 200, 0, 0 },
   { "block-gs", 700, 0, 0 },  { "apgd", 2000, 0, 0 },
   { "staggered", 800, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0 },
   { NULL, 0, 0, 0 }
 };
-/* sweeps and gradients where contacts slide alike; convex programmes where they push each other, of a symmetric A */
-static const struct stage cones[STAGES] = {
-  { "apgd", 15, 0, 5 },          { "staggered", 60, 0, 0 },
-  { "block-gs", 60, 0, 0 },      { "apgd", 400, 0, 0 },
-  { "block-gs", 480, 0, 0 },     { "aclm", 400, 7, 0 },
-  { "apgd", 1500, 0, 0 },        { "prox", 3000, 0, 0 },
-  { "cone-newton", 2700, 0, 0 }, { "cone-newton:warm=0", 600, 3, 0 },
-  { "staggered", 800, 0, 0 },    { "nncg", 1000, 0, 0 },
-  { "apgd", 6000, 0, 0 },        { NULL, 0, 0, 0 }
-};
+/* Newton steps likewise; sweeps and gradients where contacts slide alike; convex programmes where they push each other,
+ * of a symmetric A */
+static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 10, 1, 0 },
+                                            { "staggered", 60, 0, 0 },
+                                            { "prox", 20, 1, 0 },
+                                            { "apgd", 15, 0, 5 },
+                                            { "block-gs", 60, 0, 0 },
+                                            { "apgd", 400, 0, 0 },
+                                            { "block-gs", 480, 0, 0 },
+                                            { "aclm", 400, 7, 0 },
+                                            { "apgd", 1500, 0, 0 },
+                                            { "prox", 3000, 0, 0 },
+                                            { "cone-newton", 2700, 0, 0 },
+                                            { "cone-newton:warm=0", 600, 3, 0 },
+                                            { "staggered", 800, 0, 0 },
+                                            { "nncg", 1000, 0, 0 },
+                                            { "apgd", 6000, 0, 0 },
+                                            { NULL, 0, 0, 0 } };
 /* products and systems by J are sparse; aclm would form A */
-static const struct stage factored_cones[STAGES] = { { "apgd", 15, 0, 5 },
+static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0,tol=1e-10", 40, 0, 0 },
                                                      { "staggered", 60, 0, 0 },
+                                                     { "prox", 150, 0, 0 },
+                                                     { "apgd", 15, 0, 5 },
                                                      { "block-gs", 60, 0, 0 },
                                                      { "apgd", 400, 0, 0 },
                                                      { "block-gs", 700, 0, 0 },
@@ -310,7 +331,8 @@ static const struct stage sparse_cones[STAGES] = { { "prox", 400, 0, 0 },
 static const struct stage *auto_choose(const struct structure *s)
 {
   if (s->needs & PERP_LCP_CONE)
-    return s->n <= FEW       ? few_cones
+    return s->n <= ONE       ? one_cone
+           : s->n <= FEW     ? few_cones + s->guess
            : s->mostly_zeros ? sparse_cones
            : s->factored     ? factored_cones
                              : cones;
@@ -569,7 +591,8 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_STALLED;
   if (n == 0) return PERP_OK;
 
-  const struct structure s = auto_look(p);
+  struct structure s = auto_look(p);
+  for (int i = 0; i < n && !s.guess; i++) s.guess = lambda[i] != 0;
   stats->work = f.product = s.numbers;
   perp_status status = search_all(&f, &s);
   memcpy(lambda, w->best, bytes);
