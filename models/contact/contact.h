@@ -128,6 +128,7 @@ typedef struct perp_contact_setup {
   double
       tol_data; /* > 0: and what it may leave in units of the data (lcp.h), as velocities over the largest |b| */
   double budget; /* what a problem may cost (perp_lcp_afford), all attempts together; 0: no limit */
+  double part;   /* of both tolerances, that methods which come closer by steps go for; 0: 0.1 */
 } perp_contact_setup;
 
 /* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each, r = desc->rows(dim):

@@ -131,9 +131,8 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
     PERP_TRY(auto_add(ctx, w, d->name));
   }
   /* settings that only the lists ask for */
-  static const char *const settings[] = { "cone-newton:warm=0", "cone-newton:warm=0,tol=1e-10",
-                                          "dantzig:start=bpp" };
-  for (int i = 0; i < 3 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
+  static const char *const settings[] = { "cone-newton:warm=0", "dantzig:start=bpp" };
+  for (int i = 0; i < 2 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
   return PERP_OK;
 }
 
@@ -199,6 +198,7 @@ struct stage {
   const char *name;
   double products, per_row;
   double longer; /* goes on at once where that much more will do, by the rate so far */
+  double part;   /* goes for this part of the tolerance, 0: the tolerance itself */
 };
 enum { STAGES = 17 };
 
@@ -274,7 +274,7 @@ static const struct stage one_cone[STAGES] = {
 /* Newton steps from the guess: few, as contacts mostly go on sticking or sliding, and so close that the next step can
  * use the answer again. */
 static const struct stage few_cones[STAGES] = {
-  { "apgd", 4, 0, 0 },        { "cone-newton:warm=0,tol=1e-10", 16, 0.5, 0 },
+  { "apgd", 4, 0, 0 },        { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
   { "block-gs", 50, 0, 0 },   { "prox", 60, 0, 0 },
   { "apgd", 100, 0, 0 },      { "cone-newton", 200, 0, 0 },
   { "block-gs", 700, 0, 0 },  { "apgd", 2000, 0, 0 },
@@ -300,7 +300,7 @@ static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 10, 1, 0 },
                                             { "apgd", 6000, 0, 0 },
                                             { NULL, 0, 0, 0 } };
 /* products and systems by J are sparse; aclm would form A */
-static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0,tol=1e-10", 40, 0, 0 },
+static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0", 40, 0, 0, 0.01 },
                                                      { "staggered", 60, 0, 0 },
                                                      { "prox", 150, 0, 0 },
                                                      { "apgd", 15, 0, 5 },
@@ -419,8 +419,20 @@ static void keep_claim(struct search *f, const struct slot *s, perp_reason reaso
   f->over = f->over || infeasible;
 }
 
+/* The solver of s from x to the tolerance; first, with part > 0, to that part of it. */
+static perp_status auto_solve_part(struct search *f, struct slot *s, const perp_lcp *p, double part,
+                                   double *x, perp_stats *inner)
+{
+  if (part > 0) {
+    PERP_TRY(perp_lcp_solve(f->ctx, s->s, p, part * f->tol, x, NULL, NULL, inner));
+    if (inner->reason == PERP_CONVERGED || !(auto_merit(f, inner) <= f->tol)) return PERP_OK;
+  }
+  return perp_lcp_solve(f->ctx, s->s, p, f->tol, x, NULL, NULL, inner);
+}
+
 /* One attempt with the work `limit` (HUGE_VAL: what is left of the budget); *inner: what came of it. */
-static perp_status auto_attempt(struct search *f, int k, double limit, perp_stats *inner)
+static perp_status auto_attempt(struct search *f, int k, double limit, double part,
+                                perp_stats *inner)
 {
   struct ws *w = f->w;
   struct slot *s = &w->slots[k];
@@ -438,7 +450,7 @@ static perp_status auto_attempt(struct search *f, int k, double limit, perp_stat
   q.brief = q.brief || (f->claims >= CLAIMS && limit < HUGE_VAL);
   PERP_TRACE(f->ctx, .method = name, .what = s->scaled ? "try equilibrated" : "try",
              .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = f->rel, .n = q.n);
-  perp_status status = perp_lcp_solve(f->ctx, s->s, &q, f->tol, w->x, NULL, NULL, inner);
+  const perp_status status = auto_solve_part(f, s, &q, part, w->x, inner);
   if (status == PERP_ERR_NOMEM || status == PERP_ERR_INTERNAL) return status;
   s->had = limit;
   s->done = true;
@@ -473,7 +485,7 @@ static perp_status auto_attempt(struct search *f, int k, double limit, perp_stat
 
 /* An attempt with more work than any before.  Where the digits gained by the limit promise an end within `longer` times
  * that work it goes on at once. */
-static perp_status auto_ask(struct search *f, int k, double limit, double longer)
+static perp_status auto_ask(struct search *f, int k, double limit, double longer, double part)
 {
   struct slot *s = &f->w->slots[k];
   if (f->over || !auto_applies(f, k) || s->done || limit <= s->had) return PERP_OK;
@@ -482,10 +494,10 @@ static perp_status auto_ask(struct search *f, int k, double limit, double longer
       limit < 2.0 * f->p->n * f->p->n)
     return PERP_OK;
   perp_stats inner = { .reason = PERP_RUNNING };
-  PERP_TRY(auto_attempt(f, k, limit, &inner));
+  PERP_TRY(auto_attempt(f, k, limit, part, &inner));
   const double way = log(auto_merit(f, &inner)) / log(f->tol);
   if (f->over || s->done || !(way * longer > 1 && way < 1)) return PERP_OK;
-  return auto_attempt(f, k, 1.5 * inner.work * (1 / way - 1), &inner);
+  return auto_attempt(f, k, 1.5 * inner.work * (1 / way - 1), part, &inner);
 }
 
 static double auto_limit_of(const struct search *f, const struct stage *stage)
@@ -501,7 +513,8 @@ static perp_status list_round(struct search *f, const struct stage *list, int of
   for (int i = 0; list[i].name != NULL && !f->over; i++) {
     int k = auto_slot_of(f->w, list[i].name);
     if (k < 0) continue;
-    PERP_TRY(auto_ask(f, k + offset, times * auto_limit_of(f, &list[i]), list[i].longer));
+    PERP_TRY(
+        auto_ask(f, k + offset, times * auto_limit_of(f, &list[i]), list[i].longer, list[i].part));
     *left = *left || (auto_applies(f, k + offset) && !f->w->slots[k + offset].done);
   }
   return PERP_OK;
@@ -518,7 +531,7 @@ static perp_status all_round(struct search *f, double limit, bool late, bool *le
       bool exhaustive = strcmp(d->name, "enumerate") == 0, peer = d->caps & PERP_LCP_PEER;
       if ((peer ? 2 : exhaustive ? 1 : 0) != group) continue;
       /* all bases are run through once and to the end, which shows where there is no solution */
-      PERP_TRY(auto_ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0));
+      PERP_TRY(auto_ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0, 0));
       *left = *left || (auto_applies(f, k) && !w->slots[k].done);
     }
   return PERP_OK;
@@ -541,7 +554,7 @@ static perp_status search_all(struct search *f, const struct structure *s)
   if (w->n_chain > 0) {
     perp_stats inner;
     for (int k = 0; k < w->n_chain && !f->over; k++)
-      if (auto_applies(f, w->chain[k])) PERP_TRY(auto_attempt(f, w->chain[k], HUGE_VAL, &inner));
+      if (auto_applies(f, w->chain[k])) PERP_TRY(auto_attempt(f, w->chain[k], HUGE_VAL, 0, &inner));
     return PERP_OK;
   }
   for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(f, &list[i]));
