@@ -56,6 +56,11 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->thrown += one->thrown;
   into->residual = fmax(into->residual, one->residual);
   into->data = fmax(into->data, one->data);
+  into->coulomb.measured |= one->coulomb.measured;
+  into->coulomb.violation = fmax(into->coulomb.violation, one->coulomb.violation);
+  into->coulomb.beyond = fmax(into->coulomb.beyond, one->coulomb.beyond);
+  into->coulomb.missing = fmax(into->coulomb.missing, one->coulomb.missing);
+  into->coulomb.angle = fmax(into->coulomb.angle, one->coulomb.angle);
   if (one->rows > into->rows) into->rows = one->rows;
   if (one->contacts > into->contacts) into->contacts = one->contacts;
   if (one->islands > into->islands) into->islands = one->islands;

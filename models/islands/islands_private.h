@@ -71,6 +71,7 @@ struct perp_islands {
   double *M, *Minv, *flat; /* by island, see blocks.h */
   double *v_star;          /* [nv] M^-1 f, for joints as rows */
   double *twist_star;      /* [6 bodies] of it */
+  double *twist_end;       /* [6 bodies] at the end of the step */
   double *f, *a;           /* [nv] response */
   double *zero, *lambda;   /* [m] */
   double *product;         /* [2 nv] by island */
@@ -255,6 +256,8 @@ bool perp_islands_factor_make(perp_islands *s, island_factor *f);
 /* c [n] = A^+ c; overwrites frozen_work */
 void perp_islands_factor_solve(perp_islands *s, const island_factor *f, double *c);
 
+/* islands_coulomb.c: after a step on the velocity level, what its friction leaves of Coulomb's law, into s->count. */
+void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task);
 /* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why. */
 bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task);
 
