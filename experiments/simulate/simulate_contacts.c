@@ -82,7 +82,9 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
     perp_text_add(&t, "; %lld of the solved ones were solved once more, more accurately",
                   (long long)c->again);
   if (c->coulomb.measured)
-    perp_text_add(&t, "; friction is off Coulomb's law by at most %.2g mu N", c->coulomb.violation);
+    perp_text_add(&t, "; friction is off Coulomb's law by at most %.2g mu N%s",
+                  c->coulomb.violation,
+                  c->coulomb.violation > 0.01 ? " (--contact cone --lcp auto follows it)" : "");
   if (c->thrown > 0)
     perp_text_add(&t,
                   "; in %lld, impulses with a smaller residual were rejected because they would "
