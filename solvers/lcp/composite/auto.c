@@ -266,10 +266,10 @@ static const struct stage few_sparse[STAGES] = {
 };
 /* one contact: an exact block is the answer */
 static const struct stage one_cone[STAGES] = {
-  { "block-gs", 60, 0, 0 },   { "cone-newton:warm=0", 200, 0, 0 },
-  { "apgd", 100, 0, 0 },      { "block-gs", 700, 0, 0 },
-  { "apgd", 2000, 0, 0 },     { "prox", 2000, 0, 0 },
-  { "staggered", 800, 0, 0 }, { NULL, 0, 0, 0 }
+  { "block-gs", 60, 0, 0, 0.01 }, { "cone-newton:warm=0", 200, 0, 0 },
+  { "apgd", 100, 0, 0 },          { "block-gs", 700, 0, 0 },
+  { "apgd", 2000, 0, 0 },         { "prox", 2000, 0, 0 },
+  { "staggered", 800, 0, 0 },     { NULL, 0, 0, 0 }
 };
 /* Newton steps from the guess: few, as contacts mostly go on sticking or sliding, and so close that the next step can
  * use the answer again. */
