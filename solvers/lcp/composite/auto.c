@@ -204,129 +204,129 @@ enum { STAGES = 17 };
 
 /* Methods that are done at once where few rows pivot come first, within little more than the reading of A. */
 static const struct stage symmetric[STAGES] = {
-  { "dantzig", 2, 0, 0 }, { "bpp", 25, 0.25, 0 },        { "lemke", 30, 1, 0 },
-  { "psor", 60, 0.5, 0 }, { "bpp", 60, 4, 0 },           { "minmap-newton", 60, 2, 0 },
-  { "dantzig", 0, 3, 0 }, { "interior-point", 0, 6, 0 }, { "fischer-newton", 0, 6, 0 },
-  { NULL, 0, 0, 0 }
+  { "dantzig", 2, 0, 0, 0 }, { "bpp", 25, 0.25, 0, 0 },        { "lemke", 30, 1, 0, 0 },
+  { "psor", 60, 0.5, 0, 0 }, { "bpp", 60, 4, 0, 0 },           { "minmap-newton", 60, 2, 0, 0 },
+  { "dantzig", 0, 3, 0, 0 }, { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 },
+  { NULL, 0, 0, 0, 0 }
 };
 /* sweeps where one row rules another; Lemke's path, which ends on copositive and on P-matrices */
 static const struct stage general[STAGES] = {
-  { "keller", 2, 0, 0 },         { "pgs", 6, 0.05, 5 },         { "lemke", 30, 1, 0 },
-  { "minmap-newton", 60, 1, 0 }, { "bpp", 60, 2, 0 },           { "keller", 0, 3, 0 },
-  { "interior-point", 0, 6, 0 }, { "fischer-newton", 0, 6, 0 }, { NULL, 0, 0, 0 }
+  { "keller", 2, 0, 0, 0 },         { "pgs", 6, 0.05, 5, 0 },         { "lemke", 30, 1, 0, 0 },
+  { "minmap-newton", 60, 1, 0, 0 }, { "bpp", 60, 2, 0, 0 },           { "keller", 0, 3, 0, 0 },
+  { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
 /* zeros on the diagonal: the rows of Stewart and Trinkle */
-static const struct stage complementary[STAGES] = { { "lemke", 30, 3, 0 },
-                                                    { "bpp", 30, 3, 0 },
-                                                    { "keller", 0, 3, 0 },
-                                                    { "minmap-newton", 60, 2, 0 },
-                                                    { "fischer-newton", 0, 6, 0 },
-                                                    { "interior-point", 0, 6, 0 },
-                                                    { NULL, 0, 0, 0 } };
-static const struct stage games[STAGES] = { { "lemke-howson", 20, 1, 0 },
-                                            { "bpp", 30, 2, 0 },
-                                            { "lemke", 30, 2, 0 },
-                                            { "interior-point", 0, 6, 0 },
-                                            { NULL, 0, 0, 0 } };
+static const struct stage complementary[STAGES] = { { "lemke", 30, 3, 0, 0 },
+                                                    { "bpp", 30, 3, 0, 0 },
+                                                    { "keller", 0, 3, 0, 0 },
+                                                    { "minmap-newton", 60, 2, 0, 0 },
+                                                    { "fischer-newton", 0, 6, 0, 0 },
+                                                    { "interior-point", 0, 6, 0, 0 },
+                                                    { NULL, 0, 0, 0, 0 } };
+static const struct stage games[STAGES] = { { "lemke-howson", 20, 1, 0, 0 },
+                                            { "bpp", 30, 2, 0, 0 },
+                                            { "lemke", 30, 2, 0, 0 },
+                                            { "interior-point", 0, 6, 0, 0 },
+                                            { NULL, 0, 0, 0, 0 } };
 static const struct stage boxes[STAGES] = {
-  { "fixed-point", 10, 0, 0 },   { "dantzig", 60, 3, 0 },
-  { "fixed-point", 60, 3, 0 },   { "minmap-newton", 60, 3, 0 },
-  { "bpp", 60, 3, 0 },           { "psor", 300, 0, 0 },
-  { "apgd", 1000, 0, 0 },        { "interior-point", 0, 6, 0 },
-  { "fischer-newton", 0, 6, 0 }, { "dantzig", 60, 60, 0 },
-  { "prox", 300, 60, 0 },        { "block-gs", 1000, 0, 0 },
-  { "staggered", 1000, 0, 0 },   { NULL, 0, 0, 0 }
+  { "fixed-point", 10, 0, 0, 0 },   { "dantzig", 60, 3, 0, 0 },
+  { "fixed-point", 60, 3, 0, 0 },   { "minmap-newton", 60, 3, 0, 0 },
+  { "bpp", 60, 3, 0, 0 },           { "psor", 300, 0, 0, 0 },
+  { "apgd", 1000, 0, 0, 0 },        { "interior-point", 0, 6, 0, 0 },
+  { "fischer-newton", 0, 6, 0, 0 }, { "dantzig", 60, 60, 0, 0 },
+  { "prox", 300, 60, 0, 0 },        { "block-gs", 1000, 0, 0, 0 },
+  { "staggered", 1000, 0, 0, 0 },   { NULL, 0, 0, 0, 0 }
 };
 /* factored, without cones: the systems of Newton methods are sparse; dantzig only where A is worth forming */
-static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0 },
-                                             { "dantzig", 12, 0, 0 },
-                                             { "pgs-subspace", 20, 0, 0 },
-                                             { "minmap-newton", 20, 0, 0 },
-                                             { "psor", 30, 0, 5 },
-                                             { "dantzig", 60, 0, 0 },
-                                             { "interior-point", 1200, 0, 4 },
-                                             { "fischer-newton", 1200, 0, 2 },
-                                             { "cone-newton", 1500, 0, 0 },
-                                             { "apgd", 900, 0, 3 },
-                                             { "prox", 20000, 0, 0 },
-                                             { "psor", 900, 0, 3 },
-                                             { "minmap-newton", 1200, 0, 0 },
-                                             { "block-gs", 3000, 0, 0 },
-                                             { "bpp", 600, 0, 0 },
-                                             { "staggered", 600, 0, 0 },
-                                             { NULL, 0, 0, 0 } };
+static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0, 0 },
+                                             { "dantzig", 12, 0, 0, 0 },
+                                             { "pgs-subspace", 20, 0, 0, 0 },
+                                             { "minmap-newton", 20, 0, 0, 0 },
+                                             { "psor", 30, 0, 5, 0 },
+                                             { "dantzig", 60, 0, 0, 0 },
+                                             { "interior-point", 1200, 0, 4, 0 },
+                                             { "fischer-newton", 1200, 0, 2, 0 },
+                                             { "cone-newton", 1500, 0, 0, 0 },
+                                             { "apgd", 900, 0, 3, 0 },
+                                             { "prox", 20000, 0, 0, 0 },
+                                             { "psor", 900, 0, 3, 0 },
+                                             { "minmap-newton", 1200, 0, 0, 0 },
+                                             { "block-gs", 3000, 0, 0, 0 },
+                                             { "bpp", 600, 0, 0, 0 },
+                                             { "staggered", 600, 0, 0, 0 },
+                                             { NULL, 0, 0, 0, 0 } };
 /* few of them: block rounds leave Dantzig's method little to do, and A is soon formed */
 static const struct stage few_sparse[STAGES] = {
-  { "dantzig:start=bpp", 12, 20, 0 }, { "apgd", 30, 0, 0 },
-  { "minmap-newton", 60, 0, 0 },      { "psor", 60, 0, 0 },
-  { "minmap-newton", 400, 0, 0 },     { "apgd", 600, 0, 0 },
-  { "interior-point", 800, 0, 0 },    { "fischer-newton", 800, 0, 0 },
-  { "block-gs", 800, 0, 0 },          { "bpp", 800, 0, 0 },
-  { "staggered", 800, 0, 0 },         { NULL, 0, 0, 0 }
+  { "dantzig:start=bpp", 12, 20, 0, 0 }, { "apgd", 30, 0, 0, 0 },
+  { "minmap-newton", 60, 0, 0, 0 },      { "psor", 60, 0, 0, 0 },
+  { "minmap-newton", 400, 0, 0, 0 },     { "apgd", 600, 0, 0, 0 },
+  { "interior-point", 800, 0, 0, 0 },    { "fischer-newton", 800, 0, 0, 0 },
+  { "block-gs", 800, 0, 0, 0 },          { "bpp", 800, 0, 0, 0 },
+  { "staggered", 800, 0, 0, 0 },         { NULL, 0, 0, 0, 0 }
 };
 /* one contact: an exact block is the answer */
 static const struct stage one_cone[STAGES] = {
-  { "block-gs", 60, 0, 0, 0.01 }, { "cone-newton:warm=0", 200, 0, 0 },
-  { "apgd", 100, 0, 0 },          { "block-gs", 700, 0, 0 },
-  { "apgd", 2000, 0, 0 },         { "prox", 2000, 0, 0 },
-  { "staggered", 800, 0, 0 },     { NULL, 0, 0, 0 }
+  { "block-gs", 60, 0, 0, 0.01 }, { "cone-newton:warm=0", 200, 0, 0, 0 },
+  { "apgd", 100, 0, 0, 0 },       { "block-gs", 700, 0, 0, 0 },
+  { "apgd", 2000, 0, 0, 0 },      { "prox", 2000, 0, 0, 0 },
+  { "staggered", 800, 0, 0, 0 },  { NULL, 0, 0, 0, 0 }
 };
 /* Newton steps from the guess: few, as contacts mostly go on sticking or sliding, and so close that the next step can
  * use the answer again. */
 static const struct stage few_cones[STAGES] = {
-  { "apgd", 4, 0, 0 },        { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
-  { "block-gs", 50, 0, 0 },   { "prox", 60, 0, 0 },
-  { "apgd", 100, 0, 0 },      { "cone-newton", 200, 0, 0 },
-  { "block-gs", 700, 0, 0 },  { "apgd", 2000, 0, 0 },
-  { "staggered", 800, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0 },
-  { NULL, 0, 0, 0 }
+  { "apgd", 4, 0, 0, 0 },        { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
+  { "block-gs", 50, 0, 0, 0 },   { "prox", 60, 0, 0, 0 },
+  { "apgd", 100, 0, 0, 0 },      { "cone-newton", 200, 0, 0, 0 },
+  { "block-gs", 700, 0, 0, 0 },  { "apgd", 2000, 0, 0, 0 },
+  { "staggered", 800, 0, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0, 0 },
+  { NULL, 0, 0, 0, 0 }
 };
 /* Newton steps likewise; sweeps and gradients where contacts slide alike; convex programmes where they push each other,
  * of a symmetric A */
-static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 10, 1, 0 },
-                                            { "staggered", 60, 0, 0 },
-                                            { "prox", 20, 1, 0 },
-                                            { "apgd", 15, 0, 5 },
-                                            { "block-gs", 60, 0, 0 },
-                                            { "apgd", 400, 0, 0 },
-                                            { "block-gs", 480, 0, 0 },
-                                            { "aclm", 400, 7, 0 },
-                                            { "apgd", 1500, 0, 0 },
-                                            { "prox", 3000, 0, 0 },
-                                            { "cone-newton", 2700, 0, 0 },
-                                            { "cone-newton:warm=0", 600, 3, 0 },
-                                            { "staggered", 800, 0, 0 },
-                                            { "nncg", 1000, 0, 0 },
-                                            { "apgd", 6000, 0, 0 },
-                                            { NULL, 0, 0, 0 } };
+static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 10, 1, 0, 0 },
+                                            { "staggered", 60, 0, 0, 0 },
+                                            { "prox", 20, 1, 0, 0 },
+                                            { "apgd", 15, 0, 5, 0 },
+                                            { "block-gs", 60, 0, 0, 0 },
+                                            { "apgd", 400, 0, 0, 0 },
+                                            { "block-gs", 480, 0, 0, 0 },
+                                            { "aclm", 400, 7, 0, 0 },
+                                            { "apgd", 1500, 0, 0, 0 },
+                                            { "prox", 3000, 0, 0, 0 },
+                                            { "cone-newton", 2700, 0, 0, 0 },
+                                            { "cone-newton:warm=0", 600, 3, 0, 0 },
+                                            { "staggered", 800, 0, 0, 0 },
+                                            { "nncg", 1000, 0, 0, 0 },
+                                            { "apgd", 6000, 0, 0, 0 },
+                                            { NULL, 0, 0, 0, 0 } };
 /* products and systems by J are sparse; aclm would form A */
 static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0", 40, 0, 0, 0.01 },
-                                                     { "staggered", 60, 0, 0 },
-                                                     { "prox", 150, 0, 0 },
-                                                     { "apgd", 15, 0, 5 },
-                                                     { "block-gs", 60, 0, 0 },
-                                                     { "apgd", 400, 0, 0 },
-                                                     { "block-gs", 700, 0, 0 },
-                                                     { "apgd", 1500, 0, 0 },
-                                                     { "prox", 3000, 0, 0 },
-                                                     { "apgd", 6000, 0, 0 },
-                                                     { "cone-newton", 2700, 0, 0 },
-                                                     { "cone-newton:warm=0", 600, 3, 0 },
-                                                     { "staggered", 800, 0, 0 },
-                                                     { "nncg", 1000, 0, 0 },
-                                                     { NULL, 0, 0, 0 } };
+                                                     { "staggered", 60, 0, 0, 0 },
+                                                     { "prox", 150, 0, 0, 0 },
+                                                     { "apgd", 15, 0, 5, 0 },
+                                                     { "block-gs", 60, 0, 0, 0 },
+                                                     { "apgd", 400, 0, 0, 0 },
+                                                     { "block-gs", 700, 0, 0, 0 },
+                                                     { "apgd", 1500, 0, 0, 0 },
+                                                     { "prox", 3000, 0, 0, 0 },
+                                                     { "apgd", 6000, 0, 0, 0 },
+                                                     { "cone-newton", 2700, 0, 0, 0 },
+                                                     { "cone-newton:warm=0", 600, 3, 0, 0 },
+                                                     { "staggered", 800, 0, 0, 0 },
+                                                     { "nncg", 1000, 0, 0, 0 },
+                                                     { NULL, 0, 0, 0, 0 } };
 /* A mostly zeros: a sparse factorization costs few of its products */
-static const struct stage sparse_cones[STAGES] = { { "prox", 400, 0, 0 },
-                                                   { "apgd", 1200, 0, 0 },
-                                                   { "block-gs", 300, 0, 0 },
-                                                   { "admm", 1500, 0, 0 },
-                                                   { "prox", 6000, 0, 0 },
-                                                   { "apgd", 6000, 0, 0 },
-                                                   { "block-gs", 6000, 0, 0 },
-                                                   { "cone-newton", 6000, 0, 0 },
-                                                   { "staggered", 3000, 0, 0 },
-                                                   { "aclm", 9000, 0, 0 },
-                                                   { NULL, 0, 0, 0 } };
+static const struct stage sparse_cones[STAGES] = { { "prox", 400, 0, 0, 0 },
+                                                   { "apgd", 1200, 0, 0, 0 },
+                                                   { "block-gs", 300, 0, 0, 0 },
+                                                   { "admm", 1500, 0, 0, 0 },
+                                                   { "prox", 6000, 0, 0, 0 },
+                                                   { "apgd", 6000, 0, 0, 0 },
+                                                   { "block-gs", 6000, 0, 0, 0 },
+                                                   { "cone-newton", 6000, 0, 0, 0 },
+                                                   { "staggered", 3000, 0, 0, 0 },
+                                                   { "aclm", 9000, 0, 0, 0 },
+                                                   { NULL, 0, 0, 0, 0 } };
 
 static const struct stage *auto_choose(const struct structure *s)
 {
