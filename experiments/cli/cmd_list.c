@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp list, perp info */
 #include "experiments/cli/cli.h"
+#include "models/stepping/formulation.h"
 #include "experiments/plugins/cmd_scene.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/study/describe.h"
@@ -264,6 +265,14 @@ static void info_text(perp_kind kind, const perp_desc *d)
     perp_wrap_after(stdout, "  cost", 16, c->cost);
     perp_wrap_after(stdout, "  gives up", 16, c->loses);
   }
+  if (kind == PERP_KIND_formulation && d->caps & PERP_FORM_USES_LCP &&
+      !(d->caps & PERP_FORM_EVENTS))
+    perp_wrap_after(
+        stdout, "  friction law", 16,
+        "--contact. By default cone, Coulomb's law, where --lcp serves it: in space one "
+        "for circular cones (auto, pgs, prox, ...), in the plane one for friction rows. "
+        "Otherwise box (dantzig, bpp, ...), polyhedral (lemke, ...) or frictionless. The "
+        "result names it in 'parts'.");
   int least, most;
   perp_describe_bodies(kind, d, &least, &most);
   if (least > 0 && least == most)

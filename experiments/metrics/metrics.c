@@ -129,6 +129,11 @@ static double a_step(const perp_measure *m, int64_t count)
   return m->ode.steps > 0 ? (double)count / (double)m->ode.steps : 0;
 }
 
+static double coulomb(const perp_measure *m, double value)
+{
+  return when(m->has_contacts && m->contacts.coulomb.measured, value);
+}
+
 static bool has_events(const perp_measure *m)
 {
   return m->has_contacts && m->contacts.events;

@@ -30,6 +30,10 @@ void perp_contacts_json(const perp_contact_count *c, perp_json *j)
   for (int i = 0; i < PERP_SOLVED_BY && c->by[i].name[0] != '\0'; i++)
     perp_json_int(j, c->by[i].name, c->by[i].n);
   perp_json_close(j, '}');
+  if (c->coulomb.measured)
+    perp_json_members(
+        j, "coulomb.violation %g, coulomb.beyond %g, coulomb.missing %g, coulomb.angle %g",
+        c->coulomb.violation, c->coulomb.beyond, c->coulomb.missing, c->coulomb.angle);
   perp_json_members(
       j, "residual.max %g, data.max %g, work %g, iterations %lld, again %lld, thrown %lld",
       c->residual, c->data, c->work, (long long)c->iterations, (long long)c->again,
@@ -77,6 +81,10 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
   if (c->again > 0)
     perp_text_add(&t, "; %lld of the solved ones were solved once more, more accurately",
                   (long long)c->again);
+  if (c->coulomb.measured)
+    perp_text_add(&t, "; friction is off Coulomb's law by at most %.2g mu N%s",
+                  c->coulomb.violation,
+                  c->coulomb.violation > 0.01 ? " (--contact cone --lcp auto follows it)" : "");
   if (c->thrown > 0)
     perp_text_add(&t,
                   "; in %lld, impulses with a smaller residual were rejected because they would "

@@ -4,8 +4,8 @@
  *      |lambda_t| <= mu lambda_n,   u_t+ = 0  or  lambda_t = -mu lambda_n u_t+ / |u_t+|
  *
  * (STAR 2012, section 3.1.4): isotropic, no approximation, a nonlinear complementarity problem for the
- * solvers that take cones (PERP_LCP_CONE).  In the plane a cone is an interval, and the model the same
- * as `box`.
+ * solvers that take cones (PERP_LCP_CONE).  In the plane a cone is an interval, the model the same
+ * as `box`, and solvers for friction rows serve it (PERP_LCP_FRICTION).
  *
  * Couples against rolling are a circle, too, that against spinning an interval.
  *
@@ -20,7 +20,8 @@ static int cone_rows(int dim)
 
 static perp_status cone_fits(perp_ctx *ctx, const void *opts, int dim, const perp_desc *lcp)
 {
-  (void)opts, (void)dim;
+  (void)opts;
+  if (dim == 2 && lcp->caps & PERP_LCP_FRICTION) return PERP_OK;
   if (!(lcp->caps & PERP_LCP_CONE))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "contact cone needs an LCP solver for circular cones (block-gs, pgs, "

@@ -48,6 +48,15 @@ enum {
  * failures by the reason of the solver: answers that left more than one of the two tolerances; the impulses used are
  * then the best that were found.  A solver that was asked for a number of sweeps does not fail by making them: such
  * problems count in `swept`, and show in the residuals. */
+/* Largest violations of Coulomb's law since a restart, in units of mu N (models/islands/islands_coulomb.c). */
+typedef struct perp_contact_coulomb {
+  bool measured;    /* there was friction, and it was looked at */
+  double violation; /* distance of the impulse of friction from what the law allows */
+  double beyond;    /* force beyond the cone; of sliding contacts: */
+  double missing;   /* force that is missing of mu N, */
+  double angle;     /* rad, between friction and the opposite of the slip */
+} perp_contact_coulomb;
+
 enum { PERP_REASONS = 16, PERP_SOLVED_BY = 8, PERP_SOLVED_BY_NAME = 24 };
 typedef struct perp_contact_count {
   int64_t problems; /* that had to be solved: solved + swept + refuted + failures */
@@ -70,8 +79,9 @@ typedef struct perp_contact_count {
   int64_t swept; /* left above a tolerance by the number of sweeps that was asked for */
   int64_t
       thrown; /* failures with impulses refused because they throw bodies (solvers/lcp/gain.h) */
-  double residual;  /* perp_lcp_rel, the largest of all answers that were used, accepted or not, */
-  double data;      /* and likewise what is left in units of the data (lcp.h) */
+  double residual; /* perp_lcp_rel, the largest of all answers that were used, accepted or not, */
+  double data;     /* and likewise what is left in units of the data (lcp.h) */
+  perp_contact_coulomb coulomb;
   int rows;         /* of the largest problem */
   int contacts;     /* most contacts in one step */
   int islands;      /* most islands with contacts in one step */
@@ -132,6 +142,7 @@ typedef struct perp_contact_setup {
   double
       tol_data; /* > 0: and what it may leave in units of the data (lcp.h), as velocities over the largest |b| */
   double budget; /* what a problem may cost (perp_lcp_afford), all attempts together; 0: no limit */
+  double part;   /* of both tolerances, that methods which come closer by steps go for; 0: 0.1 */
 } perp_contact_setup;
 
 /* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each, r = desc->rows(dim):

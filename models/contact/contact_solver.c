@@ -56,6 +56,11 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->thrown += one->thrown;
   into->residual = fmax(into->residual, one->residual);
   into->data = fmax(into->data, one->data);
+  into->coulomb.measured |= one->coulomb.measured;
+  into->coulomb.violation = fmax(into->coulomb.violation, one->coulomb.violation);
+  into->coulomb.beyond = fmax(into->coulomb.beyond, one->coulomb.beyond);
+  into->coulomb.missing = fmax(into->coulomb.missing, one->coulomb.missing);
+  into->coulomb.angle = fmax(into->coulomb.angle, one->coulomb.angle);
   if (one->rows > into->rows) into->rows = one->rows;
   if (one->contacts > into->contacts) into->contacts = one->contacts;
   if (one->islands > into->islands) into->islands = one->islands;
@@ -92,12 +97,18 @@ int64_t perp_contact_count_none(const perp_contact_count *count)
   return count->failed[-PERP_INFEASIBLE] + count->failed[-PERP_NONE_WITHIN];
 }
 
+/* What leaves exactly the tolerance behind is no guess to be used again (islands.h), and the next step solves the same
+ * problem once more, from one side always: a stack of 20 boxes creeps ten times as far and takes more sweeps.  So
+ * methods that come to a solution little by little are asked for this part of both tolerances. */
+static const double PART = 0.1;
+
 perp_status perp_contact_solver_open(perp_ctx *ctx, const perp_contact_setup *setup,
                                      perp_contact_solver *j)
 {
   *j = (perp_contact_solver){ .setup = *setup };
   PERP_TRY(perp_spec_copy(ctx, setup->lcp, &j->lcp));
   j->setup.lcp = &j->lcp;
+  if (!(setup->part > 0)) j->setup.part = PART;
   return PERP_OK;
 }
 
@@ -347,11 +358,6 @@ static double drop_bad_guess(perp_contact_solver *j, const perp_lcp *p, double r
   return zero;
 }
 
-/* What leaves exactly the tolerance behind is no guess to be used again (islands.h), and the next step solves the same
- * problem once more, from one side always: a stack of 20 boxes creeps ten times as far and takes more sweeps.  So
- * methods that come to a solution little by little are asked for this part of both tolerances. */
-static const double PART = 0.1;
-
 static bool contact_solver_within(const perp_contact_solver *j, const perp_stats *stats,
                                   double part)
 {
@@ -368,12 +374,13 @@ static perp_status contact_solver_again(perp_ctx *ctx, perp_contact_solver *j, c
   const size_t size = (size_t)p->n * sizeof *lambda;
   perp_stats more;
   perp_lcp q = *p;
-  q.tol_data = PART * j->setup.tol_data;
+  q.tol_data = j->setup.part * j->setup.tol_data;
   q.work = q.work > 0 ? fmin(stats->work, q.work - stats->work) : stats->work;
   if (!(q.work > 0)) return PERP_OK;
   count->again++;
   memcpy(j->first, lambda, size);
-  PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, PART * j->setup.tol, lambda, j->w, NULL, &more));
+  PERP_TRY(
+      perp_lcp_solve(ctx, j->solver, &q, j->setup.part * j->setup.tol, lambda, j->w, NULL, &more));
   more.work += stats->work;
   more.iterations += stats->iterations;
   if (more.reason > 0) {
@@ -393,13 +400,13 @@ static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver 
 {
   const unsigned caps = j->lcp.d->caps;
   const bool iterates = caps & PERP_LCP_ITERATIVE && caps & PERP_LCP_WARM;
-  const double tol = j->setup.tol, part = iterates ? PART : 1;
+  const double tol = j->setup.tol, part = iterates || j->setup.part < PART ? j->setup.part : 1;
   perp_lcp q = *p;
   q.tol_data = part * j->setup.tol_data;
   q.brief = true;
   PERP_TRY(perp_lcp_solve(ctx, j->solver, &q, part * tol, lambda, j->w, NULL, stats));
   const bool chooses = caps & PERP_LCP_EXHAUSTIVE && caps & PERP_LCP_WARM;
-  if (chooses && stats->reason > 0 && !contact_solver_within(j, stats, PART))
+  if (chooses && stats->reason > 0 && !contact_solver_within(j, stats, j->setup.part))
     PERP_TRY(contact_solver_again(ctx, j, &q, lambda, stats, count));
   if (j->settle != NULL)
     j->settle(j, p, lambda);

@@ -34,7 +34,7 @@ static void contacts_layout_grown(void *ws, perp_arena *a)
   perp_contacts *c = ws;
   c->impulse = PERP_CARVE(a, double, 3 * (size_t)c->cap);
   c->couple = c->model->couples ? PERP_CARVE(a, double, 3 * (size_t)c->cap) : NULL;
-  c->slip = PERP_CARVE(a, double, c->cap);
+  PERP_DOUBLES(a, c->cap, &c->slip, &c->mu);
   c->kept = PERP_CARVE(a, unsigned char, c->cap);
   c->fresh = PERP_CARVE(a, unsigned char, c->cap);
   c->pressed = PERP_CARVE(a, unsigned char, c->cap);
@@ -191,6 +191,10 @@ static perp_status contacts_check(perp_ctx *ctx, const perp_contact_opts *o,
   return PERP_OK;
 }
 
+/* Steps whose length follows their error tell sliding from sticking by what is left of a speed that is zero: their problems
+ * are solved to this part of the tolerances where the solver can. */
+static const double CLOSE = 1e-4;
+
 static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)
 {
   const perp_model *model = c->model;
@@ -202,7 +206,8 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
                (parts->kkt.d->caps & PERP_KKT_ITERATIVE));
   const perp_contact_setup solving = { .tol = c->o.residual,
                                        .tol_data = c->o.residual_data,
-                                       .budget = c->o.budget };
+                                       .budget = c->o.budget,
+                                       .part = c->o.closed > 0 ? CLOSE : 0 };
   PERP_TRY(perp_contacts_islands(ctx, model, parts, &solving, c->o.threads, rows, &c->velocity));
   if (c->o.sleep) {
     PERP_TRY(
@@ -378,9 +383,12 @@ static double contacts_friction(void *user, const perp_contact *x, const double 
 {
   const perp_contacts *c = user;
   const int did = c->friction[x - c->contact];
-  if (did != PERP_FRICTION_NEW) return did == PERP_FRICTION_SLIDES ? x->mu_dynamic : x->mu;
-  double t = dim == 3 ? sqrt(before[1] * before[1] + before[2] * before[2]) : fabs(before[1]);
-  return t > c->o.slip ? x->mu_dynamic : x->mu;
+  bool slides = did == PERP_FRICTION_SLIDES;
+  if (did == PERP_FRICTION_NEW) {
+    double t = dim == 3 ? sqrt(before[1] * before[1] + before[2] * before[2]) : fabs(before[1]);
+    slides = t > c->o.slip;
+  }
+  return c->mu[x - c->contact] = slides ? x->mu_dynamic : x->mu;
 }
 
 /* v+ from k->f, those asleep stay where they are */

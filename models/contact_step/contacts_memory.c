@@ -139,16 +139,25 @@ void perp_contacts_recall_part(perp_contacts *c, double h)
 
 /* ---- sticking and sliding -------------------------------------------------------------------- */
 
-/* What a solution may leave of a speed that is zero: a part of what the impulse of the contact changes of it, beside
- * rounding.  It goes to zero with the step. */
-static double contacts_memory_left(const perp_contacts *c, const perp_contact *x, const double *P,
-                                   double speed)
+/* Does a contact with the impulse P slide at u?  Below rounding, which goes to zero with the step, nothing slides.  What a
+ * solution may leave of a speed that is zero says nothing by itself: the residual, a part of what the impulse changes of
+ * it and of the speeds that are its data, the largest one `speed`.  It slides if friction is at its limit, against u. */
+static bool contacts_memory_slides(const perp_contacts *c, const perp_contact *x, const double *P,
+                                   const double *u, double speed)
 {
+  static const double FULL = 1 - 1e-6, AGAINST = -0.99;
+  const double normal = perp_dot(3, x->n, P), slip = sqrt(perp_dot(3, u, u));
   double inverse = 0;
   for (int side = 0; side < 2; side++)
     if (x->body[side] >= 0) inverse += 1 / c->model->inertia[x->body[side]].mass;
-  return fmax(10 * perp_contacts_closed(&c->o), 1e-12) * inverse * sqrt(perp_dot(3, P, P)) +
-         1e-13 * speed;
+  const double force = inverse * sqrt(perp_dot(3, P, P));
+  if (!(slip > fmax(10 * perp_contacts_closed(&c->o), 1e-12) * force + 1e-13 * speed)) return false;
+  if (slip > 10 * c->o.residual * (force + speed)) return true;
+  double along[3];
+  for (int k = 0; k < 3; k++) along[k] = P[k] - normal * x->n[k];
+  const double friction = sqrt(perp_dot(3, along, along));
+  return friction >= FULL * c->mu[x - c->contact] * normal &&
+         perp_dot(3, along, u) <= AGAINST * friction * slip;
 }
 
 /* along the surface: velocity of b relative to a with the twists, and of the surfaces themselves; the largest term */
@@ -183,7 +192,7 @@ int perp_contacts_friction(perp_contacts *c, const perp_eval *e, double h, const
     for (int side = 0; side < 2; side++)
       if (x->body[side] >= 0) perp_twist(c->model, e, x->body[side], v, c->free);
     const double speed = contacts_memory_along(c, e, x, e->t + h, c->free, u);
-    const bool slides = sqrt(perp_dot(3, u, u)) > contacts_memory_left(c, x, P, speed);
+    const bool slides = contacts_memory_slides(c, x, P, u, speed);
     if (!reversals) {
       c->friction[i] = slides ? PERP_FRICTION_SLIDES : PERP_FRICTION_STICKS;
       continue;

@@ -76,6 +76,7 @@ struct perp_contacts {
   double *impulse;         /* [3 n] world */
   double *couple;          /* [3 n] world; NULL: no surface resists spinning or rolling */
   double *slip;            /* [n] */
+  double *mu;              /* [n] coefficient of friction of this step, of kept ones */
   unsigned char *kept;     /* [n] */
   unsigned char *fresh;    /* [n] */
   unsigned char *pressed;  /* [n] it had an impulse in the step before */

@@ -36,7 +36,7 @@ static void islands_layout(void *ws, perp_arena *a)
   PERP_INTS(a, 2 * nb + 1, &s->bptr, &s->mptr, &s->tptr);
   PERP_DOUBLES(a, nb * square, &s->M, &s->Minv);
   PERP_DOUBLES(a, model->nv, &s->flat, &s->v_star);
-  s->twist_star = PERP_CARVE(a, double, 6 * nb);
+  PERP_DOUBLES(a, 6 * nb, &s->twist_star, &s->twist_end);
   s->product = PERP_CARVE(a, double, 2 * (size_t)model->nv);
   PERP_DOUBLES(a, model->nv, &s->f, &s->a);
   PERP_DOUBLES(a, model->m, &s->zero, &s->lambda);
@@ -469,5 +469,8 @@ bool perp_islands_step(perp_islands *s, perp_constrained *k, perp_island_task *t
   const bool good = perp_islands_solve(s, k, task);
   if (good) perp_islands_apply(s, k, task, k->f);
   *seconds += perp_constrained_own_clock(k) - start;
-  return good && perp_constrained_solve(k, level, h, v);
+  if (!good || !perp_constrained_solve(k, level, h, v)) return false;
+  if (level == PERP_LEVEL_VELOCITY && task->friction != NULL && s->r > 1)
+    perp_islands_coulomb(s, k, task);
+  return true;
 }

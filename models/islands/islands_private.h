@@ -87,6 +87,7 @@ struct perp_islands {
   double *M, *Minv, *flat; /* by island, see blocks.h */
   double *v_star;          /* [nv] M^-1 f, for joints as rows */
   double *twist_star;      /* [6 bodies] of it */
+  double *twist_end;       /* [6 bodies] at the end of the step */
   double *f, *a;           /* [nv] response */
   double *zero, *lambda;   /* [m] */
   double *product;         /* [2 nv] by island */
@@ -285,6 +286,8 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
                                 const perp_island_task *task, island_known *is, double work,
                                 double *x, double *slip, double *product);
 
+/* islands_coulomb.c: after a step on the velocity level, what its friction leaves of Coulomb's law, into s->count. */
+void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task);
 /* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why. */
 bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task);
 

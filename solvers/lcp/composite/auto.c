@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, FEW = 24, FEW_SPARSE = 60 };
+enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, ONE = 5, FEW = 24, FEW_SPARSE = 60 };
 
 /* limits of a round over those of the one before */
 static const double GROWTH = 4;
@@ -156,6 +156,7 @@ struct structure {
   int n;
   unsigned needs;
   bool factored, symmetric, bimatrix;
+  bool guess;             /* lambda is not zero */
   bool nonnegative, zero; /* the diagonal: no entry < 0, some = 0 */
   bool mostly_zeros;      /* with cones: sparse, or dense as rows.h has it */
   double numbers;         /* of a product with A */
@@ -197,120 +198,141 @@ struct stage {
   const char *name;
   double products, per_row;
   double longer; /* goes on at once where that much more will do, by the rate so far */
+  double part;   /* goes for this part of the tolerance, 0: the tolerance itself */
 };
 enum { STAGES = 17 };
 
 /* Methods that are done at once where few rows pivot come first, within little more than the reading of A. */
 static const struct stage symmetric[STAGES] = {
-  { "dantzig", 2, 0, 0 }, { "bpp", 25, 0.25, 0 },        { "lemke", 30, 1, 0 },
-  { "psor", 60, 0.5, 0 }, { "bpp", 60, 4, 0 },           { "minmap-newton", 60, 2, 0 },
-  { "dantzig", 0, 3, 0 }, { "interior-point", 0, 6, 0 }, { "fischer-newton", 0, 6, 0 },
-  { NULL, 0, 0, 0 }
+  { "dantzig", 2, 0, 0, 0 }, { "bpp", 25, 0.25, 0, 0 },        { "lemke", 30, 1, 0, 0 },
+  { "psor", 60, 0.5, 0, 0 }, { "bpp", 60, 4, 0, 0 },           { "minmap-newton", 60, 2, 0, 0 },
+  { "dantzig", 0, 3, 0, 0 }, { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 },
+  { NULL, 0, 0, 0, 0 }
 };
 /* sweeps where one row rules another; Lemke's path, which ends on copositive and on P-matrices */
 static const struct stage general[STAGES] = {
-  { "keller", 2, 0, 0 },         { "pgs", 6, 0.05, 5 },         { "lemke", 30, 1, 0 },
-  { "minmap-newton", 60, 1, 0 }, { "bpp", 60, 2, 0 },           { "keller", 0, 3, 0 },
-  { "interior-point", 0, 6, 0 }, { "fischer-newton", 0, 6, 0 }, { NULL, 0, 0, 0 }
+  { "keller", 2, 0, 0, 0 },         { "pgs", 6, 0.05, 5, 0 },         { "lemke", 30, 1, 0, 0 },
+  { "minmap-newton", 60, 1, 0, 0 }, { "bpp", 60, 2, 0, 0 },           { "keller", 0, 3, 0, 0 },
+  { "interior-point", 0, 6, 0, 0 }, { "fischer-newton", 0, 6, 0, 0 }, { NULL, 0, 0, 0, 0 }
 };
 /* zeros on the diagonal: the rows of Stewart and Trinkle */
-static const struct stage complementary[STAGES] = { { "lemke", 30, 3, 0 },
-                                                    { "bpp", 30, 3, 0 },
-                                                    { "keller", 0, 3, 0 },
-                                                    { "minmap-newton", 60, 2, 0 },
-                                                    { "fischer-newton", 0, 6, 0 },
-                                                    { "interior-point", 0, 6, 0 },
-                                                    { NULL, 0, 0, 0 } };
-static const struct stage games[STAGES] = { { "lemke-howson", 20, 1, 0 },
-                                            { "bpp", 30, 2, 0 },
-                                            { "lemke", 30, 2, 0 },
-                                            { "interior-point", 0, 6, 0 },
-                                            { NULL, 0, 0, 0 } };
+static const struct stage complementary[STAGES] = { { "lemke", 30, 3, 0, 0 },
+                                                    { "bpp", 30, 3, 0, 0 },
+                                                    { "keller", 0, 3, 0, 0 },
+                                                    { "minmap-newton", 60, 2, 0, 0 },
+                                                    { "fischer-newton", 0, 6, 0, 0 },
+                                                    { "interior-point", 0, 6, 0, 0 },
+                                                    { NULL, 0, 0, 0, 0 } };
+static const struct stage games[STAGES] = { { "lemke-howson", 20, 1, 0, 0 },
+                                            { "bpp", 30, 2, 0, 0 },
+                                            { "lemke", 30, 2, 0, 0 },
+                                            { "interior-point", 0, 6, 0, 0 },
+                                            { NULL, 0, 0, 0, 0 } };
 static const struct stage boxes[STAGES] = {
-  { "fixed-point", 10, 0, 0 },   { "dantzig", 60, 3, 0 },
-  { "fixed-point", 60, 3, 0 },   { "minmap-newton", 60, 3, 0 },
-  { "bpp", 60, 3, 0 },           { "psor", 300, 0, 0 },
-  { "apgd", 1000, 0, 0 },        { "interior-point", 0, 6, 0 },
-  { "fischer-newton", 0, 6, 0 }, { "dantzig", 60, 60, 0 },
-  { "prox", 300, 60, 0 },        { "block-gs", 1000, 0, 0 },
-  { "staggered", 1000, 0, 0 },   { NULL, 0, 0, 0 }
+  { "fixed-point", 10, 0, 0, 0 },   { "dantzig", 60, 3, 0, 0 },
+  { "fixed-point", 60, 3, 0, 0 },   { "minmap-newton", 60, 3, 0, 0 },
+  { "bpp", 60, 3, 0, 0 },           { "psor", 300, 0, 0, 0 },
+  { "apgd", 1000, 0, 0, 0 },        { "interior-point", 0, 6, 0, 0 },
+  { "fischer-newton", 0, 6, 0, 0 }, { "dantzig", 60, 60, 0, 0 },
+  { "prox", 300, 60, 0, 0 },        { "block-gs", 1000, 0, 0, 0 },
+  { "staggered", 1000, 0, 0, 0 },   { NULL, 0, 0, 0, 0 }
 };
 /* factored, without cones: the systems of Newton methods are sparse; dantzig only where A is worth forming */
-static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0 },
-                                             { "dantzig", 12, 0, 0 },
-                                             { "pgs-subspace", 20, 0, 0 },
-                                             { "minmap-newton", 20, 0, 0 },
-                                             { "psor", 30, 0, 5 },
-                                             { "dantzig", 60, 0, 0 },
-                                             { "interior-point", 1200, 0, 4 },
-                                             { "fischer-newton", 1200, 0, 2 },
-                                             { "cone-newton", 1500, 0, 0 },
-                                             { "apgd", 900, 0, 3 },
-                                             { "prox", 20000, 0, 0 },
-                                             { "psor", 900, 0, 3 },
-                                             { "minmap-newton", 1200, 0, 0 },
-                                             { "block-gs", 3000, 0, 0 },
-                                             { "bpp", 600, 0, 0 },
-                                             { "staggered", 600, 0, 0 },
-                                             { NULL, 0, 0, 0 } };
+static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0, 0 },
+                                             { "dantzig", 12, 0, 0, 0 },
+                                             { "pgs-subspace", 20, 0, 0, 0 },
+                                             { "minmap-newton", 20, 0, 0, 0 },
+                                             { "psor", 30, 0, 5, 0 },
+                                             { "dantzig", 60, 0, 0, 0 },
+                                             { "interior-point", 1200, 0, 4, 0 },
+                                             { "fischer-newton", 1200, 0, 2, 0 },
+                                             { "cone-newton", 1500, 0, 0, 0 },
+                                             { "apgd", 900, 0, 3, 0 },
+                                             { "prox", 20000, 0, 0, 0 },
+                                             { "psor", 900, 0, 3, 0 },
+                                             { "minmap-newton", 1200, 0, 0, 0 },
+                                             { "block-gs", 3000, 0, 0, 0 },
+                                             { "bpp", 600, 0, 0, 0 },
+                                             { "staggered", 600, 0, 0, 0 },
+                                             { NULL, 0, 0, 0, 0 } };
 /* few of them: block rounds leave Dantzig's method little to do, and A is soon formed */
 static const struct stage few_sparse[STAGES] = {
-  { "dantzig:start=bpp", 12, 20, 0 }, { "apgd", 30, 0, 0 },
-  { "minmap-newton", 60, 0, 0 },      { "psor", 60, 0, 0 },
-  { "minmap-newton", 400, 0, 0 },     { "apgd", 600, 0, 0 },
-  { "interior-point", 800, 0, 0 },    { "fischer-newton", 800, 0, 0 },
-  { "block-gs", 800, 0, 0 },          { "bpp", 800, 0, 0 },
-  { "staggered", 800, 0, 0 },         { NULL, 0, 0, 0 }
+  { "dantzig:start=bpp", 12, 20, 0, 0 }, { "apgd", 30, 0, 0, 0 },
+  { "minmap-newton", 60, 0, 0, 0 },      { "psor", 60, 0, 0, 0 },
+  { "minmap-newton", 400, 0, 0, 0 },     { "apgd", 600, 0, 0, 0 },
+  { "interior-point", 800, 0, 0, 0 },    { "fischer-newton", 800, 0, 0, 0 },
+  { "block-gs", 800, 0, 0, 0 },          { "bpp", 800, 0, 0, 0 },
+  { "staggered", 800, 0, 0, 0 },         { NULL, 0, 0, 0, 0 }
 };
-/* few: a sweep over exact blocks costs next to nothing, a round of staggered as much as a solution */
+/* one contact: an exact block is the answer */
+static const struct stage one_cone[STAGES] = {
+  { "block-gs", 60, 0, 0, 0.01 }, { "cone-newton:warm=0", 200, 0, 0, 0 },
+  { "apgd", 100, 0, 0, 0 },       { "block-gs", 700, 0, 0, 0 },
+  { "apgd", 2000, 0, 0, 0 },      { "prox", 2000, 0, 0, 0 },
+  { "staggered", 800, 0, 0, 0 },  { NULL, 0, 0, 0, 0 }
+};
+/* Newton steps from the guess: few, as contacts mostly go on sticking or sliding, and so close that the next step can
+ * use the answer again. */
 static const struct stage few_cones[STAGES] = {
-  { "apgd", 4, 0, 0 },        { "block-gs", 50, 0, 0 },
-  { "apgd", 100, 0, 0 },      { "cone-newton", 200, 0, 0 },
-  { "block-gs", 700, 0, 0 },  { "apgd", 2000, 0, 0 },
-  { "staggered", 800, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0 },
-  { NULL, 0, 0, 0 }
+  { "apgd", 4, 0, 0, 0 },        { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
+  { "block-gs", 50, 0, 0, 0 },   { "prox", 60, 0, 0, 0 },
+  { "apgd", 100, 0, 0, 0 },      { "cone-newton", 200, 0, 0, 0 },
+  { "block-gs", 700, 0, 0, 0 },  { "apgd", 2000, 0, 0, 0 },
+  { "staggered", 800, 0, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0, 0 },
+  { NULL, 0, 0, 0, 0 }
 };
-/* sweeps and gradients where contacts slide alike; convex programmes where they push each other, of a symmetric A */
-static const struct stage cones[STAGES] = {
-  { "apgd", 15, 0, 5 },          { "staggered", 60, 0, 0 },
-  { "block-gs", 60, 0, 0 },      { "apgd", 400, 0, 0 },
-  { "block-gs", 480, 0, 0 },     { "aclm", 400, 7, 0 },
-  { "apgd", 1500, 0, 0 },        { "prox", 3000, 0, 0 },
-  { "cone-newton", 2700, 0, 0 }, { "cone-newton:warm=0", 600, 3, 0 },
-  { "staggered", 800, 0, 0 },    { "nncg", 1000, 0, 0 },
-  { "apgd", 6000, 0, 0 },        { NULL, 0, 0, 0 }
-};
+/* Newton steps likewise; sweeps and gradients where contacts slide alike; convex programmes where they push each other,
+ * of a symmetric A */
+static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 10, 1, 0, 0 },
+                                            { "staggered", 60, 0, 0, 0 },
+                                            { "prox", 20, 1, 0, 0 },
+                                            { "apgd", 15, 0, 5, 0 },
+                                            { "block-gs", 60, 0, 0, 0 },
+                                            { "apgd", 400, 0, 0, 0 },
+                                            { "block-gs", 480, 0, 0, 0 },
+                                            { "aclm", 400, 7, 0, 0 },
+                                            { "apgd", 1500, 0, 0, 0 },
+                                            { "prox", 3000, 0, 0, 0 },
+                                            { "cone-newton", 2700, 0, 0, 0 },
+                                            { "cone-newton:warm=0", 600, 3, 0, 0 },
+                                            { "staggered", 800, 0, 0, 0 },
+                                            { "nncg", 1000, 0, 0, 0 },
+                                            { "apgd", 6000, 0, 0, 0 },
+                                            { NULL, 0, 0, 0, 0 } };
 /* products and systems by J are sparse; aclm would form A */
-static const struct stage factored_cones[STAGES] = { { "apgd", 15, 0, 5 },
-                                                     { "staggered", 60, 0, 0 },
-                                                     { "block-gs", 60, 0, 0 },
-                                                     { "apgd", 400, 0, 0 },
-                                                     { "block-gs", 700, 0, 0 },
-                                                     { "apgd", 1500, 0, 0 },
-                                                     { "prox", 3000, 0, 0 },
-                                                     { "apgd", 6000, 0, 0 },
-                                                     { "cone-newton", 2700, 0, 0 },
-                                                     { "cone-newton:warm=0", 600, 3, 0 },
-                                                     { "staggered", 800, 0, 0 },
-                                                     { "nncg", 1000, 0, 0 },
-                                                     { NULL, 0, 0, 0 } };
+static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0", 40, 0, 0, 0.01 },
+                                                     { "staggered", 60, 0, 0, 0 },
+                                                     { "prox", 150, 0, 0, 0 },
+                                                     { "apgd", 15, 0, 5, 0 },
+                                                     { "block-gs", 60, 0, 0, 0 },
+                                                     { "apgd", 400, 0, 0, 0 },
+                                                     { "block-gs", 700, 0, 0, 0 },
+                                                     { "apgd", 1500, 0, 0, 0 },
+                                                     { "prox", 3000, 0, 0, 0 },
+                                                     { "apgd", 6000, 0, 0, 0 },
+                                                     { "cone-newton", 2700, 0, 0, 0 },
+                                                     { "cone-newton:warm=0", 600, 3, 0, 0 },
+                                                     { "staggered", 800, 0, 0, 0 },
+                                                     { "nncg", 1000, 0, 0, 0 },
+                                                     { NULL, 0, 0, 0, 0 } };
 /* A mostly zeros: a sparse factorization costs few of its products */
-static const struct stage sparse_cones[STAGES] = { { "prox", 400, 0, 0 },
-                                                   { "apgd", 1200, 0, 0 },
-                                                   { "block-gs", 300, 0, 0 },
-                                                   { "admm", 1500, 0, 0 },
-                                                   { "prox", 6000, 0, 0 },
-                                                   { "apgd", 6000, 0, 0 },
-                                                   { "block-gs", 6000, 0, 0 },
-                                                   { "cone-newton", 6000, 0, 0 },
-                                                   { "staggered", 3000, 0, 0 },
-                                                   { "aclm", 9000, 0, 0 },
-                                                   { NULL, 0, 0, 0 } };
+static const struct stage sparse_cones[STAGES] = { { "prox", 400, 0, 0, 0 },
+                                                   { "apgd", 1200, 0, 0, 0 },
+                                                   { "block-gs", 300, 0, 0, 0 },
+                                                   { "admm", 1500, 0, 0, 0 },
+                                                   { "prox", 6000, 0, 0, 0 },
+                                                   { "apgd", 6000, 0, 0, 0 },
+                                                   { "block-gs", 6000, 0, 0, 0 },
+                                                   { "cone-newton", 6000, 0, 0, 0 },
+                                                   { "staggered", 3000, 0, 0, 0 },
+                                                   { "aclm", 9000, 0, 0, 0 },
+                                                   { NULL, 0, 0, 0, 0 } };
 
 static const struct stage *auto_choose(const struct structure *s)
 {
   if (s->needs & PERP_LCP_CONE)
-    return s->n <= FEW       ? few_cones
+    return s->n <= ONE       ? one_cone
+           : s->n <= FEW     ? few_cones + s->guess
            : s->mostly_zeros ? sparse_cones
            : s->factored     ? factored_cones
                              : cones;
@@ -397,8 +419,20 @@ static void keep_claim(struct search *f, const struct slot *s, perp_reason reaso
   f->over = f->over || infeasible;
 }
 
+/* The solver of s from x to the tolerance; first, with part > 0, to that part of it. */
+static perp_status auto_solve_part(struct search *f, struct slot *s, const perp_lcp *p, double part,
+                                   double *x, perp_stats *inner)
+{
+  if (part > 0) {
+    PERP_TRY(perp_lcp_solve(f->ctx, s->s, p, part * f->tol, x, NULL, NULL, inner));
+    if (inner->reason == PERP_CONVERGED || !(auto_merit(f, inner) <= f->tol)) return PERP_OK;
+  }
+  return perp_lcp_solve(f->ctx, s->s, p, f->tol, x, NULL, NULL, inner);
+}
+
 /* One attempt with the work `limit` (HUGE_VAL: what is left of the budget); *inner: what came of it. */
-static perp_status auto_attempt(struct search *f, int k, double limit, perp_stats *inner)
+static perp_status auto_attempt(struct search *f, int k, double limit, double part,
+                                perp_stats *inner)
 {
   struct ws *w = f->w;
   struct slot *s = &w->slots[k];
@@ -416,7 +450,7 @@ static perp_status auto_attempt(struct search *f, int k, double limit, perp_stat
   q.brief = q.brief || (f->claims >= CLAIMS && limit < HUGE_VAL);
   PERP_TRACE(f->ctx, .method = name, .what = s->scaled ? "try equilibrated" : "try",
              .iteration = f->attempts, .entering = -1, .leaving = -1, .residual = f->rel, .n = q.n);
-  perp_status status = perp_lcp_solve(f->ctx, s->s, &q, f->tol, w->x, NULL, NULL, inner);
+  const perp_status status = auto_solve_part(f, s, &q, part, w->x, inner);
   if (status == PERP_ERR_NOMEM || status == PERP_ERR_INTERNAL) return status;
   s->had = limit;
   s->done = true;
@@ -451,7 +485,7 @@ static perp_status auto_attempt(struct search *f, int k, double limit, perp_stat
 
 /* An attempt with more work than any before.  Where the digits gained by the limit promise an end within `longer` times
  * that work it goes on at once. */
-static perp_status auto_ask(struct search *f, int k, double limit, double longer)
+static perp_status auto_ask(struct search *f, int k, double limit, double longer, double part)
 {
   struct slot *s = &f->w->slots[k];
   if (f->over || !auto_applies(f, k) || s->done || limit <= s->had) return PERP_OK;
@@ -460,10 +494,10 @@ static perp_status auto_ask(struct search *f, int k, double limit, double longer
       limit < 2.0 * f->p->n * f->p->n)
     return PERP_OK;
   perp_stats inner = { .reason = PERP_RUNNING };
-  PERP_TRY(auto_attempt(f, k, limit, &inner));
+  PERP_TRY(auto_attempt(f, k, limit, part, &inner));
   const double way = log(auto_merit(f, &inner)) / log(f->tol);
   if (f->over || s->done || !(way * longer > 1 && way < 1)) return PERP_OK;
-  return auto_attempt(f, k, 1.5 * inner.work * (1 / way - 1), &inner);
+  return auto_attempt(f, k, 1.5 * inner.work * (1 / way - 1), part, &inner);
 }
 
 static double auto_limit_of(const struct search *f, const struct stage *stage)
@@ -479,7 +513,8 @@ static perp_status list_round(struct search *f, const struct stage *list, int of
   for (int i = 0; list[i].name != NULL && !f->over; i++) {
     int k = auto_slot_of(f->w, list[i].name);
     if (k < 0) continue;
-    PERP_TRY(auto_ask(f, k + offset, times * auto_limit_of(f, &list[i]), list[i].longer));
+    PERP_TRY(
+        auto_ask(f, k + offset, times * auto_limit_of(f, &list[i]), list[i].longer, list[i].part));
     *left = *left || (auto_applies(f, k + offset) && !f->w->slots[k + offset].done);
   }
   return PERP_OK;
@@ -496,7 +531,7 @@ static perp_status all_round(struct search *f, double limit, bool late, bool *le
       bool exhaustive = strcmp(d->name, "enumerate") == 0, peer = d->caps & PERP_LCP_PEER;
       if ((peer ? 2 : exhaustive ? 1 : 0) != group) continue;
       /* all bases are run through once and to the end, which shows where there is no solution */
-      PERP_TRY(auto_ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0));
+      PERP_TRY(auto_ask(f, k, exhaustive && late ? HUGE_VAL : limit, 0, 0));
       *left = *left || (auto_applies(f, k) && !w->slots[k].done);
     }
   return PERP_OK;
@@ -519,7 +554,7 @@ static perp_status search_all(struct search *f, const struct structure *s)
   if (w->n_chain > 0) {
     perp_stats inner;
     for (int k = 0; k < w->n_chain && !f->over; k++)
-      if (auto_applies(f, w->chain[k])) PERP_TRY(auto_attempt(f, w->chain[k], HUGE_VAL, &inner));
+      if (auto_applies(f, w->chain[k])) PERP_TRY(auto_attempt(f, w->chain[k], HUGE_VAL, 0, &inner));
     return PERP_OK;
   }
   for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(f, &list[i]));
@@ -569,7 +604,8 @@ static perp_status auto_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, double
   stats->reason = n == 0 ? PERP_CONVERGED : PERP_STALLED;
   if (n == 0) return PERP_OK;
 
-  const struct structure s = auto_look(p);
+  struct structure s = auto_look(p);
+  for (int i = 0; i < n && !s.guess; i++) s.guess = lambda[i] != 0;
   stats->work = f.product = s.numbers;
   perp_status status = search_all(&f, &s);
   memcpy(lambda, w->best, bytes);

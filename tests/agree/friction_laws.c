@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The default law of friction is Coulomb's where the solver serves it, and coulomb.violation tells which law is: against
+ * quadratures and closed forms of bodies whose feet slip in different directions, and at every step size. */
+#include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
+#include "tests/run_model.h"
+
+static perp_ctx ctx;
+
+typedef struct outcome {
+  double speed; /* largest error of the speed at the end, m/s */
+  perp_contact_coulomb coulomb;
+} outcome;
+
+static outcome march(const char *scene, run_parts parts, double h, double t_end,
+                     const double want[6])
+{
+  perp_spec spec;
+  perp_scene s;
+  outcome o = { 0 };
+  double t;
+  const double *q, *v;
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, scene, &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, &s) != PERP_OK)
+    bail("%s", ctx.msg);
+  perp_sim *sim = run_start(&ctx, s.model, parts, h);
+  run_to(&ctx, sim, t_end);
+  perp_sim_state(sim, &t, &q, &v);
+  for (int i = 0; i < 6; i++) o.speed = fmax(o.speed, fabs(v[i] - want[i]));
+  o.coulomb = perp_sim_contacts(sim)->coulomb;
+  perp_sim_destroy(sim);
+  perp_scene_destroy(&s);
+  perp_spec_free(&spec);
+  return o;
+}
+
+static const double belts[6] = { 0.8616656849 },
+                    sled[6] = { 0.53946934052, 0.292431391931, 0, 0, 0, 5.59735399579 };
+
+/* By default, in each formulation of impulses: first order to the quadrature, nothing left of the law. */
+static void test_default(void)
+{
+  static const char *const formulations[] = { "velocity", "velocity-midpoint", "reduced", "impulse",
+                                              "regularized" };
+  for (size_t i = 0; i < sizeof formulations / sizeof *formulations; i++) {
+    const run_parts parts = { formulations[i] };
+    const outcome coarse = march("two-belts", parts, 2e-3, 0.6, belts),
+                  fine = march("two-belts", parts, 1e-3, 0.6, belts);
+    ok(fine.speed < 1.1e-4 && fine.speed < 0.6 * coarse.speed,
+       "%s: two belts, off by %.2g and %.2g m/s", formulations[i], coarse.speed, fine.speed);
+    ok(fine.coulomb.measured && fine.coulomb.violation < 1e-6 && fine.coulomb.beyond < 1e-6 &&
+           fine.coulomb.angle < 1e-6,
+       "%s: friction is Coulomb's to %.2g mu N", formulations[i], fine.coulomb.violation);
+  }
+  const outcome coarse = march("spinning-sled", (run_parts){ "velocity" }, 2e-3, 0.3, sled),
+                fine = march("spinning-sled", (run_parts){ "velocity" }, 1e-3, 0.3, sled);
+  ok(fine.speed < 1.1e-3 && fine.speed < 0.6 * coarse.speed && fine.coulomb.violation < 1e-6,
+     "velocity: a sled that spins, off by %.2g and %.2g m/s", coarse.speed, fine.speed);
+}
+
+/* The other laws leave the same of it at every step size. */
+static void test_violation(void)
+{
+  static const struct {
+    const char *scene, *formulation, *contact;
+    double t_end, least, angle;
+    const double *want;
+  } wrong[] = {
+    { "two-belts", "velocity", "box", 0.6, 0.99, 0.78, belts },
+    { "spinning-sled", "velocity", "box", 0.3, 0.99, 0.7, sled },
+    { "spinning-sled", "velocity:align=none", "polyhedral:directions=8", 0.3, 0.38, 0.38, sled },
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+    for (int k = 0; k < 3; k++) {
+      const double h = 2e-3 / (1 << k);
+      const run_parts parts = { wrong[i].formulation, .contact = wrong[i].contact };
+      const outcome o = march(wrong[i].scene, parts, h, wrong[i].t_end, wrong[i].want);
+      ok(o.coulomb.violation > wrong[i].least && o.coulomb.angle > wrong[i].angle && o.speed > 0.3,
+         "%s, %s, h = %g s: violation %.3g, angle %.3g rad, off by %.3g", wrong[i].scene,
+         wrong[i].contact, h, o.coulomb.violation, o.coulomb.angle, o.speed);
+    }
+}
+
+/* Which law a solver gets where none is named: of what it serves. */
+static void test_choice(void)
+{
+  static const struct {
+    const char *scene, *lcp, *law;
+  } choice[] = {
+    { "two-belts", "auto", "cone" },        { "two-belts", "pgs", "cone" },
+    { "two-belts", "prox", "cone" },        { "two-belts", "dantzig", "box" },
+    { "two-belts", "lemke", "polyhedral" }, { "incline:dim=2", "auto", "cone" },
+    { "incline:dim=2", "dantzig", "cone" },
+  };
+  for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) {
+    perp_spec spec;
+    perp_scene s;
+    perp_parts parts = { 0 };
+    if (perp_spec_parse(&ctx, PERP_KIND_scene, choice[i].scene, &spec) != PERP_OK ||
+        perp_scene_create(&ctx, &spec, &s) != PERP_OK ||
+        perp_spec_parse(&ctx, PERP_KIND_lcp, choice[i].lcp, &parts.lcp) != PERP_OK ||
+        perp_parts_complete(&ctx, s.model, &parts) != PERP_OK)
+      bail("%s", ctx.msg);
+    ok(strcmp(parts.contact.d->name, choice[i].law) == 0, "%s with lcp %s: contact %s",
+       choice[i].scene, choice[i].lcp, parts.contact.d->name);
+    perp_parts_free(&parts);
+    perp_scene_destroy(&s);
+    perp_spec_free(&spec);
+  }
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register_metrics(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
+  test_default();
+  test_violation();
+  test_choice();
+  return tap_done();
+}
