@@ -26,6 +26,7 @@
 #include "models/stepping/kkt_default.h"
 #include "models/stepping/redundancy.h"
 #include "models/stepping/turns.h"
+#include "solvers/stabilization/stabilization.h"
 
 #include <stdlib.h>
 
@@ -218,6 +219,21 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
   return PERP_OK;
 }
 
+/* Options of the stabilization that cannot act with the formulation are refused. */
+static perp_status sim_stab_acts(perp_ctx *ctx, const perp_parts *p)
+{
+  const perp_stab_desc *stab = (const perp_stab_desc *)p->stab.d;
+  const unsigned form = p->formulation.d->caps;
+  if (stab == NULL || stab->idle == NULL || !(form & PERP_FORM_USES_STAB) ||
+      (form & PERP_FORM_WRAPS)) /* the formulation inside has a simulation of its own */
+    return PERP_OK;
+  const char *idle = stab->idle(p->stab.opts, form & PERP_FORM_FEEDBACK ? PERP_LEVEL_VELOCITY
+                                                                        : PERP_LEVEL_ACCELERATION);
+  if (idle == NULL) return PERP_OK;
+  return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "stabilization %s with formulation %s: %s",
+                   stab->d.name, p->formulation.d->name, idle);
+}
+
 static perp_status sim_create_engine(perp_ctx *ctx, perp_model *model, const perp_parts *parts,
                                      double h, perp_sim **out)
 {
@@ -283,6 +299,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   perp_status status = perp_parts_complete(ctx, model, &p);
   perp_sim *sim = NULL;
   if (status == PERP_OK) status = sim_serves(ctx, model, p.formulation.d);
+  if (status == PERP_OK) status = sim_stab_acts(ctx, &p);
   if (status == PERP_OK) {
     sim = calloc(1, sizeof *sim);
     if (sim == NULL) status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a simulation");

@@ -38,9 +38,9 @@ static const perp_opt options[] = {
   PERP_REAL(struct opts, alpha, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
             "Feedback gain alpha. 0: 1/h on the velocity level, 1/(20 h) on the acceleration "
             "level, 1/(5 h) for contacts."),
-  PERP_REAL(
-      struct opts, beta, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
-      "Feedback gain beta of the position error C on the acceleration level. 0: same as alpha."),
+  PERP_REAL(struct opts, beta, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
+            "Feedback gain beta of the position error C on the acceleration level. 0: same as "
+            "alpha. Refused on the velocity level."),
   PERP_REAL(struct opts, push, 0.1, 0, HUGE_VAL, PERP_OPEN_MIN, "m/s",
             "Maximum separation speed that the feedback gives to penetrating bodies."),
   PERP_OPTIONS_END
@@ -67,6 +67,11 @@ static double baumgarte_contact(const void *ws, perp_level level, double h, doub
   return perp_stab_contact(alpha, w->opt.beta > 0 ? w->opt.beta : alpha, push, gap, rate);
 }
 
+static const char *baumgarte_idle(const void *opts, perp_level level)
+{
+  return perp_stab_joints_idle(((const struct opts *)opts)->beta, level);
+}
+
 const perp_stab_desc perp_stab_baumgarte = {
   .d = { .name = "baumgarte",
          .summary =
@@ -79,4 +84,5 @@ const perp_stab_desc perp_stab_baumgarte = {
   .rhs = perp_stab_joints_rhs,
   .destroy = free,
   .contact = baumgarte_contact,
+  .idle = baumgarte_idle,
 };

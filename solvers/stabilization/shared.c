@@ -71,6 +71,14 @@ void perp_stab_joints_rhs(void *ws, perp_level level, double h, const double *C,
   }
 }
 
+const char *perp_stab_joints_idle(double beta, perp_level level)
+{
+  return level == PERP_LEVEL_VELOCITY && beta > 0
+             ? "beta has an effect on the acceleration level only; leave it out, or use "
+               "formulation acceleration"
+             : NULL;
+}
+
 double perp_stab_contact(double alpha, double beta, double push, double gap, double rate)
 {
   return -2 * alpha * rate - fmax(beta * beta * gap, -2 * alpha * push);

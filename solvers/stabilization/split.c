@@ -36,7 +36,7 @@ static const perp_opt options[] = {
             "acceleration level."),
   PERP_REAL(struct opts, beta, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/s",
             "Feedback gain beta of the position error C of joints on the acceleration level. 0: "
-            "same as alpha."),
+            "same as alpha. Refused on the velocity level."),
   PERP_INT(struct opts, passes, 2, 1, 100,
            "Maximum number of passes that remove penetration after a step."),
   PERP_REAL(struct opts, tol, 1e-9, 0, HUGE_VAL, PERP_OPEN_MAX, "m",
@@ -72,6 +72,11 @@ static void split_contacts(const void *ws, perp_stab_contacts *how)
   };
 }
 
+static const char *split_idle(const void *opts, perp_level level)
+{
+  return perp_stab_joints_idle(((const struct opts *)opts)->beta, level);
+}
+
 const perp_stab_desc perp_stab_split = {
   .d = { .name = "split",
          .summary = "Split stabilization: Baumgarte feedback for joints, compliant position "
@@ -86,4 +91,5 @@ const perp_stab_desc perp_stab_split = {
   .rhs = perp_stab_joints_rhs,
   .contacts = split_contacts,
   .destroy = free,
+  .idle = split_idle,
 };

@@ -37,6 +37,8 @@ perp_status perp_stab_joints_create(perp_ctx *ctx, const char *name, void *like,
                                     void **ws);
 void perp_stab_joints_rhs(void *ws, perp_level level, double h, const double *C, const double *Cdot,
                           double *rhs);
+/* perp_stab_desc.idle of feedback with a gain beta, 1/s. */
+const char *perp_stab_joints_idle(double beta, perp_level level);
 /* Of a contact on the acceleration level, which no overlap makes part faster than push. */
 double perp_stab_contact(double alpha, double beta, double push, double gap, double rate);
 /* v += dv with M dv = J' lambda, J dv = -Cdot at q, unless |Cdot| <= tol.  stats->reason < 0: v is as

@@ -79,6 +79,9 @@ typedef struct perp_stab_desc {
   double (*contact)(const void *ws, perp_level level, double h, double gap, double rate);
   /* contacts: what is corrected after a step.  NULL: nothing. */
   void (*contacts)(const void *ws, perp_stab_contacts *how);
+  /* What of the options opts has no effect on this level, and a remedy: a clause, "beta has ...".  NULL, or NULL
+   * returned: all act. */
+  const char *(*idle)(const void *opts, perp_level level);
 } perp_stab_desc;
 
 #ifdef __cplusplus

@@ -11,6 +11,7 @@
  */
 #include "experiments/simulate/simulate.h"
 #include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
 #include "models/models.h"
 #include "solvers/lcp/io/io.h"
 #include "solvers/lcp/problems/generate.h"
@@ -88,6 +89,12 @@ static void keep_nothing(const perp_result *so_far, void *user)
   (void)so_far, (void)user;
 }
 
+static const char *source(void)
+{
+  const char *root = getenv("PERP_SOURCE");
+  return root != NULL ? root : ".";
+}
+
 static uint64_t of_run(perp_kind kind, const char *method, const char *text)
 {
   const perp_minder minder = { too_long, keep_nothing, NULL };
@@ -109,6 +116,11 @@ static uint64_t of_run(perp_kind kind, const char *method, const char *text)
     : kind == PERP_KIND_stab    ? &request.stab
     : kind == PERP_KIND_contact ? &request.contact
                                 : &request.formulation) = method;
+  char own[4096]; /* options.yaml is beside options.txt */
+  if (request.scene != NULL && strcmp(request.scene, "options.yaml") == 0) {
+    snprintf(own, sizeof own, "%s/tests/agree/options.yaml", source());
+    request.scene = own;
+  }
   perp_result r;
   until = perp_clock_thread() + patience;
   uint64_t h = START;
@@ -288,7 +300,7 @@ static const char *const of_kind_formulation[] = {
   "scene=incline:theta=30deg,mu=0.3,azimuth=31deg,tilt=gravity,shape=point contact=box lcp=dantzig "
   "t=0.1",
   "scene=stack:boxes=3,overlap=1e-3 lcp=pgs:sweeps=3 t=0.1",
-  "scene=belt.yaml t=0.6",
+  "scene=options.yaml t=0.1",
   NULL,
 };
 static const char *const *problems_of(perp_kind kind)
@@ -314,9 +326,8 @@ static int n_witnesses;
 
 static void read_witnesses(void)
 {
-  const char *root = getenv("PERP_SOURCE");
   char path[4096], line[1024];
-  snprintf(path, sizeof path, "%s/tests/agree/options.txt", root != NULL ? root : ".");
+  snprintf(path, sizeof path, "%s/tests/agree/options.txt", source());
   FILE *f = fopen(path, "r");
   if (f == NULL) bail("cannot read %s", path);
   while (fgets(line, sizeof line, f) != NULL) {
@@ -490,7 +501,9 @@ int main(int argc, char **argv)
     for (int i = 3; i < argc && i < 5; i++) only[i - 3] = argv[i];
   }
   perp_ctx_init(&ctx);
-  if (perp_register_models(&ctx) != PERP_OK) bail("%s", ctx.msg);
+  if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
+      perp_register_metrics(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
   read_witnesses();
   for (int kind = 0; kind < 6; kind++)
     for (int i = 0; (d = perp_plugin_at(&ctx, kinds[kind], i)) != NULL; i++) {

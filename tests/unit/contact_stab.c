@@ -69,7 +69,7 @@ static void test_velocity_feedback(void)
     double part, push;
   } cases[] = { { "baumgarte", 0.2, 0.1 },
                 { "baumgarte:alpha=24", 0.1, 0.1 },
-                { "baumgarte:alpha=48,beta=7", 0.2, 0.1 },
+                { "baumgarte:alpha=48", 0.2, 0.1 },
                 { "baumgarte:alpha=240,push=0.02", 1, 0.02 },
                 { "none", 0, 0 } };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -246,7 +246,9 @@ static void test_differ(void)
   enum { STABS = sizeof stabs / sizeof *stabs };
   for (size_t l = 0; l < 2; l++) {
     double top[STABS];
-    for (int i = 0; i < STABS; i++) {
+    /* beta is a gain of the acceleration level */
+    const int n = l == 0 ? STABS - 1 : STABS;
+    for (int i = 0; i < n; i++) {
       run_parts parts = levels[l];
       parts.stab = stabs[i];
       perp_model *model = stack(5, 1e-3);
@@ -259,8 +261,6 @@ static void test_differ(void)
       perp_sim_destroy(sim);
       perp_model_destroy(model);
     }
-    /* beta is a constant of the acceleration level */
-    const int n = l == 0 ? STABS - 1 : STABS;
     for (int i = 0; i < n; i++)
       for (int j = 0; j < i; j++)
         ok(fabs(top[i] - top[j]) > 1e-7, "%s: %s and %s are different on contacts: %.9g, %.9g m",

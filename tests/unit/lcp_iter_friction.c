@@ -295,7 +295,7 @@ int main(void)
     { "pgs", true, false, 25 },
     { "block-gs", true, false, 25 },
     { "block-gs:block=projection", true, false, 25 },
-    { "block-gs:by=group,order=symmetric", true, false, 25 },
+    { "block-gs:order=symmetric", true, false, 25 },
     { "staggered", true, false, 25 },
     { "staggered:depth=0", true, false, 20 },
     { "staggered:normal=interior-point,friction=pgs", true, false, 20 },

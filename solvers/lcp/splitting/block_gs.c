@@ -63,7 +63,7 @@ static const perp_opt options[] = {
             "complementary pivots for Stewart-Trinkle contacts, which enumeration serves, too."),
   PERP_ENUM(struct opts, by, BY_CONTACT, by_names,
             "Rows that form a block: contact (a normal row and its friction rows), or group (a "
-            "group of the factored form)."),
+            "group of the factored form; refused for dense A)."),
   PERP_REAL(struct perp_splitting_opts, omega, 1, 0, 2, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
             "Relaxation factor of the block update."),
   PERP_INT(struct opts, accelerate, 100, 0, 1e9,
@@ -168,7 +168,7 @@ static void block_gs_build(struct ws *w, const double *lambda)
   const perp_lcp *p = R->p;
   int n = p->n, at = 0;
   w->n_blocks = 0;
-  if (w->by == BY_GROUP && p->F != NULL) {
+  if (w->by == BY_GROUP) {
     for (int i = 0; i < n; i++) w->index[i] = i;
     for (int g = 0; g < p->F->nc; g++)
       for (int row = p->F->cptr[g], end = p->F->cptr[g + 1]; row < end;) {
@@ -501,6 +501,8 @@ static const char *block_gs_idle(const struct ws *w, const perp_lcp *p)
 static const char *block_gs_unserved(const struct ws *w, const perp_lcp *p)
 {
   const perp_stewart *s = &w->contacts;
+  if (w->by == BY_GROUP && p->F == NULL)
+    return "dense A, which has no groups, with by=group; use by=contact";
   if (s->unclear)
     return "rows with A_ii = 0 that cannot be assigned to a Stewart-Trinkle contact; specify the "
            "contacts (contact_of) or use lemke";
