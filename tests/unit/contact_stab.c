@@ -268,6 +268,27 @@ static void test_differ(void)
   }
 }
 
+/* A gain that the level does not have is no option without a word, in groups neither. */
+static void test_refused(void)
+{
+  static const char *const formulations[] = { "velocity", "velocity-midpoint", "velocity-implicit",
+                                              "reduced",  "impulse",           "groups" };
+  static const char *const stabs[] = { "baumgarte:beta=5", "split:alpha=3,beta=5" };
+  perp_model *model = stack(1, depth);
+  for (size_t i = 0; i < sizeof formulations / sizeof *formulations; i++)
+    for (size_t k = 0; k < 2; k++)
+      run_refused(&ctx, model,
+                  (run_parts){ .formulation = formulations[i], .stab = stabs[k], .lcp = "auto" },
+                  "beta has an effect on the acceleration level only");
+  const run_parts served = { .formulation = "acceleration",
+                             .ode = "rk4",
+                             .stab = "split:alpha=3,beta=5",
+                             .lcp = "auto",
+                             .contact = "box" };
+  perp_sim_destroy(run_start(&ctx, model, served, h));
+  perp_model_destroy(model);
+}
+
 /* ---- the bound -------------------------------------------------------------------------------- */
 
 static double energy(int n, const double *q, const double *v)
@@ -380,6 +401,7 @@ int main(void)
   test_projection();
   test_stop();
   test_differ();
+  test_refused();
   test_bound();
   test_sweeps();
   return tap_done();

@@ -386,6 +386,14 @@ static void refused(void)
   ok(all, "sweeps over single rows say that they do not take such rows");
   perp_lcp_problem_free(&q);
 
+  q = make((perp_lcp_recipe){ .family = "spd", .n = 6 });
+  memset(x, 0, sizeof x);
+  ctx.msg[0] = '\0';
+  ok(solve("block-gs:by=group", &q.p, 1e-10, x, w).reason == PERP_UNSUITED &&
+         strstr(ctx.msg, "by=contact") != NULL,
+     "dense A has no groups: unsuited (%s)", ctx.msg);
+  perp_lcp_problem_free(&q);
+
   /* a contact whose mobility has no range for its load: the block has no solution, and nothing is made up */
   double A[16] = { 0, 0, 0, 0.5, 0, 1, -1, -1, 0, -1, 1, -1, 0, 1, 1, 0 }, b[4] = { -1, 1, -1, 0 };
   int contact_of[4] = { 0, 0, 0, 0 };
