@@ -116,9 +116,9 @@ static uint64_t of_run(perp_kind kind, const char *method, const char *text)
     : kind == PERP_KIND_stab    ? &request.stab
     : kind == PERP_KIND_contact ? &request.contact
                                 : &request.formulation) = method;
-  char own[4096]; /* options.yaml is beside options.txt */
-  if (request.scene != NULL && strcmp(request.scene, "options.yaml") == 0) {
-    snprintf(own, sizeof own, "%s/tests/agree/options.yaml", source());
+  char own[4096]; /* a file of tests/data/scenes */
+  if (request.scene != NULL && strstr(request.scene, ".yaml") != NULL) {
+    snprintf(own, sizeof own, "%s/tests/data/scenes/%s", source(), request.scene);
     request.scene = own;
   }
   perp_result r;
@@ -300,7 +300,9 @@ static const char *const of_kind_formulation[] = {
   "scene=incline:theta=30deg,mu=0.3,azimuth=31deg,tilt=gravity,shape=point contact=box lcp=dantzig "
   "t=0.1",
   "scene=stack:boxes=3,overlap=1e-3 lcp=pgs:sweeps=3 t=0.1",
-  "scene=options.yaml t=0.1",
+  "scene=slide.yaml t=0.1",
+  "scene=gripper.yaml lcp=dantzig contact=box h=2e-3 t=0.1",
+  "scene=arm:stiffness=100,torque=none t=0.1",
   NULL,
 };
 static const char *const *problems_of(perp_kind kind)
