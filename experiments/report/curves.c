@@ -345,10 +345,10 @@ void perp_page_curves(perp_page *page)
                                   perp_pool_printf(&page->pool, "Scaling: %s", perp_words(primary)),
                                   NULL, primary, exponent });
   if (curves_wanted(study, "time-vs-n"))
-    chart_section(page,
-                  &(chart){ "time", "CPU time against size", NULL, "time.step_us",
-                            perp_pool_printf(&page->pool,
-                                             "Mean thread CPU time of a step: median over the timing "
-                                             "rounds; the bands show the quartiles. %s",
-                                             exponent) });
+    chart_section(
+        page, &(chart){ "time", "CPU time against size", NULL, "time.step_us",
+                        perp_pool_printf(&page->pool,
+                                         "Mean thread CPU time of a step: median over the timing "
+                                         "rounds; the bands show the quartiles. %s",
+                                         exponent) });
 }

@@ -43,13 +43,14 @@ void perp_page_symptoms(perp_page *page)
   const perp_study *s = page->study;
   if (s->n_symptoms == 0) return;
   const perp_symptom_entry *e = perp_results_symptoms(page->ctx, page->results);
-  perp_html(page->out,
-            "<h3 id=\"symptoms\">Reported problems and where they occur</h3>\n<p class=\"note\">A "
-            "run <span class=\"bad\">shows</span> the problem if its value exceeds the bound of "
-            "the row. If only some of the equivalent runs show it, the cell has the largest and "
-            "the smallest value. <em>Unsuited</em>: the method lacks a feature that the scene requires. "
-            "Empty: not tested.</p>\n<div class=\"scroll\"><table class=\"tight\"><tr><th "
-            "class=\"head\">reported problem, engine and bound</th>");
+  perp_html(
+      page->out,
+      "<h3 id=\"symptoms\">Reported problems and where they occur</h3>\n<p class=\"note\">A "
+      "run <span class=\"bad\">shows</span> the problem if its value exceeds the bound of "
+      "the row. If only some of the equivalent runs show it, the entry has the largest and "
+      "the smallest value. <em>Unsuited</em>: the method lacks a feature that the scene requires. "
+      "Empty: not tested.</p>\n<div class=\"scroll\"><table class=\"tight\"><tr><th "
+      "class=\"head\">reported problem, engine and bound</th>");
   for (int k = 0; k < s->n_symptom_columns; k++)
     perp_html(page->out, "<th class=\"n\">%s</th>", s->symptom_columns[k].name);
   perp_html(page->out, "</tr>\n");

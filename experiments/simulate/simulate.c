@@ -290,7 +290,8 @@ static void simulate_note(const run *r)
   const char *why = r->sim != NULL ? perp_sim_not_symplectic(r->sim) : NULL;
   if (why == NULL || r->scene.dissipative) return;
   snprintf(r->result->note, sizeof r->result->note,
-           "%.60s is not symplectic here: %.100s. The energy may drift over many steps; it does not with "
+           "%.60s is not symplectic here: %.100s. The energy may drift over many steps; it does "
+           "not with "
            "--formulation impulse%s",
            r->result->ode, why,
            strstr(why, "loops") == NULL ? ", or with --formulation reduced" : "");

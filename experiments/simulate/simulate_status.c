@@ -90,8 +90,7 @@ const char *perp_result_cause(const perp_result *r, char *buf, size_t size)
                              perp_reason_name((perp_reason)-i), (long long)c->failed[i]);
     comma = ", ";
   }
-  if (c->unsuited[0] != '\0' && used < size)
-    snprintf(buf + used, size - used, "; %s", c->unsuited);
+  if (c->unsuited[0] != '\0' && used < size) snprintf(buf + used, size - used, "; %s", c->unsuited);
   return buf;
 }
 

@@ -44,7 +44,7 @@ perp_status perp_drives_create(perp_ctx *ctx, const perp_model *model, const per
 void perp_drives_destroy(perp_drives *d); /* NULL is fine */
 void perp_drives_restart(perp_drives *d);
 /* Spring forces are those of the start of the step from now on: k (x - target), where the position moves with the
- * velocity of the end symplectic Euler (Hairer, Lubich and Wanner 2006, section I.1.2, eq. 1.9). */
+ * velocity of the end (symplectic Euler: Hairer 2006, eq. I.1.9). */
 void perp_drives_symplectic(perp_drives *d);
 /* Before v^: k->f += h times the springs without damping that are no rows then.  k: evaluated at the start.  Nothing
  * but for perp_drives_symplectic. */

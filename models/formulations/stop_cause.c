@@ -55,7 +55,8 @@ static int stop_cause_redundant(const perp_model *model, double t, const double 
     for (int i = 0; i < m; i++)
       r->A[(size_t)j * (size_t)m + (size_t)i] *= r->scratch[i] * r->scratch[j];
   int rank = m;
-  if (!zero) LAPACKE_dpstrf(LAPACK_COL_MAJOR, 'L', m, r->A, m, r->pivots, &rank, DEPENDENT);
+  if (!zero)
+    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, r->A, m, r->pivots, &rank, DEPENDENT, r->scratch);
   free(r);
   return m - rank;
 }

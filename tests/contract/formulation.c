@@ -321,7 +321,7 @@ static bool breakdown(perp_sim *sim, bool on, double part[5], double *sum)
   return good;
 }
 
-/* The seconds of a run are parts of its processor time: no part is negative or shrinks, the sum is no more than what
+/* The seconds of a run are parts of its wall time: no part is negative or shrinks, the sum is no more than what
  * passed; a restart forgets all.  Nothing depends on the speed. */
 static void seconds(perp_model *model, run_parts p, const char *what, bool kkt, bool lcp)
 {
@@ -337,11 +337,11 @@ static void seconds(perp_model *model, run_parts p, const char *what, bool kkt, 
   }
   const double *q, *v;
   perp_sim_timing(sim, true, NULL);
-  const double before = perp_clock_thread();
+  const double before = perp_clock_wall();
   perp_reason reason = run_to(&ctx, sim, 0.06);
   bool good = breakdown(sim, true, part[0], &sum[0]);
   reason = reason > 0 ? run_to(&ctx, sim, 0.15) : reason;
-  const double passed = perp_clock_thread() - before;
+  const double passed = perp_clock_wall() - before;
   good &= breakdown(sim, false, part[1], &sum[1]);
   perp_sim_state(sim, &t, &q, &v);
   if (reason <= 0) bail("%s: %s: %s at %g s", p.formulation, what, perp_reason_name(reason), t);

@@ -388,8 +388,9 @@ static void make(problem *q)
     if (kind == 1 && one_of(2)) q->b[i] += integer(4) * pow(10, -one_of(17));
     if (kind == 2) q->b[i] = one_of(3) ? integer(5) : perp_rng_uniform(g, -5, 5);
   }
-  if (one_of(8) == 0) q->b[one_of(n)] *= decade(15); /* a force beyond all others, or beneath them */
-  if (one_of(3) == 0)                                /* rows and columns in other units */
+  if (one_of(8) == 0)
+    q->b[one_of(n)] *= decade(15); /* a force beyond all others, or beneath them */
+  if (one_of(3) == 0)              /* rows and columns in other units */
     for (int i = 0; i < n; i++) {
       const double r = one_of(2) ? decade(8) : 1, c = one_of(2) ? ldexp(1, one_of(41) - 20) : 1;
       for (int j = 0; j < n; j++) {
@@ -496,9 +497,10 @@ int main(int argc, char **argv)
     contradictions += yes > 0 && no > 0;
     never += may && yes == 0 && tried > 0;
   }
-  printf("# %d problems from number %d on, %d of them have a solution (%d of those are solved by no "
-         "method)\n",
-         problems, first, solvable, never);
+  printf(
+      "# %d problems from number %d on, %d of them have a solution (%d of those are solved by no "
+      "method)\n",
+      problems, first, solvable, never);
   int lies = 0, wrong = 0, false_proofs = 0;
   for (int m = 0; m < methods; m++) {
     const struct tally *t = &tally[m];

@@ -471,16 +471,17 @@ static struct outcome sick(const char *scene, const char *stab, double h)
 static void symptoms(void)
 {
   perp_results r;
-  made_up(SYMPTOMS
-          "    - { name: a, text: it drifts, of: X 1.2, source: who/what#7, where: 'scene == a', "
-          "metric: "
-          "drift, above: 1 m }\n"
-          "    - { name: b, where: 'scene == b', metric: drift, above: 1000 mm }\n"
-          "    - { name: c, where: 'scene == c', metric: drift, above: 1 m }\n"
-          "    - { name: apart, where: 'scene in (a, b)', metric: drift, above: 0.2 m, spread: true }\n"
-          "    - { name: mixed, where: 'scene == b', metric: drift, above: 0.5 m }\n"
-          "    - { name: elsewhere, where: 'scene == d', metric: drift, above: 1 m }\n",
-          sick, 0, 0, &r);
+  made_up(
+      SYMPTOMS
+      "    - { name: a, text: it drifts, of: X 1.2, source: who/what#7, where: 'scene == a', "
+      "metric: "
+      "drift, above: 1 m }\n"
+      "    - { name: b, where: 'scene == b', metric: drift, above: 1000 mm }\n"
+      "    - { name: c, where: 'scene == c', metric: drift, above: 1 m }\n"
+      "    - { name: apart, where: 'scene in (a, b)', metric: drift, above: 0.2 m, spread: true }\n"
+      "    - { name: mixed, where: 'scene == b', metric: drift, above: 0.5 m }\n"
+      "    - { name: elsewhere, where: 'scene == d', metric: drift, above: 1 m }\n",
+      sick, 0, 0, &r);
   static const struct {
     perp_shown shown;
     double value;

@@ -59,8 +59,8 @@ struct opts {
 static const perp_opt options[] = {
   PERP_ENUM(struct opts, block, BLOCK_AUTO, block_names,
             "Solver of a block: row projections, enumeration of index sets, exact circular cone, "
-            "or bisection of the sliding direction. auto: cone if there is one, else enumeration; "
-            "complementary pivots for Stewart-Trinkle contacts, which enumeration serves, too."),
+            "or bisection of the sliding direction. auto: cone if there is one, else enumeration. "
+            "For Stewart-Trinkle contacts auto uses complementary pivots."),
   PERP_ENUM(struct opts, by, BY_CONTACT, by_names,
             "Rows that form a block: contact (a normal row and its friction rows), or group (a "
             "group of the factored form; refused for dense A)."),
