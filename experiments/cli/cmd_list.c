@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* perp list, perp info */
 #include "experiments/cli/cli.h"
-#include "models/stepping/formulation.h"
 #include "experiments/plugins/cmd_scene.h"
 #include "experiments/scenes/scene_file.h"
 #include "experiments/study/describe.h"
@@ -269,10 +268,9 @@ static void info_text(perp_kind kind, const perp_desc *d)
       !(d->caps & PERP_FORM_EVENTS))
     perp_wrap_after(
         stdout, "  friction law", 16,
-        "--contact. By default cone, Coulomb's law, where --lcp serves it: in space one "
-        "for circular cones (auto, pgs, prox, ...), in the plane one for friction rows. "
-        "Otherwise box (dantzig, bpp, ...), polyhedral (lemke, ...) or frictionless. The "
-        "result names it in 'parts'.");
+        "--contact. By default what --lcp serves: box (auto, pgs, dantzig, bpp, ...), cone "
+        "(block-gs), polyhedral (lemke, ...) or frictionless. The result names it in 'parts', "
+        "and says how far friction is off Coulomb's law.");
   int least, most;
   perp_describe_bodies(kind, d, &least, &most);
   if (least > 0 && least == most)

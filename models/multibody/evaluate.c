@@ -53,16 +53,6 @@ void perp_eval_init(perp_eval *e, const perp_model *m)
   e->blocks.J = e->J;
 }
 
-void perp_eval_poses(perp_eval *e, const perp_model *model, double t, const double *q)
-{
-  e->t = t;
-  if (model->n_motions > 0) perp_frames_evaluate(model, e);
-  if (model->dim == 3)
-    for (int b = 0; b < model->n_bodies; b++) perp_pose_of(3, q + 7 * b, &e->pose[b]);
-  else
-    for (int b = 0; b < model->n_bodies; b++) perp_pose_of(2, q + 3 * b, &e->pose[b]);
-}
-
 /* Other rows are left out than before: constant entries of J are set anew, and the softness is that of the set. */
 static void eval_renew(perp_eval *e, const perp_model *model)
 {

@@ -51,3 +51,13 @@ void perp_frames_evaluate(const perp_model *m, perp_eval *e)
     perp_pose_of(m->dim, q, &e->pose[PERP_FRAME_OF(i)]);
   }
 }
+
+void perp_eval_poses(perp_eval *e, const perp_model *model, double t, const double *q)
+{
+  e->t = t;
+  if (model->n_motions > 0) perp_frames_evaluate(model, e);
+  if (model->dim == 3)
+    for (int b = 0; b < model->n_bodies; b++) perp_pose_of(3, q + 7 * b, &e->pose[b]);
+  else
+    for (int b = 0; b < model->n_bodies; b++) perp_pose_of(2, q + 3 * b, &e->pose[b]);
+}
