@@ -294,12 +294,13 @@ static void test_study(void)
 static void test_several(void)
 {
   const char *source = getenv("PERP_SOURCE");
-  char *file = perp_xprintf("schema: perp-study/1\nstudy: { name: grips }\n"
-                            "scene: %s/tests/data/scenes/gripper.yaml\nformulation: velocity\n"
-                            "contact: cone\ngrid: { lcp: [prox, pgs] }\nt_end: 0.1 s\n"
-                            "metrics: { primary: pose.drift.max }\n"
-                            "answer: [{ best: pose.drift.max, by: lcp }]\n",
-                            source != NULL ? source : ".");
+  char *file = perp_xprintf(
+      "schema: perp-study/1\nstudy: { name: grips }\n"
+      "scene: %s/tests/data/scenes/gripper.yaml\nformulation: velocity:choice=least-norm\n"
+      "contact: cone\ngrid: { lcp: [prox, pgs] }\nt_end: 0.1 s\n"
+      "metrics: { primary: pose.drift.max }\n"
+      "answer: [{ best: pose.drift.max, by: lcp }]\n",
+      source != NULL ? source : ".");
   write_file("grips.yaml", file);
   free(file);
   int code = run("run grips.yaml -o grips -q --no-report");
