@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One cell, in three passes: the numbers (with metrics and truth), the clock (nothing but steps),
- * and the breakdown of a step (instrumented, so that its parts are used as shares only). */
+ * and the breakdown of a step (measured by wall clock in steps of its own, whose mean the parts add up to). */
 #include "experiments/simulate/samples.h"
 #include "experiments/simulate/series.h"
 #include "experiments/simulate/simulate_warn.h"

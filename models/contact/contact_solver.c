@@ -98,7 +98,7 @@ int64_t perp_contact_count_none(const perp_contact_count *count)
 }
 
 /* What leaves exactly the tolerance behind is no guess to be used again (islands.h), and the next step solves the same
- * problem once more, from one side always: a stack of 20 boxes creeps ten times as far and takes more sweeps.  So
+ * problem once more, from one side always: a stack of 20 boxes drifts ten times as far and takes more sweeps.  So
  * methods that come to a solution little by little are asked for this part of both tolerances. */
 static const double PART = 0.1;
 

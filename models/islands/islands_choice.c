@@ -7,7 +7,7 @@
  * gripper holds at eight.  So where something slides a second solution is looked for:
  *
  *   1. impulses within the cones of friction that stop everything that touches (perp_unique_stick), of least norm;
- *   2. where there are none, those of contacts that give way a little and alike,
+ *   2. where there are none, those of contacts that are a little and equally compliant,
  *
  *           w = A lambda + b + s (lambda - lambda_0),   s = 1e-2, 1e-4, 1e-6, 1e-9 of the mean of A_ii, on contacts,
  *
@@ -20,9 +20,8 @@
  *
  *      least-norm: the second solution, with lambda_0 = 0;
  *      previous:   the same with lambda_0 from the step before;
- *      solver:     the answer of the solver; others are only counted.
- *
- *      none:       nothing is examined.
+ *      solver:     the answer of the solver; others are only counted;
+ *      none:       nothing is examined (default).
  *
  * An answer that sticks everywhere is not examined further: it is one that the rule allows.  Up to PERP_UNIQUE_ROWS
  * rows.  The rank is decided when contacts begin or end to stick, slide or touch.  A second solution is looked for then, and
@@ -194,7 +193,7 @@ static void islands_choice_soft(struct islands_choice *c, const perp_contact_isl
   soft->lda = p->n;
 }
 
-/* c->x: the impulses of contacts that give way alike; *found: they are. */
+/* c->x: the impulses of equally compliant contacts; *found: they are. */
 static perp_status islands_choice_soften(perp_islands *s, lane *own,
                                          const perp_contact_island *problem,
                                          const perp_unique_problem *p, bool previous, bool *found)

@@ -15,7 +15,7 @@
  * shapes before their friction, as solver2d and Box2D v3 do: with friction first the bound of
  * friction is that of the other kind of sweep, and the error of sliding grows as 1 / h.
  *
- * What it gives up.  Order: 1 down to what its rows give way, which stays: 0.09 mm of a box at
+ * What it gives up.  Order: 1 down to the compliance of its rows, which stays: 0.09 mm of a box at
  * rest, 0.09 mm of one that sticks on an incline, 0.9 mrad of one that slides; 1/2 where friction
  * falls from mu to mu_dynamic (scheme_rows.c).  Drift: rows are springs, off by p / h over their
  * stiffness m omega^2, which add up over a chain or stack of bodies; it does not go with h but for

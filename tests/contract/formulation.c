@@ -154,7 +154,7 @@ static void traces(perp_model *model, const char *formulation)
 }
 
 /* The motion is that of the same bodies under another formulation (penalty: to the give of its springs; soft constraints,
- * which give way by 3 mm with the impedance of MuJoCo: with a stiffer one). */
+ * which are compliant by 3 mm with the impedance of MuJoCo: with a stiffer one). */
 static void motion(perp_model *model, const char *formulation)
 {
   if (strcmp(formulation, "soft-constraints") == 0)
