@@ -416,7 +416,8 @@ static void test_foreign(void)
   free(want);
 }
 
-/* The commands of docs/how-to/figures.md, which are indented by four blanks. */
+/* The commands of docs/how-to/figures.md, which are indented by four blanks; studies and runs in part: their words are
+ * tried here. */
 static void test_page(void)
 {
   const char *source = getenv("PERP_SOURCE");
@@ -429,7 +430,14 @@ static void test_page(void)
     if (strncmp(line, "    perp ", 9) != 0) continue;
     char *words = line + 9;
     words[strcspn(words, "#")] = '\0';
-    const int got = run(words);
+    const bool study = strncmp(words, "run ", 4) == 0;
+    const bool runs = strncmp(words, "simulate ", 9) == 0 || strncmp(words, "view ", 5) == 0;
+    char *part = perp_xprintf("%s%s", words,
+                              study ? " --set profile=short --only 'h == 8 ms'"
+                              : runs && strstr(words, "--t-end") == NULL ? " --t-end 0.2s"
+                                                                         : "");
+    const int got = run(part);
+    free(part);
     n++;
     if (got != 0 && strstr(err, "npm") != NULL)
       skip("the script of pages is not built", "perp %s", words);
