@@ -25,7 +25,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, ONE = 5, FEW = 24, FEW_SPARSE = 60 };
+enum {
+  MOST = 64,
+  DENSE_LIMIT = 4000,
+  CLAIMS = 3,
+  ROUNDS = 40,
+  ONE = 5,
+  FEW = 24,
+  FEW_SPARSE = 60,
+  MORE = 2
+};
 
 /* limits of a round over those of the one before */
 static const double GROWTH = 4;
@@ -245,7 +254,7 @@ static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0, 0 },
                                              { "psor", 30, 0, 5, 0 },
                                              { "dantzig", 60, 0, 0, 0 },
                                              { "interior-point", 1200, 0, 4, 0 },
-                                             { "fischer-newton", 1200, 0, 2, 0 },
+                                             { "fischer-newton", 1200, 0, 3, 0 },
                                              { "cone-newton", 1500, 0, 0, 0 },
                                              { "apgd", 900, 0, 3, 0 },
                                              { "prox", 20000, 0, 0, 0 },
@@ -483,8 +492,8 @@ static perp_status auto_attempt(struct search *f, int k, double limit, double pa
   return PERP_OK;
 }
 
-/* An attempt with more work than any before.  Where the digits gained by the limit promise an end within `longer` times
- * that work it goes on at once. */
+/* An attempt with more work than any before.  Where the digits gained so far promise an end within `longer` times the work
+ * of the last part it goes on at once, as long as it gains some. */
 static perp_status auto_ask(struct search *f, int k, double limit, double longer, double part)
 {
   struct slot *s = &f->w->slots[k];
@@ -495,9 +504,15 @@ static perp_status auto_ask(struct search *f, int k, double limit, double longer
     return PERP_OK;
   perp_stats inner = { .reason = PERP_RUNNING };
   PERP_TRY(auto_attempt(f, k, limit, part, &inner));
-  const double way = log(auto_merit(f, &inner)) / log(f->tol);
-  if (f->over || s->done || !(way * longer > 1 && way < 1)) return PERP_OK;
-  return auto_attempt(f, k, 1.5 * inner.work * (1 / way - 1), part, &inner);
+  double before = 0, work = 0;
+  for (int more = 0; more < MORE && !f->over && !s->done; more++) {
+    const double way = log(auto_merit(f, &inner)) / log(f->tol);
+    work += inner.work;
+    if (!(way > before && way * longer > 1 && way < 1)) return PERP_OK;
+    before = way;
+    PERP_TRY(auto_attempt(f, k, 1.5 * work * (1 / way - 1), part, &inner));
+  }
+  return PERP_OK;
 }
 
 static double auto_limit_of(const struct search *f, const struct stage *stage)
