@@ -9,8 +9,8 @@
  * goes on from where it was (iterative ones) or begins again.  So the work is a few times that of the best of the list, whichever
  * that is, and little more than that of the first where the first will do.
  *
- * After the list every other registered solver that serves the problem, in rounds likewise; the list from zero where a
- * guess was given, and on the equilibrated problem.  All of it ends when the budget is spent (PERP_MAX_ITER, with the
+ * Where a guess was given and its first round solves nothing, the list begins anew from zero.  After the list every other
+ * registered solver that serves the problem, in rounds likewise, and the list on the equilibrated problem.  All of it ends when the budget is spent (PERP_MAX_ITER, with the
  * best iterate), or with a verified proof that there is no solution; of claims only the first few are
  * looked into.  The best iterate is that by the worse one of both rules where both are asked, and the last certificate
  * goes with it.
@@ -564,7 +564,7 @@ static perp_status search_all(struct search *f, const struct structure *s)
 {
   struct ws *w = f->w;
   const struct stage *list = auto_choose(s);
-  bool left = true, guess = false;
+  bool left = true;
   double limit = 0, times = 1;
   if (w->n_chain > 0) {
     perp_stats inner;
@@ -574,20 +574,18 @@ static perp_status search_all(struct search *f, const struct structure *s)
   }
   for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(f, &list[i]));
   PERP_TRY(list_round(f, list, 0, 1, &left));
-  /* the others get what those of the list have had: something of a kind that the list does not know may be easy */
-  for (int round = 0; round < ROUNDS && left && !f->over; round++, times *= GROWTH) {
-    bool others;
-    PERP_TRY(all_round(f, times * limit, round >= 2, &others));
-    PERP_TRY(list_round(f, list, 0, GROWTH * times, &left));
-    if (round == 0) PERP_TRY(list_round(f, list, MOST, 1, &guess));
-    left = left || others;
-  }
-  guess = false;
-  for (int i = 0; i < f->p->n; i++) guess = guess || w->guess[i] != 0;
-  if (guess && !f->over) {
+  if (s->guess && !f->over) { /* which may lead astray */
     auto_forget(w);
     memset(w->guess, 0, (size_t)f->p->n * sizeof *w->guess);
-    PERP_TRY(list_round(f, list, 0, times, &left));
+    PERP_TRY(list_round(f, list, 0, 1, &left));
+  }
+  /* the others get what those of the list have had: something of a kind that the list does not know may be easy */
+  for (int round = 0; round < ROUNDS && left && !f->over; round++, times *= GROWTH) {
+    bool others, scaled;
+    PERP_TRY(all_round(f, times * limit, round >= 2, &others));
+    PERP_TRY(list_round(f, list, 0, GROWTH * times, &left));
+    if (round == 0) PERP_TRY(list_round(f, list, MOST, 1, &scaled));
+    left = left || others;
   }
   return f->over ? PERP_OK : list_round(f, list, MOST, times, &left);
 }
