@@ -275,6 +275,10 @@ static void exact_lambda(perp_ctx *ctx, perp_measure *m, const double *q_ref, co
 {
   const perp_kkt_desc *kkt = m->kkt_desc;
   perp_stats stats = { 0 };
+  for (int i = 0; i < m->nq; i++)
+    if (isnan(q_ref[i])) return;
+  for (int i = 0; i < m->nv; i++)
+    if (isnan(v_ref[i])) return;
   const perp_blocks *B = perp_model_assemble(m->model, m->t, q_ref);
   perp_model_forces(m->model, m->t, q_ref, v_ref, m->f);
   perp_model_jdotv(m->model, m->t, q_ref, v_ref, m->c);
@@ -322,8 +326,9 @@ static void measure_errors(perp_measure *m, const double *q, const double *v, co
       const double *x = q + 7 * b, *y = q_ref + 7 * b;
       double sign = x[3] * y[3] + x[4] * y[4] + x[5] * y[5] + x[6] * y[6] < 0 ? -1 : 1;
       measure_raise_to(&m->err_q, measure_compare(3, x, y, 1, m->q_err + 7 * b, m->q_ref + 7 * b));
-      measure_raise_to(&m->err_q, measure_compare(4, x + 3, y + 3, sign, m->q_err + 7 * b + 3,
-                                                  m->q_ref + 7 * b + 3));
+      if (!isnan(y[3])) /* an orientation that the reference leaves out */
+        measure_raise_to(&m->err_q, measure_compare(4, x + 3, y + 3, sign, m->q_err + 7 * b + 3,
+                                                    m->q_ref + 7 * b + 3));
     }
   } else {
     m->err_q = measure_compare(m->nq, q, q_ref, 1, m->q_err, m->q_ref);

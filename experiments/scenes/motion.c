@@ -19,6 +19,8 @@ struct mover {
   bool minus[13];
   perp_expr *turn; /* NULL: none; about: */
   double axis[3];
+  bool unknown;  /* its orientation, which is not compared */
+  bool moves[2]; /* its place, its orientation */
 };
 struct motion {
   perp_pool pool;
@@ -81,6 +83,18 @@ static void motion_turned(const struct motion *m, const struct mover *mover, dou
   for (int i = 0; i < 3; i++) to[1 + i] = sin(angle / 2) * mover->axis[i];
 }
 
+/* What is not known, NaN: rates of what moves and of which places alone are given, and an orientation that is left out. */
+static void motion_unknown(const struct motion *m, const struct mover *one, double *q, double *v)
+{
+  const int d = m->dim, nqb = d == 3 ? 7 : 3, n = perp_coordinates(d);
+  for (int k = 0; k < n; k++) {
+    const bool turns = k < nqb ? k >= d : k >= nqb + d;
+    const bool lost = turns && one->unknown;
+    if (lost || (k >= nqb && one->of[k] == NULL && one->moves[turns]))
+      *motion_place(m, one->body, k, q, v) = (double)NAN;
+  }
+}
+
 static perp_status motion_state(void *user, perp_ctx *ctx, double t, double *q, double *v)
 {
   struct motion *m = user;
@@ -96,9 +110,11 @@ static perp_status motion_state(void *user, perp_ctx *ctx, double t, double *q, 
       if (!motion_number(m, one, one->of[k], ctx, &x)) return PERP_ERR_ARG;
       *motion_place(m, one->body, k, q, v) = one->minus[k] ? -x : x;
     }
-    if (one->turn == NULL) continue;
-    if (!motion_number(m, one, one->turn, ctx, &x)) return PERP_ERR_ARG;
-    motion_turned(m, one, x, q);
+    if (one->turn != NULL) {
+      if (!motion_number(m, one, one->turn, ctx, &x)) return PERP_ERR_ARG;
+      motion_turned(m, one, x, q);
+    }
+    motion_unknown(m, one, q, v);
   }
   return PERP_OK;
 }
@@ -163,10 +179,16 @@ static bool motion_section(perp_scene_reader *r, perp_values *values, const perp
   return motion_expression(r, values, node->item[1], 5, m);
 }
 
-/* { axis: numbers, angle: an expression } */
+/* { axis: numbers, angle: an expression }, none or unknown */
 static bool motion_turn(perp_scene_reader *r, perp_values *values, const perp_node *node,
                         struct mover *m)
 {
+  if (node->type == PERP_NODE_SCALAR) {
+    m->unknown = strcmp(node->text, "unknown") == 0;
+    if (m->unknown || strcmp(node->text, "none") == 0) return true;
+    PERP_SCENE_WRONG(r, node, "a turn must be { axis, angle }, none or unknown");
+    return false;
+  }
   if (r->dim == 2 && !r->section) {
     PERP_SCENE_WRONG(r, node, "turn is not allowed with dim: 2");
     return false;
@@ -174,7 +196,7 @@ static bool motion_turn(perp_scene_reader *r, perp_values *values, const perp_no
   if (!perp_keys_read(r, node, "turn", motion_turn_keys, NULL)) return false;
   const perp_node *axis = perp_tree_get(node, "axis"), *angle = perp_tree_get(node, "angle");
   if (axis == NULL || angle == NULL) {
-    PERP_SCENE_WRONG(r, node, "a turn must be { axis, angle }");
+    PERP_SCENE_WRONG(r, node, "a turn must be { axis, angle }, none or unknown");
     return false;
   }
   if (!perp_keys_vector(r, axis, "", 3, 0, m->axis)) return false;
@@ -229,6 +251,50 @@ static bool motion_later(perp_scene_reader *r, perp_values *values, const perp_n
   return true;
 }
 
+/* Does an expression change between the start and the end of the scene? */
+static bool motion_changes(const perp_scene_reader *r, const struct motion *m, struct mover *one,
+                           const perp_expr *e)
+{
+  enum { LOOKS = 16 };
+  perp_ctx quiet = m->ctx;
+  double first = 0, x;
+  for (int i = 0; e != NULL && i <= LOOKS; i++) {
+    if (!motion_at(m, one, r->scene->t_end * i / LOOKS, &quiet) ||
+        !motion_number(m, one, e, &quiet, &x))
+      continue;
+    if (i > 0 && x != first) return true;
+    first = x;
+  }
+  return false;
+}
+
+/* A body that can roll: one of its shapes is round and has friction. */
+static bool motion_rolls(const perp_model *model, int body)
+{
+  for (int i = 0; i < perp_model_shapes(model); i++) {
+    const perp_shape_def *s = perp_model_shape(model, i);
+    const bool flat = s->kind == PERP_SHAPE_BOX || s->kind == PERP_SHAPE_POLYTOPE;
+    if (s->body == body && !flat && s->surface.mu > 0) return true;
+  }
+  return false;
+}
+
+/* What moves, and whether the rotation of what may roll is told. */
+static bool motion_complete(perp_scene_reader *r, const perp_node *entry, const struct motion *m,
+                            struct mover *one)
+{
+  const int d = m->dim, nqb = d == 3 ? 7 : 3;
+  for (int k = 0; k < nqb; k++)
+    one->moves[k >= d] = one->moves[k >= d] || motion_changes(r, m, one, one->of[k]);
+  one->moves[1] = one->moves[1] || motion_changes(r, m, one, one->turn);
+  const bool told = one->of[d] != NULL || perp_tree_get(entry, "turn") != NULL;
+  if (told || !one->moves[0] || !motion_rolls(r->scene->model, one->body)) return true;
+  PERP_SCENE_WRONG(r, entry,
+                   "the motion of a round body with friction leaves out its rotation: add turn "
+                   "(turn: none if it does not turn, turn: unknown if that is not to be compared)");
+  return false;
+}
+
 static void motion_read(perp_scene_reader *r, const perp_node *entry, const char *what,
                         const perp_key *keys, struct motion *m)
 {
@@ -260,6 +326,7 @@ static void motion_read(perp_scene_reader *r, const perp_node *entry, const char
   }
   const perp_node *turn = perp_tree_get(entry, "turn");
   if (good && turn != NULL) good = motion_turn(r, &values, turn, &one);
+  if (good && keys == motion_keys) good = motion_complete(r, entry, m, &one);
   if (good && turn != NULL && one.of[r->dim == 3 ? 3 : 2] != NULL) {
     PERP_SCENE_WRONG(r, turn, "turn and %s define the same quantity: remove one",
                      r->dim == 3 ? "quat" : "angle");
@@ -289,11 +356,11 @@ static bool motion_begins(perp_scene_reader *r, struct motion *m, const perp_nod
   for (int b = 0; b < m->bodies; b++)
     for (int k = 0; k < perp_coordinates(m->dim); k++) {
       const double is = *motion_place(m, b, k, q, v), start = *motion_place(m, b, k, m->q0, m->v0);
-      if (fabs(is - start) <= fmax(1e-9, uncertainty) * fmax(1, fabs(start))) continue;
+      if (isnan(is) || fabs(is - start) <= fmax(1e-9, uncertainty) * fmax(1, fabs(start))) continue;
       PERP_SCENE_WRONG(r, truth,
                        "at t = 0 the motion contradicts the initial state: %s of body %d is %.9g "
                        "in the motion and %.9g in the scene",
-                       perp_coordinate_name(m->dim, k), b, start, is);
+                       perp_coordinate_name(m->dim, k), b, is, start);
       return false;
     }
   return true;

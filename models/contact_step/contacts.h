@@ -46,7 +46,7 @@ extern const char *const perp_align_names[];
 extern const char *const perp_joints_names[];
 
 /* A step has a bounded cost: what a problem of it may take, in the unit of perp_lcp_afford. */
-#define PERP_STEP_BUDGET 0.25
+#define PERP_STEP_BUDGET 1.0
 #define PERP_BUDGET_MEANS                                                                          \
   "Largest work of the LCP solver for one problem, in 1e9 multiply-adds (about a second), up to "  \
   "800 rows or 5e4 numbers in J. Larger problems get more, in proportion to n^3 or to J. "         \

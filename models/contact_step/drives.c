@@ -31,17 +31,17 @@ struct perp_drives {
   perp_drives_end end;
   double *kept[PERP_ENDS]; /* [slots] impulse and h_before as perp_drives_keep found them */
   double h_kept[PERP_ENDS];
-  double within;       /* s, see perp_drives_within */
-  double *Y;           /* [nv x rows] K J' */
-  double *A, *b;       /* the LCP */
-  double *lo, *hi;     /* [rows] */
-  double *unit;        /* [rows] that make velocities of all */
-  double *lambda;      /* [rows] */
-  double *w, *force;   /* [rows], [drives] */
-  double *force_start; /* [drives] of the start of a step with two ends */
-  double *c, *mult;    /* [m] */
-  double *f;           /* [nv] */
-  double *f0, *a0;     /* [nv] k->f and k->a without drives */
+  double within;                    /* s, see perp_drives_within */
+  double *Y;                        /* [nv x rows] K J' */
+  double *A, *b;                    /* the LCP */
+  double *lo, *hi;                  /* [rows] */
+  double *unit;                     /* [rows] that make velocities of all */
+  double *lambda;                   /* [rows] */
+  double *w, *force;                /* [rows], [drives] */
+  double *force_start, *rate_start; /* [drives] of the start of a step with two ends */
+  double *c, *mult;                 /* [m] */
+  double *f;                        /* [nv] */
+  double *f0, *a0;                  /* [nv] k->f and k->a without drives */
 };
 
 static void drives_layout(void *ws, perp_arena *a)
@@ -53,7 +53,7 @@ static void drives_layout(void *ws, perp_arena *a)
   d->slot = PERP_CARVE(a, int, rows);
   d->has_both = PERP_CARVE(a, bool, m->n_drives);
   PERP_DOUBLES(a, rows, &d->sign, &d->impulse, &d->kept[PERP_AT_START], &d->kept[PERP_AT_END]);
-  PERP_DOUBLES(a, m->n_drives, &d->force, &d->force_start, &d->pushed);
+  PERP_DOUBLES(a, m->n_drives, &d->force, &d->force_start, &d->rate_start, &d->pushed);
   d->Y = PERP_CARVE(a, double, alone * m->nv);
   d->A = PERP_CARVE(a, double, alone *alone);
   PERP_DOUBLES(a, alone, &d->b, &d->lo, &d->hi, &d->unit, &d->lambda, &d->w);
@@ -270,8 +270,10 @@ static void drives_add_side(perp_drives *d, int i, bool lower, double x, double 
     row.bias = fmax(def->restitution * rate, -fmax(beyond, 0) / h);
     row.soft = 0;
   }
-  if (d->end == PERP_DRIVES_END) {
-    row.bias = 0;
+  if (d->end ==
+      PERP_DRIVES_END) { /* what arrives just now rebounds from the velocity of the start */
+    const double arrived = sign * d->rate_start[i];
+    row.bias = arrived < -PERP_DRIVE_REBOUND ? def->restitution * arrived : 0;
     if (gap > REACHED) row.hi = 0;
   }
   drives_add(d, slot, sign, h, row);
@@ -306,10 +308,11 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
   for (int i = 0; i < m->n_drives; i++) {
     perp_island_row row = { .body = { m->drive[i].a, m->drive[i].b } };
     const double x = perp_drive_row(m, k->e, i, row.J[0], row.J[1]);
+    const double rate = perp_island_row_product(m, &row, v);
+    if (d->end == PERP_DRIVES_START) d->rate_start[i] = rate;
     if (m->drive_def[i].max_force > 0 && !drives_pushes(d, i))
       add_motor(d, k->e, i, k->e->t + h, x, h, row);
-    add_limit(d, i, x, perp_island_row_product(m, &row, v), perp_island_row_product(m, &row, k->a),
-              h, row);
+    add_limit(d, i, x, rate, perp_island_row_product(m, &row, k->a), h, row);
   }
   *rows = d->row;
   return d->n;

@@ -69,7 +69,7 @@ int perp_drives_rows(perp_drives *d, const perp_constrained *k, double h, const 
                      perp_island_row **rows);
 /* For steps that have impulses at both ends (formulation impulse): from now on rows are those of the start or the end of a
  * step.  Motors and servo springs have half of their impulse at each; limits keep what moves with the velocities at the
- * start from passing them, and at the end only hold what has reached them.  The forces of an end are those of both. */
+ * start from passing them, and at the end hold what has reached them, or let it rebound.  The forces of an end are those of both. */
 typedef enum perp_drives_end {
   PERP_DRIVES_WHOLE,
   PERP_DRIVES_START,

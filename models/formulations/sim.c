@@ -32,7 +32,7 @@
 
 struct perp_sim {
   const perp_formulation_desc *form;
-  const perp_model *model;
+  perp_model *model;
   void *ws;
   perp_curve_release *tracks; /* NULL: no curve with an end */
   const char *not_symplectic; /* perp_sim_not_symplectic */
@@ -399,8 +399,8 @@ perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_
   sim->form->state(sim->ws, &t, &q, &v);
   if (sim->turns != NULL) perp_turns_follow(sim->turns, q);
   if (info->reason >= 0 || (info->cause != NULL && info->cause[0] != '\0')) return PERP_OK;
-  perp_stop_cause(sim->model, &sim->form->d, sim->ode, sim->kkt, sim->h, t, q, info->reason,
-                  sim->cause);
+  perp_stop_cause(ctx, sim->model, &sim->form->d, sim->ode, sim->kkt, perp_sim_redundant(sim),
+                  sim->h, t, q, v, info->reason, sim->cause);
   info->cause = sim->cause;
   return PERP_OK;
 }

@@ -2,63 +2,22 @@
 #include "models/formulations/stop_cause.h"
 
 #include "models/multibody/model_private.h"
+#include "models/stepping/redundancy.h"
 
-#include <lapacke.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { ROWS_MOST = 600 }; /* of which the rank is counted */
-/* Pivots of J M^-1 J' with diagonals 1 below this are of dependent rows; the rank_tol that is recommended. */
-static const double DEPENDENT = 1e-8;
-
-typedef struct stop_rank {
-  const perp_model *model;
-  perp_eval eval;
-  double *A, *scratch; /* [m m], [6 m] */
-  int *pivots;         /* [m] */
-} stop_rank;
-
-static void stop_cause_layout(void *ws, perp_arena *a)
+/* Rows of J that depend on others at (t, q, v), by the rule of all simulations; 0 where that is not known. */
+static int stop_cause_redundant(perp_ctx *ctx, perp_model *model, double t, const double *q,
+                                const double *v)
 {
-  stop_rank *r = ws;
-  const size_t m = (size_t)r->model->m;
-  perp_eval_layout(&r->eval, r->model, a);
-  r->A = PERP_CARVE(a, double, m *m);
-  PERP_DOUBLES(a, 6 * m, &r->scratch);
-  PERP_INTS(a, m, &r->pivots);
-}
-
-/* Rows of J that depend on others at (t, q); 0 where that is not known. */
-static int stop_cause_redundant(const perp_model *model, double t, const double *q)
-{
-  const int m = model->m;
-  perp_ctx ctx;
-  void *ws;
-  perp_ctx_init(&ctx);
-  stop_rank like = { .model = model };
-  if (m == 0 || m > ROWS_MOST ||
-      perp_workspace_create(&ctx, "rank", &like, sizeof like, stop_cause_layout, &ws) != PERP_OK)
-    return 0;
-  stop_rank *r = ws;
-  perp_eval_init(&r->eval, model);
-  perp_eval_at(&r->eval, model, t, q);
-  perp_blocks rigid = r->eval.blocks;
-  rigid.s = NULL;
-  perp_blocks_delassus(&rigid, r->A, m, r->scratch);
-  bool zero = false;
-  for (int i = 0; i < m; i++) {
-    const double d = r->A[(size_t)i * (size_t)m + (size_t)i];
-    zero |= !(d > 0);
-    r->scratch[i] = 1 / sqrt(d);
-  }
-  for (int j = 0; j < m && !zero; j++)
-    for (int i = 0; i < m; i++)
-      r->A[(size_t)j * (size_t)m + (size_t)i] *= r->scratch[i] * r->scratch[j];
-  int rank = m;
-  if (!zero)
-    LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', m, r->A, m, r->pivots, &rank, DEPENDENT, r->scratch);
-  free(r);
-  return m - rank;
+  perp_model *view;
+  perp_redundancy *r = NULL;
+  int rows = 0;
+  if (perp_redundancy_create(ctx, model, 1, false, &view, &r) == PERP_OK && r != NULL &&
+      perp_redundancy_restart(ctx, r, t, q, v) == PERP_OK)
+    rows = perp_redundancy_report(r)->rows;
+  perp_redundancy_destroy(r);
+  return rows;
 }
 
 static int stop_cause_add(char *text, int at, const char *more)
@@ -68,8 +27,9 @@ static int stop_cause_add(char *text, int at, const char *more)
                    : 0);
 }
 
-void perp_stop_cause(const perp_model *model, const perp_desc *formulation, const perp_desc *ode,
-                     const perp_desc *kkt, double h, double t, const double *q, perp_reason reason,
+void perp_stop_cause(perp_ctx *ctx, perp_model *model, const perp_desc *formulation,
+                     const perp_desc *ode, const perp_desc *kkt, const perp_redundant *known,
+                     double h, double t, const double *q, const double *v, perp_reason reason,
                      char *text)
 {
   const bool rows = reason == PERP_INFEASIBLE || reason == PERP_SINGULAR;
@@ -83,7 +43,7 @@ void perp_stop_cause(const perp_model *model, const perp_desc *formulation, cons
     return;
   }
   if (reason != PERP_MAX_ITER && !rows) return;
-  const int redundant = stop_cause_redundant(model, t, q);
+  const int redundant = known != NULL ? known->rows : stop_cause_redundant(ctx, model, t, q, v);
   int at = 0;
   if (reason == PERP_MAX_ITER) {
     snprintf(part, sizeof part, "the iteration of %s %s did not converge in a step of %.4g s; ",

@@ -158,10 +158,10 @@ static double *track_before(struct track *g)
 }
 
 /* Coordinate j of (q, v), and its rate where the rate is one of v: NaN else. */
-static double track_value(const struct track *g, int j, const double *q, const double *v,
+static double track_value(int dim, int bodies, int j, const double *q, const double *v,
                           double *rate)
 {
-  const int nqb = g->dim == 3 ? 7 : 3, nvb = g->dim == 3 ? 6 : 3, nq = g->bodies * nqb;
+  const int nqb = dim == 3 ? 7 : 3, nvb = dim == 3 ? 6 : 3, nq = bodies * nqb;
   *rate = (double)NAN;
   if (j >= nq) return v[j - nq];
   const int body = j / nqb, k = j % nqb;
@@ -188,7 +188,7 @@ static void track_sample(void *user, double t, const double *q, const double *v,
     const double *row = track_row(g, g->next);
     if (!g->started && !perp_truth_same(t, row[0])) continue; /* before the run */
     for (int c = 0; c < g->n; c++) {
-      double r, x = track_value(g, (int)track_place(g)[c], q, v, &r);
+      double r, x = track_value(g->dim, g->bodies, (int)track_place(g)[c], q, v, &r);
       if (g->started && !perp_truth_same(t, row[0]))
         x = track_between(row[0], g->t, before[c], rate[c], t, x, r);
       const double error = fabs(x - row[1 + c]);
@@ -196,7 +196,8 @@ static void track_sample(void *user, double t, const double *q, const double *v,
     }
     g->compared = true;
   }
-  for (int c = 0; c < g->n; c++) before[c] = track_value(g, (int)track_place(g)[c], q, v, &rate[c]);
+  for (int c = 0; c < g->n; c++)
+    before[c] = track_value(g->dim, g->bodies, (int)track_place(g)[c], q, v, &rate[c]);
   g->t = t;
   g->started = true;
 }
@@ -263,7 +264,8 @@ struct happenings {
   struct {
     int place, direction, next; /* next: row from where its next time is looked for */
     bool rate;
-    double value, before;
+    double value, before, r,
+        a; /* of the state before: x, its rate, and the acceleration up to there */
   } event[EVENTS_MAX];
   double row[]; /* [rows][2]: time, event */
 };
@@ -276,6 +278,34 @@ static int happenings_due(const struct happenings *g, int e)
   return i;
 }
 
+/* When x passes `value` in a step of length h, from its start: on the cubic through both ends where the motion is smooth.
+ * At an impact, where the rate jumps by what no acceleration explains, on the parabola of the part before it, or on the
+ * tangent of the part behind it, whichever has the crossing. */
+static double happenings_when(double h, double value, double x0, double r0, double a0, double x1,
+                              double r1)
+{
+  const double linear = h * (value - x0) / (x1 - x0), turn = a0 * h, jump = r1 - r0 - turn;
+  if (isnan(r0) || isnan(r1) || isnan(a0)) return linear;
+  if (fabs(jump) <= 0.05 * fmax(fabs(r0), fabs(r1)) + fabs(turn)) {
+    double lo = 0, hi = h;
+    const bool rises = x1 > x0;
+    for (int i = 0; i < 60; i++) {
+      const double s = 0.5 * (lo + hi);
+      if ((track_between(s, 0, x0, r0, h, x1, r1) < value) == rises)
+        lo = s;
+      else
+        hi = s;
+    }
+    return 0.5 * (lo + hi);
+  }
+  const double way = value - x0, root = r0 * r0 + 2 * a0 * way;
+  const double left = root >= 0 ? 2 * way / (r0 + copysign(sqrt(root), way)) : (double)NAN;
+  const double right = h - (x1 - value) / r1;
+  const bool before = left >= 0 && left <= h, behind = right >= 0 && right <= h;
+  if (before && behind) return (jump < 0) == (way > 0) ? fmax(left, right) : fmin(left, right);
+  return before ? left : behind ? right : linear;
+}
+
 static void happenings_sample(void *user, double t, const double *q, const double *v,
                               const perp_step_info *info)
 {
@@ -286,13 +316,18 @@ static void happenings_sample(void *user, double t, const double *q, const doubl
     const int j = g->event[e].place;
     const double x = j < nq ? q[j] : v[j - nq], x0 = g->event[e].before, value = g->event[e].value;
     const bool rises = x0 < value && x >= value, falls = x0 > value && x <= value;
+    const double r0 = g->event[e].r, a0 = g->event[e].a, h = t - g->t;
+    double r;
+    track_value(g->dim, g->bodies, j, q, v, &r);
     g->event[e].before = x;
+    g->event[e].r = r;
+    g->event[e].a = g->started && h > 0 ? (r - r0) / h : (double)NAN;
     if (!g->started ||
         !((rises && g->event[e].direction >= 0) || (falls && g->event[e].direction <= 0)))
       continue;
     const int i = happenings_due(g, e);
     if (i == g->rows) continue; /* the table ends before */
-    const double when = g->event[e].rate ? t : g->t + (t - g->t) * (value - x0) / (x - x0);
+    const double when = g->event[e].rate ? t : g->t + happenings_when(h, value, x0, r0, a0, x, r);
     g->err = fmax(g->err, fabs(when - g->row[2 * i]));
     g->event[e].next = i + 1;
   }

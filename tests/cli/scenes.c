@@ -52,6 +52,10 @@ static void test_examples(void)
   j = json_of("simulate rocking.yaml --h 0.2ms --json", 0);
   below(metric(j, "event.err"), 1e-3, "rocking: the first impact, to a millisecond");
   json_decref(j);
+  j = json_of("simulate rocking.yaml --formulation velocity-midpoint --h 0.2ms --json", 0);
+  below(metric(j, "event.err"), 3e-7,
+        "rocking: of order 2, as the parabola before the impact has it");
+  json_decref(j);
   j = json_of("simulate six-bar.yaml --json", 0);
   below(metric(j, "drift.pos.max"), 1e-4, "six-bar: its loops stay closed");
   json_decref(j);

@@ -164,9 +164,12 @@ static void heap(const char *shape, int n, const char *lcp, double t_end, double
     gap = fmin(gap, balls ? ball_gap(n, 0.5, q) : least_gap(scene.model, q));
   }
   const perp_contact_count *c = perp_sim_contacts(sim);
-  /* lemke leaves one of 1500 unsolved where forces are not unique, at most; the step is made with another creep.
-   * In large heaps the evaluations count, too, that a step of the integrator discards. */
-  const int64_t most = slow ? c->problems / 50 : strcmp(lcp, "lemke") == 0 ? c->problems / 1000 : 0;
+  /* Bodies that jam between others that slide have no forces by Coulomb's law, and the step is made with another creep: of
+   * five such problems of up to 21 rows no regular complementary basis, all of them tried, comes nearer than g / 3.  They count,
+   * with the evaluations that a step of the integrator discards: up to 12 of 7578 in large heaps, 1 of 4375 in small ones. */
+  const int64_t most = slow                        ? c->problems / 400
+                       : strcmp(lcp, "lemke") == 0 ? c->problems / 1000
+                                                   : 0;
   ok(info.reason >= 0 && t == t_end && c->failures <= most,
      "%d %s, %s: %d steps, %d of first order, to %g s, %d of %d problems not solved", n, shape, lcp,
      steps, (int)c->piled, t, (int)c->failures, (int)c->problems);

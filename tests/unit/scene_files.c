@@ -143,7 +143,15 @@ static const struct bad {
   { "a motion that begins elsewhere",
     HEAD BALL
     "truth:\n  - { kind: motion, motion: [{ body: ball, x: [1 m + t * 1 m/s, 0, 0] }] }\n",
-    "f.yaml:5:5", "contradicts the initial state", NULL },
+    "f.yaml:5:5",
+    "contradicts the initial state: x of body 0 is 1 in the motion and 0 in the scene", NULL },
+  { "a rolling motion without its rotation",
+    HEAD BALL "shapes:\n  - { body: ball, kind: sphere, radius: 1, mu: 0.5 }\n"
+              "truth:\n  - { kind: motion, motion: [{ body: ball, x: [t * 1 m/s, 0, 0] }] }\n",
+    "f.yaml:7:30", "leaves out its rotation", "turn: none" },
+  { "a turn of another word",
+    HEAD BALL "truth:\n  - { kind: motion, motion: [{ body: ball, x: [0, 0, 0], turn: no }] }\n",
+    "f.yaml:5:64", "a turn must be { axis, angle }, none or unknown", NULL },
   { "a file that includes itself", HEAD "include: f.yaml\n" BALL, "f.yaml:2:10",
     "the includes form a cycle", NULL },
   { "a file that is not there", HEAD "include: none.yaml\n" BALL, "f.yaml:2:10",
@@ -397,6 +405,14 @@ static void test_motion(void)
   near(v[1], 3 - 9.81 / 2, 0, 1e-15, "its speed");
   ok(q[2] == 0 && v[2] == 0 && s.truth[0].next_time(s.truth[0].user, 0.25) == 0.25,
      "what it does not say stays as it begins");
+  perp_scene_destroy(&s);
+  put("places.yaml", THROWN "truth:\n  - kind: motion\n    motion:\n"
+                            "      - { body: ball, x: [2 m/s * t, 1 m + 3 m/s * t - g * t^2 / 2], "
+                            "turn: unknown }\n");
+  if (!ok(build("places.yaml", &s), "a motion of places alone: %s", ctx.msg)) return;
+  ok(s.truth[0].state(s.truth[0].user, &ctx, 0.5, q, v) == PERP_OK && isnan(v[0]) && isnan(v[1]) &&
+         isnan(q[2]) && isnan(v[2]) && q[0] == 1,
+     "has no velocities to compare with, and an unknown orientation is none");
   perp_scene_destroy(&s);
 }
 

@@ -124,6 +124,10 @@ int main(void)
                         .h = 0.1,
                         .t_end = 0.4 },
         "implicit-midpoint", "did not converge");
+  stops((perp_request){ .scene = "bricard", .formulation = "radau5", .h = 0.5, .t_end = 0.5 },
+        "radau5", "1 of 30 constraint rows depend on others");
+  stops((perp_request){ .scene = "bricard", .formulation = "impulse", .h = 1, .t_end = 1.5 },
+        "impulse", "1 of 30 constraint rows depend on others");
   test_ratios();
   stops((perp_request){ .scene = "stack", .formulation = "penalty", .t_end = 1 }, "stiffness",
         "too long");

@@ -9,8 +9,8 @@
  * goes on from where it was (iterative ones) or begins again.  So the work is a few times that of the best of the list, whichever
  * that is, and little more than that of the first where the first will do.
  *
- * After the list every other registered solver that serves the problem, in rounds likewise; the list from zero where a
- * guess was given, and on the equilibrated problem.  All of it ends when the budget is spent (PERP_MAX_ITER, with the
+ * Where a guess was given and its first round solves nothing, the list begins anew from zero.  After the list every other
+ * registered solver that serves the problem, in rounds likewise, and the list on the equilibrated problem.  All of it ends when the budget is spent (PERP_MAX_ITER, with the
  * best iterate), or with a verified proof that there is no solution; of claims only the first few are
  * looked into.  The best iterate is that by the worse one of both rules where both are asked, and the last certificate
  * goes with it.
@@ -25,7 +25,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 64, DENSE_LIMIT = 4000, CLAIMS = 3, ROUNDS = 40, ONE = 5, FEW = 24, FEW_SPARSE = 60 };
+enum {
+  MOST = 64,
+  DENSE_LIMIT = 4000,
+  CLAIMS = 3,
+  ROUNDS = 40,
+  ONE = 5,
+  FEW = 24,
+  FEW_SPARSE = 60,
+  MORE = 2
+};
 
 /* limits of a round over those of the one before */
 static const double GROWTH = 4;
@@ -245,7 +254,7 @@ static const struct stage sparse[STAGES] = { { "apgd", 3, 0, 0, 0 },
                                              { "psor", 30, 0, 5, 0 },
                                              { "dantzig", 60, 0, 0, 0 },
                                              { "interior-point", 1200, 0, 4, 0 },
-                                             { "fischer-newton", 1200, 0, 2, 0 },
+                                             { "fischer-newton", 1200, 0, 3, 0 },
                                              { "cone-newton", 1500, 0, 0, 0 },
                                              { "apgd", 900, 0, 3, 0 },
                                              { "prox", 20000, 0, 0, 0 },
@@ -483,8 +492,8 @@ static perp_status auto_attempt(struct search *f, int k, double limit, double pa
   return PERP_OK;
 }
 
-/* An attempt with more work than any before.  Where the digits gained by the limit promise an end within `longer` times
- * that work it goes on at once. */
+/* An attempt with more work than any before.  Where the digits gained so far promise an end within `longer` times the work
+ * of the last part it goes on at once, as long as it gains some. */
 static perp_status auto_ask(struct search *f, int k, double limit, double longer, double part)
 {
   struct slot *s = &f->w->slots[k];
@@ -495,9 +504,15 @@ static perp_status auto_ask(struct search *f, int k, double limit, double longer
     return PERP_OK;
   perp_stats inner = { .reason = PERP_RUNNING };
   PERP_TRY(auto_attempt(f, k, limit, part, &inner));
-  const double way = log(auto_merit(f, &inner)) / log(f->tol);
-  if (f->over || s->done || !(way * longer > 1 && way < 1)) return PERP_OK;
-  return auto_attempt(f, k, 1.5 * inner.work * (1 / way - 1), part, &inner);
+  double before = 0, work = 0;
+  for (int more = 0; more < MORE && !f->over && !s->done; more++) {
+    const double way = log(auto_merit(f, &inner)) / log(f->tol);
+    work += inner.work;
+    if (!(way > before && way * longer > 1 && way < 1)) return PERP_OK;
+    before = way;
+    PERP_TRY(auto_attempt(f, k, 1.5 * work * (1 / way - 1), part, &inner));
+  }
+  return PERP_OK;
 }
 
 static double auto_limit_of(const struct search *f, const struct stage *stage)
@@ -549,7 +564,7 @@ static perp_status search_all(struct search *f, const struct structure *s)
 {
   struct ws *w = f->w;
   const struct stage *list = auto_choose(s);
-  bool left = true, guess = false;
+  bool left = true;
   double limit = 0, times = 1;
   if (w->n_chain > 0) {
     perp_stats inner;
@@ -559,20 +574,18 @@ static perp_status search_all(struct search *f, const struct structure *s)
   }
   for (int i = 0; list[i].name != NULL; i++) limit = fmax(limit, auto_limit_of(f, &list[i]));
   PERP_TRY(list_round(f, list, 0, 1, &left));
-  /* the others get what those of the list have had: something of a kind that the list does not know may be easy */
-  for (int round = 0; round < ROUNDS && left && !f->over; round++, times *= GROWTH) {
-    bool others;
-    PERP_TRY(all_round(f, times * limit, round >= 2, &others));
-    PERP_TRY(list_round(f, list, 0, GROWTH * times, &left));
-    if (round == 0) PERP_TRY(list_round(f, list, MOST, 1, &guess));
-    left = left || others;
-  }
-  guess = false;
-  for (int i = 0; i < f->p->n; i++) guess = guess || w->guess[i] != 0;
-  if (guess && !f->over) {
+  if (s->guess && !f->over) { /* which may lead astray */
     auto_forget(w);
     memset(w->guess, 0, (size_t)f->p->n * sizeof *w->guess);
-    PERP_TRY(list_round(f, list, 0, times, &left));
+    PERP_TRY(list_round(f, list, 0, 1, &left));
+  }
+  /* the others get what those of the list have had: something of a kind that the list does not know may be easy */
+  for (int round = 0; round < ROUNDS && left && !f->over; round++, times *= GROWTH) {
+    bool others, scaled;
+    PERP_TRY(all_round(f, times * limit, round >= 2, &others));
+    PERP_TRY(list_round(f, list, 0, GROWTH * times, &left));
+    if (round == 0) PERP_TRY(list_round(f, list, MOST, 1, &scaled));
+    left = left || others;
   }
   return f->over ? PERP_OK : list_round(f, list, MOST, times, &left);
 }

@@ -16,8 +16,11 @@
  * leave.  If their block is singular, a free row is paired with another row by a 2 x 2 pivot; a free row
  * that depends on the others is left out and its residual checked at the end.
  *
- * Start: cold (S = free rows), or from a guess: S = rows strictly between their bounds, and the covering
- * vector is built in the terms of that basis, so that few pivots remain when the guess is good.
+ * Start: cold (S = free rows), or from a guess: S = rows strictly between their bounds, less those that depend on others,
+ * and the covering vector is built in the terms of that basis, so that few pivots remain when the guess is good.
+ * Copositive matrices have their proof for c > 0 only, which the cover of a guess need not be, and a basis may be
+ * nearly singular: a path from a guess that ends on a ray, or in an answer that is not one to the tolerances of the
+ * problem, goes on from the cold basis.  Pivots of both count.
  *
  * Ends in finitely many pivots in exact arithmetic.  Solves monotone (also singular), strictly copositive
  * and copositive-plus problems or ends on a ray, which for these classes proves infeasibility.  Outside of
@@ -194,7 +197,7 @@ static void lemke_trace(const perp_path *L, const char *what, int leaving, doubl
              .x = L->lambda, .w = L->w, .state = L->st);
 }
 
-static perp_reason lemke_attempt(perp_path *L, bool guess, int cover)
+static perp_reason lemke_attempt(perp_path *L, const perp_lcp *p, bool guess, int cover)
 {
   bool is_lambda;
   perp_path_sets(L, guess);
@@ -214,7 +217,10 @@ static perp_reason lemke_attempt(perp_path *L, bool guess, int cover)
   perp_path_recompute(L, 3);
   L->stats->matvecs++;
   L->stats->work += perp_pivot_cost(&L->P, L->K.m);
-  if (perp_pivot_settle(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE) return PERP_EXACT;
+  if (perp_pivot_settle(&L->P, L->lambda, L->w) <= PERP_PIVOT_DONE) {
+    const bool off = p->tol > 0 && !(perp_lcp_merit(p, L->P.a, L->lambda, L->w) <= p->tol);
+    return guess && off ? PERP_SINGULAR : PERP_EXACT;
+  }
   return perp_path_parked_proof(L) ? PERP_INFEASIBLE : PERP_INACCURATE;
 }
 
@@ -241,16 +247,16 @@ static perp_status lemke_solve(perp_ctx *ctx, void *ws, const perp_lcp *p, doubl
     const bool guess = warm && k == 0;
     const int cover = l->o.cover == COVER_AUTO ? COVER_ONES + k - warm + guess : l->o.cover;
     L->limit = k == tries - 1 ? total : total / tries * (k + 1);
-    reason = lemke_attempt(L, guess, cover);
+    reason = lemke_attempt(L, p, guess, cover);
     /* numerical trouble: go on from the basis that was reached */
     for (int again = 0; again < 3 && reason == PERP_INACCURATE; again++)
-      reason = lemke_attempt(L, true, cover);
+      reason = lemke_attempt(L, p, true, cover);
     if (reason == PERP_RAY &&
         !guess) { /* a false one?  kept unless the sharper test goes through */
       if (first != PERP_RAY) lemke_certify(L, certificate);
       first = PERP_RAY;
       L->sharp = SHARP;
-      reason = lemke_attempt(L, false, cover);
+      reason = lemke_attempt(L, p, false, cover);
       L->sharp = 1;
     }
     answered = reason == PERP_EXACT || reason == PERP_INFEASIBLE || reason == PERP_NOT_FINITE;

@@ -10,6 +10,10 @@ static const double DEPEND = 1e-10;
 /* ... or when all of these terms are themselves what rounding has left of zeros: one multiplier
  * more than there are rows for it */
 static const double NOTHING = 1e-13;
+/* below this reciprocal condition dependent rows are looked for: of free rows, which have to be in, and of a guess */
+static const double DOUBT = 1e-13, DOUBT_GUESS = 1e-10;
+/* a row leaves the inverse by an update where its pivot is more than this part of its row and column */
+static const double LEAVES = 1e-8;
 /* pivots of a pair of rows, relative to the scale of the row */
 static const double PAIR = 1e-9;
 
@@ -272,16 +276,18 @@ static bool path_basis_try_pair(perp_path *L, int i)
 void perp_path_core(perp_path *L)
 {
   const int n = L->P.n;
+  bool guess = false;
   L->with_t = 0;
   L->K.m = 0;
   for (int i = 0; i < n; i++) {
     L->upos[i] = L->cpos[i] = -1;
     if (L->st[i] != PERP_ROW_FREE) continue;
+    guess = guess || L->kind[i] != PERP_PATH_FREE;
     L->upos[i] = L->cpos[i] = L->K.m;
     L->uvar[L->K.m] = L->crow[L->K.m] = i;
     L->K.m++;
   }
-  if (L->K.m == 0 || perp_path_invert(L) > 1e-13) return;
+  if (L->K.m == 0 || perp_path_invert(L) > (guess ? DOUBT_GUESS : DOUBT)) return;
   /* one by one: first free rows, then bounded ones, then pairs for the free rows that remain */
   L->K.m = 0;
   for (int i = 0; i < n; i++) L->upos[i] = L->cpos[i] = -1;
@@ -298,11 +304,25 @@ void perp_path_core(perp_path *L)
     }
 }
 
+/* Row i of slot u leaves the basis.  What is left may be singular, and then loses other rows, too. */
+static void path_basis_leave(perp_path *L, int u, int i, bool low, bool *singular)
+{
+  const int m = L->K.m, c = L->cpos[i];
+  double most = 0;
+  for (int k = 0; k < m; k++) {
+    most = perp_larger(most, fabs(L->K.R[(size_t)k + (size_t)c * L->K.ld]));
+    most = perp_larger(most, fabs(L->K.R[(size_t)u + (size_t)k * L->K.ld]));
+  }
+  *singular = *singular || !(fabs(L->K.R[(size_t)u + (size_t)c * L->K.ld]) > LEAVES * most);
+  if (!*singular) perp_path_remove(L, u, c);
+  perp_path_rest(L, i, low);
+}
+
 bool perp_path_clean(perp_path *L)
 {
   for (int round = 0; round < 30; round++) {
     perp_path_recompute(L, 3);
-    bool moved = false;
+    bool moved = false, singular = false;
     double zero = L->P.bscale;
     for (int i = 0; i < L->P.n; i++) zero = perp_larger(zero, fabs(L->lambda[i]));
     zero *= PERP_PIVOT_ZERO;
@@ -311,11 +331,10 @@ bool perp_path_clean(perp_path *L)
       if (L->kind[i] == PERP_PATH_FREE) continue;
       const bool low = L->lambda[i] < L->P.lo[i] - zero;
       if (!low && !(L->lambda[i] > L->P.hi[i] + zero)) continue;
-      if (!(fabs(L->K.R[(size_t)u + (size_t)L->cpos[i] * L->K.ld]) > 0)) return false;
-      perp_path_remove(L, u, L->cpos[i]);
-      perp_path_rest(L, i, low);
+      path_basis_leave(L, u, i, low, &singular);
       moved = true;
     }
+    if (singular) perp_path_core(L);
     if (!moved) return true;
   }
   return false;
