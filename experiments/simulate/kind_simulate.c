@@ -273,8 +273,8 @@ static int kind_simulate_wrong(const perp_study *study, const perp_cell *cell,
   const char *equivalent = cell->value[P_EQUIVALENT];
   if (equivalent[0] != '\0' && perp_equivalence_named(equivalent) < 0) {
     snprintf(why, PERP_WHY_MAX,
-             "equivalent must be given, mirrored, reversed, shuffled or mirrored-shuffled: got "
-             "'%.40s'",
+             "unknown equivalent model '%.40s' (valid: given, mirrored, reversed, shuffled, "
+             "mirrored-shuffled)",
              equivalent);
     return P_EQUIVALENT;
   }

@@ -41,8 +41,8 @@ perp_status perp_cell_equivalent(perp_ctx *ctx, perp_cell_run *r, const char *na
   const int kind = perp_equivalence_named(name);
   if (kind < 0)
     return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "equivalent must be given, mirrored, reversed, shuffled or "
-                     "mirrored-shuffled: got '%s'",
+                     "unknown equivalent model '%s' (valid: given, mirrored, reversed, shuffled, "
+                     "mirrored-shuffled)",
                      name);
   if (r->scene.model == NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
