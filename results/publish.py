@@ -19,9 +19,9 @@ chain6-stab.  Nothing is run; curves need gnuplot.
 
     results/publish.py --complaints [--perp PROGRAM]
 
-runs study complaints in its profile `spread` (ten starts and three steps for each entry, about 45 minutes on two cores) and writes
-its table of symptoms between the marks of docs/explanation/complaints.md, and five rows of
-it, with signs for figures, between those of README.md.  With --texts nothing is run: the figures of the page stay, the words
+runs study complaints in its profile `spread` (ten starts and three steps for each entry, 11 minutes of processor time) and writes
+its table of symptoms, and the versions, settings and steps of its engines, between the marks of docs/explanation/complaints.md, and five
+rows of it, with signs for figures, between those of README.md.  With --texts nothing is run: the figures of the page stay, the words
 of its rows become those of the study.
 
 tests/report/published.py runs a part of each again and compares."""
@@ -333,6 +333,10 @@ def publish(name, folder, command, out):
 # ---- the table of symptoms --------------------------------------------------------------------------------------------
 
 MARKS = ('<!-- symptoms -->', '<!-- /symptoms -->')
+ENGINES = ('<!-- engines -->', '<!-- /engines -->')
+# columns of engines: their engine in the study, and its own step, s
+OWN = {'ODE': ('ode', None), 'Bullet': ('bullet', 1 / 240), 'Feather': ('bullet:bodies=featherstone', 1 / 240), 'DART': ('dart', 1e-3),
+       'MuJoCo': ('mujoco', 2e-3), 'elliptic': ('mujoco:cone=elliptic', 2e-3), 'Box2D': ('box2d', 1 / 60), 'Chipmunk': ('chipmunk', 1 / 60)}
 
 
 # the rows of README.md, by the threads that report them
@@ -341,22 +345,45 @@ FRONT = ('Genesis-Embodied-AI/genesis-world#907', 'dartsim/dart#3442', 'jrouwe/J
 README, COMPLAINTS = os.path.join(ROOT, 'README.md'), os.path.join(ROOT, 'docs/explanation/complaints.md')
 
 
-def get_table(path):
+def get_table(path, marks=MARKS):
     """the table between the marks of a page"""
     with open(path, encoding='utf-8') as f:
-        return f.read().partition(MARKS[0] + '\n')[2].partition(MARKS[1])[0]
+        return f.read().partition(marks[0] + '\n')[2].partition(marks[1])[0]
 
 
-def put_table(path, made):
+def put_table(path, made, marks=MARKS):
     """a table between the marks of a page; False: it has none"""
     with open(path, encoding='utf-8') as f:
         page = f.read()
-    if page.count(MARKS[0]) != 1 or page.count(MARKS[1]) != 1:
+    if page.count(marks[0]) != 1 or page.count(marks[1]) != 1:
         return False
-    before, rest = page.split(MARKS[0])
+    before, rest = page.split(marks[0])
     with open(path, 'w', encoding='utf-8') as f:
-        f.write(f'{before}{MARKS[0]}\n{made}{MARKS[1]}{rest.split(MARKS[1])[1]}')
+        f.write(f'{before}{marks[0]}\n{made}{marks[1]}{rest.split(marks[1])[1]}')
     return True
+
+
+def seconds(h):
+    return f'1/{1 / h:.0f} s' if h > 2.1e-3 else f'{1000 * h:g} ms'
+
+
+def engines(folder):
+    """version, settings and steps of each column that is an engine, as the cells have them"""
+    of = {}
+    for r in rows_of(f'{folder}/derived/cells.csv'):
+        if r['resolved']:
+            of.setdefault(r['engine'], []).append(r)
+    lines = ['| column | engine | steps | settings |', '|---|---|---|---|']
+    for column, (engine, own) in OWN.items():
+        rows = of.get(engine, [])
+        if not rows:
+            continue
+        steps = sorted({float(r['h']) for r in rows}, reverse=True)
+        shown = [f'**{seconds(h)}**' if own and abs(h - own) < 1e-9 else seconds(h) for h in steps]
+        # a setting that follows the step: as it is with the engine's own one
+        version, _, settings = next(r for r in rows if not own or abs(float(r['h']) - own) < 1e-9)['resolved'].partition(', ')
+        lines.append(f'| {column} | {version} | {", ".join(shown)} | {settings} |')
+    return '\n'.join(lines) + '\n'
 
 
 def verdict(cell):
@@ -411,8 +438,8 @@ def complaints(perp, texts):
         sys.exit(f'publish.py: perp {" ".join(call)} ended with exit status {status}')
     with open(f'{folder}/derived/symptoms.md', encoding='utf-8') as f:
         made = f.read()
-    for path, table in (README, verdicts(made)), (COMPLAINTS, made):
-        print(f'{os.path.relpath(path, ROOT)}: {"table written" if put_table(path, table) else "has no marks, left alone"}')
+    for path, table, marks in (README, verdicts(made), MARKS), (COMPLAINTS, made, MARKS), (COMPLAINTS, engines(folder), ENGINES):
+        print(f'{os.path.relpath(path, ROOT)}: {"table written" if put_table(path, table, marks) else "has no marks, left alone"}')
 
 
 def main():

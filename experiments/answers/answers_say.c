@@ -588,7 +588,8 @@ void answers_say_claims(struct answering *w)
   int count[3] = { 0 };
   for (int i = 0; i < n; i++) count[c[i].verdict]++;
   w->a->asked = "Claims of the study";
-  w->a->text = count[PERP_CLAIM_PROVED] == n
+  w->a->text = n == 0 ? "The study makes no claims with this profile."
+               : count[PERP_CLAIM_PROVED] == n
                    ? perp_pool_printf(&w->r->pool,
                                       n == 1 ? "The claim of the study is proved."
                                              : "All %d claims of the study are proved.",

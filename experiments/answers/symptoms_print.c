@@ -72,8 +72,8 @@ void perp_symptoms_print(const perp_ctx *ctx, perp_results *r, FILE *out)
   const perp_symptom_entry *e = perp_results_symptoms(ctx, r);
   putc('\n', out);
   perp_wrap(out, 0,
-            "Reported problems and where they occur. !: shows the problem. ~: depends on the step "
-            "or on a tiny change of the start. -: the scene is outside "
+            "Reported problems and where they occur. !: shows the problem. ~: only some of the "
+            "equivalent runs show it, with their number. -: the scene is outside "
             "the domain of the method. u: some contact problems were left unsolved. ?: the value "
             "is not available.");
   putc('\n', out);

@@ -23,8 +23,8 @@ static void symptoms_entry(perp_page *page, const perp_symptom_entry *e)
               e->shown == PERP_SHOWN_FAILED ? e->why : "");
   if (e->shown == PERP_SHOWN_YES) perp_html(page->out, "<br><small>shows it</small>");
   if (e->shown == PERP_SHOWN_DEPENDS)
-    perp_html(page->out, "<br><small>from %.2g; shown in %d of %d runs</small>", e->least,
-              e->showing, e->runs);
+    perp_html(page->out, "<br><small>from %s; shown in %d of %d runs</small>",
+              perp_pool_printf(&page->pool, "%.2g", e->least), e->showing, e->runs);
   if (e->unsolved) perp_html(page->out, "<br><small class=\"mark\">unsolved</small>");
   perp_html(page->out, "</td>");
 }

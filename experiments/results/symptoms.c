@@ -98,6 +98,14 @@ static perp_symptom_entry symptoms_entry(const perp_results *r, const perp_sympt
   return e;
 }
 
+/* [n]: is the condition true of each cell?  Once for all: it parses names of plug-ins. */
+static bool *symptoms_true(perp_results *r, const perp_scope *scope, const perp_expr *where)
+{
+  bool *holds = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *holds);
+  for (int c = 0; c < r->plan.n; c++) holds[c] = perp_expr_true(where, scope, c);
+  return holds;
+}
+
 const perp_symptom_entry *perp_results_symptoms(const perp_ctx *ctx, perp_results *r)
 {
   const perp_study *s = r->study;
@@ -105,15 +113,17 @@ const perp_symptom_entry *perp_results_symptoms(const perp_ctx *ctx, perp_result
   const perp_scope scope = perp_results_scope(ctx, r, false);
   perp_symptom_entry *list = perp_pool_alloc(&r->pool, (size_t)n * (size_t)m + 1, sizeof *list);
   int *cells = perp_pool_alloc(&r->pool, (size_t)r->plan.n + 1, sizeof *cells);
-  for (int i = 0; i < n; i++)
+  bool **column = perp_pool_alloc(&r->pool, (size_t)m + 1, sizeof *column);
+  for (int k = 0; k < m; k++) column[k] = symptoms_true(r, &scope, s->symptom_columns[k].where);
+  for (int i = 0; i < n; i++) {
+    const bool *row = symptoms_true(r, &scope, s->symptoms[i].where);
     for (int k = 0; k < m; k++) {
       int count = 0;
       for (int c = 0; c < r->plan.n; c++)
-        if (perp_expr_true(s->symptoms[i].where, &scope, c) &&
-            perp_expr_true(s->symptom_columns[k].where, &scope, c))
-          cells[count++] = c;
+        if (row[c] && column[k][c]) cells[count++] = c;
       list[i * m + k] = symptoms_entry(r, &s->symptoms[i], cells, count);
     }
+  }
   return list;
 }
 

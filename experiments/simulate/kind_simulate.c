@@ -11,6 +11,7 @@
 #include "experiments/simulate/reference.h"
 #include "experiments/simulate/simulate.h"
 #include "experiments/base/shell.h"
+#include "models/equivalent/equivalent.h"
 
 #include <errno.h>
 #include <math.h>
@@ -32,7 +33,8 @@ enum {
   P_T_END,
   P_SEED,
   P_SAMPLE,
-  P_PERTURB
+  P_PERTURB,
+  P_EQUIVALENT
 };
 #define PART(name, says)                                                                           \
   {                                                                                                \
@@ -63,6 +65,11 @@ static const perp_param params[] = {
                   "Relative size of a perturbation of the initial state; the amplification is err "
                   "/ perturb.",
                   PERP_PARAM_REAL, PERP_KIND_NONE, "", 0, 1, PERP_OPEN_MAX, "", false },
+  [P_EQUIVALENT] = { .key = "equivalent",
+                     .help = "Equivalent model: given, mirrored (x to -x), reversed or shuffled "
+                             "(order of bodies, joints, shapes and corners), mirrored-shuffled.",
+                     .type = PERP_PARAM_TEXT,
+                     .dflt = "" },
   { 0 }
 };
 
@@ -257,12 +264,20 @@ static double real_of(const perp_cell *cell, int p)
   return cell->value[p][0] != '\0' ? strtod(cell->value[p], NULL) : 0;
 }
 
-/* A step that is longer than the run.  Where the scene has the end, the run itself refuses. */
+/* An equivalence that does not exist, or a step that is longer than the run.  Where the scene has the end, the run itself refuses. */
 static int kind_simulate_wrong(const perp_study *study, const perp_cell *cell,
                                char why[PERP_WHY_MAX])
 {
   (void)study;
   const double h = real_of(cell, P_H), t_end = real_of(cell, P_T_END);
+  const char *equivalent = cell->value[P_EQUIVALENT];
+  if (equivalent[0] != '\0' && perp_equivalence_named(equivalent) < 0) {
+    snprintf(why, PERP_WHY_MAX,
+             "unknown equivalent model '%.40s' (valid: given, mirrored, reversed, shuffled, "
+             "mirrored-shuffled)",
+             equivalent);
+    return P_EQUIVALENT;
+  }
   if (!(t_end > 0 && h > t_end)) return -1;
   snprintf(why, PERP_WHY_MAX,
            "the step h = %g s is longer than the run, which ends at t_end = %g s", h, t_end);
@@ -285,7 +300,8 @@ perp_request perp_kind_simulate_request(const perp_cell *cell)
                      .h = real_of(cell, P_H),
                      .t_end = real_of(cell, P_T_END),
                      .sample_every = real_of(cell, P_SAMPLE),
-                     .perturb = real_of(cell, P_PERTURB) };
+                     .perturb = real_of(cell, P_PERTURB),
+                     .equivalent = cell->value[P_EQUIVALENT] };
   for (int i = 0; i < PERP_PARTS; i++) *perp_part_text(&r, i) = cell->value[P_FORMULATION + i];
   return r;
 }
@@ -448,7 +464,7 @@ static void kind_simulate_command(const perp_study *study, const perp_cell *cell
   (void)study;
   perp_text_add(out, "perp simulate ");
   perp_shell_path(out, cell->value[P_SCENE]);
-  for (int p = P_FORMULATION; p <= P_PERTURB; p++) {
+  for (int p = P_FORMULATION; p <= P_EQUIVALENT; p++) {
     const char *v = cell->value[p], *flag = p == P_T_END ? "t-end" : params[p].key;
     if (p == P_SEED || v[0] == '\0') continue; /* the seed of a scene is one of its options */
     perp_text_add(out, " --%s%c", flag, v[0] == '-' ? '=' : ' ');

@@ -105,6 +105,11 @@ static void read_counts(const run *r, perp_result *result)
   const perp_redundant *redundant = r->sim != NULL ? perp_sim_redundant(r->sim) : NULL;
   if (redundant != NULL) {
     r->measure->redundant = *redundant;
+    if (r->equivalent != NULL) {
+      perp_redundant *own = &r->measure->redundant;
+      own->joint = perp_equivalent_joint(r->equivalent, own->joint);
+      own->joint_change = perp_equivalent_joint(r->equivalent, own->joint_change);
+    }
     r->measure->has_redundant = true;
   }
   const perp_contact_count *contacts = r->sim != NULL ? perp_sim_contacts(r->sim) : NULL;
@@ -266,7 +271,11 @@ static perp_status final_groups(perp_ctx *ctx, const run *r)
   r->measure->has_groups = true;
   result->groups = malloc((size_t)(groups->groups + 1) * sizeof *result->groups);
   if (result->groups == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the groups");
-  for (int i = 0; i < groups->groups; i++) perp_sim_group(r->sim, i, &result->groups[i]);
+  for (int i = 0; i < groups->groups; i++) {
+    perp_sim_group(r->sim, i, &result->groups[i]);
+    if (r->equivalent != NULL)
+      result->groups[i].first = perp_equivalent_body(r->equivalent, result->groups[i].first);
+  }
   return PERP_OK;
 }
 
@@ -304,8 +313,11 @@ static perp_status simulate_prepare(perp_ctx *ctx, run *r)
   name_parts(r);
   if (request->minder != NULL) request->minder->keep(r->result, request->minder->user);
   if (request->watch != NULL) PERP_TRY(request->watch->parts(ctx, &r->parts, request->watch->user));
+  PERP_TRY(perp_cell_equivalent(ctx, r, request->equivalent));
   if (r->scene.model != NULL)
-    PERP_TRY(perp_sim_create(ctx, r->scene.model, &r->parts, r->h, &r->sim));
+    PERP_TRY(perp_sim_create(
+        ctx, r->equivalent != NULL ? perp_equivalent_model(r->equivalent) : r->scene.model,
+        &r->parts, r->h, &r->sim));
   else
     PERP_TRY(perp_ode_create(ctx, &r->parts.ode, r->scene.ode, r->h, &r->ode));
   PERP_TRY(perp_measure_create(ctx, &r->scene, &r->measure));
@@ -368,6 +380,7 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
   result->status = simulate(ctx, &r);
   perp_sim_destroy(r.sim);
   perp_ode_destroy(r.ode);
+  perp_equivalent_destroy(r.equivalent);
   perp_measure_destroy(r.measure);
   perp_replay_destroy(r.replay);
   perp_scene_destroy(&r.scene);
@@ -377,6 +390,7 @@ perp_status perp_simulate(perp_ctx *ctx, const perp_request *request, perp_resul
   perp_cell_clear(&r.alone);
   perp_cell_clear(&r.work);
   free(r.moved);
+  free(r.q_there);
   if (result->status != PERP_OK) {
     perp_status status = result->status;
     perp_result_free(result);

@@ -38,6 +38,9 @@ typedef struct perp_request {
   /* the start is moved by this part of its size: error / perturb is the amplification of the problem.  Where joints are
    * violated by that, the stabilization corrects it first.  0: it is not */
   double perturb;
+  /* name of a perp_equivalence: the methods get the mirror image of the model, or its elements in another order, and the
+   * states are those of the given model again.  NULL or "": as it is given */
+  const char *equivalent;
   bool sample_named; /* by a person: an error where it has no effect */
   bool setup_only;   /* create everything, run nothing: would the request be served? */
   double

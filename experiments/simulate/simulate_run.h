@@ -8,6 +8,7 @@
 #include "experiments/simulate/clock_reference.h"
 #include "experiments/simulate/replay.h"
 #include "experiments/simulate/simulate.h"
+#include "models/equivalent/equivalent.h"
 #include "experiments/metrics/spread.h"
 
 typedef struct perp_cell_run {
@@ -18,6 +19,10 @@ typedef struct perp_cell_run {
   double h, t_end, every, bound;
   double *moved; /* start of a perturbed run, q [nq] and v [nv]; NULL: that of the scene */
   bool adaptive;
+  /* of a run of an equivalent model: that model, room for a state of it and for one of the given model, q [nq] and v [nv],
+   * and for multipliers [m]; NULL: the model of the scene itself */
+  perp_equivalent *equivalent;
+  double *q_there, *v_there, *q_back, *v_back, *lambda_there;
   perp_sim *sim; /* scenes with bodies */
   perp_ode *ode; /* plain ODE problems */
   perp_measure *measure;
@@ -49,8 +54,11 @@ const double *perp_cell_v0(const perp_cell_run *r);
 /* moved: q0 by `perturb` times its largest entry (rotations by as many radians), v0 by `perturb` times its largest, along
  * (sin 1, sin 2, ...). */
 perp_status perp_cell_perturb(perp_ctx *ctx, perp_cell_run *r, double perturb);
+/* The simulation will be one of this equivalent of the model. */
+perp_status perp_cell_equivalent(perp_ctx *ctx, perp_cell_run *r, const char *name);
 perp_status perp_cell_start(perp_ctx *ctx, perp_cell_run *r);
 perp_status perp_cell_step(perp_ctx *ctx, perp_cell_run *r, double t_max, perp_step_info *info);
+/* In the coordinates of the model of the scene, as all that the functions here say. */
 void perp_cell_state(const perp_cell_run *r, double *t, const double **q, const double **v);
 /* A state of the last step by dense output into r->q_at and r->v_at, and its multipliers [m] (NULL:
  * not wanted); false: there is none. */

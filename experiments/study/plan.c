@@ -150,9 +150,11 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
   int *index = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *index);
   char(*why)[PERP_WHY_MAX] = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *why);
   make_uses(study, plan);
+  const char **value = NULL; /* of a combination; one that is left out lends it to the next */
   for (int k = 0; k < total && status == PERP_OK; k++) {
     perp_cell *cell = &plan->cells[plan->n];
-    cell->value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *cell->value);
+    if (value == NULL) value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *value);
+    cell->value = value;
     for (int p = 0; p < study->n_params; p++)
       cell->value[p] = study->fixed[p] != NULL ? study->fixed[p] : "";
     int rest = k;
@@ -175,14 +177,16 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     plan_canonical(&quiet, study, plan, index, &memory, why, cell);
     cell_id(study, cell);
     const json_t *same = json_object_get(known, cell->id);
-    if (same == NULL)
+    if (same == NULL) {
       json_object_set_new(known, cell->id, json_integer(plan->n++));
-    else if (same_values(study, &plan->cells[json_integer_value(same)], cell))
+      value = NULL;
+    } else if (same_values(study, &plan->cells[json_integer_value(same)], cell)) {
       plan->duplicates++;
-    else
+    } else {
       status = PERP_FAIL(ctx, PERP_ERR_INTERNAL,
                          "two different runs have the id %s: change a value of the grid slightly",
                          cell->id);
+    }
   }
   json_decref(known);
   if (status != PERP_OK) perp_plan_free(plan);

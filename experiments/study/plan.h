@@ -12,7 +12,7 @@ typedef struct perp_cell {
   const char **value; /* [n_params] canonical texts, "" = not used */
 } perp_cell;
 
-enum { PERP_CELLS_MAX = 2000000 };
+enum { PERP_CELLS_MAX = 4000000 };
 
 /* A parameter that has no effect in some combinations. */
 typedef struct perp_drop {

@@ -79,7 +79,7 @@ static int view_against(perp_pool *pool, const perp_args *args, const char *text
     if (strcmp(word, "t_end") == 0) word[1] = '-';
     const int k = perp_choose(
         args, "--against: part", word, names, n,
-        " (a kind of method, h, t-end, tol, perturb, seed, timeout or scene)");
+        " (a kind of method, h, t-end, tol, perturb, equivalent, seed, timeout or scene)");
     if (k < 0) return PERP_EXIT_USAGE;
     if (k == n - 1) {
       out->arg[0] = value;

@@ -82,6 +82,7 @@ int perp_command_request(perp_ctx *ctx, const perp_args *args, perp_cli_request 
   if (status < 0) status = perp_option_real(ctx, args, "t-end", "s", false, &q->t_end);
   if (status < 0) status = perp_option_real(ctx, args, "sample", "s", true, &q->sample_every);
   if (status < 0) status = perp_option_real(ctx, args, "perturb", "", true, &q->perturb);
+  q->equivalent = perp_args_get(args, "equivalent");
   if (status < 0)
     status = perp_option_parsed(ctx, args, "timeout", perp_parse_duration, &out->timeout);
   if (status < 0 && perp_option_given(args, "timeout") && out->timeout <= 0)

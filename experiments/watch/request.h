@@ -33,6 +33,9 @@ int perp_command_request(perp_ctx *ctx, const perp_args *args, perp_cli_request 
   { "tol", 0, "X", "Error tolerance per step; short for the option tol of --ode." },               \
   { "perturb", 0, "X",                                                                             \
     "Relative perturbation of the initial state; err.q / X is its amplification." },               \
+  { "equivalent", 0, "NAME",                                                                        \
+    "Equivalent model: given, mirrored (x to -x), reversed or shuffled (order of bodies, joints, "   \
+    "shapes and corners), mirrored-shuffled." },                                                    \
   { "seed", 0, "N", "Seed of random numbers; short for the option seed of the scene." },           \
   { "timeout", 0, "TIME", "Limit of the wall time, e.g. 30s." }
 /* clang-format on */

@@ -31,9 +31,10 @@ static const perp_opt bullet_options[] = {
             "velocities."),
   PERP_BOOL(perp_engine_bullet_opts, warm, true,
             "Warm start of the sweeps from 0.85 times the impulses of the previous step."),
-  PERP_INT(perp_engine_bullet_opts, directions, 1, 1, 2,
-           "Number of friction directions at a contact point: 1 is along the sliding, 2 adds the "
-           "perpendicular one."),
+  PERP_INT(perp_engine_bullet_opts, directions, 0, 0, 2,
+           "Number of friction directions at a contact point. 0 is Bullet's default: 1 with rigid "
+           "bodies, 2 with multibodies. 1 is along the sliding (at contacts of multibodies a fixed "
+           "direction), 2 adds the perpendicular one."),
   PERP_REAL(perp_engine_bullet_opts, rebound_speed, 0.2, 0, 1e6, 0, "m/s",
             "Approach speed below which contacts do not rebound."),
   PERP_BOOL(perp_engine_bullet_opts, gyroscopic, true,

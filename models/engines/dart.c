@@ -34,8 +34,9 @@ const perp_engine_desc perp_engine_dart = {
   .dims = 1u << 3,
   .joints = 1u << PERP_JOINT_BALL | 1u << PERP_JOINT_HINGE | 1u << PERP_JOINT_UNIVERSAL |
             1u << PERP_JOINT_SLIDER | 1u << PERP_JOINT_FIXED,
-  .shapes = 1u << PERP_SHAPE_SPHERE | 1u << PERP_SHAPE_CAPSULE | 1u << PERP_SHAPE_BOX |
-            1u << PERP_SHAPE_PLANE | 1u << PERP_SHAPE_CYLINDER | 1u << PERP_SHAPE_ELLIPSOID,
+  /* no capsules: its detectors put a ball of 0.1 m in their place, and go on */
+  .shapes = 1u << PERP_SHAPE_SPHERE | 1u << PERP_SHAPE_BOX | 1u << PERP_SHAPE_PLANE |
+            1u << PERP_SHAPE_CYLINDER | 1u << PERP_SHAPE_ELLIPSOID,
   .features = PERP_ENGINE_LIMITS | PERP_ENGINE_MOTORS | PERP_ENGINE_RESTITUTION |
               PERP_ENGINE_COMPOUNDS | PERP_ENGINE_FORCES,
 };

@@ -17,7 +17,7 @@ typedef struct perp_engine_bullet_opts {
   int iterations;
   double erp, erp_contact, cfm, margin;
   bool split, warm, gyroscopic;
-  int directions;
+  int directions; /* 0: that of the world of Bullet */
   double rebound_speed;
 } perp_engine_bullet_opts;
 

@@ -100,7 +100,7 @@ def simulate(scene, *, plugins=(), **parts):
         perp.simulate("stack:boxes=20", lcp="dantzig", t_end=1.0)
 
     parts: formulation, ode, kkt, lcp, stab, contact by name; h, t_end, sample, timeout in seconds (or "1 ms");
-    tol, perturb, seed, rounds: the options of `perp simulate --help`.  plugins: files of solvers of one's own.
+    tol, perturb, equivalent, seed, rounds: the options of `perp simulate --help`.  plugins: files of solvers of one's own.
 
     Returns a Simulation, also of a run that failed; Error where perp refuses what is asked.
     """

@@ -75,11 +75,14 @@ const perp_desc *perp_plugin_at(const perp_ctx *ctx, perp_kind kind, int i)
 static perp_status registry_ask(perp_ctx *ctx, perp_kind kind, const char *name,
                                 const perp_desc **d)
 {
-  for (int i = 0; (*d = registry_at(ctx, kind, i)) != NULL; i++)
-    if (strcmp((*d)->name, name) == 0) {
-      if (ctx->need != NULL) ctx->need(*d);
-      return PERP_OK;
-    }
+  *d = NULL;
+  for (int t = 0; t < ctx->n_tables; t++)
+    for (const perp_plugin *p = ctx->tables[t]; p->kind != PERP_KIND_NONE; p++)
+      if (p->kind == kind && strcmp(p->d->name, name) == 0) {
+        *d = p->d;
+        if (ctx->need != NULL) ctx->need(*d);
+        return PERP_OK;
+      }
   return ctx->open != NULL ? ctx->open(ctx, kind, name, d) : PERP_OK;
 }
 

@@ -27,7 +27,7 @@ static const struct subject {
   { "bullet", "bullet", 1, 1e-12, 1e-6, 0.05 },
   { "bullet", "bullet:solver=nncg", 1, 1e-12, 1e-6, 0.2 },
   { "bullet", "bullet:solver=dantzig", 1, 1e-12, 1e-6, 0.05 },
-  { "bullet", "bullet:bodies=featherstone", 1, 1e-12, 1e-6, 0.05 },
+  { "bullet", "bullet:bodies=featherstone,directions=1", 1, 1e-12, 1e-6, 0.05 },
   { "dart", "dart:detector=dart", 1, 1e-12, 1e-6, 0 },
   { "dart", "dart:solver=pgs,detector=primitive", 1, 1e-12, 1e-6, 0 },
   { "simbody", "simbody", 0, 1e-12, INFINITY, 0.02 },

@@ -444,9 +444,9 @@ static void test_study(void)
          strncmp(
              csv,
              "cell,status,cause,reason,problems,unsolved,share,swept,partial,reached,scene,"
-             "formulation,ode,kkt,lcp,stab,contact,engine,h,t_end,seed,sample,perturb,stab.name,"
+             "formulation,ode,kkt,lcp,stab,contact,engine,h,t_end,seed,sample,perturb,equivalent,stab.name,"
              "stab.alpha,err.q.max,steps\n",
-             167) == 0,
+             178) == 0,
      "cells.csv has a head");
   char number[40];
   snprintf(number, sizeof number, ",40,%.17g,50", metric(one, "err.q.max"));

@@ -4,6 +4,7 @@
 
 #include <box2d/box2d.h>
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 namespace {
@@ -28,7 +29,7 @@ void fixture(b2Body *b, const b2Shape &shape, double density)
 } // namespace
 
 namespace engine {
-const bool planar = true, rebounds = true;
+const bool planar = true, rebounds = true, capsules = false;
 
 void open(const double g[3], double h, double mu, double e, bool plane)
 {
@@ -82,12 +83,29 @@ void weld(int a, int b, const double at[3])
   world->CreateJoint(&def);
 }
 
-void hinge(int b, const double at[3])
+void ball(int a, int b, const double at[3])
+{
+  b2BodyDef ground;
+  b2RevoluteJointDef def;
+  def.Initialize(a < 0 ? world->CreateBody(&ground) : body[a], body[b], vec(at));
+  world->CreateJoint(&def);
+}
+
+/* x to z is against y */
+void hinge(int b, const double at[3], double lower, double upper)
 {
   b2BodyDef ground;
   b2RevoluteJointDef def;
   def.Initialize(world->CreateBody(&ground), body[b], vec(at));
+  def.enableLimit = lower < upper;
+  def.lowerAngle = (float)lower;
+  def.upperAngle = (float)upper;
   world->CreateJoint(&def);
+}
+
+void slide(int)
+{
+  std::abort(); /* the rows with sliders are in space */
 }
 
 void step()

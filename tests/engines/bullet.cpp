@@ -16,6 +16,7 @@ struct World {
 };
 World *w;
 std::vector<btRigidBody *> body;
+std::vector<Body> defs;
 std::vector<btCollisionShape *> shapes;
 std::vector<btTypedConstraint *> joints;
 double step_size, friction, rebound;
@@ -41,7 +42,7 @@ btRigidBody *make(double mass, btCollisionShape *shape, const btVector3 &inertia
 } // namespace
 
 namespace engine {
-const bool planar = false, rebounds = true;
+const bool planar = false, rebounds = true, capsules = true;
 
 void open(const double g[3], double h, double mu, double e, bool plane)
 {
@@ -61,7 +62,9 @@ void open(const double g[3], double h, double mu, double e, bool plane)
 int add(const Body &b)
 {
   btCollisionShape *shape;
-  if (b.radius > 0)
+  if (b.length > 0)
+    shape = new btCapsuleShapeZ(b.radius, b.length);
+  else if (b.radius > 0)
     shape = new btSphereShape(b.radius);
   else if (b.half[0] > 0)
     shape = new btBoxShape(vec(b.half));
@@ -73,6 +76,7 @@ int add(const Body &b)
   made->setLinearVelocity(vec(b.v));
   made->setAngularVelocity(vec(b.w));
   body.push_back(made);
+  defs.push_back(b);
   return (int)body.size() - 1;
 }
 
@@ -94,16 +98,40 @@ void weld(int a, int b, const double at[3])
   joints.push_back(j);
 }
 
-void hinge(int b, const double at[3])
+void ball(int a, int b, const double at[3])
+{
+  const btVector3 in_b = vec(at) - body[b]->getCenterOfMassPosition();
+  auto *j = a < 0 ? new btPoint2PointConstraint(*body[b], in_b)
+                  : new btPoint2PointConstraint(*body[a], *body[b],
+                                                vec(at) - body[a]->getCenterOfMassPosition(), in_b);
+  w->world.addConstraint(j, true);
+  joints.push_back(j);
+}
+
+void slide(int b)
+{
+  btTransform frame;
+  frame.setIdentity();
+  auto *j = new btSliderConstraint(*body[b], frame, false);
+  j->setLowerAngLimit(0);
+  j->setUpperAngLimit(0);
+  w->world.addConstraint(j, true);
+  joints.push_back(j);
+}
+
+void hinge(int b, const double at[3], double lower, double upper)
 {
   auto *j = new btHingeConstraint(*body[b], vec(at) - body[b]->getCenterOfMassPosition(),
-                                  btVector3(0, 1, 0));
+                                  btVector3(0, -1, 0));
+  if (lower < upper) j->setLimit(lower, upper);
   w->world.addConstraint(j, true);
   joints.push_back(j);
 }
 
 void step()
 {
+  for (size_t i = 0; i < body.size(); i++)
+    if (defs[i].mass > 0) body[i]->applyCentralForce(vec(defs[i].force));
   w->world.stepSimulation(step_size, 0);
 }
 
@@ -136,6 +164,7 @@ void close()
   shapes.clear();
   joints.clear();
   body.clear();
+  defs.clear();
   delete w;
 }
 } // namespace engine

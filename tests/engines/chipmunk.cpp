@@ -4,6 +4,7 @@
 
 #include <chipmunk/chipmunk.h>
 #include <cmath>
+#include <cstdlib>
 #include <vector>
 
 namespace {
@@ -34,7 +35,7 @@ void joint(cpConstraint *j)
 } // namespace
 
 namespace engine {
-const bool planar = true, rebounds = true;
+const bool planar = true, rebounds = true, capsules = false;
 
 void open(const double g[3], double h, double mu, double e, bool plane)
 {
@@ -73,9 +74,22 @@ void weld(int a, int b, const double at[3])
   joint(cpGearJointNew(first, body[b], 0, 1));
 }
 
-void hinge(int b, const double at[3])
+void ball(int a, int b, const double at[3])
 {
-  joint(cpPivotJointNew(cpSpaceGetStaticBody(space), body[b], vec(at)));
+  joint(cpPivotJointNew(a < 0 ? cpSpaceGetStaticBody(space) : body[a], body[b], vec(at)));
+}
+
+/* x to z is against y */
+void hinge(int b, const double at[3], double lower, double upper)
+{
+  ball(-1, b, at);
+  if (lower < upper)
+    joint(cpRotaryLimitJointNew(cpSpaceGetStaticBody(space), body[b], lower, upper));
+}
+
+void slide(int)
+{
+  std::abort(); /* the rows with sliders are in space */
 }
 
 void step()

@@ -34,16 +34,23 @@ ROWS = {
     'box-bounce': ('box-on-box', 'impact.rel.err', 0.05),
     'fast-ball': ('fast-ball', 'pen.max', 1e-3),
     'spin': ('free-body:preset=box149', 'momentum.ang.max', 0.01),
+    'chain': ('chain:links=20', 'drift.pos.max', 1e-3),
+    'pendulum': ('pendulum:body=rod,length=0.1414,amplitude=45deg', 'energy.rel.max', 0.01),
+    'limit': ('at-limit', 'pose.drift.max', 1e-4),
+    'flight': ('tumbling-box', 'momentum.lin.max', 1e-4),
+    'pinch': ('pinch', 'pose.drift.max', 1e-5),
 }
 PLANAR = ('box2d', 'chipmunk')
+# options of the engine in a row
+OPTIONS = {('mujoco', 'pinch'): 'mujoco:timeconst=0.004'}
 # entries that rounding decides: no figure can be compared
 ROUNDING = {('mujoco', 'cube'): 'the contacts that MuJoCo finds between two boxes change with rounding'}
 
 
-def figure(engine, scene, metric):
+def figure(engine, scene, metric, options=None):
     if engine in PLANAR:
         scene += (',' if ':' in scene else ':') + 'dim=2'
-    status, out, err = tap.perp('simulate', scene, '--engine', engine, '--json')
+    status, out, err = tap.perp('simulate', scene, '--engine', options or engine, '--json')
     if not out.startswith('{'):
         return None, f'exit status {status}: {err}'
     return json.loads(out)['metrics'].get(metric), ''
@@ -55,7 +62,9 @@ def main():
     lines = [line for line in lines if line.split()[0] in ROWS]  # Chipmunk prints its version
     for row, own in ((line.split()[0], float(line.split()[1])) for line in lines):
         scene, metric, bound = ROWS[row]
-        there, why = figure(engine, scene, metric)
+        if row == 'pendulum' and engine not in PLANAR:
+            scene += ',dim=3'
+        there, why = figure(engine, scene, metric, OPTIONS.get((engine, row), engine))
         if row == 'tower' and there is not None:
             there = abs(there - figure(engine, 'tower:order=shuffled', metric)[0])
         if 'does not support' in why:

@@ -6,8 +6,11 @@
 #include <memory>
 #include <dart/constraint/ConstraintSolver.hpp>
 #include <dart/dynamics/BodyNode.hpp>
+#include <dart/dynamics/BallJoint.hpp>
 #include <dart/dynamics/BoxShape.hpp>
 #include <dart/dynamics/FreeJoint.hpp>
+#include <dart/dynamics/PrismaticJoint.hpp>
+#include <dart/dynamics/RevoluteJoint.hpp>
 #include <dart/dynamics/Skeleton.hpp>
 #include <dart/dynamics/SphereShape.hpp>
 #include <dart/dynamics/WeldJoint.hpp>
@@ -55,10 +58,33 @@ dynamics::Inertia inertia_of(const Body &b)
     I.setMoment(shape_of(b)->computeInertia(b.mass));
   return I;
 }
+
+/* b, added last, becomes a child of a by a joint at a point of the world */
+template <class Joint> Joint *child(int a, int b, const double at[3])
+{
+  auto skeleton = body[b]->getSkeleton();
+  world->removeSkeleton(skeleton);
+  auto home = a < 0 ? dynamics::Skeleton::create() : body[a]->getSkeleton();
+  dynamics::BodyNode *parent = a < 0 ? nullptr : body[a];
+  auto made = home->createJointAndBodyNodePair<Joint>(parent);
+  Eigen::Isometry3d before = Eigen::Isometry3d::Identity(), after = before;
+  for (int i = 0; i < 3; i++) {
+    before.translation()[i] = at[i] - (a < 0 ? 0 : defs[a].x[i]);
+    after.translation()[i] = at[i] - defs[b].x[i];
+  }
+  made.first->setTransformFromParentBodyNode(before);
+  made.first->setTransformFromChildBodyNode(after);
+  made.second->setInertia(inertia_of(defs[b]));
+  if (defs[b].radius > 0 || defs[b].half[0] > 0) surface(made.second, shape_of(defs[b]));
+  body[b] = made.second;
+  if (a < 0) world->addSkeleton(home);
+  return made.first;
+}
 } // namespace
 
 namespace engine {
-const bool planar = false, rebounds = true;
+const bool planar = false, rebounds = true,
+           capsules = false; /* its detectors put balls in their place */
 
 void open(const double g[3], double h, double mu, double e, bool plane)
 {
@@ -96,26 +122,37 @@ int add(const Body &b)
   return (int)body.size() - 1;
 }
 
-/* b, added last, becomes a child of a */
-void weld(int a, int b, const double[3])
+void weld(int a, int b, const double at[3])
 {
-  auto skeleton = body[b]->getSkeleton();
-  world->removeSkeleton(skeleton);
-  auto home = a < 0 ? dynamics::Skeleton::create() : body[a]->getSkeleton();
-  dynamics::BodyNode *parent = a < 0 ? nullptr : body[a];
-  auto made = home->createJointAndBodyNodePair<dynamics::WeldJoint>(parent);
-  Eigen::Isometry3d place = Eigen::Isometry3d::Identity();
-  for (int i = 0; i < 3; i++) place.translation()[i] = defs[b].x[i] - (a < 0 ? 0 : defs[a].x[i]);
-  made.first->setTransformFromParentBodyNode(place);
-  made.second->setInertia(inertia_of(defs[b]));
-  body[b] = made.second;
-  if (a < 0) world->addSkeleton(home);
+  child<dynamics::WeldJoint>(a, b, at);
 }
 
-void hinge(int, const double[3]) {}
+void ball(int a, int b, const double at[3])
+{
+  child<dynamics::BallJoint>(a, b, at);
+}
+
+void slide(int b)
+{
+  child<dynamics::PrismaticJoint>(-1, b, defs[b].x)->setAxis(Eigen::Vector3d::UnitX());
+}
+
+void hinge(int b, const double at[3], double lower, double upper)
+{
+  auto *joint = child<dynamics::RevoluteJoint>(-1, b, at);
+  joint->setAxis(-Eigen::Vector3d::UnitY());
+  if (lower == upper) return;
+  joint->setLimitEnforcement(true);
+  joint->setPositionLowerLimit(0, lower);
+  joint->setPositionUpperLimit(0, upper);
+}
 
 void step()
 {
+  for (size_t i = 0; i < body.size(); i++)
+    if (body[i])
+      body[i]->addExtForce(Eigen::Vector3d(defs[i].force[0], defs[i].force[1], defs[i].force[2]),
+                           Eigen::Vector3d::Zero(), false, true);
   world->step();
 }
 

@@ -281,6 +281,148 @@ double fast_ball()
   return most;
 }
 
+/* largest part of p_b - p_a, the ends of a joint in the frames of bodies (a < 0: the world) */
+double joint_error(int a, const double ra[3], int b, const double rb[3])
+{
+  double pa[3] = { ra[0], ra[1], ra[2] }, pb[3], most = 0;
+  const State s = engine::get(b);
+  turned(s.q, rb, pb);
+  for (int k = 0; k < 3; k++) pb[k] += s.x[k];
+  if (a >= 0) {
+    const State r = engine::get(a);
+    turned(r.q, ra, pa);
+    for (int k = 0; k < 3; k++) pa[k] += r.x[k];
+  }
+  for (int k = 0; k < 3; k++) most = std::max(most, std::fabs(pb[k] - pa[k]));
+  return most;
+}
+
+Body rod(double mass, double length, double x, double z)
+{
+  Body b;
+  b.mass = mass;
+  b.inertia[0] = mass * length * length / 600;
+  b.inertia[1] = b.inertia[2] = mass * length * length / 12;
+  b.x[0] = x;
+  b.x[2] = z;
+  return b;
+}
+
+double chain()
+{
+  const int links = 20;
+  const double h = 1e-3, L = 0.1, left[3] = { -L / 2, 0, 0 }, right[3] = { L / 2, 0, 0 };
+  double most = 0;
+  engine::open(DOWN, h, 0, 0, false);
+  for (int i = 0; i < links; i++) {
+    const double at[3] = { L * i, 0, 0 };
+    engine::add(rod(1, L, L * (i + 0.5), 0));
+    engine::ball(i - 1, i, at);
+  }
+  for (int i = 0; i < 800; i++) {
+    engine::step();
+    for (int b = 0; b < links; b++)
+      most = std::max(most, joint_error(b - 1, b > 0 ? right : NONE, b, left));
+  }
+  return most;
+}
+
+/* a rod of 3/2 L on a hinge at its end, from 45 degrees; its orientation is counted from there */
+double pendulum()
+{
+  const double h = 1e-3, L = 0.1414, c = 0.75 * L, mass = 1, s = std::sqrt(0.5);
+  engine::open(DOWN, h, 0, 0, false);
+  const Body b = rod(mass, 1.5 * L, -c * s, -c * s);
+  engine::add(b);
+  engine::hinge(0, NONE, 0, 0);
+  double first = 0, most = 0, swing = 0, low = 0, high = -HUGE_VAL; /* of energies */
+  for (int i = 0; i <= 10000; i++) {
+    if (i > 0) engine::step();
+    const State x = engine::get(0);
+    const double v = norm(x.v), kinetic = (mass * v * v + b.inertia[1] * x.w[1] * x.w[1]) / 2,
+                 energy = kinetic + mass * G * x.x[2];
+    if (i == 0) first = energy;
+    swing = std::max(swing, kinetic);
+    low = std::min(low, mass * G * x.x[2]);
+    high = std::max(high, mass * G * x.x[2]);
+    most = std::max(most, std::fabs(energy - first));
+  }
+  return most / (swing + high - low);
+}
+
+double limit()
+{
+  const double h = 2e-3, mass = 2, thin = 0.05;
+  engine::open(DOWN, h, 0, 0, false);
+  Body b = rod(mass, 1, 0.5, 0);
+  b.inertia[0] = mass * 2 * thin * thin / 12;
+  b.inertia[1] = b.inertia[2] = mass * (1 + thin * thin) / 12;
+  engine::add(b);
+  engine::hinge(0, NONE, 0, 1);
+  return drift(1, 0.5, 1, h);
+}
+
+/* two welded halves of 0.45 x 0.4 x 0.1 m that tumble */
+double flight()
+{
+  const double h = 1e-3, mass = 1, spin = 4, speed = 3;
+  engine::open(DOWN, h, 0, 0, false);
+  for (int i = 0; i < 2; i++) {
+    Body b;
+    const double s = (2 * i - 1) * 0.225, edge[3] = { 0.45, 0.4, 0.1 };
+    b.mass = mass;
+    b.x[0] = s;
+    for (int k = 0; k < 3; k++) {
+      const double p = edge[(k + 1) % 3], q = edge[(k + 2) % 3];
+      b.inertia[k] = mass * (p * p + q * q) / 12;
+      b.w[k] = spin;
+    }
+    b.v[0] = speed;
+    b.v[1] = speed + spin * s;
+    b.v[2] = speed - spin * s;
+    engine::add(b);
+  }
+  engine::weld(0, 1, NONE);
+  double first[3], most = 0, size = 0;
+  for (int i = 0; i <= 2000; i++) {
+    if (i > 0) engine::step();
+    double P[3] = { 0, 0, 2 * mass * G * i * h }, d[3], sum = 0;
+    for (int b = 0; b < 2; b++) {
+      const State s = engine::get(b);
+      for (int k = 0; k < 3; k++) P[k] += mass * s.v[k];
+      sum += mass * norm(s.v);
+    }
+    if (i == 0) std::memcpy(first, P, sizeof P);
+    for (int k = 0; k < 3; k++) d[k] = P[k] - first[k];
+    most = std::max(most, norm(d));
+    size = std::max(size, sum);
+  }
+  return most / size;
+}
+
+/* a capsule that stands between two pads on sliders, pressed together by 20 N */
+double pinch()
+{
+  const double h = 1e-3, m = 0.045, r = 0.004, length = 10 * r, side = 12 * r;
+  const double balls = 4 * r / (3 * length + 4 * r) * m, barrel = m - balls;
+  engine::open(DOWN, h, 0.7, 0, false);
+  Body b;
+  b.mass = m;
+  b.radius = r;
+  b.length = length;
+  b.inertia[2] = (0.5 * barrel + 0.4 * balls) * r * r;
+  b.inertia[0] = b.inertia[1] = barrel * (3 * r * r + length * length) / 12 +
+                                balls * (0.4 * r * r + length * length / 4 + 0.375 * length * r);
+  engine::add(b);
+  for (int i = 0; i < 2; i++) {
+    Body pad = box(2 * m, side, (2 * i - 1) * 2 * r, 0);
+    pad.half[0] = r;
+    pad.force[0] = (1 - 2 * i) * 20;
+    engine::slide(engine::add(pad));
+  }
+  return drift(1, r, 1.5, h, 0.5);
+}
+
 double spin()
 {
   const double h = 1e-3, I[3] = { 97 / 120., 41 / 60., 17 / 120. }, w[3] = { 0.1, 5, 0.1 };
@@ -309,24 +451,29 @@ double spin()
 const struct {
   const char *name;
   double (*run)();
-  bool space, rebounds;
+  bool space, rebounds, capsules;
 } rows[] = {
-  { "fall", fall, false, false },
-  { "tips", tips, false, false },
-  { "straight", straight, true, false },
-  { "azimuth", azimuth, true, false },
-  { "slope", slope, false, false },
-  { "hundred", hundred, false, false },
-  { "thousand", thousand, false, false },
-  { "five", five, false, false },
-  { "cube", cube, false, false },
-  { "tower", tower, false, false },
-  { "welded-tower", welded_tower, false, false },
-  { "welded-beam", welded_beam, false, false },
-  { "bounce", bounce, false, true },
-  { "box-bounce", box_bounce, false, true },
-  { "fast-ball", fast_ball, false, false },
-  { "spin", spin, true, false },
+  { "fall", fall, false, false, false },
+  { "tips", tips, false, false, false },
+  { "straight", straight, true, false, false },
+  { "azimuth", azimuth, true, false, false },
+  { "slope", slope, false, false, false },
+  { "hundred", hundred, false, false, false },
+  { "thousand", thousand, false, false, false },
+  { "five", five, false, false, false },
+  { "cube", cube, false, false, false },
+  { "tower", tower, false, false, false },
+  { "welded-tower", welded_tower, false, false, false },
+  { "welded-beam", welded_beam, false, false, false },
+  { "bounce", bounce, false, true, false },
+  { "box-bounce", box_bounce, false, true, false },
+  { "fast-ball", fast_ball, false, false, false },
+  { "spin", spin, true, false, false },
+  { "chain", chain, false, false, false },
+  { "pendulum", pendulum, false, false, false },
+  { "limit", limit, true, false, false },
+  { "flight", flight, true, false, false },
+  { "pinch", pinch, true, false, true },
 };
 
 } // namespace
@@ -335,7 +482,7 @@ int main(int n, char **words)
 {
   for (const auto &row : rows) {
     if ((n > 1 && std::strcmp(words[1], row.name) != 0) || (row.space && engine::planar) ||
-        (row.rebounds && !engine::rebounds))
+        (row.rebounds && !engine::rebounds) || (row.capsules && !engine::capsules))
       continue;
     const double figure = row.run();
     engine::close();

@@ -10,6 +10,7 @@ dWorldID world;
 dSpaceID space;
 dJointGroupID contacts;
 std::vector<dBodyID> body;
+std::vector<Body> defs;
 double step_size, friction, rebound;
 
 void near(void *, dGeomID a, dGeomID b)
@@ -31,7 +32,7 @@ void near(void *, dGeomID a, dGeomID b)
 } // namespace
 
 namespace engine {
-const bool planar = false, rebounds = true;
+const bool planar = false, rebounds = true, capsules = true;
 
 void open(const double g[3], double h, double mu, double e, bool plane)
 {
@@ -55,7 +56,8 @@ int add(const Body &b)
   dMass mass;
   dGeomID geom = nullptr;
   if (b.radius > 0)
-    geom = dCreateSphere(space, b.radius);
+    geom = b.length > 0 ? dCreateCapsule(space, b.radius, b.length)
+                        : dCreateSphere(space, b.radius);
   else if (b.half[0] > 0)
     geom = dCreateBox(space, 2 * b.half[0], 2 * b.half[1], 2 * b.half[2]);
   if (b.mass > 0) {
@@ -75,6 +77,7 @@ int add(const Body &b)
     dGeomSetPosition(geom, b.x[0], b.x[1], b.x[2]);
   }
   body.push_back(made);
+  defs.push_back(b);
   return (int)body.size() - 1;
 }
 
@@ -85,17 +88,36 @@ void weld(int a, int b, const double *)
   dJointSetFixed(j);
 }
 
-void hinge(int b, const double at[3])
+void ball(int a, int b, const double at[3])
+{
+  dJointID j = dJointCreateBall(world, 0);
+  dJointAttach(j, body[b], a < 0 ? nullptr : body[a]);
+  dJointSetBallAnchor(j, at[0], at[1], at[2]);
+}
+
+void slide(int b)
+{
+  dJointID j = dJointCreateSlider(world, 0);
+  dJointAttach(j, body[b], nullptr);
+  dJointSetSliderAxis(j, 1, 0, 0);
+}
+
+void hinge(int b, const double at[3], double lower, double upper)
 {
   dJointID j = dJointCreateHinge(world, 0);
   dJointAttach(j, body[b], nullptr);
   dJointSetHingeAnchor(j, at[0], at[1], at[2]);
-  dJointSetHingeAxis(j, 0, 1, 0);
+  dJointSetHingeAxis(j, 0, -1, 0);
+  if (lower == upper) return;
+  dJointSetHingeParam(j, dParamLoStop, lower);
+  dJointSetHingeParam(j, dParamHiStop, upper);
 }
 
 void step()
 {
   dSpaceCollide(space, nullptr, near);
+  for (size_t i = 0; i < body.size(); i++)
+    if (body[i]) dBodyAddForce(body[i], defs[i].force[0], defs[i].force[1], defs[i].force[2]);
   dWorldQuickStep(world, step_size);
   dJointGroupEmpty(contacts);
 }
@@ -118,5 +140,6 @@ void close()
   dSpaceDestroy(space);
   dWorldDestroy(world);
   body.clear();
+  defs.clear();
 }
 } // namespace engine

@@ -159,9 +159,9 @@ int main(void)
   perp_study_free(s);
 
   s = study_of(
-      HEAD "h: 1 s\ngrid: { n: { linear: [1, 1000, 1000] }, seed: { linear: [1, 2001, 2001] } }\n");
-  ok(perp_plan_make(&ctx, s, &plan) == PERP_ERR_FORMAT && strstr(ctx.msg, "2000000") != NULL,
-     "a grid beyond two million is refused");
+      HEAD "h: 1 s\ngrid: { n: { linear: [1, 1000, 1000] }, seed: { linear: [1, 4001, 4001] } }\n");
+  ok(perp_plan_make(&ctx, s, &plan) == PERP_ERR_FORMAT && strstr(ctx.msg, "4000000") != NULL,
+     "a grid beyond four million is refused");
   perp_study_free(s);
   s = study_of(HEAD "h: 1 s\nexclude: [{ where: 'h > 0' }]\n");
   ok(perp_plan_make(&ctx, s, &plan) == PERP_OK && plan.n == 0, "everything may be excluded");

@@ -185,8 +185,11 @@ void solver_make(bullet_world &s)
   info.m_globalCfm = s.o.cfm;
   info.m_splitImpulse = s.o.split;
   info.m_restitutionVelocityThreshold = s.o.rebound_speed;
+  const int own = info.m_solverMode & SOLVER_USE_2_FRICTION_DIRECTIONS;
   info.m_solverMode = SOLVER_SIMD | (s.o.warm ? SOLVER_USE_WARMSTARTING : 0) |
-                      (s.o.directions == 2 ? SOLVER_USE_2_FRICTION_DIRECTIONS : 0);
+                      (s.o.directions == 0   ? own
+                       : s.o.directions == 2 ? SOLVER_USE_2_FRICTION_DIRECTIONS
+                                             : 0);
 }
 
 perp_status world_fill(perp_ctx *ctx, bullet_world &s)

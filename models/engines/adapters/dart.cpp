@@ -23,7 +23,6 @@
 #include <dart/dynamics/BallJoint.hpp>
 #include <dart/dynamics/BodyNode.hpp>
 #include <dart/dynamics/BoxShape.hpp>
-#include <dart/dynamics/CapsuleShape.hpp>
 #include <dart/dynamics/CylinderShape.hpp>
 #include <dart/dynamics/EllipsoidShape.hpp>
 #include <dart/dynamics/FreeJoint.hpp>
@@ -129,10 +128,7 @@ void shape_add(dart_world &s, int i, dynamics::BodyNode *node, double mu, double
     lie.translation().z() = -far;
     break;
   default: /* DART's lie along z */
-    if (d.kind == PERP_SHAPE_CAPSULE)
-      made = std::make_shared<dynamics::CapsuleShape>(d.radius, d.length);
-    else
-      made = std::make_shared<dynamics::CylinderShape>(d.radius, d.length);
+    made = std::make_shared<dynamics::CylinderShape>(d.radius, d.length);
     lie.linear() = Eigen::AngleAxisd(M_PI_2, Vector3d::UnitY()).toRotationMatrix();
     break;
   }

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Equivalent models against mechanics: energy, momenta, forces, constraint errors and contacts of a random state are those
+ * of the given model, seen in the mirror; and runs of exact methods have the errors of the given model, to rounding. */
+#include "experiments/metrics/metrics.h"
+#include "experiments/scenes/scene_file.h"
+#include "experiments/simulate/simulate.h"
+#include "models/equivalent/equivalent.h"
+#include "models/kinematics/kinematics.h"
+#include "tests/tap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static perp_ctx ctx;
+
+static double size_of(int n, const double *x)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+  return most;
+}
+static double apart(int n, const double *x, const double *y)
+{
+  double most = 0;
+  for (int i = 0; i < n; i++) most = fmax(most, fabs(x[i] - y[i]));
+  return most;
+}
+static bool is_mirrored(int kind)
+{
+  return kind == PERP_EQUIVALENT_MIRRORED || kind == PERP_EQUIVALENT_MIRRORED_SHUFFLED;
+}
+
+typedef struct found { /* contacts at a state: their number, gaps and moments of them */
+  int n;
+  double gaps, heights, across;
+} found;
+
+/* sum of gaps, of gap-weighted normals and places along y and z, and of |n_x| */
+static found contacts_of(const perp_model *model, const double *q)
+{
+  found f = { 0 };
+  perp_collision *c;
+  const perp_contact *x;
+  const int bodies = perp_model_bodies(model), dim = perp_model_dim(model);
+  perp_pose *pose = calloc((size_t)bodies + 1, sizeof *pose);
+  for (int k = 0; k < dim; k++) pose[0].R[k + dim * k] = 1;
+  for (int b = 0; b < bodies; b++) perp_pose_of(dim, q + (dim == 3 ? 7 : 3) * b, &pose[b + 1]);
+  if (perp_collision_create(&ctx, model, 0.01, &c) != PERP_OK ||
+      perp_collision_find(&ctx, c, pose + 1, &x, &f.n) != PERP_OK)
+    bail("%s", ctx.msg);
+  for (int i = 0; i < f.n; i++) {
+    double p[3];
+    perp_contact_middle(&x[i], p);
+    f.gaps += x[i].gap;
+    f.heights += p[1] + 2 * p[2] + 3 * p[0] * p[0];
+    f.across += fabs(x[i].n[0]) + x[i].n[1] * x[i].n[1];
+  }
+  perp_collision_destroy(c);
+  free(pose);
+  return f;
+}
+
+/* q, v of the given model; there, in the equivalent one */
+static void mechanics(const char *name, const perp_model *model, const perp_equivalent *e, int kind,
+                      const double *q, const double *v)
+{
+  perp_model *other = perp_equivalent_model(e);
+  const int nq = perp_model_nq(model), nv = perp_model_nv(model), m = perp_model_m(model);
+  double *room = calloc((size_t)(3 * nq + 6 * nv + 2 * m) + 1, sizeof *room), *q1 = room,
+         *q2 = q1 + nq, *v1 = q2 + 2 * nq, *v2 = v1 + nv, *f1 = v2 + nv, *f2 = f1 + nv,
+         *f3 = f2 + nv, *C1 = f3 + 2 * nv, *C2 = C1 + m;
+  perp_equivalent_there(e, q, v, q1, v1);
+  perp_equivalent_back(e, q1, v1, q2, v2);
+  bool good = memcmp(q, q2, (size_t)nq * sizeof *q) == 0 &&
+              memcmp(v, v2, (size_t)nv * sizeof *v) == 0;
+  double T1, V1, T2, V2, P1[3], L1[3], P2[3], L2[3];
+  perp_model_energy(model, 0.1, q, v, &T1, &V1);
+  perp_model_energy(other, 0.1, q1, v1, &T2, &V2);
+  good = good && fabs(T2 - T1) <= 1e-12 * T1 && fabs(V2 - V1) <= 1e-11 * (fabs(V1) + T1);
+  perp_model_momentum(model, q, v, P1, L1);
+  perp_model_momentum(other, q1, v1, P2, L2);
+  if (is_mirrored(kind)) P2[0] = -P2[0], L2[1] = -L2[1], L2[2] = -L2[2];
+  good = good && apart(3, P1, P2) <= 1e-11 * (size_of(3, P1) + T1) &&
+         apart(3, L1, L2) <= 1e-11 * (size_of(3, L1) + T1);
+  /* f is a vector and a torque, as v is */
+  perp_model_forces(model, 0.1, q, v, f1);
+  perp_model_forces(other, 0.1, q1, v1, f2);
+  perp_equivalent_back(e, q1, f2, q2, f3);
+  const double off = apart(nv, f1, f3), scale = size_of(nv, f1);
+  good = good && off <= 1e-10 * scale;
+  perp_model_error(model, 0.1, q, C1);
+  perp_model_error(other, 0.1, q1, C2);
+  double sum1 = 0, sum2 = 0;
+  for (int i = 0; i < m; i++) sum1 += C1[i] * C1[i], sum2 += C2[i] * C2[i];
+  good = good && fabs(sum2 - sum1) <= 1e-10 * sum1 + 1e-20;
+  ok(good,
+     "%s, %s: energy, momenta, forces (%.1e) and constraint errors (%.1e) are those of the scene",
+     name, perp_equivalence_names[kind], scale > 0 ? off / scale : 0, fabs(sum2 - sum1));
+  free(room);
+}
+
+static bool equivalent_of(const char *name, const perp_model *model, int kind, unsigned *left)
+{
+  perp_equivalent *e;
+  const int nq = perp_model_nq(model), nv = perp_model_nv(model);
+  const perp_status status = perp_equivalent_create(&ctx, model, (perp_equivalence)kind, &e);
+  if (status == PERP_ERR_UNSUPPORTED) {
+    ok(e == NULL && ctx.msg[0] != '\0', "%s, %s: %s", name, perp_equivalence_names[kind], ctx.msg);
+    ++*left;
+    return false;
+  }
+  if (status != PERP_OK) bail("%s: %s", name, ctx.msg);
+  double *q = calloc((size_t)(nq + 2 * nv) + 1, sizeof *q), *v = q + nq, *dq = v + nv;
+  const double speed = size_of(nv, perp_model_v0(model));
+  for (int i = 0; i < nv; i++) dq[i] = 1e-3 * sin(7 * i + 1);
+  for (int i = 0; i < nv; i++) v[i] = perp_model_v0(model)[i] + (0.1 + speed) * cos(5 * i + 2);
+  perp_model_retract(model, perp_model_q0(model), dq, q);
+  for (int b = 0; b < perp_model_bodies(model); b++) /* particles never turn */
+    for (int k = 0; perp_model_body(model, b)->particle && k < 3; k++) {
+      if (perp_model_dim(model) == 3) v[6 * b + 3 + k] = 0;
+      if (perp_model_dim(model) == 2) v[3 * b + 2] = 0;
+    }
+  mechanics(name, model, e, kind, q, v);
+  if (perp_model_shapes(model) > 0) {
+    double *q1 = calloc((size_t)(nq + nv) + 1, sizeof *q1);
+    perp_equivalent_there(e, perp_model_q0(model), v, q1, q1 + nq);
+    const found one = contacts_of(model, perp_model_q0(model)),
+                two = contacts_of(perp_equivalent_model(e), q1);
+    ok(one.n == two.n && fabs(one.gaps - two.gaps) <= 1e-9 * (1 + one.n) &&
+           fabs(one.heights - two.heights) <= 1e-8 * (1 + fabs(one.heights)) &&
+           fabs(one.across - two.across) <= 1e-8 * (1 + one.n),
+       "%s, %s: its %d contacts are those of the scene (%d; %.3g and %.3g)", name,
+       perp_equivalence_names[kind], two.n, one.n, two.heights, one.heights);
+    free(q1);
+  }
+  free(q);
+  perp_equivalent_destroy(e);
+  return true;
+}
+
+static void all_scenes(void)
+{
+  enum { LARGE = 100 };
+  const perp_desc *d;
+  unsigned made = 0, left = 0;
+  for (int i = 0; (d = perp_plugin_at(&ctx, PERP_KIND_scene, i)) != NULL; i++) {
+    perp_spec spec;
+    perp_scene scene;
+    if (perp_spec_parse(&ctx, PERP_KIND_scene, d->name, &spec) != PERP_OK) bail("%s", ctx.msg);
+    const perp_status status = perp_scene_create(&ctx, &spec, &scene);
+    perp_spec_free(&spec);
+    if (status != PERP_OK) bail("%s: %s", d->name, ctx.msg);
+    for (int kind = 1;
+         scene.model != NULL && perp_model_bodies(scene.model) <= LARGE && kind < PERP_EQUIVALENCES;
+         kind++)
+      made += equivalent_of(d->name, scene.model, kind, &left);
+    perp_scene_destroy(&scene);
+  }
+  ok(made > 200 && left < 60, "%u equivalents of scenes were made, %u do not exist", made, left);
+}
+
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static double metric_of(const perp_request *request, const char *metric)
+{
+  perp_result r;
+  if (perp_simulate(&ctx, request, &r) != PERP_OK) bail("%s: %s", request->scene, ctx.msg);
+  const double value = perp_result_metric(&r, metric);
+  perp_result_free(&r);
+  return value;
+}
+
+static void runs(void)
+{
+  static const struct {
+    const char *scene, *metric;
+    double t_end; /* 0: 0.3 s */
+  } cases[] = {
+    { "stack:boxes=5", "pose.drift.max", 0 },
+    { "stack:boxes=5,dim=2", "force.rel.err", 0 },
+    { "incline:azimuth=45deg", "accel.rel.err", 0 },
+    { "incline:azimuth=45deg", "force.rel.err", 0 },
+    { "incline:theta=20deg,mu=0.5,dim=2", "pose.drift.max", 0 },
+    { "at-limit", "pose.drift.max", 0 },
+    { "welded-blocks", "pose.drift.max", 0 },
+    { "pinch", "pose.drift.max", 0.6 },
+    { "launched-box:speed=1.56,heading=-0.695", "err.place.max", 0 },
+    { "tower:dim=2", "pose.drift.max", 0 },
+    { "chain:links=20,dim=2", "err.tip.max", 0 },
+    { "tumbling-box", "err.tip.max", 0 },
+    { "paddles", "err.place.max", 0 },
+    { "bouncing-ball:e=1", "apex.rel.err", 2 },
+    { "motor", "truth.err", 0 },
+    { "universal", "truth.err", 0 },
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_request q = {
+      .scene = cases[i].scene,
+      .formulation = "acceleration",
+      .ode = "rk4",
+      .t_end = cases[i].t_end > 0 ? cases[i].t_end : 0.3
+    };
+    const double given = metric_of(&q, cases[i].metric);
+    for (int kind = 1; kind < PERP_EQUIVALENCES; kind++) {
+      q.equivalent = perp_equivalence_names[kind];
+      near(metric_of(&q, cases[i].metric), given, 2e-11, 1e-4, "%s, %s: %s stays %.3g",
+           cases[i].scene, q.equivalent, cases[i].metric, given);
+    }
+  }
+  /* multipliers are those of the given rows, in another order; in a mirror nobody knows them */
+  perp_request q = { .scene = "welded-blocks", .formulation = "acceleration", .ode = "rk4" };
+  q.t_end = 0.1;
+  q.equivalent = "reversed";
+  below(metric_of(&q, "lambda.err.max"), 1e-13, "reversed: multipliers are found again");
+  q.equivalent = "mirrored";
+  ok(isnan(metric_of(&q, "lambda.err.max")), "mirrored: multipliers are not known");
+}
+
+/* It has an effect: sweeps depend on the order of bodies. */
+static void sweeps(void)
+{
+  perp_request q = { .scene = "stack:boxes=5", .lcp = "pgs:sweeps=5", .t_end = 0.2 };
+  const double given = metric_of(&q, "pose.drift.max");
+  q.equivalent = "given";
+  ok(metric_of(&q, "pose.drift.max") == given, "given: the same run to the last bit");
+  q.equivalent = "reversed";
+  const double other = metric_of(&q, "pose.drift.max");
+  ok(fabs(other - given) > 0.01 * given, "sweeps in the other order: drift %.3g, and not %.3g",
+     other, given);
+}
+
+static void refusals(void)
+{
+  perp_result r;
+  const perp_request unknown = { .scene = "stack", .equivalent = "mirorred" },
+                     plain = { .scene = "circle", .equivalent = "mirrored" };
+  ok(perp_simulate(&ctx, &unknown, &r) == PERP_ERR_ARG && strstr(ctx.msg, "mirorred") != NULL,
+     "refused: %s", ctx.msg);
+  ok(perp_simulate(&ctx, &plain, &r) == PERP_ERR_UNSUPPORTED && strstr(ctx.msg, "circle") != NULL,
+     "refused: %s", ctx.msg);
+}
+
+int main(void)
+{
+  perp_ctx_init(&ctx);
+  if (perp_register_models(&ctx) != PERP_OK || perp_register_metrics(&ctx) != PERP_OK ||
+      perp_scene_files_register(&ctx) != PERP_OK)
+    bail("%s", ctx.msg);
+  all_scenes();
+  runs();
+  sweeps();
+  refusals();
+  return tap_done();
+}
