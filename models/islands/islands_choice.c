@@ -19,7 +19,7 @@
  * solver is started from them.  Two answers to a tolerance may differ by that tolerance times the condition of A.  So both
  * are brought to rounding, each with its own contacts that stick, slide and are open (perp_unique_polish), and the law judges
  * them again, to CERTIFIED of the tolerance.  If both pass, and their velocities differ by more than the errors of both,
- * the motion depends on the choice.  If the second one passes, the step takes
+ * the motion depends on the choice.  Then, and where the second one alone passes, the step takes
  *
  *      least-norm: the second solution, with lambda_0 = 0;
  *      previous:   the same with lambda_0 from the step before;
@@ -287,7 +287,8 @@ static bool islands_choice_differ(const perp_unique_problem *p, const double *w,
   return differs > most;
 }
 
-/* Another solution from the impulses c->x: counted if both are certified, and taken if it is. */
+/* Another solution from the impulses c->x: counted if both are certified, and taken where it is one, or the only
+ * one that is certified. */
 static perp_status islands_choice_take(perp_islands *s, lane *own,
                                        const perp_contact_island *problem,
                                        const perp_unique_problem *p, const perp_lcp *base,
@@ -307,9 +308,10 @@ static perp_status islands_choice_take(perp_islands *s, lane *own,
   if (!good) return PERP_OK;
   memcpy(c->polished, x, size);
   PERP_TRY(islands_choice_certify(s, own, problem, p, c->polished, c->w, &error[0], &good));
-  own->count.several += good && islands_choice_differ(p, c->w_second, c->w,
-                                                      fmax(p->tol, APART * (error[0] + error[1])));
-  if (c->rule == PERP_CHOICE_SOLVER) return PERP_OK;
+  const bool several = good && islands_choice_differ(p, c->w_second, c->w,
+                                                     fmax(p->tol, APART * (error[0] + error[1])));
+  own->count.several += several;
+  if (c->rule == PERP_CHOICE_SOLVER || (good && !several)) return PERP_OK;
   perp_contact_count count = { 0 };
   perp_contact_island second = *problem;
   perp_contact_place place = *problem->place;
