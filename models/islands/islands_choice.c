@@ -316,7 +316,7 @@ static perp_status islands_choice_take(perp_islands *s, lane *own,
   perp_contact_island second = *problem;
   perp_contact_place place = *problem->place;
   second.reuse = s->tol;
-  place.call = ++s->calls;
+  if (s->observer != NULL) place.call = ++s->calls; /* one thread then */
   second.place = &place;
   PERP_TRY(s->kind->solve(&own->ctx, own->ws, &second, c->x, slip, &count));
   own->count.chosen++;
