@@ -21,10 +21,10 @@
  * them again, to CERTIFIED of the tolerance.  If both pass, and their velocities differ by more than the errors of both,
  * the motion depends on the choice.  Then, and where the second one alone passes, the step takes
  *
- *      least-norm: the second solution, with lambda_0 = 0;
+ *      least-norm: the second solution, with lambda_0 = 0 (default);
  *      previous:   the same with lambda_0 from the step before;
  *      solver:     the answer of the solver; others are only counted;
- *      none:       nothing is examined (default).
+ *      none:       nothing is examined.
  *
  * An answer that sticks everywhere is not examined further: it is one that the rule allows.  Up to PERP_UNIQUE_ROWS
  * rows.  The rank is decided when contacts begin or end to stick, slide or touch.  A second solution is looked for then, and

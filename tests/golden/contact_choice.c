@@ -69,13 +69,7 @@ static const perp_plugin with_slides[] = { { PERP_KIND_lcp, &lcp_slides.d }, { 0
 static perp_result run(const char *scene, const char *formulation, const char *contact,
                        const char *lcp, double h, double t_end)
 {
-  char path[1200], chooses[200];
-  if (strstr(formulation, "choice=") == NULL && strcmp(formulation, "regularized") != 0) {
-    snprintf(chooses, sizeof chooses, "%s%s%schoice=least-norm", formulation,
-             strchr(formulation, ':') != NULL ? "," : ":",
-             strncmp(formulation, "impulse", 7) == 0 ? "contact." : "");
-    formulation = chooses;
-  }
+  char path[1200];
   const bool file = strstr(scene, ".yaml") != NULL && strchr(scene, '/') == NULL;
   snprintf(path, sizeof path, "%s%s", file ? folder : "", scene);
   const perp_request r = { .scene = path,
