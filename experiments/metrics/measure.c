@@ -101,6 +101,7 @@ void perp_solution_steps_add(perp_solution_steps *s, const perp_contact_count *a
   s->several += after->several > before->several;
   s->chosen += after->chosen > before->chosen;
   s->unexamined += after->unexamined > before->unexamined;
+  s->undecided += after->undecided > before->undecided;
 }
 
 /* *most = max(*most, x); a NaN stays */

@@ -42,9 +42,9 @@ typedef struct perp_spread {
 } perp_spread;
 
 /* Steps whose contact problems have several solutions (models/contact/contact.h): all steps, those with impulses that are not
- * unique, those with another motion, those in which that was the choice, those with islands too large to look for it. */
+ * unique, those with another motion, those in which that was the choice, those with islands too large to look for it, those in which looking for it failed. */
 typedef struct perp_solution_steps {
-  int64_t steps, open, several, chosen, unexamined;
+  int64_t steps, open, several, chosen, unexamined, undecided;
 } perp_solution_steps;
 /* One step more: the counts after it and before it. */
 void perp_solution_steps_add(perp_solution_steps *s, const perp_contact_count *after,

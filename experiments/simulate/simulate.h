@@ -58,7 +58,7 @@ typedef struct perp_request {
   bool timing_detail;
 } perp_request;
 
-enum { PERP_METRICS_MAX = 96, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };
+enum { PERP_METRICS_MAX = 128, PERP_NAME_MAX = 48, PERP_SPEC_MAX = 512 };
 
 typedef struct perp_metric_value {
   char name[PERP_NAME_MAX]; /* "drift.pos.max": perp list metrics */

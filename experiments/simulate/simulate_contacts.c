@@ -107,7 +107,7 @@ void perp_contacts_text(const perp_contact_count *c, FILE *out)
 void perp_solutions_text(const perp_solution_steps *s, FILE *out)
 {
   perp_text t = { 0 };
-  if (s->open == 0) return;
+  if (s->open + s->chosen + s->undecided == 0) return;
   perp_text_add(&t,
                 "impulses not unique in %lld of %lld steps, motion depends on the choice in %lld",
                 (long long)s->open, (long long)s->steps, (long long)s->several);
@@ -117,6 +117,8 @@ void perp_solutions_text(const perp_solution_steps *s, FILE *out)
   if (s->unexamined > 0)
     perp_text_add(&t, "; in %lld, islands were too large to look for other motions",
                   (long long)s->unexamined);
+  if (s->undecided > 0)
+    perp_text_add(&t, "; in %lld, the search for another motion failed", (long long)s->undecided);
   perp_wrap_after(out, "choice   ", 9, t.s);
   fputc('\n', out);
   perp_text_free(&t);

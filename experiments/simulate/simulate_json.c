@@ -125,10 +125,10 @@ void perp_result_json(const perp_result *r, FILE *out)
     line_open(&j, "choice");
     perp_json_members(&j,
                       "steps %lld, impulses.nonunique %lld, motion.nonunique %lld, chosen %lld, "
-                      "large %lld",
+                      "large %lld, undecided %lld",
                       (long long)r->solutions.steps, (long long)r->solutions.open,
                       (long long)r->solutions.several, (long long)r->solutions.chosen,
-                      (long long)r->solutions.unexamined);
+                      (long long)r->solutions.unexamined, (long long)r->solutions.undecided);
     line_close(&j);
   }
   if (r->groups != NULL) put_groups(&j, r);

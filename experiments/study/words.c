@@ -82,6 +82,7 @@ static const struct {
   { "contact.nonunique.impulses", "steps with contact impulses that are not unique" },
   { "contact.nonunique.motion", "steps whose motion depends on the choice of impulses" },
   { "contact.nonunique.chosen", "steps with impulses of the option choice" },
+  { "contact.nonunique.undecided", "steps in which the search for a second solution failed" },
   { "contact.nonunique.large", "steps with islands too large for a second solution" },
   { "lcp.rows.max", "largest number of rows of a contact problem" },
   { "contacts.max", "largest number of contacts" },

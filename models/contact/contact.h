@@ -96,8 +96,8 @@ typedef struct perp_contact_count {
   int64_t stopped; /* of these, such in which their bodies were stopped, and the motion went on */
   /* Problems with friction that were examined for further solutions (lcp/unique.h), such whose impulses are not unique, and
    * of these such with another motion, as another solution sticks; chosen: that one was taken in place of that of the solver;
-   * unexamined: too large to look for another motion. */
-  int64_t examined, open, several, chosen, unexamined;
+   * unexamined: too large to look for another motion; undecided: a solve for it failed. */
+  int64_t examined, open, several, chosen, unexamined, undecided;
   int64_t
       refuted; /* problems of evaluations given up for that, or where events pile up: answers not used */
 } perp_contact_count;
@@ -134,6 +134,9 @@ typedef struct perp_contact_place {
 typedef void perp_contact_observer(void *user, const perp_contact_place *place, const perp_lcp *p,
                                    const double *lambda, const perp_stats *stats);
 
+/* Which impulses a step takes where contacts with friction have several solutions (models/islands/islands_choice.c). */
+enum { PERP_CHOICE_LEAST_NORM, PERP_CHOICE_PREVIOUS, PERP_CHOICE_SOLVER, PERP_CHOICE_NONE };
+
 /* How problems are solved; copied by create. */
 typedef struct perp_contact_setup {
   int dim;
@@ -143,6 +146,7 @@ typedef struct perp_contact_setup {
       tol_data; /* > 0: and what it may leave in units of the data (lcp.h), as velocities over the largest |b| */
   double budget; /* what a problem may cost (perp_lcp_afford), all attempts together; 0: no limit */
   double part;   /* of both tolerances, that methods which come closer by steps go for; 0: 0.1 */
+  int choice;    /* PERP_CHOICE_*; NONE: problems are not examined for further solutions */
 } perp_contact_setup;
 
 /* One island.  The relative velocities u = A lambda + b at its nc contacts have r rows each, r = desc->rows(dim):

@@ -77,6 +77,7 @@ void perp_contact_count_add(perp_contact_count *into, const perp_contact_count *
   into->several += one->several;
   into->chosen += one->chosen;
   into->unexamined += one->unexamined;
+  into->undecided += one->undecided;
 }
 
 void perp_contact_count_refute(perp_contact_count *count, const perp_contact_count *before)

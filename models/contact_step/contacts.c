@@ -207,7 +207,8 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
   const perp_contact_setup solving = { .tol = c->o.residual,
                                        .tol_data = c->o.residual_data,
                                        .budget = c->o.budget,
-                                       .part = c->o.closed > 0 ? CLOSE : 0 };
+                                       .part = c->o.closed > 0 ? CLOSE : 0,
+                                       .choice = c->o.choice };
   PERP_TRY(perp_contacts_islands(ctx, model, parts, &solving, c->o.threads, rows, &c->velocity));
   if (c->o.sleep) {
     PERP_TRY(
@@ -505,7 +506,6 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .n_rows = rows,
                             .bias = contacts_bias,
                             .friction = contacts_friction,
-                            .choice = c->o.choice,
                             .restitution = c->o.impact == PERP_IMPACT_POISSON ? contacts_restitution
                                                                               : NULL,
                             .user = c };

@@ -54,7 +54,7 @@ extern const char *const perp_joints_names[];
 
 /* Of problems of contacts with friction, of all formulations whose contacts are rigid (islands_choice.c). */
 #define PERP_CHOICE_OPTION(type, member)                                                           \
-  PERP_ENUM(type, member, 3, perp_choice_names,                                                    \
+  PERP_ENUM(type, member, 0, perp_choice_names,                                                    \
             "Choice among several solutions of friction. least-norm: sticking, least impulses. "   \
             "previous: sticking, nearest to the previous step. solver: that of the solver. none: " \
             "not examined.")

@@ -88,9 +88,9 @@ static perp_status choose_rule(perp_ctx *ctx, perp_events *s, const perp_desc *l
 static perp_status open_contacts(perp_ctx *ctx, perp_events *s, const perp_parts *parts)
 {
   const perp_event_opts *o = &s->o;
-  const perp_contact_setup solving = { .tol = o->residual,
-                                       .tol_data = o->residual_data,
-                                       .budget = o->budget };
+  const perp_contact_setup solving = {
+    .tol = o->residual, .tol_data = o->residual_data, .budget = o->budget, .choice = o->choice
+  };
   perp_parts alone = *parts;
   if (s->model->belts && o->critical == PERP_CRITICAL_STOP)
     return PERP_FAIL(

@@ -112,7 +112,6 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
                             .belts = model->belts,
                             .t_belts = k->e->t,
                             .align = true,
-                            .choice = s->o.choice,
                             .row = row,
                             .n_rows = rows,
                             .bias = events_impact_bias_of,

@@ -183,7 +183,6 @@ static perp_island_task task_of(perp_events *s, int n, double h)
                              .before = s->before,
                              .free = s->free,
                              .friction = events_rest_friction_of,
-                             .choice = s->o.choice,
                              .user = s,
                              .offset = s->offset,
                              .sliding = s->sliding,

@@ -122,9 +122,9 @@ static perp_status impulse_contacts_open(perp_ctx *ctx, perp_impulse_contacts *c
   PERP_TRY(perp_contact_stab(ctx, parts, &c->stab, &c->stab_ws));
   PERP_TRY(perp_collision_create(ctx, model, 0, &c->start.collision));
   PERP_TRY(perp_collision_create(ctx, model, 1e-3 * model->size, &c->end.collision));
-  const perp_contact_setup solving = { .tol = c->o.residual,
-                                       .tol_data = TOL_DATA,
-                                       .budget = c->o.budget };
+  const perp_contact_setup solving = {
+    .tol = c->o.residual, .tol_data = TOL_DATA, .budget = c->o.budget, .choice = c->o.choice
+  };
   PERP_TRY(perp_contacts_islands(ctx, model, parts, &solving, 1, false, &c->islands));
   const perp_contact_post_setup setup = { .tol = c->o.residual,
                                           .tol_data = TOL_DATA,
@@ -302,7 +302,6 @@ static bool impulse_contacts_solve(perp_impulse_contacts *c, perp_constrained *k
                             .row = row,
                             .n_rows = rows,
                             .bias = bias,
-                            .choice = c->o.choice,
                             .friction = impulse_contacts_friction,
                             .user = c };
   for (int round = 0;; round++) {

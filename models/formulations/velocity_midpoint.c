@@ -98,7 +98,8 @@ static perp_status velocity_midpoint_open(perp_ctx *ctx, perp_midpoint *s, const
   if (model->n_shapes == 0) return PERP_OK;
   const perp_contact_setup setup = { .tol = s->o.residual,
                                      .tol_data = s->o.residual_data,
-                                     .budget = s->o.budget };
+                                     .budget = s->o.budget,
+                                     .choice = s->o.choice };
   perp_contacts_reach(model, s->reach);
   for (int b = 0; b < model->n_bodies; b++) s->slop = fmax(s->slop, s->o.residual * s->reach[b]);
   PERP_TRY(perp_collision_create(ctx, model, 0, &s->at_start));

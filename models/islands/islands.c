@@ -136,8 +136,10 @@ perp_status perp_islands_create(perp_ctx *ctx, const perp_model *model,
   s->tol_data = setup->tol_data;
   for (int i = 0; i < s->threads && status == PERP_OK; i++) {
     status = kind->create(ctx, setup, opts, &s->lanes[i].ws);
-    if (status != PERP_OK || !(kind->d.caps & PERP_CONTACT_FRICTION) || s->r < 2) continue;
-    s->lanes[i].choice = perp_islands_choice_create(ctx);
+    if (status != PERP_OK || setup->choice == PERP_CHOICE_NONE ||
+        !(kind->d.caps & PERP_CONTACT_FRICTION) || s->r < 2)
+      continue;
+    s->lanes[i].choice = perp_islands_choice_create(ctx, setup->choice);
     if (s->lanes[i].choice == NULL) status = PERP_ERR_NOMEM;
   }
   if (status != PERP_OK) {
@@ -272,7 +274,7 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
     if (task->fresh[s->order[contact + c]]) problem.reuse = 0.1 * task->reuse;
   const int64_t left = own->count.failures + own->count.swept;
   const double work = own->count.work;
-  perp_islands_choice_guess(own, &problem, task, s->r, s->x + first);
+  perp_islands_choice_guess(own, &problem, s->r, s->x + first);
   const int64_t problems = own->count.problems, none = perp_contact_count_none(&own->count);
   if (task->sliding != NULL && s->r > 1) {
     perp_contact_sliding sliding = { .rule = task->rule,

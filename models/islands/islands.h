@@ -88,12 +88,8 @@ typedef struct perp_island_task {
   /* Acceleration level: what each contact does is given, PERP_FROZEN_*, and nothing is complementary: islands_frozen.c.
    * Rows with finite bounds keep the force of their guess.  NULL: complementarity decides. */
   const unsigned char *frozen; /* [n] */
-  int choice;     /* PERP_CHOICE_NONE: problems are not examined for further solutions */
-  bool redundant; /* out, of frozen contacts: their forces are not unique */
+  bool redundant;              /* out, of frozen contacts: their forces are not unique */
 } perp_island_task;
-
-/* Which impulses a step takes where contacts with friction have several solutions: islands_choice.c. */
-enum { PERP_CHOICE_LEAST_NORM, PERP_CHOICE_PREVIOUS, PERP_CHOICE_SOLVER, PERP_CHOICE_NONE };
 
 /* The force is zero; normal and tangential accelerations are zero; the normal one is, and friction is that of sliding. */
 enum { PERP_FROZEN_OPEN, PERP_FROZEN_STICKS, PERP_FROZEN_SLIDES };

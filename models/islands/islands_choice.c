@@ -16,12 +16,15 @@
  *      is so small that they pass as a solution.
  *
  * The law judges them as it judges a guess (perp_contact_island.reuse); where they are none of its solutions, the
- * solver is started from them.  If the velocities differ from those of the solver, the motion depends on the choice:
+ * solver is started from them.  Two answers to a tolerance may differ by that tolerance times the condition of A.  So both
+ * are brought to rounding, each with its own contacts that stick, slide and are open (perp_unique_polish), and the law judges
+ * them again, to CERTIFIED of the tolerance.  If both pass, and their velocities differ by more than the errors of both,
+ * the motion depends on the choice.  Then, and where the second one alone passes, the step takes
  *
- *      least-norm: the second solution, with lambda_0 = 0;
+ *      least-norm: the second solution, with lambda_0 = 0 (default);
  *      previous:   the same with lambda_0 from the step before;
  *      solver:     the answer of the solver; others are only counted;
- *      none:       nothing is examined (default).
+ *      none:       nothing is examined.
  *
  * An answer that sticks everywhere is not examined further: it is one that the rule allows.  Up to PERP_UNIQUE_ROWS
  * rows.  The rank is decided when contacts begin or end to stick, slide or touch.  A second solution is looked for then, and
@@ -34,6 +37,10 @@
 
 enum { VAIN = 4 };
 static const double SHARE = 0.2;
+/* of the tolerance: what certified solutions may leave */
+static const double CERTIFIED = 1e-2;
+/* of the errors of both: velocities that differ more are different */
+static const double APART = 10;
 
 /* Of the mean of A_ii, one after the other, each from the impulses of the one before: the first makes the impulses of all
  * solvers those of the same unique solution, the last leaves a tenth of what a solution may leave. */
@@ -41,17 +48,20 @@ enum { SOFTER = 4 };
 static const double SOFT[SOFTER] = { 1e-2, 1e-4, 1e-6, 1e-9 };
 
 struct islands_choice {
+  int rule; /* PERP_CHOICE_* */
   perp_unique *unique;
-  double spent; /* multiplications of a second solution: none of the solver's own work */
+  double spent; /* in this examination, multiplications: none of the solver's own work */
   double A[PERP_UNIQUE_ROWS * PERP_UNIQUE_ROWS];
   double guess[PERP_UNIQUE_ROWS], x[PERP_UNIQUE_ROWS], w[PERP_UNIQUE_ROWS], lo[PERP_UNIQUE_ROWS],
       hi[PERP_UNIQUE_ROWS], slip[PERP_UNIQUE_ROWS], b[PERP_UNIQUE_ROWS], diag[PERP_UNIQUE_ROWS],
-      s[PERP_UNIQUE_ROWS], scratch[36];
+      s[PERP_UNIQUE_ROWS], polished[PERP_UNIQUE_ROWS], w_second[PERP_UNIQUE_ROWS],
+      judged[PERP_UNIQUE_ROWS], scratch[36];
 };
 
-struct islands_choice *perp_islands_choice_create(perp_ctx *ctx)
+struct islands_choice *perp_islands_choice_create(perp_ctx *ctx, int rule)
 {
   struct islands_choice *c = calloc(1, sizeof *c);
+  if (c != NULL) c->rule = rule;
   if (c != NULL && perp_unique_create(ctx, &c->unique) == PERP_OK) return c;
   free(c);
   (void)PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the choice of impulses");
@@ -70,11 +80,12 @@ static int islands_choice_rows(const perp_contact_island *problem, int r)
   return r * problem->nc + problem->joints;
 }
 
-void perp_islands_choice_guess(const lane *own, const perp_contact_island *problem,
-                               const perp_island_task *task, int r, const double *x)
+void perp_islands_choice_guess(const lane *own, const perp_contact_island *problem, int r,
+                               const double *x)
 {
   const int n = islands_choice_rows(problem, r);
-  if (own->choice == NULL || task->choice != PERP_CHOICE_PREVIOUS || n > PERP_UNIQUE_ROWS) return;
+  if (own->choice == NULL || own->choice->rule != PERP_CHOICE_PREVIOUS || n > PERP_UNIQUE_ROWS)
+    return;
   memcpy(own->choice->guess, x, (size_t)n * sizeof *x);
 }
 
@@ -95,6 +106,16 @@ static uint64_t islands_choice_mix(uint64_t key, uint64_t x)
 {
   key = (key ^ x) * UINT64_C(0x9e3779b97f4a7c15);
   return key ^ (key >> 29);
+}
+
+/* The contacts. */
+static uint64_t islands_choice_ids(const perp_contact_island *problem)
+{
+  const perp_contact_place *place = problem->place;
+  uint64_t key = (uint64_t)problem->joints;
+  for (int c = 0; c < problem->nc; c++)
+    key = islands_choice_mix(key, place->contact[place->order[c]].id);
+  return key;
 }
 
 /* The contacts, and what each of them and each further row does; does one slide? */
@@ -215,38 +236,93 @@ static perp_status islands_choice_soften(perp_islands *s, lane *own,
   if (s->observer != NULL) s->kind->observe(own->ws, s->observer, s->user);
   c->spent += count.work;
   *found = count.failures + count.swept == 0;
+  own->count.undecided += !*found;
   return status;
 }
 
-/* Another solution from the impulses c->x: counted, and taken. */
-static perp_status islands_choice_take(perp_islands *s, lane *own,
-                                       const perp_contact_island *problem,
-                                       const perp_unique_problem *p, const perp_lcp *base,
-                                       int choice, double *x, double *slip, double *product)
+/* From the impulses x, not observed; *reused: they passed.  A failure leaves the examination undecided. */
+static perp_status islands_choice_judge(perp_islands *s, lane *own,
+                                        const perp_contact_island *problem, double reuse, double *x,
+                                        bool *reused, bool *solved)
 {
   struct islands_choice *c = own->choice;
   perp_contact_count count = { 0 };
   perp_contact_island second = *problem;
-  perp_contact_place place = *problem->place;
-  double differs = 0;
-  second.reuse = s->tol;
-  place.call = ++s->calls;
-  second.place = &place;
-  memcpy(c->slip, slip, (size_t)p->nc * sizeof *slip);
-  PERP_TRY(s->kind->solve(&own->ctx, own->ws, &second, c->x, c->slip, &count));
+  second.reuse = reuse;
+  if (s->observer != NULL) s->kind->observe(own->ws, NULL, NULL);
+  const perp_status status = s->kind->solve(&own->ctx, own->ws, &second, x, c->slip, &count);
+  if (s->observer != NULL) s->kind->observe(own->ws, s->observer, s->user);
   c->spent += count.work;
-  if (count.failures + count.swept > 0) return PERP_OK;
-  double *w = c->guess; /* it has been used */
-  perp_lcp_product(base, c->x, w, product);
-  for (int i = 0; i < p->r * p->nc; i++) differs = fmax(differs, fabs(w[i] - c->w[i]));
-  if (!(differs > p->tol)) return PERP_OK;
-  own->count.several++;
-  if (choice == PERP_CHOICE_SOLVER) return PERP_OK;
+  *reused = count.problems == 0;
+  *solved = count.failures + count.swept == 0;
+  own->count.undecided += !*solved;
+  return status;
+}
+
+/* x and w = A x + b become a solution to rounding; *error: of w; false: it was not certified. */
+static perp_status islands_choice_certify(perp_islands *s, lane *own,
+                                          const perp_contact_island *problem,
+                                          const perp_unique_problem *p, double *x, double *w,
+                                          double *error, bool *good)
+{
+  struct islands_choice *c = own->choice;
+  const unsigned caps = s->kind->d.caps;
+  const int law = caps & PERP_CONTACT_BOX    ? PERP_UNIQUE_BOX
+                  : caps & PERP_CONTACT_CONE ? PERP_UNIQUE_CIRCLE
+                                             : PERP_UNIQUE_OTHER;
+  bool solved;
+  c->spent += (double)p->n * p->n * p->n;
+  *good = perp_unique_polish(c->unique, p, law, x, w, error);
+  if (!*good) return PERP_OK;
+  memcpy(c->judged, x, (size_t)p->n * sizeof *x);
+  return islands_choice_judge(s, own, problem, CERTIFIED * s->tol, c->judged, good, &solved);
+}
+
+/* The velocities of contacts differ by more than this. */
+static bool islands_choice_differ(const perp_unique_problem *p, const double *w, const double *v,
+                                  double most)
+{
+  double differs = 0;
+  for (int i = 0; i < p->r * p->nc; i++) differs = fmax(differs, fabs(w[i] - v[i]));
+  return differs > most;
+}
+
+/* Another solution from the impulses c->x: counted if both are certified, and taken where it is one, or the only
+ * one that is certified. */
+static perp_status islands_choice_take(perp_islands *s, lane *own,
+                                       const perp_contact_island *problem,
+                                       const perp_unique_problem *p, const perp_lcp *base,
+                                       double *x, double *slip, double *product)
+{
+  struct islands_choice *c = own->choice;
+  const size_t size = (size_t)p->n * sizeof *x;
+  double error[2];
+  bool reused, good;
+  memcpy(c->slip, slip, (size_t)p->nc * sizeof *slip);
+  PERP_TRY(islands_choice_judge(s, own, problem, s->tol, c->x, &reused, &good));
+  if (!good) return PERP_OK;
+  perp_lcp_product(base, c->x, c->w_second, product);
+  if (!islands_choice_differ(p, c->w_second, c->w, p->tol)) return PERP_OK;
+  memcpy(c->polished, c->x, size);
+  PERP_TRY(islands_choice_certify(s, own, problem, p, c->polished, c->w_second, &error[1], &good));
+  if (!good) return PERP_OK;
+  memcpy(c->polished, x, size);
+  PERP_TRY(islands_choice_certify(s, own, problem, p, c->polished, c->w, &error[0], &good));
+  const bool several = good && islands_choice_differ(p, c->w_second, c->w,
+                                                     fmax(p->tol, APART * (error[0] + error[1])));
+  own->count.several += several;
+  if (c->rule == PERP_CHOICE_SOLVER || (good && !several)) return PERP_OK;
+  perp_contact_count count = { 0 };
+  perp_contact_island second = *problem;
+  perp_contact_place place = *problem->place;
+  second.reuse = s->tol;
+  if (s->observer != NULL) place.call = ++s->calls; /* one thread then */
+  second.place = &place;
+  PERP_TRY(s->kind->solve(&own->ctx, own->ws, &second, c->x, slip, &count));
   own->count.chosen++;
   own->count.residual = fmax(own->count.residual, count.residual);
   own->count.data = fmax(own->count.data, count.data);
-  memcpy(x, c->x, (size_t)p->n * sizeof *x);
-  memcpy(slip, c->slip, (size_t)p->nc * sizeof *slip);
+  memcpy(x, c->x, size);
   return PERP_OK;
 }
 
@@ -284,7 +360,7 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
   const int n = islands_choice_rows(problem, s->r);
   const int velocities = problem->F != NULL ? problem->F->nv : n;
   const bool soft = task->softness > 0 || task->soft != NULL || task->part != NULL;
-  if (task->choice == PERP_CHOICE_NONE || problem->nc == 0 || soft) return PERP_OK;
+  if (problem->nc == 0 || soft) return PERP_OK;
   own->count.examined++;
   if (n > PERP_UNIQUE_ROWS) {
     const bool open = islands_choice_crowded(problem, x, s->r, velocities);
@@ -292,14 +368,20 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
     own->count.unexamined += open;
     return PERP_OK;
   }
+  const uint64_t ids = islands_choice_ids(problem);
+  if (work == 0 && is->ids == ids && (is->alone || !is->slides)) {
+    own->count.open += is->open;
+    return PERP_OK; /* the same impulses on the same contacts */
+  }
   const perp_lcp base = {
     .n = n, .A = problem->A, .lda = problem->lda, .F = problem->F, .b = problem->b
   };
   perp_lcp_product(&base, x, c->w, product);
   perp_unique_problem p = islands_choice_problem(s, c, problem, n, x);
-  bool slides, found;
-  const uint64_t key = islands_choice_key(problem, &p, x, c->w, &slides);
+  bool found;
+  const uint64_t key = islands_choice_key(problem, &p, x, c->w, &is->slides);
   is->work += work + (double)n * n;
+  is->ids = ids;
   if (is->key != key) {
     islands_choice_matrix(c, problem, &p);
     is->key = key;
@@ -308,13 +390,12 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
   }
   own->count.open += is->open;
   /* convex: its velocities are unique (Anitescu 2006) */
-  if (!slides || (s->kind->d.caps & PERP_CONTACT_RELAXED) || !islands_choice_due(is, work == 0))
+  if (!is->slides || (s->kind->d.caps & PERP_CONTACT_RELAXED) || !islands_choice_due(is, work == 0))
     return PERP_OK;
   const int64_t several = own->count.several;
-  PERP_TRY(
-      islands_choice_second(s, own, problem, &p, task->choice == PERP_CHOICE_PREVIOUS, x, &found));
-  if (found)
-    PERP_TRY(islands_choice_take(s, own, problem, &p, &base, task->choice, x, slip, product));
+  c->spent = 0;
+  PERP_TRY(islands_choice_second(s, own, problem, &p, c->rule == PERP_CHOICE_PREVIOUS, x, &found));
+  if (found) PERP_TRY(islands_choice_take(s, own, problem, &p, &base, x, slip, product));
   is->spent += c->spent;
   is->alone = own->count.several == several;
   is->vain += is->alone;

@@ -13,7 +13,7 @@ typedef struct lane {
   perp_ctx ctx;
   void *ws;
   perp_contact_count count;
-  struct islands_choice *choice; /* NULL: a law without friction */
+  struct islands_choice *choice; /* NULL: none, or a law without friction */
 } lane;
 
 /* What an island has.  The contacts of island i are the places first[CONTACTS] of start[i] to that of start[i + 1] in
@@ -34,7 +34,8 @@ typedef struct island {
 
 /* What is known of the solutions of an island: see islands_choice.c. */
 typedef struct island_known {
-  uint64_t key;       /* contacts, and what they did */
+  uint64_t ids, key;  /* contacts; with what they did */
+  bool slides;        /* one of them did */
   bool open;          /* impulses are not unique */
   bool alone;         /* no second solution was found with these contacts */
   bool several;       /* one was found in the run */
@@ -274,12 +275,12 @@ void perp_islands_factor_solve(perp_islands *s, const island_factor *f, double *
 
 /* ---- islands_choice.c: which of several solutions ---------------------------------------------- */
 
-/* NULL where there is no memory. */
-struct islands_choice *perp_islands_choice_create(perp_ctx *ctx);
+/* rule: PERP_CHOICE_* but NONE.  NULL where there is no memory. */
+struct islands_choice *perp_islands_choice_create(perp_ctx *ctx, int rule);
 void perp_islands_choice_destroy(struct islands_choice *c); /* NULL is fine */
 /* Before island i is solved: x is its guess. */
-void perp_islands_choice_guess(const lane *own, const perp_contact_island *problem,
-                               const perp_island_task *task, int r, const double *x);
+void perp_islands_choice_guess(const lane *own, const perp_contact_island *problem, int r,
+                               const double *x);
 /* After it was solved with so much work (0: x is its guess), solution x, slip: counts whether its impulses are unique, and
  * whether another solution has another motion; x and slip become those of the choice.  product: scratch [2 nv]. */
 perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_island *problem,

@@ -262,7 +262,6 @@ bool perp_midpoint_contacts(perp_midpoint *s, double h, const double *v)
                             .t_belts = impact ? k->e->t : s->t_end,
                             .ahead = impact || s->problem == PERP_MIDPOINT_REST ? NULL : s->ahead,
                             .align = true,
-                            .choice = s->o.choice,
                             .bias = midpoint_bias,
                             .friction = midpoint_friction,
                             .user = s };

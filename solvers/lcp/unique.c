@@ -1,34 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "solvers/lcp/unique.h"
+#include "solvers/lcp/unique_private.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = PERP_UNIQUE_ROWS, COLUMNS = 2 * ROWS, PASSES = 300, PATIENCE = 25, STEPS = 400 };
+enum { ROWS = PERP_UNIQUE_ROWS, PASSES = 300, PATIENCE = 25, STEPS = 400 };
 /* of a column, in the metric of A: what is left of it is rounding */
 static const double RANK = 1e-10;
 /* of the largest normal impulse: none */
-static const double NONE = 1e-9;
+static const double NONE = PERP_UNIQUE_NONE;
 /* of friction at its limit */
 static const double LIMIT = 1e-9;
 /* of the impulses: they are within the cones */
 static const double CLOSE = 1e-11;
-
-/* A direction in which the impulses of a contact, or a row, may change. */
-typedef struct column {
-  int row, rows;
-  double d[3];
-} column;
-
-struct perp_unique {
-  column column[COLUMNS];
-  double G[COLUMNS * COLUMNS]; /* Gram matrix; the factor L of a rank */
-  double square[ROWS * ROWS];
-  double diag[COLUMNS], d[COLUMNS], g[COLUMNS];
-  int order[COLUMNS], row[ROWS];
-  double b[ROWS], c[ROWS], x[ROWS], y[ROWS], z[ROWS], q[ROWS], scale[ROWS];
-};
 
 perp_status perp_unique_create(perp_ctx *ctx, perp_unique **out)
 {

@@ -56,6 +56,15 @@ bool perp_unique_impulses(perp_unique *u, const perp_unique_problem *p, const do
 bool perp_unique_stick(perp_unique *u, const perp_unique_problem *p, const double *lambda_s,
                        const double *w_s, double *lambda);
 
+/* The solution lambda [n], w = A lambda + b [n], both in and out, to rounding, with the same contacts that stick, slide and
+ * are open: Newton's method on their equations.  A contact slides where |w_t| > tol.  law: the directions of its friction,
+ * PERP_UNIQUE_OTHER: those of lambda.  *error [m/s]: of w, the change by the last iteration, not less than rounding.  False:
+ * the equations have no solution, and lambda is undefined.  Bounds and signs are not looked at: the caller judges the
+ * answer by its law.  O(n^3) for each of at most 12 iterations; no allocation. */
+enum { PERP_UNIQUE_BOX, PERP_UNIQUE_CIRCLE, PERP_UNIQUE_OTHER };
+bool perp_unique_polish(perp_unique *u, const perp_unique_problem *p, int law, double *lambda,
+                        double *w, double *error);
+
 #ifdef __cplusplus
 }
 #endif

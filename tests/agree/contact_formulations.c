@@ -362,6 +362,33 @@ static void refusals(void)
   perp_scene_destroy(&scene);
 }
 
+/* choice=none examines nothing, and has no memory for it. */
+static void memory(void)
+{
+  static const char *const formulations[] = { "velocity:choice=", "velocity-midpoint:choice=",
+                                              "reduced:choice=", "impulse:contact.choice=",
+                                              "acceleration:choice=" };
+  if (!COUNTS_MALLOC) {
+    skip("sanitizer", "memory of the choice");
+    return;
+  }
+  for (int i = 0; i < 5; i++) {
+    long made[2];
+    for (int none = 0; none < 2; none++) {
+      perp_model *model = figure(0.5, false);
+      char name[64];
+      snprintf(name, sizeof name, "%s%s", formulations[i], none == 1 ? "none" : "least-norm");
+      const long before = count_malloc;
+      perp_sim *sim = run_start(&ctx, model, (run_parts){ name, .lcp = "dantzig" }, 1e-3);
+      made[none] = count_malloc - before;
+      perp_sim_destroy(sim);
+      perp_model_destroy(model);
+    }
+    ok(made[1] < made[0], "%snone: fewer allocations than with a choice (%ld, %ld)",
+       formulations[i], made[1], made[0]);
+  }
+}
+
 int main(void)
 {
   static const char *const formulations[] = { "reduced", "impulse" };
@@ -377,6 +404,14 @@ int main(void)
     agrees(formulations[i], true);
     honest(formulations[i]);
   }
+  for (int i = 0; i < 2;
+       i++) { /* what is known of several solutions is forgotten by a restart, too */
+    char name[64];
+    snprintf(name, sizeof name, "%s:%schoice=least-norm", formulations[i],
+             i == 0 ? "" : "contact.");
+    falls(name, true);
+  }
+  memory();
   points();
   loop();
   refusals();

@@ -36,7 +36,7 @@ def run(scene):
     if not out.startswith('{'):
         return scene, f'exit-{status}', {'': err}
     result = json.loads(out)
-    return scene, result['status'], {m: float(x) for m, x in result['metrics'].items() if m in ERRORS}
+    return scene, result['status'].replace(' ', '-'), {m: float(x) for m, x in result['metrics'].items() if m in ERRORS}
 
 
 def measured():

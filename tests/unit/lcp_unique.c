@@ -180,12 +180,111 @@ static void sticks(void)
   ok(smaller == 0, "... %d of 2000 other solutions have a smaller norm", smaller);
 }
 
+/* ---- to rounding ----------------------------------------------------------------------------- */
+
+/* Sweeps over contacts, each by itself: the normal row, then friction projected on its circle or box. */
+static void sweep(const body *B, int law, int sweeps, double *lambda)
+{
+  const int n = 3 * B->nc;
+  double w[MOST];
+  for (int i = 0; i < sweeps * B->nc; i++) {
+    const int at = 3 * (i % B->nc);
+    double *x = lambda + at;
+    for (int k = 0; k < 3; k++) {
+      velocities(B, lambda, w);
+      const double a = fmax(B->A[(at + 1) * (n + 1)], B->A[(at + 2) * (n + 1)]);
+      if (k == 0) x[0] = fmax(0, x[0] - w[at] / B->A[at * (n + 1)]);
+      const double most = B->mu[at / 3] * x[0];
+      if (k == 0) continue;
+      if (law == PERP_UNIQUE_BOX) {
+        x[k] = fmax(-most, fmin(most, x[k] - w[at + k] / B->A[(at + k) * (n + 1)]));
+      } else if (k == 1) {
+        const double y1 = x[1] - w[at + 1] / a, y2 = x[2] - w[at + 2] / a,
+                     f = fmin(1, most / fmax(hypot(y1, y2), 1e-300));
+        x[1] = f * y1;
+        x[2] = f * y2;
+      }
+    }
+  }
+}
+
+/* What is left of Coulomb's law. */
+static double left(const body *B, int law, const double *lambda)
+{
+  double w[MOST], worst = 0;
+  velocities(B, lambda, w);
+  for (int c = 0; c < B->nc; c++) {
+    const double *x = lambda + 3 * c, *u = w + 3 * c, most = B->mu[c] * x[0];
+    worst = fmax(worst, fabs(fmin(x[0], u[0])));
+    const double y1 = x[1] - u[1], y2 = x[2] - u[2],
+                 f = fmin(1, most / fmax(hypot(y1, y2), 1e-300));
+    const bool box = law == PERP_UNIQUE_BOX;
+    worst = fmax(worst, fabs(x[1] - (box ? fmax(-most, fmin(most, y1)) : f * y1)));
+    worst = fmax(worst, fabs(x[2] - (box ? fmax(-most, fmin(most, y2)) : f * y2)));
+  }
+  return worst;
+}
+
+static void polish(const char *what, const body *B, int law, double moves)
+{
+  perp_unique_problem p = problem(B);
+  p.tol = 1e-5;
+  double lambda[MOST] = { 0 }, exact[MOST], w[MOST], error = 0, off = 0, far = 0;
+  sweep(B, law, 4000, lambda);
+  memcpy(exact, lambda, sizeof exact);
+  for (int i = 0; i < p.n; i++) lambda[i] *= 1 + 1e-6 * (i % 3 - 1);
+  velocities(B, lambda, w);
+  const double before = left(B, law, lambda);
+  ok(perp_unique_polish(unique, &p, law, lambda, w, &error) && before > 1e-7,
+     "%s: brought to rounding from %.2g", what, before);
+  below(left(B, law, lambda), 1e-12, "... Coulomb's law");
+  double v[MOST], e[MOST];
+  velocities(B, lambda, v);
+  velocities(B, exact, e);
+  for (int i = 0; i < p.n; i++) {
+    off = fmax(off, fabs(v[i] - w[i]));
+    far = fmax(far, fabs(v[i] - e[i]));
+  }
+  ok(off <= error && error < 1e-10, "... w is that of lambda, and its error is said: %.2g", error);
+  below(far, moves, "... the velocities of the sweeps");
+}
+
+static void polishes(void)
+{
+  static const double three[][3] = { { 1, 0, -0.3 }, { -1, 0.7, -0.3 }, { -1, -0.8, -0.3 } };
+  static const double four[][3] = {
+    { 1, 1, -0.3 }, { -1, 1, -0.3 }, { -1, -1, -0.3 }, { 1, -1, -0.3 }
+  };
+  static const double turns[] = { 0.5, 0.2, -1, 0.01, 0.02, 1.5 }, slides[] = { 2, 1, -1, 0, 0, 0 },
+                      falls[] = { 0.1, 0, -1, 0, 0, 0 };
+  const body a = stand(3, three, 0.3, turns), b = stand(4, four, 0.3, slides),
+             c = stand(4, four, 0.3, turns), d = stand(4, four, 0.3, falls);
+  /* the motion of redundant contacts on circles depends on their impulses: it moves as much as these do */
+  polish("three contacts that slide and turn, circles", &a, PERP_UNIQUE_CIRCLE, 1e-10);
+  polish("three contacts that slide and turn, boxes", &a, PERP_UNIQUE_BOX, 1e-10);
+  polish("four that slide, circles", &b, PERP_UNIQUE_CIRCLE, 1e-10);
+  polish("four that slide, boxes", &b, PERP_UNIQUE_BOX, 1e-10);
+  polish("four that slide and turn, circles", &c, PERP_UNIQUE_CIRCLE, 1e-5);
+  polish("four that slide and turn, boxes", &c, PERP_UNIQUE_BOX, 1e-10);
+  polish("four that stick", &d, PERP_UNIQUE_CIRCLE, 1e-10);
+  /* what sticks and does not have one velocity that stops it all has no solution */
+  body odd = d;
+  odd.b[0] -= 0.1;
+  const perp_unique_problem p = problem(&odd);
+  double lambda[MOST], w[MOST], error;
+  for (int i = 0; i < p.n; i++) lambda[i] = i % 3 == 0;
+  memset(w, 0, sizeof w);
+  ok(!perp_unique_polish(unique, &p, PERP_UNIQUE_CIRCLE, lambda, w, &error),
+     "equations without a solution are said to have none");
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_unique_create(&ctx, &unique) != PERP_OK) bail("%s", ctx.msg);
   rank();
   sticks();
+  polishes();
   perp_unique_destroy(unique);
   return tap_done();
 }

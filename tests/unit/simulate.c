@@ -497,6 +497,9 @@ static void reused(void)
        "with one island, the steps that reuse are the problems that were");
   near(perp_result_metric(&r, "steps.reused"), (double)r.steps_reused / steps, 0, 1e-15,
        "steps.reused is their share");
+  int metrics = 0;
+  while (perp_plugin_at(&ctx, PERP_KIND_metric, metrics) != NULL) metrics++;
+  ok(r.n_metrics == metrics && metrics < PERP_METRICS_MAX, "a result has all %d metrics", metrics);
   near(mean * steps, 1e6 * perp_result_metric(&r, "time.cpu"), 0, 1e-12,
        "the mean step times the steps is the time of the run");
   ok(perp_result_metric(&r, "time.step_us.median") < perp_result_metric(&r, "time.step_us.max"),
