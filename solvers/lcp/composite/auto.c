@@ -274,7 +274,7 @@ static const struct stage one_cone[STAGES] = {
 /* Newton steps from the guess: few, as contacts mostly go on sticking or sliding, and so close that the next step can
  * use the answer again. */
 static const struct stage few_cones[STAGES] = {
-  { "apgd", 4, 0, 0, 0 },        { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
+  { "apgd", 4, 0, 0, 0 },        { "cone-newton:warm=0", 30, 3, 0, 1e-5 },
   { "block-gs", 50, 0, 0, 0 },   { "prox", 60, 0, 0, 0 },
   { "apgd", 100, 0, 0, 0 },      { "cone-newton", 200, 0, 0, 0 },
   { "block-gs", 700, 0, 0, 0 },  { "apgd", 2000, 0, 0, 0 },
@@ -283,7 +283,8 @@ static const struct stage few_cones[STAGES] = {
 };
 /* Newton steps likewise; sweeps and gradients where contacts slide alike; convex programmes where they push each other,
  * of a symmetric A */
-static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 10, 1, 0, 0 },
+static const struct stage cones[STAGES] = { { "staggered", 60, 0, 0, 0 },
+                                            { "cone-newton:warm=0", 20, 4, 0, 1e-5 },
                                             { "staggered", 60, 0, 0, 0 },
                                             { "prox", 20, 1, 0, 0 },
                                             { "apgd", 15, 0, 5, 0 },
@@ -300,7 +301,8 @@ static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 10, 1, 0, 0 
                                             { "apgd", 6000, 0, 0, 0 },
                                             { NULL, 0, 0, 0, 0 } };
 /* products and systems by J are sparse; aclm would form A */
-static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0", 40, 0, 0, 0.01 },
+static const struct stage factored_cones[STAGES] = { { "staggered", 60, 0, 0, 0 },
+                                                     { "cone-newton:warm=0", 40, 0, 0, 1e-5 },
                                                      { "staggered", 60, 0, 0, 0 },
                                                      { "prox", 150, 0, 0, 0 },
                                                      { "apgd", 15, 0, 5, 0 },
@@ -334,8 +336,8 @@ static const struct stage *auto_choose(const struct structure *s)
     return s->n <= ONE       ? one_cone
            : s->n <= FEW     ? few_cones + s->guess
            : s->mostly_zeros ? sparse_cones
-           : s->factored     ? factored_cones
-                             : cones;
+           : s->factored     ? factored_cones + s->guess
+                             : cones + s->guess;
   if (s->factored) return s->n <= FEW_SPARSE ? few_sparse : sparse;
   if (s->needs & PERP_LCP_FRICTION) return boxes;
   if (s->bimatrix) return games;

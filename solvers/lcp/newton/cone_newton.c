@@ -15,8 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* steps without half of the residual */
-enum { PATIENCE = 60 };
+/* steps without half of the residual; of one that is small already, near what rounding leaves */
+enum { PATIENCE = 60, AT_ROUNDING = 3 };
+static const double SMALL = 1e-11;
 
 struct opts {
   int max_iter, warm, window;
@@ -96,7 +97,7 @@ static perp_status cone_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p,
                     : stats->iterations == w->o.max_iter ? PERP_MAX_ITER
                     : perp_rows_spent(&C->R)             ? PERP_MAX_ITER
                     : !isfinite(rel)                     ? PERP_NOT_FINITE
-                    : since++ == PATIENCE                ? PERP_STALLED
+                    : since++ == (least <= SMALL ? AT_ROUNDING : PATIENCE) ? PERP_STALLED
                                                          : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;
