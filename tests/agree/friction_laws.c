@@ -3,6 +3,7 @@
  * quadratures and closed forms of bodies whose feet slip in different directions, and at every step size. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
+#include "experiments/simulate/simulate.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -109,6 +110,29 @@ static void test_choice(void)
   }
 }
 
+/* Answers of an ill-conditioned problem to the tolerance are no forces: a standing figure's, against statics. */
+static void test_standing(void)
+{
+  static const char *const lcps[] = { "auto", "auto:tol=1e-12", "cone-newton:tol=1e-13" };
+  const char *source = getenv("PERP_SOURCE");
+  char scene[1200];
+  snprintf(scene, sizeof scene,
+           "%s/experiments/scenes/examples/stance.yaml:height=1.2,mass=30,lean=-0.05,bag=0.1",
+           source != NULL ? source : ".");
+  for (size_t i = 0; i < sizeof lcps / sizeof *lcps; i++) {
+    const perp_request request = {
+      .scene = scene, .formulation = "velocity", .contact = "cone", .lcp = lcps[i], .t_end = 0.3
+    };
+    perp_result r;
+    if (perp_simulate(&ctx, &request, &r) != PERP_OK) bail("%s", ctx.msg);
+    const double force = perp_result_metric(&r, "force.rel.err");
+    ok(perp_result_status(&r) == PERP_CELL_OK && force < 1e-4,
+       "a standing figure with %s: %s, forces of the feet off by %.2g of its weight", lcps[i],
+       perp_result_status_name(&r), force);
+    perp_result_free(&r);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -118,5 +142,6 @@ int main(void)
   test_cone();
   test_violation();
   test_choice();
+  test_standing();
   return tap_done();
 }

@@ -93,12 +93,12 @@ static perp_status cone_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p,
       half = least;
       since = 0;
     }
-    stats->reason = least <= tol                         ? PERP_CONVERGED
-                    : stats->iterations == w->o.max_iter ? PERP_MAX_ITER
-                    : perp_rows_spent(&C->R)             ? PERP_MAX_ITER
-                    : !isfinite(rel)                     ? PERP_NOT_FINITE
+    stats->reason = least <= tol                                           ? PERP_CONVERGED
+                    : stats->iterations == w->o.max_iter                   ? PERP_MAX_ITER
+                    : perp_rows_spent(&C->R)                               ? PERP_MAX_ITER
+                    : !isfinite(rel)                                       ? PERP_NOT_FINITE
                     : since++ == (least <= SMALL ? AT_ROUNDING : PATIENCE) ? PERP_STALLED
-                                                         : PERP_RUNNING;
+                                                                           : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;
     double t = 0;
