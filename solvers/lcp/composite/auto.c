@@ -131,8 +131,9 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
     PERP_TRY(auto_add(ctx, w, d->name));
   }
   /* settings that only the lists ask for */
-  static const char *const settings[] = { "cone-newton:warm=0", "dantzig:start=bpp" };
-  for (int i = 0; i < 2 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
+  static const char *const settings[] = { "cone-newton:warm=0", "cone-newton:warm=0,min_iter=1",
+                                          "dantzig:start=bpp" };
+  for (int i = 0; i < 3 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
   return PERP_OK;
 }
 
@@ -274,7 +275,7 @@ static const struct stage one_cone[STAGES] = {
 /* Cones: the first stage is tried with a guess only.  Newton steps from it are few, as contacts mostly go on sticking or
  * sliding, and go on to rounding: where A is ill-conditioned an answer within the tolerance leaves the contact forces open,
  * and the next step cannot use it again. */
-static const struct stage few_cones[STAGES] = { { "cone-newton:warm=0", 30, 3, 0, 1e-5 },
+static const struct stage few_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 30, 3, 0, 0.01 },
                                                 { "apgd", 4, 0, 0, 0 },
                                                 { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
                                                 { "block-gs", 50, 0, 0, 0 },
@@ -287,7 +288,7 @@ static const struct stage few_cones[STAGES] = { { "cone-newton:warm=0", 30, 3, 0
                                                 { "cone-newton:warm=0", 600, 0, 0, 0 },
                                                 { NULL, 0, 0, 0, 0 } };
 /* Many: sweeps and gradients where contacts slide alike; convex programmes where they push each other, of a symmetric A. */
-static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 20, 4, 0, 1e-5 },
+static const struct stage cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 20, 4, 0, 1e-5 },
                                             { "cone-newton:warm=0", 10, 1, 0, 0 },
                                             { "staggered", 60, 0, 0, 0 },
                                             { "prox", 20, 1, 0, 0 },
@@ -305,7 +306,8 @@ static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 20, 4, 0, 1e
                                             { "apgd", 6000, 0, 0, 0 },
                                             { NULL, 0, 0, 0, 0 } };
 /* products and systems by J are sparse; aclm would form A */
-static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0", 100, 0, 0, 1e-5 },
+static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 100, 0, 0,
+                                                       1e-5 },
                                                      { "cone-newton:warm=0", 40, 0, 0, 0.01 },
                                                      { "staggered", 60, 0, 0, 0 },
                                                      { "prox", 150, 0, 0, 0 },
