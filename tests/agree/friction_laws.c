@@ -38,13 +38,13 @@ static outcome march(const char *scene, run_parts parts, double h, double t_end,
 static const double belts[6] = { 0.8616656849 },
                     sled[6] = { 0.53946934052, 0.292431391931, 0, 0, 0, 5.59735399579 };
 
-/* By the cone, in each formulation of impulses: first order to the quadrature, nothing left of the law. */
-static void test_cone(void)
+/* By default, in each formulation of impulses: first order to the quadrature, nothing left of the law. */
+static void test_default(void)
 {
   static const char *const formulations[] = { "velocity", "velocity-midpoint", "reduced", "impulse",
                                               "regularized" };
   for (size_t i = 0; i < sizeof formulations / sizeof *formulations; i++) {
-    const run_parts parts = { formulations[i], .contact = "cone", .lcp = "auto" };
+    const run_parts parts = { formulations[i] };
     const outcome coarse = march("two-belts", parts, 2e-3, 0.6, belts),
                   fine = march("two-belts", parts, 1e-3, 0.6, belts);
     ok(fine.speed < 1.1e-4 && fine.speed < 0.6 * coarse.speed,
@@ -53,7 +53,7 @@ static void test_cone(void)
            fine.coulomb.angle < 1e-6,
        "%s: friction is Coulomb's to %.2g mu N", formulations[i], fine.coulomb.violation);
   }
-  const run_parts parts = { "velocity", .contact = "cone", .lcp = "auto" };
+  const run_parts parts = { "velocity" };
   const outcome coarse = march("spinning-sled", parts, 2e-3, 0.3, sled),
                 fine = march("spinning-sled", parts, 1e-3, 0.3, sled);
   ok(fine.speed < 1.1e-3 && fine.speed < 0.6 * coarse.speed && fine.coulomb.violation < 1e-6,
@@ -89,9 +89,10 @@ static void test_choice(void)
   static const struct {
     const char *scene, *lcp, *law;
   } choice[] = {
-    { "two-belts", "auto", "box" },         { "two-belts", "pgs", "box" },
-    { "two-belts", "block-gs", "cone" },    { "two-belts", "dantzig", "box" },
-    { "two-belts", "lemke", "polyhedral" },
+    { "two-belts", "auto", "cone" },        { "two-belts", "pgs", "cone" },
+    { "two-belts", "prox", "cone" },        { "two-belts", "dantzig", "box" },
+    { "two-belts", "lemke", "polyhedral" }, { "incline:dim=2", "auto", "cone" },
+    { "incline:dim=2", "dantzig", "cone" },
   };
   for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) {
     perp_spec spec;
@@ -113,7 +114,7 @@ static void test_choice(void)
 /* Answers of an ill-conditioned problem to the tolerance are no forces: a standing figure's, against statics. */
 static void test_standing(void)
 {
-  static const char *const lcps[] = { "auto", "auto:tol=1e-12", "cone-newton:tol=1e-13" };
+  static const char *const lcps[] = { NULL, "auto:tol=1e-12", "cone-newton:tol=1e-13" };
   const char *source = getenv("PERP_SOURCE");
   char scene[1200];
   snprintf(scene, sizeof scene,
@@ -121,14 +122,14 @@ static void test_standing(void)
            source != NULL ? source : ".");
   for (size_t i = 0; i < sizeof lcps / sizeof *lcps; i++) {
     const perp_request request = {
-      .scene = scene, .formulation = "velocity", .contact = "cone", .lcp = lcps[i], .t_end = 0.3
+      .scene = scene, .formulation = "velocity", .lcp = lcps[i], .t_end = 0.3
     };
     perp_result r;
     if (perp_simulate(&ctx, &request, &r) != PERP_OK) bail("%s", ctx.msg);
     const double force = perp_result_metric(&r, "force.rel.err");
     ok(perp_result_status(&r) == PERP_CELL_OK && force < 1e-4,
-       "a standing figure with %s: %s, forces of the feet off by %.2g of its weight", lcps[i],
-       perp_result_status_name(&r), force);
+       "a standing figure with %s: %s, forces of the feet off by %.2g of its weight",
+       lcps[i] != NULL ? lcps[i] : "the default", perp_result_status_name(&r), force);
     perp_result_free(&r);
   }
 }
@@ -139,7 +140,7 @@ int main(void)
   if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
       perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
-  test_cone();
+  test_default();
   test_violation();
   test_choice();
   test_standing();
