@@ -268,9 +268,9 @@ static void info_text(perp_kind kind, const perp_desc *d)
       !(d->caps & PERP_FORM_EVENTS))
     perp_wrap_after(
         stdout, "  friction law", 16,
-        "--contact. By default what --lcp serves: box (auto, pgs, dantzig, bpp, ...), cone "
-        "(block-gs), polyhedral (lemke, ...) or frictionless. The result names it in 'parts', "
-        "and says how far friction is off Coulomb's law.");
+        "--contact. By default cone, Coulomb's law, if --lcp serves it (auto, pgs, block-gs, "
+        "prox, ...); else box (dantzig, bpp, ...), polyhedral (lemke, ...) or frictionless. The "
+        "result names it in 'parts', and says how far friction is off Coulomb's law.");
   int least, most;
   perp_describe_bodies(kind, d, &least, &most);
   if (least > 0 && least == most)

@@ -6,13 +6,13 @@
  *      ode           symplectic-euler; rk4 where joints are exact and velocities have no impulses, as of a tree in joint
  *                    coordinates: momenta depend on positions there, and no symplectic step of one evaluation exists
  *      kkt           tree; with loops the sparse direct one that counts the least work (kkt_default.h)
- *      lcp           (models with drives) dantzig:start=bpp
- *      lcp, contact  (models with shapes) lcp: dantzig:start=bpp, lemke for polyhedral, block-gs for cone; contact:
- *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric
- *                    matrices, cone for those with blocks of cones, box for others that serve friction rows,
- *                    frictionless for the rest
- *                    acceleration: lcp: lemke, dantzig:start=bpp for frictionless, auto for box and cone; contact: as
- *                    above
+ *      lcp           (models with shapes or drives) auto; lemke for contact polyhedral and elliptic, and on the
+ *                    acceleration level, whose sliding contacts make the matrix nonsymmetric, where no contact is named
+ *      contact       (models with shapes) cone, Coulomb's law, wherever the lcp serves it: in space one for circular
+ *                    cones (auto, pgs, block-gs, prox, ...), in the plane, where the cone is an interval, one for
+ *                    friction rows.  box for others with friction rows (dantzig, bpp, ...),
+ *                    polyhedral:directions=8 for a pure LCP solver that serves nonsymmetric matrices (lemke, ...),
+ *                    frictionless for the rest; on the acceleration level cone for blocks of cones (block-gs) only
  *      stab          velocity: baumgarte (full feedback), split in models with shapes, whose contacts feedback would
  *                    throw apart, or what the formulation names for its options (velocity with accuracy: post:velocity=true);
  *                    acceleration: post:velocity=true (with shapes: hold=true)
@@ -59,29 +59,28 @@ static perp_spec *sim_part(perp_parts *p, int i, perp_kind *kind)
   return specs[i];
 }
 
-/* Symmetric boxes: what chooses.  Few rows it gives to Dantzig's method after block rounds, the fastest exact one; more,
- * whose cost has no bound there, to methods that go by what they spend. */
-static const char SYMMETRIC[] = "auto";
+/* What chooses: few rows it gives to Dantzig's method after block rounds, the fastest exact one; more, whose cost has no
+ * bound there, and cones to methods that go by what they spend. */
+static const char CHOOSES[] = "auto";
 
 /* On the acceleration level the matrix of sliding contacts is not symmetric. */
 static const char *lcp_for(const perp_spec *contact, bool accelerations)
 {
-  if (accelerations) {
-    if (contact->d == NULL || contact->d->caps & PERP_CONTACT_DENSE) return "lemke";
-    return contact->d->caps & PERP_CONTACT_FRICTION ? "auto" : SYMMETRIC;
-  }
-  if (contact->d == NULL) return SYMMETRIC;
-  unsigned caps = contact->d->caps;
-  return caps & PERP_CONTACT_DENSE ? "lemke" : caps & PERP_CONTACT_CONE ? "block-gs" : SYMMETRIC;
+  if (contact->d == NULL) return accelerations ? "lemke" : CHOOSES;
+  return contact->d->caps & PERP_CONTACT_DENSE ? "lemke" : CHOOSES;
 }
 
-static const char *contact_for(const perp_desc *lcp)
+/* Accelerations: a circle leaves no proof that there are no forces, and sliding directions are known. */
+static const char *contact_for(const perp_desc *lcp, int dim, bool accelerations)
 {
-  if (lcp->caps & PERP_LCP_FRICTION) return lcp->caps & PERP_LCP_CONE_BLOCKS ? "cone" : "box";
-  return lcp->caps & PERP_LCP_NONSYMMETRIC ? "polyhedral:directions=8" : "frictionless";
+  const unsigned caps = lcp->caps, serves = accelerations ? PERP_LCP_CONE_BLOCKS : PERP_LCP_CONE;
+  const bool plane = dim == 2 && !accelerations;
+  if (caps & PERP_LCP_FRICTION) return plane || caps & serves ? "cone" : "box";
+  return caps & PERP_LCP_NONSYMMETRIC ? "polyhedral:directions=8" : "frictionless";
 }
 
-static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, bool drives)
+static const char *default_of(const perp_parts *p, perp_kind kind, int dim, bool shapes,
+                              bool drives)
 {
   if (kind == PERP_KIND_formulation)
     return p->ode.d == NULL || (p->ode.d->caps & PERP_ODE_ONE_EVALUATION) ? "velocity"
@@ -91,9 +90,9 @@ static const char *default_of(const perp_parts *p, perp_kind kind, bool shapes, 
     return (uses & PERP_FORM_EXACT_JOINTS) && !shapes && !drives ? "rk4" : "symplectic-euler";
   if (shapes && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP))
     return lcp_for(&p->contact, uses & PERP_FORM_EVENTS);
-  if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return SYMMETRIC;
+  if (drives && kind == PERP_KIND_lcp && (uses & PERP_FORM_USES_LCP)) return CHOOSES;
   if (shapes && kind == PERP_KIND_contact && (uses & PERP_FORM_USES_LCP))
-    return contact_for(p->lcp.d);
+    return contact_for(p->lcp.d, dim, uses & PERP_FORM_EVENTS);
   if (kind == PERP_KIND_stab && (uses & PERP_FORM_USES_STAB)) {
     if ((uses & PERP_FORM_EXACT_JOINTS) && !shapes) return NULL;
     const perp_formulation_desc *d = (const perp_formulation_desc *)p->formulation.d;
@@ -117,7 +116,8 @@ perp_status perp_parts_formulation(perp_ctx *ctx, const perp_parts *parts, perp_
     perp_spec inner = { 0 };
     if (formulation->d == NULL)
       return perp_spec_parse(ctx, PERP_KIND_formulation,
-                             default_of(&outer, PERP_KIND_formulation, false, false), formulation);
+                             default_of(&outer, PERP_KIND_formulation, 0, false, false),
+                             formulation);
     if (!(formulation->d->caps & PERP_FORM_WRAPS)) return PERP_OK;
     const perp_formulation_desc *d = (const perp_formulation_desc *)formulation->d;
     perp_status status = d->inner(ctx, formulation->opts, &inner);
@@ -171,7 +171,7 @@ perp_status perp_parts_complete(perp_ctx *ctx, const perp_model *model, perp_par
   const bool shapes = perp_model_shapes(model) > 0, drives = perp_model_drives(model) > 0;
   for (int i = 0; i < PARTS; i++) {
     perp_spec *spec = sim_part(parts, i, &kind);
-    const char *text = spec->d == NULL ? default_of(parts, kind, shapes, drives) : NULL;
+    const char *text = spec->d == NULL ? default_of(parts, kind, model->dim, shapes, drives) : NULL;
     if (text != NULL) PERP_TRY(perp_spec_parse(ctx, kind, text, spec));
     if (kind == PERP_KIND_kkt) PERP_TRY(complete_kkt(ctx, model, parts));
   }

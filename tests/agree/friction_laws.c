@@ -3,6 +3,7 @@
  * quadratures and closed forms of bodies whose feet slip in different directions, and at every step size. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
+#include "experiments/simulate/simulate.h"
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -37,13 +38,13 @@ static outcome march(const char *scene, run_parts parts, double h, double t_end,
 static const double belts[6] = { 0.8616656849 },
                     sled[6] = { 0.53946934052, 0.292431391931, 0, 0, 0, 5.59735399579 };
 
-/* By the cone, in each formulation of impulses: first order to the quadrature, nothing left of the law. */
-static void test_cone(void)
+/* By default, in each formulation of impulses: first order to the quadrature, nothing left of the law. */
+static void test_default(void)
 {
   static const char *const formulations[] = { "velocity", "velocity-midpoint", "reduced", "impulse",
                                               "regularized" };
   for (size_t i = 0; i < sizeof formulations / sizeof *formulations; i++) {
-    const run_parts parts = { formulations[i], .contact = "cone", .lcp = "auto" };
+    const run_parts parts = { formulations[i] };
     const outcome coarse = march("two-belts", parts, 2e-3, 0.6, belts),
                   fine = march("two-belts", parts, 1e-3, 0.6, belts);
     ok(fine.speed < 1.1e-4 && fine.speed < 0.6 * coarse.speed,
@@ -52,7 +53,7 @@ static void test_cone(void)
            fine.coulomb.angle < 1e-6,
        "%s: friction is Coulomb's to %.2g mu N", formulations[i], fine.coulomb.violation);
   }
-  const run_parts parts = { "velocity", .contact = "cone", .lcp = "auto" };
+  const run_parts parts = { "velocity" };
   const outcome coarse = march("spinning-sled", parts, 2e-3, 0.3, sled),
                 fine = march("spinning-sled", parts, 1e-3, 0.3, sled);
   ok(fine.speed < 1.1e-3 && fine.speed < 0.6 * coarse.speed && fine.coulomb.violation < 1e-6,
@@ -88,9 +89,10 @@ static void test_choice(void)
   static const struct {
     const char *scene, *lcp, *law;
   } choice[] = {
-    { "two-belts", "auto", "box" },         { "two-belts", "pgs", "box" },
-    { "two-belts", "block-gs", "cone" },    { "two-belts", "dantzig", "box" },
-    { "two-belts", "lemke", "polyhedral" },
+    { "two-belts", "auto", "cone" },        { "two-belts", "pgs", "cone" },
+    { "two-belts", "prox", "cone" },        { "two-belts", "dantzig", "box" },
+    { "two-belts", "lemke", "polyhedral" }, { "incline:dim=2", "auto", "cone" },
+    { "incline:dim=2", "dantzig", "cone" },
   };
   for (size_t i = 0; i < sizeof choice / sizeof *choice; i++) {
     perp_spec spec;
@@ -109,14 +111,38 @@ static void test_choice(void)
   }
 }
 
+/* Answers of an ill-conditioned problem to the tolerance are no forces: a standing figure's, against statics. */
+static void test_standing(void)
+{
+  static const char *const lcps[] = { NULL, "auto:tol=1e-12", "cone-newton:tol=1e-13" };
+  const char *source = getenv("PERP_SOURCE");
+  char scene[1200];
+  snprintf(scene, sizeof scene,
+           "%s/experiments/scenes/examples/stance.yaml:height=1.2,mass=30,lean=-0.05,bag=0.1",
+           source != NULL ? source : ".");
+  for (size_t i = 0; i < sizeof lcps / sizeof *lcps; i++) {
+    const perp_request request = {
+      .scene = scene, .formulation = "velocity", .lcp = lcps[i], .t_end = 0.3
+    };
+    perp_result r;
+    if (perp_simulate(&ctx, &request, &r) != PERP_OK) bail("%s", ctx.msg);
+    const double force = perp_result_metric(&r, "force.rel.err");
+    ok(perp_result_status(&r) == PERP_CELL_OK && force < 1e-4,
+       "a standing figure with %s: %s, forces of the feet off by %.2g of its weight",
+       lcps[i] != NULL ? lcps[i] : "the default", perp_result_status_name(&r), force);
+    perp_result_free(&r);
+  }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
   if (perp_register_models(&ctx) != PERP_OK || perp_scene_files_register(&ctx) != PERP_OK ||
       perp_register_metrics(&ctx) != PERP_OK)
     bail("%s", ctx.msg);
-  test_cone();
+  test_default();
   test_violation();
   test_choice();
+  test_standing();
   return tap_done();
 }

@@ -140,8 +140,9 @@ static perp_status open_slots(perp_ctx *ctx, struct ws *w)
     PERP_TRY(auto_add(ctx, w, d->name));
   }
   /* settings that only the lists ask for */
-  static const char *const settings[] = { "cone-newton:warm=0", "dantzig:start=bpp" };
-  for (int i = 0; i < 2 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
+  static const char *const settings[] = { "cone-newton:warm=0", "cone-newton:warm=0,min_iter=1",
+                                          "dantzig:start=bpp" };
+  for (int i = 0; i < 3 && w->n_chain == 0; i++) PERP_TRY(auto_add(ctx, w, settings[i]));
   return PERP_OK;
 }
 
@@ -280,19 +281,24 @@ static const struct stage one_cone[STAGES] = {
   { "apgd", 2000, 0, 0, 0 },      { "prox", 2000, 0, 0, 0 },
   { "staggered", 800, 0, 0, 0 },  { NULL, 0, 0, 0, 0 }
 };
-/* Newton steps from the guess: few, as contacts mostly go on sticking or sliding, and so close that the next step can
- * use the answer again. */
-static const struct stage few_cones[STAGES] = {
-  { "apgd", 4, 0, 0, 0 },        { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
-  { "block-gs", 50, 0, 0, 0 },   { "prox", 60, 0, 0, 0 },
-  { "apgd", 100, 0, 0, 0 },      { "cone-newton", 200, 0, 0, 0 },
-  { "block-gs", 700, 0, 0, 0 },  { "apgd", 2000, 0, 0, 0 },
-  { "staggered", 800, 0, 0, 0 }, { "cone-newton:warm=0", 600, 0, 0, 0 },
-  { NULL, 0, 0, 0, 0 }
-};
-/* Newton steps likewise; sweeps and gradients where contacts slide alike; convex programmes where they push each other,
- * of a symmetric A */
-static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 10, 1, 0, 0 },
+/* Cones: the first stage is tried with a guess only.  Newton steps from it are few, as contacts mostly go on sticking or
+ * sliding, and go on to rounding: where A is ill-conditioned an answer within the tolerance leaves the contact forces open,
+ * and the next step cannot use it again. */
+static const struct stage few_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 30, 3, 0, 0.01 },
+                                                { "apgd", 4, 0, 0, 0 },
+                                                { "cone-newton:warm=0", 16, 0.5, 0, 0.01 },
+                                                { "block-gs", 50, 0, 0, 0 },
+                                                { "prox", 60, 0, 0, 0 },
+                                                { "apgd", 100, 0, 0, 0 },
+                                                { "cone-newton", 200, 0, 0, 0 },
+                                                { "block-gs", 700, 0, 0, 0 },
+                                                { "apgd", 2000, 0, 0, 0 },
+                                                { "staggered", 800, 0, 0, 0 },
+                                                { "cone-newton:warm=0", 600, 0, 0, 0 },
+                                                { NULL, 0, 0, 0, 0 } };
+/* Many: sweeps and gradients where contacts slide alike; convex programmes where they push each other, of a symmetric A. */
+static const struct stage cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 20, 4, 0, 1e-5 },
+                                            { "cone-newton:warm=0", 10, 1, 0, 0 },
                                             { "staggered", 60, 0, 0, 0 },
                                             { "prox", 20, 1, 0, 0 },
                                             { "apgd", 15, 0, 5, 0 },
@@ -309,7 +315,9 @@ static const struct stage cones[STAGES] = { { "cone-newton:warm=0", 10, 1, 0, 0 
                                             { "apgd", 6000, 0, 0, 0 },
                                             { NULL, 0, 0, 0, 0 } };
 /* products and systems by J are sparse; aclm would form A */
-static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0", 40, 0, 0, 0.01 },
+static const struct stage factored_cones[STAGES] = { { "cone-newton:warm=0,min_iter=1", 100, 0, 0,
+                                                       1e-5 },
+                                                     { "cone-newton:warm=0", 40, 0, 0, 0.01 },
                                                      { "staggered", 60, 0, 0, 0 },
                                                      { "prox", 150, 0, 0, 0 },
                                                      { "apgd", 15, 0, 5, 0 },
@@ -339,12 +347,11 @@ static const struct stage sparse_cones[STAGES] = { { "prox", 400, 0, 0, 0 },
 
 static const struct stage *auto_choose(const struct structure *s)
 {
-  if (s->needs & PERP_LCP_CONE)
-    return s->n <= ONE       ? one_cone
-           : s->n <= FEW     ? few_cones + s->guess
-           : s->mostly_zeros ? sparse_cones
-           : s->factored     ? factored_cones
-                             : cones;
+  if (s->needs & PERP_LCP_CONE) {
+    if (s->n <= ONE) return one_cone;
+    if (s->n > FEW && s->mostly_zeros) return sparse_cones;
+    return (s->n <= FEW ? few_cones : s->factored ? factored_cones : cones) + !s->guess;
+  }
   if (s->factored) return s->n <= FEW_SPARSE ? few_sparse : sparse;
   if (s->needs & PERP_LCP_FRICTION) return boxes;
   if (s->bimatrix) return games;

@@ -6,7 +6,7 @@
  *
  * No convergence theorem: Coulomb's law is not monotone, and a solution need not exist.  Quadratic near
  * regular solutions; several solutions, redundant contacts and sticking at the limit make it slow or stop it
- * (PERP_STALLED: no half of the residual in PATIENCE steps).  A step: an LU of the free rows (dense or sparse), or of
+ * (PERP_STALLED: no half of the residual in PATIENCE steps, or in AT_ROUNDING where it is SMALL).  A step: an LU of the free rows (dense or sparse), or of
  * the sparse matrix in the space of velocities.  Memory: n^2 for the free rows (dense).  Allocates when a problem is
  * larger or has another pattern than those before; the sparse LU, in every step. */
 #include "solvers/lcp/newton/cone_step.h"
@@ -15,16 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* steps without half of the residual */
-enum { PATIENCE = 60 };
+/* steps without half of the residual; those of one that is SMALL, near what rounding leaves */
+enum { PATIENCE = 60, AT_ROUNDING = 3 };
+static const double SMALL = 1e-11;
 
 struct opts {
-  int max_iter, warm, window;
+  int max_iter, min_iter, warm, window;
   double tol;
 };
 
 static const perp_opt options[] = {
   PERP_INT(struct opts, max_iter, 300, 1, 1e9, "Maximum number of Newton steps."),
+  PERP_INT(struct opts, min_iter, 0, 0, 1e9,
+           "Minimum number of Newton steps, also from a guess that satisfies the tolerance."),
   PERP_ROWS_TOL(struct opts),
   PERP_INT(struct opts, warm, 50, 0, 1e6, "Number of initial Gauss-Seidel sweeps."),
   PERP_INT(
@@ -92,16 +95,21 @@ static perp_status cone_newton_solve(perp_ctx *ctx, void *ws, const perp_lcp *p,
       half = least;
       since = 0;
     }
-    stats->reason = least <= tol                         ? PERP_CONVERGED
-                    : stats->iterations == w->o.max_iter ? PERP_MAX_ITER
-                    : perp_rows_spent(&C->R)             ? PERP_MAX_ITER
-                    : !isfinite(rel)                     ? PERP_NOT_FINITE
-                    : since++ == PATIENCE                ? PERP_STALLED
-                                                         : PERP_RUNNING;
+    const bool enough = stats->iterations >= w->o.min_iter;
+    stats->reason = least <= tol && enough                                 ? PERP_CONVERGED
+                    : stats->iterations == w->o.max_iter                   ? PERP_MAX_ITER
+                    : perp_rows_spent(&C->R)                               ? PERP_MAX_ITER
+                    : !isfinite(rel)                                       ? PERP_NOT_FINITE
+                    : since++ == (least <= SMALL ? AT_ROUNDING : PATIENCE) ? PERP_STALLED
+                                                                           : PERP_RUNNING;
     if (stats->reason != PERP_RUNNING) break;
     stats->iterations++;
     double t = 0;
     PERP_TRY(perp_cones_step(ctx, C, &t, &stats->factorizations));
+    if (t == 0 && least <= tol) { /* nothing left to gain */
+      stats->reason = PERP_CONVERGED;
+      break;
+    }
     if (t == 0) {
       cone_newton_sweeps(C, more);
       perp_cones_restart(C);
