@@ -191,7 +191,7 @@ void perp_lcp_row(const perp_lcp *p, int i, double *row);
 
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0 when
  * dense or sparse. */
-#define PERP_LCP_SCRATCH(n, nv) (8 * (size_t)(n) + 2 * (size_t)(nv) + 2)
+#define PERP_LCP_SCRATCH(n, nv) (11 * (size_t)(n) + 2 * (size_t)(nv) + 2)
 
 /* w = A lambda + b.  scratch [2 nv], not read when dense. */
 void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double *scratch);
@@ -218,7 +218,8 @@ typedef struct perp_lcp_judgement {
   double fclib;         /* |natural map|_2 / (1 + |b|_2) */
   double abh;           /* |natural map|_2 / |b|_2 (Acary, Bremond and Huber 2018) */
   double coupling;      /* frozen limits: max |hi - mu lambda_n+| / max(hi, mu lambda_n); else 0 */
-  double own; /* small problems: the largest part of a row that is left, see below; else 0 */
+  double own; /* the largest part of a row that is left, see below: decides outside time steps */
+  double own_data; /* the same of what the data make of the row: decides, too */
   perp_lcp_exists exists;
 } perp_lcp_judgement;
 
