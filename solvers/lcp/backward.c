@@ -14,8 +14,8 @@ typedef long double real;
 
 /* Terms of a row from this share on say how large the multiplier is: in a row without any other one does. */
 #define BACKWARD_MAIN(n) (0.5L / (n))
-/* Data that grow by less end the rounds. */
-#define BACKWARD_GROWTH 1.01L
+/* Multipliers of a homogeneous row that are less than that share of l say nothing of its size. */
+#define BACKWARD_JUNK 1e-6L
 /* Rounding that the nearest doubles to a solution leave, too. */
 #define BACKWARD_FLOOR (8 * DBL_EPSILON)
 
@@ -24,9 +24,9 @@ typedef struct backward {
   const double *lambda;
   real *sigma, *most; /* [n] sizes of rows, 1 / l */
   real *data,
-      *known; /* [n] what the data make of a row, less than 0 where it rests; and of a multiplier */
-  real *acc;  /* [n] scratch of factored rows */
-  bool grown;
+      *known; /* [n] what the data make of a row, -1 and -2 where it rests below and above; and of a multiplier */
+  real *acc;        /* [n] scratch of factored rows */
+  bool homogeneous; /* rows with b_i = 0 are looked at now */
 } backward;
 
 /* xi_j: |lambda_j|, of friction rows the limit where that is more */
@@ -40,8 +40,29 @@ static real backward_size(const backward *q, int j)
   return x > limit ? x : limit;
 }
 
+/* lambda_j in its unit l, of rows with data; infinite where these do not tell, or bounds other than 0 are data, too */
+static real backward_part(const backward *q, int j)
+{
+  const perp_lcp *p = q->p;
+  if (!perp_exact_is_friction(p, j)) {
+    double lo, hi;
+    perp_lcp_bounds(p, NULL, j, &lo, &hi);
+    const double x = fabs(q->lambda[j]);
+    if (lo > 0 || hi < 0 || (lo < 0 && x >= -0.5 * lo) || (hi > 0 && x >= 0.5 * hi))
+      return HUGE_VALL;
+  }
+  const real x = backward_size(q, j);
+  return x == 0 ? 0 : q->most[j] > 0 ? x * q->most[j] : HUGE_VALL;
+}
+
 /* What is done with every A_ij that is not 0, |A_ij| = a. */
-enum backward_pass { BACKWARD_SIGMA, BACKWARD_MOST, BACKWARD_KNOW, BACKWARD_DATA };
+enum backward_pass {
+  BACKWARD_SIGMA,
+  BACKWARD_MOST,
+  BACKWARD_JUNK_OF,
+  BACKWARD_KNOW,
+  BACKWARD_DATA
+};
 
 static inline __attribute__((always_inline)) void
 backward_entry(backward *q, enum backward_pass pass, int i, int j, real a)
@@ -50,18 +71,21 @@ backward_entry(backward *q, enum backward_pass pass, int i, int j, real a)
   case BACKWARD_SIGMA: /* known: xi */
     q->sigma[i] += a * q->known[j];
     break;
-  case BACKWARD_MOST:
+  case BACKWARD_MOST: /* known: of homogeneous rows what BACKWARD_JUNK_OF says */
+    if ((q->p->b[i] == 0) != q->homogeneous) break;
+    if (q->homogeneous && q->known[i] < BACKWARD_JUNK) break;
     q->most[j] = fmaxl(q->most[j], q->sigma[i] > 0 ? a / q->sigma[i] : HUGE_VALL);
     break;
-  case BACKWARD_KNOW:
-    if (q->data[i] > 0 && a * backward_size(q, j) >= BACKWARD_MAIN(q->p->n) * q->sigma[i])
+  case BACKWARD_JUNK_OF:
+    if (q->p->b[i] == 0) q->known[i] = fmaxl(q->known[i], backward_part(q, j));
+    break;
+  case BACKWARD_KNOW: /* of columns that are not known yet */
+    if (q->data[i] > 0 && !(q->known[j] < 0) &&
+        a * backward_size(q, j) >= BACKWARD_MAIN(q->p->n) * fabsl(q->sigma[i]))
       q->known[j] = fmaxl(q->known[j], fminl(backward_size(q, j), q->data[i] / a));
     break;
-  case BACKWARD_DATA:
-    if (q->data[i] >= 0 && a * q->known[j] > q->data[i]) {
-      q->grown |= a * q->known[j] > BACKWARD_GROWTH * q->data[i];
-      q->data[i] = a * q->known[j];
-    }
+  case BACKWARD_DATA: /* of rows that are not known yet */
+    if (q->data[i] >= 0 && q->sigma[i] > 0) q->data[i] = fmaxl(q->data[i], a * fabsl(q->known[j]));
     break;
   }
 }
@@ -111,7 +135,7 @@ static inline __attribute__((always_inline)) void backward_all(backward *q, enum
   const perp_lcp *p = q->p;
   for (int j = 0; p->A != NULL && j < p->n; j++) {
     const double *col = p->A + (size_t)j * (size_t)p->lda;
-    if (pass != BACKWARD_MOST && pass != BACKWARD_KNOW && q->known[j] == 0) continue;
+    if ((pass == BACKWARD_SIGMA || pass == BACKWARD_DATA) && q->known[j] == 0) continue;
     for (int i = 0; i < p->n; i++)
       if (col[i] != 0) backward_entry(q, pass, i, j, fabs(col[i]));
   }
@@ -131,6 +155,14 @@ static real backward_away(real distance, real most)
   return most > 0 ? distance * most : distance > 0 ? HUGE_VALL : -HUGE_VALL;
 }
 
+/* Are all multipliers of row i, of a homogeneous one that is no row of a cone, nothing in the others? */
+static bool backward_junk(const backward *q, int i)
+{
+  const perp_lcp *p = q->p;
+  const bool cone = perp_lcp_is_cone(p, i) || (i > 0 && perp_lcp_is_cone(p, i - 1));
+  return p->b[i] == 0 && !cone && q->known[i] < BACKWARD_JUNK;
+}
+
 /* What is left of row i, or of the two of a cone; *slack: what w has beyond it */
 static real backward_row(const backward *q, const double *w, int i, real *slack)
 {
@@ -140,7 +172,9 @@ static real backward_row(const backward *q, const double *w, int i, real *slack)
   perp_lcp_bounds(p, q->lambda, i, &lo, &hi);
   *slack = 0;
   if (!cone) {
-    const real y = q->sigma[i] > 0 ? w[i] / q->sigma[i] : 0;
+    real y = q->sigma[i] > 0 ? w[i] / q->sigma[i] : 0;
+    if (backward_junk(q, i))
+      y = fminl(fmaxl(y, -q->known[i]), q->known[i]); /* right without them */
     const real above = backward_away((real)q->lambda[i] - lo, q->most[i]);
     const real below = backward_away((real)q->lambda[i] - hi, q->most[i]);
     real m = y > above ? above : y;
@@ -170,30 +204,53 @@ static real backward_row(const backward *q, const double *w, int i, real *slack)
   return hypotl(l - radius, 2 * sqrtl(l) * sqrtl(radius) * sinl(0.5L * atan2l(across, l - along)));
 }
 
-/* The most that a row leaves of its data; left [n]: of sigma, 0 where that is nothing or the row rests.  Ends at `enough`. */
-static real backward_data(backward *q, const real *left, real enough)
+/* What the data make of rows, from their b and bounds on: a multiplier is as large as a row makes it in which it is a main term,
+ * a row as what such multipliers make of it.  Each gets its size once, from those that have one, so that nothing grows in a circle;
+ * those with b_i != 0 in the first round.  Known multipliers and rows are those with known, sigma < 0.  False: nothing is new. */
+static bool backward_round(backward *q)
 {
   const perp_lcp *p = q->p;
-  const int n = p->n;
-  for (int round = 0;; round++) {
-    real worst = 0;
-    for (int i = 0; i < n; i++)
-      if (left[i] > 0)
-        worst = fmaxl(worst, q->data[i] > 0 ? left[i] * (q->sigma[i] / q->data[i]) : HUGE_VALL);
-    if (round == n || worst <= enough || (round > 0 && !q->grown)) return worst;
-    for (int j = 0; j < n; j++) { /* bounds are data */
-      double lo, hi;
-      perp_lcp_bounds(p, q->lambda, j, &lo, &hi);
-      q->known[j] = perp_exact_is_friction(p, j) ? 0
-                    : q->data[j] < 0             ? (real)fabs(q->lambda[j])
-                                                 : fmaxl(fmaxl(lo, -(real)hi), 0);
+  bool grown = false;
+  backward_all(q, BACKWARD_KNOW);
+  for (int j = 0; j < p->n; j++) { /* limits go with their normal row */
+    if (perp_exact_is_friction(p, j) && q->data[j] < 0 && q->known[j] == 0)
+      q->known[j] = p->mu[j] * fabsl(q->known[p->fric_of[j]]);
+    if (q->known[j] > 0) {
+      q->known[j] = -q->known[j];
+      grown = true;
     }
-    backward_all(q, BACKWARD_KNOW);
-    for (int j = 0; j < n; j++) /* limits go with their normal row */
-      if (perp_exact_is_friction(p, j) && q->data[j] < 0)
-        q->known[j] = fmaxl(q->known[j], p->mu[j] * q->known[p->fric_of[j]]);
-    q->grown = false;
-    backward_all(q, BACKWARD_DATA);
+  }
+  backward_all(q, BACKWARD_DATA);
+  for (int i = 0; i < p->n; i++)
+    if (q->data[i] > 0 && q->sigma[i] > 0) {
+      q->sigma[i] = -q->sigma[i];
+      grown = true;
+    }
+  return grown;
+}
+
+/* The most that a row leaves of its data, from `floor` of sigma on, or the square of that of any row where it is less than 1
+ * and more; left [n]: of sigma, 0 of rows that rest.  Ends at `enough`. */
+static real backward_data(backward *q, const real *left, real floor, real enough)
+{
+  const perp_lcp *p = q->p;
+  for (int j = 0; j < p->n; j++) { /* bounds are data */
+    double lo, hi;
+    perp_lcp_bounds(p, q->lambda, j, &lo, &hi);
+    q->known[j] = perp_exact_is_friction(p, j) ? 0
+                  : q->data[j] < -1            ? -(real)fabs(hi)
+                  : q->data[j] < 0             ? -(real)fabs(lo)
+                                               : -fmaxl(fmaxl(lo, -(real)hi), 0);
+  }
+  for (bool grown = true;;) {
+    real worst = 0;
+    for (int i = 0; i < p->n; i++) {
+      if (!(left[i] > 0)) continue;
+      const real of = q->data[i] > 0 ? left[i] * (fabsl(q->sigma[i]) / q->data[i]) : HUGE_VALL;
+      worst = fmaxl(worst, left[i] > floor || of > 1 ? of : of * of);
+    }
+    if (worst <= enough || !grown) return worst;
+    grown = backward_round(q);
   }
 }
 
@@ -217,11 +274,18 @@ void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
     q.known[i] = backward_size(&q, i);
   }
   backward_all(&q, BACKWARD_SIGMA);
+  for (int i = 0; i < p->n; i++) q.known[i] = 0;
   backward_all(&q, BACKWARD_MOST);
+  for (int i = 0; i < p->n; i++) q.homogeneous |= p->b[i] == 0;
+  if (q.homogeneous) {
+    backward_all(&q, BACKWARD_JUNK_OF);
+    backward_all(&q, BACKWARD_MOST);
+  }
   for (int i = 0; i < p->n; i++) {
     const int rows = perp_lcp_is_cone(p, i) ? 2 : 1;
     real slack, off = 0;
     real left = backward_row(&q, w, i, &slack);
+    const bool junk = backward_junk(&q, i);
     for (int k = i; k < i + rows && doubt != NULL; k++)
       off = fmaxl(off, doubt->share +
                            (doubt->off != NULL && q.sigma[k] > 0 ? doubt->off[k] / q.sigma[k] : 0));
@@ -230,9 +294,9 @@ void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
     if (!(slack > 2 * off)) slack = 0;
     left += off;
     most = left > most || isnan(left) ? left : most;
-    if (slack > 0 || (doubt == NULL && !(left > BACKWARD_FLOOR))) left = 0;
+    if (slack > 0 || junk) left = 0;
     for (int k = i; k < i + rows; k++) {
-      q.data[k] = slack > 0 ? -1 : fabs(p->b[k]);
+      q.data[k] = !(slack > 0) ? fabs(p->b[k]) : w[k] > 0 ? -1 : -2;
       q.most[k] = left; /* needed no more as it was */
       any |= left > 0;
     }
@@ -240,7 +304,9 @@ void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
   }
   out->most = (double)most;
   out->least = (double)least;
-  out->data = any ? (double)backward_data(&q, q.most, doubt != NULL ? doubt->enough : 0) : 0;
+  out->data = any ? (double)backward_data(&q, q.most, doubt != NULL ? 0 : BACKWARD_FLOOR,
+                                          doubt != NULL ? doubt->enough : 0)
+                  : 0;
 }
 
 double perp_lcp_close(const perp_lcp *p, double merit, const double *lambda, const double *w,

@@ -249,14 +249,15 @@ static void exact_row(const exact *e, mpq_t *x, int i, mpq_t w, mpq_t sigma)
   mpq_clear(t);
 }
 
-/* 1 / l_j = max_k |A_kj| / sigma_k; false: infinite */
-static bool exact_unit(const exact *e, mpq_t *sigma, int j, mpq_t out)
+/* 1 / l_j = max_k |A_kj| / sigma_k over the rows that count; false: infinite */
+static bool exact_unit(const exact *e, mpq_t *sigma, const bool *counts, int j, mpq_t out)
 {
   bool finite = true;
   mpq_t t;
   mpq_init(t);
   mpq_set_ui(out, 0, 1);
   for (int k = 0; k < e->n; k++) {
+    if (!counts[k]) continue;
     if (mpq_sgn(sigma[k]) == 0) {
       finite = finite && mpq_sgn(e->A[k][j]) == 0;
       continue;
@@ -267,6 +268,44 @@ static bool exact_unit(const exact *e, mpq_t *sigma, int j, mpq_t out)
   }
   mpq_clear(t);
   return finite;
+}
+
+static int rational_cmpabs(const mpq_t a, const mpq_t b)
+{
+  mpq_t x, y;
+  mpq_inits(x, y, NULL);
+  mpq_abs(x, a);
+  mpq_abs(y, b);
+  const int order = mpq_cmp(x, y);
+  mpq_clears(x, y, NULL);
+  return order;
+}
+
+/* Rows without data of their own, whose multipliers are all nothing in the rows that have some, do not count. */
+static void exact_counts(const exact *e, mpq_t *x, mpq_t *sigma, bool *counts)
+{
+  bool with[ROWS];
+  mpq_t t, least;
+  mpq_inits(t, least, NULL);
+  mpq_set_d(least, 1e-6);
+  for (int i = 0; i < e->n; i++) counts[i] = with[i] = mpq_sgn(e->b[i]) != 0;
+  for (int i = 0; i < e->n; i++)
+    for (int j = 0; j < e->n && !counts[i]; j++) {
+      if (mpq_sgn(e->A[i][j]) == 0) continue;
+      for (int side = 0; side < 2; side++) { /* bounds are data */
+        if (!(side ? e->above[j] : e->below[j])) continue;
+        mpq_div_2exp(t, side ? e->hi[j] : e->lo[j], 1);
+        counts[i] = counts[i] || (side ? mpq_sgn(t) < 0 : mpq_sgn(t) > 0) ||
+                    (mpq_sgn(t) != 0 && rational_cmpabs(x[j], t) >= 0);
+      }
+      if (mpq_sgn(x[j]) == 0 || counts[i]) continue;
+      const bool finite = exact_unit(e, sigma, with, j, t);
+      counts[i] = !finite || mpq_sgn(t) == 0;
+      mpq_mul(t, t, x[j]);
+      mpq_abs(t, t);
+      counts[i] = counts[i] || mpq_cmp(t, least) >= 0;
+    }
+  mpq_clears(t, least, NULL);
 }
 
 /* Of x, each multiplier of which may be moved by its l times `share`: the largest w of the wrong sign over sigma of its row, the
@@ -281,10 +320,17 @@ static double exact_left(const exact *e, const double *lambda, double share)
   }
   for (int i = 0; i < e->n; i++) exact_row(e, x, i, w[i], sigma[i]);
   mpq_set_d(most, share);
-  bool far = false;
+  bool far = false, counts[ROWS];
+  exact_counts(e, x, sigma, counts);
   for (int i = 0; i < e->n; i++) {
     mpq_set(y[i], x[i]);
-    const bool finite = exact_unit(e, sigma, i, unit);
+    const bool finite = exact_unit(e, sigma, counts, i, unit);
+    for (int k = 0; k < e->n; k++) { /* those of rows that do not count */
+      if (counts[k] || mpq_sgn(e->A[k][i]) == 0) continue;
+      mpq_mul(t, x[i], unit);
+      mpq_abs(t, t);
+      if (finite && mpq_cmp(t, most) <= 0) mpq_set_ui(y[i], 0, 1);
+    }
     for (int side = 0; side < 2; side++) {
       if (!(side ? e->above[i] : e->below[i])) continue;
       mpq_sub(t, x[i], side ? e->hi[i] : e->lo[i]);
