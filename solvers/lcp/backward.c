@@ -25,8 +25,8 @@ typedef struct backward {
   real *sigma, *most; /* [n] sizes of rows, 1 / l */
   real *data,
       *known; /* [n] what the data make of a row, -1 and -2 where it rests below and above; and of a multiplier */
-  real *acc;        /* [n] scratch of factored rows */
-  bool homogeneous; /* rows with b_i = 0 are looked at now */
+  real *acc;              /* [n] scratch of factored rows */
+  bool homogeneous, last; /* rows with b_i = 0 are looked at now; for the last time */
 } backward;
 
 /* xi_j: |lambda_j|, of friction rows the limit where that is more */
@@ -40,7 +40,7 @@ static real backward_size(const backward *q, int j)
   return x > limit ? x : limit;
 }
 
-/* lambda_j in its unit l, of rows with data; infinite where these do not tell, or bounds other than 0 are data, too */
+/* lambda_j in its unit l as far as it is known; infinite where bounds other than 0 are data, too, and at last where it is not */
 static real backward_part(const backward *q, int j)
 {
   const perp_lcp *p = q->p;
@@ -52,7 +52,7 @@ static real backward_part(const backward *q, int j)
       return HUGE_VALL;
   }
   const real x = backward_size(q, j);
-  return x == 0 ? 0 : q->most[j] > 0 ? x * q->most[j] : HUGE_VALL;
+  return x == 0 ? 0 : q->most[j] > 0 ? x * q->most[j] : q->last ? HUGE_VALL : 0;
 }
 
 /* What is done with every A_ij that is not 0, |A_ij| = a. */
@@ -254,6 +254,33 @@ static real backward_data(backward *q, const real *left, real floor, real enough
   }
 }
 
+/* Units of multipliers from rows with b_i = 0, too: from those where a multiplier whose unit is known is more than nothing.
+ * known [n] out: of the others, the largest that is in it. */
+static void backward_homogeneous(backward *q)
+{
+  const perp_lcp *p = q->p;
+  int with = -1, before;
+  for (int i = 0; i < p->n; i++) q->homogeneous |= p->b[i] == 0;
+  if (!q->homogeneous) return;
+  do {
+    before = with;
+    with = 0;
+    for (int i = 0; i < p->n; i++)
+      if (q->known[i] < BACKWARD_JUNK) q->known[i] = 0;
+    backward_all(q, BACKWARD_JUNK_OF);
+    for (int i = 0; i < p->n; i++)
+      if (!(q->known[i] < BACKWARD_JUNK)) {
+        q->known[i] = HUGE_VALL;
+        with++;
+      }
+    if (with > before) backward_all(q, BACKWARD_MOST);
+    if (with == before && !q->last) {
+      q->last = true;
+      with = -1;
+    }
+  } while (with != before);
+}
+
 void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
                        const perp_lcp_doubt *doubt, double *scratch, perp_lcp_own *out)
 {
@@ -276,11 +303,7 @@ void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
   backward_all(&q, BACKWARD_SIGMA);
   for (int i = 0; i < p->n; i++) q.known[i] = 0;
   backward_all(&q, BACKWARD_MOST);
-  for (int i = 0; i < p->n; i++) q.homogeneous |= p->b[i] == 0;
-  if (q.homogeneous) {
-    backward_all(&q, BACKWARD_JUNK_OF);
-    backward_all(&q, BACKWARD_MOST);
-  }
+  backward_homogeneous(&q);
   for (int i = 0; i < p->n; i++) {
     const int rows = perp_lcp_is_cone(p, i) ? 2 : 1;
     real slack, off = 0;
