@@ -12,8 +12,10 @@
 
 typedef long double real;
 
-/* Terms of a row from this share on say how large the multiplier is: in a row without any other one does. */
-#define BACKWARD_MAIN(n) (0.5L / (n))
+/* Terms of a row from the share 1 / 2n on say how large the multiplier is, as one in each row is.  Where that says nothing more,
+ * it falls step by step, to the least. */
+#define BACKWARD_STEP  (1 / 16.0L)
+#define BACKWARD_LEAST 1e-12L
 /* Multipliers of a homogeneous row that are less than that share of l say nothing of its size. */
 #define BACKWARD_JUNK 1e-6L
 /* Rounding that the nearest doubles to a solution leave, too. */
@@ -26,6 +28,7 @@ typedef struct backward {
   real *data,
       *known; /* [n] what the data make of a row, -1 and -2 where it rests below and above; and of a multiplier */
   real *acc;              /* [n] scratch of factored rows */
+  real main;              /* share of a term that counts */
   bool homogeneous, last; /* rows with b_i = 0 are looked at now; for the last time */
 } backward;
 
@@ -81,7 +84,7 @@ backward_entry(backward *q, enum backward_pass pass, int i, int j, real a)
     break;
   case BACKWARD_KNOW: /* of columns that are not known yet */
     if (q->data[i] > 0 && !(q->known[j] < 0) &&
-        a * backward_size(q, j) >= BACKWARD_MAIN(q->p->n) * fabsl(q->sigma[i]))
+        a * backward_size(q, j) >= q->main * fabsl(q->sigma[i]))
       q->known[j] = fmaxl(q->known[j], fminl(backward_size(q, j), q->data[i] / a));
     break;
   case BACKWARD_DATA: /* of rows that are not known yet */
@@ -163,7 +166,7 @@ static bool backward_junk(const backward *q, int i)
   return p->b[i] == 0 && !cone && q->known[i] < BACKWARD_JUNK;
 }
 
-/* What is left of row i, or of the two of a cone; *slack: what w has beyond it */
+/* What is left of row i, or of the two of a cone; *slack: what w has beyond it, less than 0 at an upper bound */
 static real backward_row(const backward *q, const double *w, int i, real *slack)
 {
   const perp_lcp *p = q->p;
@@ -179,8 +182,7 @@ static real backward_row(const backward *q, const double *w, int i, real *slack)
     const real below = backward_away((real)q->lambda[i] - hi, q->most[i]);
     real m = y > above ? above : y;
     m = m < below ? below : m;
-    *slack = fabsl(y - m);
-    if (!(*slack > PERP_LCP_REST * fabsl(y))) *slack = 0;
+    *slack = fabsl(y - m) > PERP_LCP_REST * fabsl(y) ? y - m : 0;
     return fabsl(m);
   }
   const real sigma = hypotl(q->sigma[i], q->sigma[i + 1]);
@@ -242,6 +244,7 @@ static real backward_data(backward *q, const real *left, real floor, real enough
                   : q->data[j] < 0             ? -(real)fabs(lo)
                                                : -fmaxl(fmaxl(lo, -(real)hi), 0);
   }
+  q->main = 0.5L / p->n;
   for (bool grown = true;;) {
     real worst = 0;
     for (int i = 0; i < p->n; i++) {
@@ -249,7 +252,8 @@ static real backward_data(backward *q, const real *left, real floor, real enough
       const real of = q->data[i] > 0 ? left[i] * (fabsl(q->sigma[i]) / q->data[i]) : HUGE_VALL;
       worst = fmaxl(worst, left[i] > floor || of > 1 ? of : of * of);
     }
-    if (worst <= enough || !grown) return worst;
+    if (worst <= enough || q->main < BACKWARD_LEAST) return worst;
+    if (!grown) q->main *= BACKWARD_STEP;
     grown = backward_round(q);
   }
 }
@@ -314,12 +318,12 @@ void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
                            (doubt->off != NULL && q.sigma[k] > 0 ? doubt->off[k] / q.sigma[k] : 0));
     if (rows == 2) off *= 1.5L;
     least = fmaxl(least, left - off);
-    if (!(slack > 2 * off)) slack = 0;
+    if (!(fabsl(slack) > 2 * off)) slack = 0;
     left += off;
     most = left > most || isnan(left) ? left : most;
-    if (slack > 0 || junk) left = 0;
+    if (slack != 0 || junk) left = 0;
     for (int k = i; k < i + rows; k++) {
-      q.data[k] = !(slack > 0) ? fabs(p->b[k]) : w[k] > 0 ? -1 : -2;
+      q.data[k] = slack == 0 ? fabs(p->b[k]) : slack > 0 ? -1 : -2;
       q.most[k] = left; /* needed no more as it was */
       any |= left > 0;
     }
