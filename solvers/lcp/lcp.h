@@ -309,6 +309,23 @@ perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judge
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j);
 
+/* ---- distance to the solution: distance.c ------------------------------------------------------ */
+
+/* By what a bound of the distance has been shown. */
+typedef enum perp_lcp_near {
+  PERP_NEAR_UNKNOWN = 0,
+  PERP_NEAR_DOMINANT, /* A is an H-matrix with a positive diagonal (diagonally dominant after scaling of columns) */
+  PERP_NEAR_DEFINITE /* (A + A') / 2 is positive definite */
+} perp_lcp_near;
+/* bound [n] out: |lambda_i - x_i| <= bound_i for the one solution x of a problem with plain bounds, all roundings included;
+ * infinite where nothing is shown: neither kind of matrix, friction rows, a factored A, numbers that are not finite.
+ *      dominant: v_i max_k |r_k| / u_k, r_k the median of lambda_k - lo_k, w_k / A_kk, lambda_k - hi_k, v > 0 with
+ *          u_i = v_i - sum_j |A_ij| / A_ii v_j > 0 (Chen and Xiang 2006)
+ *      definite: S_i |r + (S A S)' r|_2 / m, r the natural map of the problem of S A S, S powers of two, m a verified lower
+ *          bound of the least eigenvalue of S (A + A') / 2 S (after Mathias and Pang 1990; Rump 2006)
+ * O(n^3); allocates 2 n^2 numbers. */
+perp_lcp_near perp_lcp_distance(const perp_lcp *p, const double *lambda, double *bound);
+
 /* ---- certificates: certificate.c ------------------------------------------------------------- */
 
 typedef enum perp_lcp_proof {
