@@ -17,7 +17,7 @@ typedef long double real;
 #define BACKWARD_STEP  (1 / 16.0L)
 #define BACKWARD_LEAST 1e-12L
 /* Multipliers of a homogeneous row that are less than that share of l say nothing of its size. */
-#define BACKWARD_JUNK 1e-6L
+#define BACKWARD_JUNK 1e-11L
 /* Rounding that the nearest doubles to a solution leave, too. */
 #define BACKWARD_FLOOR (8 * DBL_EPSILON)
 
@@ -50,9 +50,10 @@ static real backward_part(const backward *q, int j)
   if (!perp_exact_is_friction(p, j)) {
     double lo, hi;
     perp_lcp_bounds(p, NULL, j, &lo, &hi);
-    const double x = fabs(q->lambda[j]);
-    if (lo > 0 || hi < 0 || (lo < 0 && x >= -0.5 * lo) || (hi > 0 && x >= 0.5 * hi))
-      return HUGE_VALL;
+    const real x = fabs(q->lambda[j]), near = 10 * BACKWARD_JUNK;
+    if (lo > 0 || hi < 0) return HUGE_VALL;
+    if (lo < 0 && (x >= -0.5L * lo || -lo * q->most[j] < near)) return HUGE_VALL;
+    if (hi > 0 && (x >= 0.5L * hi || hi * q->most[j] < near)) return HUGE_VALL;
   }
   const real x = backward_size(q, j);
   return x == 0 ? 0 : q->most[j] > 0 ? x * q->most[j] : q->last ? HUGE_VALL : 0;

@@ -287,7 +287,7 @@ static void exact_counts(const exact *e, mpq_t *x, mpq_t *sigma, bool *counts)
   bool with[ROWS];
   mpq_t t, least;
   mpq_inits(t, least, NULL);
-  mpq_set_d(least, 1e-6);
+  mpq_set_d(least, 1e-11);
   for (int i = 0; i < e->n; i++) counts[i] = with[i] = mpq_sgn(e->b[i]) != 0;
   for (int i = 0; i < e->n; i++)
     for (int j = 0; j < e->n && !counts[i]; j++) {
