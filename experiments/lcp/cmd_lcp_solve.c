@@ -31,10 +31,10 @@ static void print_judgement(const perp_lcp_judgement *g)
 
 static const char *const proof_names[] = { "none", "ray", "none-within", "infeasible", "excluded" };
 
-static const char tol_help[] =
-    "Largest rel (residual relative to lambda) of a solution (default: 1e-10).";
-static const char data_help[] = "Largest data (error of w relative to b) of a solution. Not tested "
-                                "by default: rel alone decides.";
+static const char tol_help[] = "Largest own (part of a row that is left, relative to its terms) of "
+                               "a solution (default: 1e-10).";
+static const char data_help[] =
+    "Largest data (error of w relative to b) of a solution. Not tested by default.";
 
 enum { NOT_SOLVED, UNDECIDED, SOLVED, FIXED_WORK }; /* FIXED_WORK: so many sweeps, no tolerance */
 static const char *const verdicts[] = { "not solved", "undecided", "solved", "fixed-work" };

@@ -52,7 +52,7 @@ typedef struct perp_lcp {
   /* What the caller will accept (set by perp_lcp_solve, 0 when unknown).  An iterative method whose own
    * option tol is 0 (the default) stops when perp_lcp_merit() <= tol. */
   double tol;
-  /* Where > 0: the figure `data` below must be at most this; it must be at most sqrt(tol) in any case. */
+  /* Where > 0: the figure `data` below must be at most this; in time steps it must be at most sqrt(tol) in any case. */
   double tol_data;
   /* [n] > 0, factors that bring w of each row to one unit, that of `data` (a slack of Stewart and Trinkle is
    * an impulse: A_nn of its contact); NULL: all 1. */
@@ -210,8 +210,9 @@ typedef enum perp_lcp_exists {
 enum { PERP_LCP_SMALL = 8 };
 
 typedef struct perp_lcp_judgement {
-  double rel;           /* scaled natural map, see below: decides */
-  double data;          /* what is left in units of the data, see below: decides, too */
+  double rel; /* scaled natural map, see below: decides in time steps */
+  double
+      data; /* what is left in units of the data, see below: likewise, and where it is asked for */
   double abs;           /* max |lambda - clamp(lambda - w, lo, hi)| */
   double componentwise; /* max over rows of |natural map| over (|A||lambda| + |b|)_i */
   double siconos;       /* |natural map|_2 / max(|b|_2, |A lambda|_2, |lambda|_2) */
@@ -245,8 +246,19 @@ typedef struct perp_lcp_judgement {
  * In problems of time steps (`brief`) each row has beta_i = |b_i| and none a slack: their w are velocities of one unit, and a
  * velocity that is rounding beside the largest is none, as of contacts that just touch beside others that part.
  *
- * The rule: solved means rel <= tol and data <= perp_lcp_data_limit, which is sqrt(tol), or p->tol_data where that is > 0 and
- * less; and of small problems also what `own` and `exists` say, below.
+ * The rule.  Problems of time steps: rel <= tol and data <= perp_lcp_data_limit, which is sqrt(tol), or p->tol_data where that
+ * is > 0 and less.  All others: own <= tol and own_data <= sqrt(tol), data <= p->tol_data where that is > 0, and of small problems
+ * what `exists` says, below; rel and data are then figures that methods stop on first.
+ *
+ *      own = max_i |m_i|,  m_i the median of (lambda_i - lo_i) / l_i, w_i / sigma_i, (lambda_i - hi_i) / l_i,
+ *      sigma = |A| xi + |b|,  xi_j = |lambda_j|, of friction rows the limit where that is more,
+ *      l_j = min_k sigma_k / |A_kj|  over the rows that count: all but those with b_k = 0 whose multipliers are less than
+ *          1e-11 l; of these w_k / sigma_k is cut to the largest xi_j / l_j.  A cone is one row, with Euclidean norms.
+ *      own_data = max_i |m_i| sigma_i / h_i  over rows with m_i = w_i / sigma_i; squared where |m_i| <= 8 eps and it is below 1;
+ *          h_i the largest of |b_i| and |A_ij| g_j, g_j = min(|lambda_j|, h_k / |A_kj|) of a row k in which lambda_j is a main
+ *          term, or the bound on which it rests.
+ * Both are the same in all units of rows and columns.  Where own <= tol >= 1e-11, lambda but for moves by tol l solves a problem
+ * whose numbers differ by (n + 1) tol / (1 - n tol).  Definitions, theorems, proofs: docs/explanation/lcp-judge.md.
  *
  * rel is the backward error against the size of lambda: what any solver in double numbers can reach, whatever the
  * condition of A.  It promises nothing about w in units of b: where |lambda| exceeds D_b, w may be wrong by
@@ -262,11 +274,7 @@ typedef struct perp_lcp_judgement {
  * than sqrt(tol) of the data unsolved (tol = 1e-8: 1e-4), but for rounding; and where s > 1e-4 at least s^4 (s from s = 1
  * on), rounding or not: an exact method gets there from |lambda| / D of about 1e12 on.
  *
- * Small problems, of at most PERP_LCP_SMALL rows and without circular cones, unless they are `brief`: let lambda' be lambda
- * with each row that has a slack on the bound that it rests on, and w' = A lambda' + b.
- *      own = max over rows of the part of |w'_i| that the signs do not allow, over (|A||lambda'| + |b|)_i
- * must be at most tol^(1/4): lambda' solves exactly what one gets by changing each number of A and b by that part of it or
- * less (Oettli and Prager 1964).  With the same rows at rest it is the same in all units of rows and columns.  And where no index set has a
+ * Small problems, of at most PERP_LCP_SMALL rows and without circular cones, unless they are `brief`: where no index set has a
  * solution in exact arithmetic (`exists`), nothing is solved: PERP_UNDECIDED where own is rounding, 64 n eps or less, as of
  * redundant contacts whose b agree but for that, else PERP_INACCURATE.
  *
