@@ -419,6 +419,7 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
   j->siconos = f > 0 ? (double)(f / (most > 0 ? most : DBL_MIN)) : 0;
   j->fclib = (double)(f / (1 + q));
   j->abh = f > 0 ? (double)(f / (q > 0 ? q : DBL_MIN)) : 0;
+  j->own = j->own_data = (double)NAN; /* a verdict outside time steps refuses them */
   if (p->brief) return;
   /* what follows needs of job no more than w, to the nearest double */
   double *plain = scratch + JUDGE_SCRATCH * (size_t)p->n + 2;

@@ -219,7 +219,7 @@ typedef struct perp_lcp_judgement {
   double fclib;         /* |natural map|_2 / (1 + |b|_2) */
   double abh;           /* |natural map|_2 / |b|_2 (Acary, Bremond and Huber 2018) */
   double coupling;      /* frozen limits: max |hi - mu lambda_n+| / max(hi, mu lambda_n); else 0 */
-  double own; /* the largest part of a row that is left, see below: decides outside time steps */
+  double own; /* the largest part of a row that is left, see below: decides outside time steps; NaN in them */
   double own_data; /* the same of what the data make of the row: decides, too */
   perp_lcp_exists exists;
 } perp_lcp_judgement;
