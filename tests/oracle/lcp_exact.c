@@ -285,9 +285,10 @@ static int rational_cmpabs(const mpq_t a, const mpq_t b)
 static void exact_counts(const exact *e, mpq_t *x, mpq_t *sigma, bool *counts)
 {
   bool with[ROWS];
-  mpq_t t, least;
-  mpq_inits(t, least, NULL);
+  mpq_t t, least, near, unit;
+  mpq_inits(t, least, near, unit, NULL);
   mpq_set_d(least, 1e-11);
+  mpq_set_d(near, 1e-10);
   for (int i = 0; i < e->n; i++) counts[i] = with[i] = mpq_sgn(e->b[i]) != 0;
   for (int i = 0; i < e->n; i++)
     for (int j = 0; j < e->n && !counts[i]; j++) {
@@ -297,6 +298,10 @@ static void exact_counts(const exact *e, mpq_t *x, mpq_t *sigma, bool *counts)
         mpq_div_2exp(t, side ? e->hi[j] : e->lo[j], 1);
         counts[i] = counts[i] || (side ? mpq_sgn(t) < 0 : mpq_sgn(t) > 0) ||
                     (mpq_sgn(t) != 0 && rational_cmpabs(x[j], t) >= 0);
+        if (mpq_sgn(t) == 0 || counts[i]) continue;
+        exact_unit(e, sigma, with, j, unit); /* so near that it may be taken for 0 */
+        mpq_mul(unit, unit, side ? e->hi[j] : e->lo[j]);
+        counts[i] = rational_cmpabs(unit, near) < 0;
       }
       if (mpq_sgn(x[j]) == 0 || counts[i]) continue;
       const bool finite = exact_unit(e, sigma, with, j, t);
@@ -305,7 +310,7 @@ static void exact_counts(const exact *e, mpq_t *x, mpq_t *sigma, bool *counts)
       mpq_abs(t, t);
       counts[i] = counts[i] || mpq_cmp(t, least) >= 0;
     }
-  mpq_clears(t, least, NULL);
+  mpq_clears(t, least, near, unit, NULL);
 }
 
 /* Of x, each multiplier of which may be moved by its l times `share`: the largest w of the wrong sign over sigma of its row, the
@@ -331,6 +336,7 @@ static double exact_left(const exact *e, const double *lambda, double share)
       mpq_abs(t, t);
       if (finite && mpq_cmp(t, most) <= 0) mpq_set_ui(y[i], 0, 1);
     }
+    bool held = false;
     for (int side = 0; side < 2; side++) {
       if (!(side ? e->above[i] : e->below[i])) continue;
       mpq_sub(t, x[i], side ? e->hi[i] : e->lo[i]);
@@ -338,8 +344,9 @@ static double exact_left(const exact *e, const double *lambda, double share)
       mpq_mul(t, t, unit);
       mpq_abs(t, t);
       const bool near = where == 0 || (finite && mpq_sgn(unit) > 0 && mpq_cmp(t, most) <= 0);
-      if (where < 0 || (near && (side ? mpq_sgn(w[i]) < 0 : mpq_sgn(w[i]) > 0)))
-        mpq_set(y[i], side ? e->hi[i] : e->lo[i]);
+      const bool rests = near && (side ? mpq_sgn(w[i]) < 0 : mpq_sgn(w[i]) > 0);
+      if (rests || (where < 0 && !held)) mpq_set(y[i], side ? e->hi[i] : e->lo[i]);
+      held = held || rests;
       far = far || (where < 0 && !near);
     }
   }
