@@ -12,26 +12,29 @@
 
 static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgement *g)
 {
-  perp_json_object(
-      j, key,
-      "rel %g, data %g, abs %g, componentwise %g, siconos %g, fclib %g, abh %g, coupling %g",
-      g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh, g->coupling);
+  perp_json_object(j, key,
+                   "rel %g, data %g, own %g, own_data %g, abs %g, componentwise %g, siconos %g, "
+                   "fclib %g, abh %g, coupling %g",
+                   g->rel, g->data, g->own, g->own_data, g->abs, g->componentwise, g->siconos,
+                   g->fclib, g->abh, g->coupling);
 }
 
 static void print_judgement(const perp_lcp_judgement *g)
 {
-  printf("# rel %.3g  data %.3g  abs %.3g  componentwise %.3g  siconos %.3g  fclib %.3g  abh %.3g",
-         g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh);
+  printf("# rel %.3g  data %.3g  own %.3g  own_data %.3g  abs %.3g  componentwise %.3g  siconos "
+         "%.3g  fclib %.3g  abh %.3g",
+         g->rel, g->data, g->own, g->own_data, g->abs, g->componentwise, g->siconos, g->fclib,
+         g->abh);
   if (g->coupling > 0) printf("  coupling %.3g", g->coupling);
   printf("\n");
 }
 
 static const char *const proof_names[] = { "none", "ray", "none-within", "infeasible", "excluded" };
 
-static const char tol_help[] =
-    "Largest rel (residual relative to lambda) of a solution (default: 1e-10).";
-static const char data_help[] = "Largest data (error of w relative to b) of a solution. Not tested "
-                                "by default: rel alone decides.";
+static const char tol_help[] = "Largest own (part of a row that is left, relative to its terms) of "
+                               "a solution (default: 1e-10).";
+static const char data_help[] =
+    "Largest data (error of w relative to b) of a solution. Not tested by default.";
 
 enum { NOT_SOLVED, UNDECIDED, SOLVED, FIXED_WORK }; /* FIXED_WORK: so many sweeps, no tolerance */
 static const char *const verdicts[] = { "not solved", "undecided", "solved", "fixed-work" };

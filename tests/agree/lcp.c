@@ -138,7 +138,7 @@ static void ask(struct tally *t, enum class class, uint64_t seed, const perp_lcp
     bail("%s: %s", t->d->name, ctx.msg);
   bool claims = stats.reason == PERP_CONVERGED;
   double rel = independent_rel(&p->p, p->p.A, x);
-  if ((claims && !(rel <= 1.0001 * tol)) || (claims && o->known && !o->solvable)) {
+  if ((claims && !(rel <= (n + 1) * 1.0001 * tol)) || (claims && o->known && !o->solvable)) {
     printf("# %s claims %s seed %llu with rel %g\n", t->d->name, class_names[class],
            (unsigned long long)seed, rel);
     t->lies++;

@@ -261,17 +261,20 @@ static void check_data(void)
   p.lo = lo;
   near(judge(&p, none).data, 6.0 / 4, 0, 1e-15, "lambda = 0 outside its bounds");
   /* the verdict asks for both where tol_data > 0 */
-  perp_lcp_judgement j = { .rel = 1e-12, .data = 0.9e-5 };
+  perp_lcp_judgement j = { .own = 1e-12, .data = 0.9e-5 };
   p = (perp_lcp){ .n = 2, .A = A, .lda = 2, .b = b };
-  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_CONVERGED, "data may be up to the root of tol");
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_CONVERGED,
+     "data is a figure only where it is not asked for");
   p.tol_data = 1e-6;
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "data is asked for: it decides, too");
   j.data = 1e-6;
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_UNDECIDED,
      "a figure on its tolerance decides nothing");
-  j.rel = 1e-9;
-  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "rel refuses before data is looked at");
-  j.rel = (double)NAN;
+  j.own = 1e-9;
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "own refuses before data is looked at");
+  j = (perp_lcp_judgement){ .own = 1e-12, .own_data = 1.1e-5 };
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "own_data may be up to the root of tol");
+  j.own = (double)NAN;
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "NaN is never accepted");
 }
 
