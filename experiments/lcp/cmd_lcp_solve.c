@@ -141,7 +141,8 @@ static void solution_json(const struct task *t, const char *name, int n, const s
                     stats->fallbacks);
   json_judgement(&j, "judgement", &s->judgement);
   if (s->friction != NULL) {
-    perp_json_members(&j, "friction %s, cone_residual %g", s->friction, s->cone.rel);
+    perp_json_members(&j, "friction %s, cone_residual %g", s->friction,
+                      perp_lcp_residual(&(perp_lcp){ 0 }, &s->cone));
     json_judgement(&j, "cone_judgement", &s->cone);
   }
   if (s->proof != PERP_PROOF_NONE) {
@@ -383,7 +384,7 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
   if (t->json) {
     perp_json j = { .out = stdout };
     perp_json_members(&j, "{ status %s, residual %g, data %g, tol %g", json_verdicts[verdict],
-                      g.rel, g.data, t->tol);
+                      perp_lcp_residual(&problem, &g), g.data, t->tol);
     if (t->tol_data > 0) perp_json_real(&j, "tol_data", t->tol_data);
     json_judgement(&j, "judgement", &g);
     perp_json_reals(&j, "w", w, n);
@@ -391,7 +392,8 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
     printf("\n");
   } else {
     char text[128];
-    printf("# %s: %s\n", verdicts[verdict], cmd_lcp_solve_figures(t, g.rel, g.data, text));
+    printf("# %s: %s\n", verdicts[verdict],
+           cmd_lcp_solve_figures(t, perp_lcp_residual(&problem, &g), g.data, text));
     print_judgement(&g);
   }
   perp_pool_free(&pool);

@@ -660,9 +660,9 @@ static perp_reason judge_figures(const perp_lcp *p, double tol, const double *a,
                     judge_side(*data, perp_lcp_data_limit(p, tol), margin));
 }
 
-/* by own and own_data, of w with rounding, and without where that decides */
+/* By own and own_data, of w with rounding, and without where that decides.  *residual, *of: own */
 static perp_reason judge_own(const perp_lcp *p, double tol, const double *lambda, const double *w,
-                             double *scratch, double *of)
+                             double *scratch, double *residual, double *of)
 {
   const double limit = sqrt(tol), each = 0.51 * DBL_EPSILON;
   double *plain = scratch + JUDGE_SCRATCH * (size_t)p->n + 2;
@@ -676,25 +676,33 @@ static perp_reason judge_own(const perp_lcp *p, double tol, const double *lambda
     doubt.off = plain;
   }
   perp_lcp_backward(p, lambda, w, &doubt, scratch, &own);
-  *of = own.most;
-  if (own.least > tol * (1 + 1e-6)) return PERP_INACCURATE;
-  if (own.most <= tol * (1 - 1e-6) && own.data <= doubt.enough) return PERP_CONVERGED;
-  judge_job job = { .p = p, .lambda = lambda };
-  judge_all(&job, NULL, scratch);
-  for (int i = 0; i < p->n; i++) plain[i] = (double)job.w[i];
-  perp_lcp_backward(p, lambda, plain, NULL, scratch, &own);
-  *of = own.most;
-  const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
-  return judge_both(judge_side(own.most, tol, margin), judge_side(own.data, limit, margin));
+  perp_lcp_judgement j = { .own = own.most, .own_data = own.data };
+  perp_reason reason = PERP_UNDECIDED;
+  if (own.least > tol * (1 + 1e-6))
+    reason = PERP_INACCURATE;
+  else if (own.most <= tol * (1 - 1e-6) && own.data <= doubt.enough)
+    reason = PERP_CONVERGED;
+  else {
+    judge_job job = { .p = p, .lambda = lambda };
+    judge_all(&job, NULL, scratch);
+    for (int i = 0; i < p->n; i++) plain[i] = (double)job.w[i];
+    perp_lcp_backward(p, lambda, plain, NULL, scratch, &own);
+    j = (perp_lcp_judgement){ .own = own.most, .own_data = own.data };
+    const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
+    reason = judge_both(judge_side(j.own, tol, margin), judge_side(j.own_data, limit, margin));
+  }
+  *of = j.own;
+  *residual = perp_lcp_residual(p, &j);
+  return reason;
 }
 
 perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
-                            const double *w, double *scratch, double *rel, double *data)
+                            const double *w, double *scratch, double *residual, double *data)
 {
-  const perp_reason reason = judge_figures(p, tol, a, lambda, w, scratch, rel, data);
+  const perp_reason reason = judge_figures(p, tol, a, lambda, w, scratch, residual, data);
   if (p->brief) return reason;
   double own;
-  perp_reason by = judge_own(p, tol, lambda, w, scratch, &own);
+  perp_reason by = judge_own(p, tol, lambda, w, scratch, residual, &own);
   if (p->tol_data > 0)
     by = judge_both(by, judge_side(*data, perp_lcp_data_limit(p, tol), JUDGE_MARGIN_FACTORED));
   if (by == PERP_INACCURATE || perp_lcp_small(p, lambda) != PERP_EXISTS_NOT) return by;

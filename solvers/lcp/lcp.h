@@ -221,7 +221,8 @@ typedef struct perp_lcp_judgement {
   double fclib;         /* |natural map|_2 / (1 + |b|_2) */
   double abh;           /* |natural map|_2 / |b|_2 (Acary, Bremond and Huber 2018) */
   double coupling;      /* frozen limits: max |hi - mu lambda_n+| / max(hi, mu lambda_n); else 0 */
-  double own; /* the largest part of a row that is left, see below: decides outside time steps; NaN in them */
+  double
+      own; /* the largest part of a row that is left, see below: decides outside time steps; NaN in them */
   double own_data; /* the same of what the data make of the row: decides, too */
   perp_lcp_exists exists;
 } perp_lcp_judgement;
@@ -287,6 +288,12 @@ typedef struct perp_lcp_judgement {
  *
  * NaN anywhere gives NaN, which is never accepted. */
 
+/* The residual of an answer, at most tol where it is solved: rel in time steps; else own, or the square of own_data. */
+static inline double perp_lcp_residual(const perp_lcp *p, const perp_lcp_judgement *j)
+{
+  const double square = j->own_data * j->own_data;
+  return p->brief ? j->rel : j->own > square || !(square == square) ? j->own : square;
+}
 /* The largest `data` of an answer that counts as solved at tol. */
 static inline double perp_lcp_data_limit(const perp_lcp *p, double tol)
 {

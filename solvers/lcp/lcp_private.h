@@ -94,10 +94,10 @@ double perp_lcp_plain_data(const perp_lcp_extremes *e);
 /* NaN for each figure. */
 perp_lcp_judgement perp_lcp_no_judgement(void);
 /* judge.c: is lambda, finite, solved at tol and p->tol_data?  a as perp_lcp_scales; w [n]: as perp_lcp_product gives it.
- * *rel, *data out: of this w where it tells enough, otherwise exact (then a may be what scratch begins with, and is
+ * *residual (perp_lcp_residual), *data out: of this w where it tells enough, otherwise exact (then a may be what scratch begins with, and is
  * overwritten).  scratch [PERP_LCP_SCRATCH].  PERP_CONVERGED, PERP_INACCURATE or PERP_UNDECIDED. */
 perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
-                            const double *w, double *scratch, double *rel, double *data);
+                            const double *w, double *scratch, double *residual, double *data);
 
 /* backward.c: own and own_data of lcp.h, from a w [n] that is exact but for its last digit (doubt NULL), or off by share of
  * |A||lambda| + |b| and by off [n] (NULL: none) in each row: then own lies between least and most, own_data is an upper bound

@@ -281,36 +281,56 @@ static int rational_cmpabs(const mpq_t a, const mpq_t b)
   return order;
 }
 
-/* Rows without data of their own, whose multipliers are all nothing in the rows that have some, do not count. */
-static void exact_counts(const exact *e, mpq_t *x, mpq_t *sigma, bool *counts)
+/* Does row i without data count: has it a multiplier that is no rounding in its unit 1 / unit[j] (known [j] 1), or a bound other
+ * than 0 that is as near?  last: those without a unit (known 0) count. */
+static bool exact_joins(const exact *e, mpq_t *x, int i, mpq_t *unit, const int *known, bool last)
 {
-  bool with[ROWS];
-  mpq_t t, least, near, unit;
-  mpq_inits(t, least, near, unit, NULL);
+  bool counts = false;
+  mpq_t t, least, near;
+  mpq_inits(t, least, near, NULL);
   mpq_set_d(least, 1e-11);
   mpq_set_d(near, 1e-10);
-  for (int i = 0; i < e->n; i++) counts[i] = with[i] = mpq_sgn(e->b[i]) != 0;
-  for (int i = 0; i < e->n; i++)
-    for (int j = 0; j < e->n && !counts[i]; j++) {
-      if (mpq_sgn(e->A[i][j]) == 0) continue;
-      for (int side = 0; side < 2; side++) { /* bounds are data */
-        if (!(side ? e->above[j] : e->below[j])) continue;
-        mpq_div_2exp(t, side ? e->hi[j] : e->lo[j], 1);
-        counts[i] = counts[i] || (side ? mpq_sgn(t) < 0 : mpq_sgn(t) > 0) ||
-                    (mpq_sgn(t) != 0 && rational_cmpabs(x[j], t) >= 0);
-        if (mpq_sgn(t) == 0 || counts[i]) continue;
-        exact_unit(e, sigma, with, j, unit); /* so near that it may be taken for 0 */
-        mpq_mul(unit, unit, side ? e->hi[j] : e->lo[j]);
-        counts[i] = rational_cmpabs(unit, near) < 0;
-      }
-      if (mpq_sgn(x[j]) == 0 || counts[i]) continue;
-      const bool finite = exact_unit(e, sigma, with, j, t);
-      counts[i] = !finite || mpq_sgn(t) == 0;
-      mpq_mul(t, t, x[j]);
-      mpq_abs(t, t);
-      counts[i] = counts[i] || mpq_cmp(t, least) >= 0;
+  for (int j = 0; j < e->n && !counts; j++) {
+    if (mpq_sgn(e->A[i][j]) == 0) continue;
+    for (int side = 0; side < 2; side++) { /* bounds are data */
+      if (!(side ? e->above[j] : e->below[j])) continue;
+      mpq_div_2exp(t, side ? e->hi[j] : e->lo[j], 1);
+      if (mpq_sgn(t) == 0) continue;
+      counts = counts || (side ? mpq_sgn(t) < 0 : mpq_sgn(t) > 0) || rational_cmpabs(x[j], t) >= 0;
+      mpq_mul(t, unit[j], side ? e->hi[j] : e->lo[j]); /* so near that it may be taken for 0 */
+      counts = counts || (known[j] < 2 && rational_cmpabs(t, near) < 0);
     }
-  mpq_clears(t, least, near, unit, NULL);
+    if (mpq_sgn(x[j]) == 0 || counts) continue;
+    mpq_mul(t, unit[j], x[j]);
+    counts = known[j] == 2 || (known[j] == 0 ? last : rational_cmpabs(t, least) >= 0);
+  }
+  mpq_clears(t, least, near, NULL);
+  return counts;
+}
+
+/* Rows without data of their own, whose multipliers are all nothing in the rows that count, do not count.  Units go out from the
+ * rows with b_i != 0, round by round; where they reach no further, multipliers without one count. */
+static void exact_counts(const exact *e, mpq_t *x, mpq_t *sigma, bool *counts)
+{
+  mpq_t unit[ROWS];
+  int known[ROWS]; /* 0: no row says; 2: a row of nothing else, infinite */
+  for (int j = 0; j < e->n; j++) {
+    mpq_init(unit[j]);
+    counts[j] = mpq_sgn(e->b[j]) != 0;
+  }
+  for (bool last = false, more = true; more || !last;) {
+    bool now[ROWS];
+    last = last || !more;
+    more = false;
+    for (int j = 0; j < e->n; j++)
+      known[j] = !exact_unit(e, sigma, counts, j, unit[j]) ? 2 : mpq_sgn(unit[j]) != 0;
+    for (int i = 0; i < e->n; i++) now[i] = counts[i] || exact_joins(e, x, i, unit, known, last);
+    for (int i = 0; i < e->n; i++) {
+      more = more || now[i] != counts[i];
+      counts[i] = now[i];
+    }
+  }
+  for (int j = 0; j < e->n; j++) mpq_clear(unit[j]);
 }
 
 /* Of x, each multiplier of which may be moved by its l times `share`: the largest w of the wrong sign over sigma of its row, the
