@@ -45,7 +45,7 @@ static bool own_joins(const struct own_parts *q, int i, bool last)
     for (int side = 0; side < 2 && !own_friction(p, j); side++) {
       if (bound[side] == 0 || isinf(bound[side])) continue;
       if ((bound[side] > 0) == (side == 0) || x >= 0.5L * fabs(bound[side]) ||
-          fabs(bound[side]) * q->unit[j] < 1e-10L)
+          fabs(bound[side]) * q->unit[j] < 2e-10L)
         return true;
     }
     if (q->xi[j] > 0 && (q->unit[j] > 0 ? q->xi[j] * q->unit[j] >= 1e-11L : last)) return true;

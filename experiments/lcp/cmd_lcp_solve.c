@@ -371,8 +371,22 @@ const perp_command perp_lcp_solve_command = {
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
+/* The largest bound of |lambda_i - x_i|, x the one solution; NaN where nothing is shown. */
+enum { DISTANCE_ROWS = 1000 };
+static double distance_of(const perp_lcp *p, const double *x, perp_pool *pool,
+                          perp_lcp_near *shown)
+{
+  double *bound = perp_pool_alloc(pool, (size_t)p->n + 1, sizeof *bound), most = 0;
+  *shown = p->n > 0 && p->n <= DISTANCE_ROWS ? perp_lcp_distance(p, x, bound) : PERP_NEAR_UNKNOWN;
+  if (*shown == PERP_NEAR_UNKNOWN) return (double)NAN;
+  for (int i = 0; i < p->n; i++) most = fmax(most, bound[i]);
+  return most;
+}
+
 static int judge_vector(const struct task *t, const perp_lcp_problem *p, const double *x)
 {
+  static const char *const kinds[] = { [PERP_NEAR_DOMINANT] = "dominant",
+                                       [PERP_NEAR_DEFINITE] = "definite" };
   int n = p->p.n;
   perp_pool pool = { 0 };
   double *w = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *w);
@@ -381,12 +395,16 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
   problem.tol_data = t->tol_data;
   perp_lcp_judge(&problem, x, w, perp_lcp_room(&pool, &p->p), &g);
   const int verdict = verdict_of(perp_lcp_verdict(&problem, t->tol, &g));
+  perp_lcp_near shown;
+  const double distance = distance_of(&problem, x, &pool, &shown);
   if (t->json) {
     perp_json j = { .out = stdout };
     perp_json_members(&j, "{ status %s, residual %g, data %g, tol %g", json_verdicts[verdict],
                       perp_lcp_residual(&problem, &g), g.data, t->tol);
     if (t->tol_data > 0) perp_json_real(&j, "tol_data", t->tol_data);
     json_judgement(&j, "judgement", &g);
+    if (shown != PERP_NEAR_UNKNOWN)
+      perp_json_members(&j, "distance %g, matrix %s", distance, kinds[shown]);
     perp_json_reals(&j, "w", w, n);
     perp_json_close(&j, '}');
     printf("\n");
@@ -395,6 +413,9 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
     printf("# %s: %s\n", verdicts[verdict],
            cmd_lcp_solve_figures(t, perp_lcp_residual(&problem, &g), g.data, text));
     print_judgement(&g);
+    if (shown != PERP_NEAR_UNKNOWN)
+      printf("# largest distance to the one solution: %.3g or less (A is %s)\n", distance,
+             kinds[shown]);
   }
   perp_pool_free(&pool);
   return verdict == SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;

@@ -18,6 +18,8 @@ typedef long double real;
 #define BACKWARD_LEAST 1e-12L
 /* Multipliers of a homogeneous row that are less than that share of l say nothing of its size. */
 #define BACKWARD_JUNK 1e-11L
+/* Bounds other than 0 that are as near are data, so that a multiplier that goes to 0 does not leave such a bound. */
+#define BACKWARD_NEAR 2e-10L
 /* Rounding that the nearest doubles to a solution leave, too. */
 #define BACKWARD_FLOOR (8 * DBL_EPSILON)
 
@@ -50,7 +52,7 @@ static real backward_part(const backward *q, int j)
   if (!perp_exact_is_friction(p, j)) {
     double lo, hi;
     perp_lcp_bounds(p, NULL, j, &lo, &hi);
-    const real x = fabs(q->lambda[j]), near = 10 * BACKWARD_JUNK;
+    const real x = fabs(q->lambda[j]), near = BACKWARD_NEAR;
     if (lo > 0 || hi < 0) return HUGE_VALL;
     if (lo < 0 && (x >= -0.5L * lo || -lo * q->most[j] < near)) return HUGE_VALL;
     if (hi > 0 && (x >= 0.5L * hi || hi * q->most[j] < near)) return HUGE_VALL;

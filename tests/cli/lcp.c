@@ -160,6 +160,11 @@ static void test_verdict(void)
           "# not solved: residual 5e-06 (tol 0.001), data 1e-05 (tol 1e-06)");
   put("half.json", "{\"n\":1,\"A\":[[2]],\"b\":[-2]}");
   put("half.txt", "0.5");
+  /* no solution: the sum of w_1 and w_2 is -4; pgs-subspace ends with 2.7e39, beside which that is rounding */
+  put("huge.json", "{\"n\":4,\"A\":[[13,-6,6,2],[-6,9,-9,6],[6,-9,9,-6],[2,6,-6,8]],"
+                   "\"b\":[-1,-4,0,-1]}");
+  answers(10, "lcp solve huge.json --lcp pgs-subspace", "# not solved by pgs-subspace");
+  answers(10, "lcp solve huge.json --lcp lemke", "no solution exists");
   /* w = -1 beside terms of 1 and 2 */
   answers(10, "lcp check half.json half.txt --tol 0.33333333333333331",
           "# undecided: residual 0.333 (tol 0.333)");
@@ -193,6 +198,9 @@ static void test_solved(void)
   put("right.txt", "1 0");
   answers(10, "lcp check rest.json none.txt", "# not solved");
   answers(0, "lcp check rest.json right.txt", "# solved");
+  /* x = (1, 0), lambda = (0, 0) */
+  answers(10, "lcp check rest.json none.txt", "# largest distance to the one solution: 1 or less");
+  answers(10, "lcp check rest.json none.txt --json", "\"matrix\": \"dominant\"");
   put("contact.dat", FC);
   answers(0, "lcp solve contact.dat", "# solved by auto");
   put("contact.dat", FC "1\n");

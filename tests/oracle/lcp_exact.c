@@ -289,7 +289,7 @@ static bool exact_joins(const exact *e, mpq_t *x, int i, mpq_t *unit, const int 
   mpq_t t, least, near;
   mpq_inits(t, least, near, NULL);
   mpq_set_d(least, 1e-11);
-  mpq_set_d(near, 1e-10);
+  mpq_set_d(near, 2e-10);
   for (int j = 0; j < e->n && !counts; j++) {
     if (mpq_sgn(e->A[i][j]) == 0) continue;
     for (int side = 0; side < 2; side++) { /* bounds are data */
