@@ -373,8 +373,7 @@ const perp_command perp_lcp_solve_command = {
 
 /* The largest bound of |lambda_i - x_i|, x the one solution; NaN where nothing is shown. */
 enum { DISTANCE_ROWS = 1000 };
-static double distance_of(const perp_lcp *p, const double *x, perp_pool *pool,
-                          perp_lcp_near *shown)
+static double distance_of(const perp_lcp *p, const double *x, perp_pool *pool, perp_lcp_near *shown)
 {
   double *bound = perp_pool_alloc(pool, (size_t)p->n + 1, sizeof *bound), most = 0;
   *shown = p->n > 0 && p->n <= DISTANCE_ROWS ? perp_lcp_distance(p, x, bound) : PERP_NEAR_UNKNOWN;
@@ -385,8 +384,9 @@ static double distance_of(const perp_lcp *p, const double *x, perp_pool *pool,
 
 static int judge_vector(const struct task *t, const perp_lcp_problem *p, const double *x)
 {
-  static const char *const kinds[] = { [PERP_NEAR_DOMINANT] = "dominant",
-                                       [PERP_NEAR_DEFINITE] = "definite" };
+  static const char *const kinds[] = {
+    [PERP_NEAR_DOMINANT] = "dominant", [PERP_NEAR_DEFINITE] = "definite"
+  };
   int n = p->p.n;
   perp_pool pool = { 0 };
   double *w = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *w);

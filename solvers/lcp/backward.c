@@ -252,8 +252,14 @@ static real backward_data(backward *q, const real *left, real floor, real enough
     real worst = 0;
     for (int i = 0; i < p->n; i++) {
       if (!(left[i] > 0)) continue;
-      const real of = q->data[i] > 0 ? left[i] * (fabsl(q->sigma[i]) / q->data[i]) : HUGE_VALL;
-      worst = fmaxl(worst, left[i] > floor || of > 1 ? of : of * of);
+      real size = fabsl(q->sigma[i]), data = q->data[i];
+      const int first = i;
+      if (perp_lcp_is_cone(p, i)) { /* one row of two components */
+        size = hypotl(size, q->sigma[++i]);
+        data = hypotl(data, q->data[i]);
+      }
+      const real of = data > 0 ? left[first] * (size / data) : HUGE_VALL;
+      worst = fmaxl(worst, left[first] > floor || of > 1 ? of : of * of);
     }
     if (worst <= enough || q->main < BACKWARD_LEAST) return worst;
     if (!grown) q->main *= BACKWARD_STEP;

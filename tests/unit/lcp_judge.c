@@ -221,6 +221,17 @@ static void check_rest(void)
                 j.own != first.own;
     }
   ok(said == PERP_CONVERGED && turned == 0, "a solution is one in all units of rows and columns");
+  /* a cone in the plane: its second row is zero, and the first off by rounding */
+  const double I[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, plane[3] = { -1, 0.1, 0 };
+  const double mu[3] = { 0, 0.5, 0.5 }, near_stick[3] = { 1, -0.1 * (1 + 1e-12), 0 };
+  const int normal[3] = { -1, 0, 0 };
+  const signed char first_of[3] = { 0, 1, 0 };
+  perp_lcp c3 = {
+    .n = 3, .A = I, .lda = 3, .b = plane, .fric_of = normal, .mu = mu, .cone = first_of
+  };
+  first = judge(&c3, near_stick);
+  ok(perp_lcp_verdict(&c3, 1e-10, &first) == PERP_CONVERGED && first.own_data < 1e-11,
+     "a cone is one row: one of its components may be zero (own_data %g)", first.own_data);
   /* contradictory by rounding, and by more */
   double B[4] = { 1, -1, -1, 1 }, c[2] = { -1, 1 - 0x1p-53 }, y[2] = { 1, 0 };
   p = (perp_lcp){ .n = 2, .A = B, .lda = 2, .b = c };
