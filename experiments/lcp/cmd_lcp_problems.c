@@ -317,7 +317,7 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
                        : "dense",
         entries, contact, box, free_rows, fixed, friction, cones, zero_diagonal, pyramids.contacts,
         asymmetry, q.solution != NULL);
-    if (q.solution != NULL) perp_json_real(&j, "solution_residual", g.rel);
+    if (q.solution != NULL) perp_json_real(&j, "solution_residual", perp_lcp_residual(&q.p, &g));
     if (s->name[0])
       perp_json_object(&j, "sequence", "name %s, number %d, of %d", s->name, s->number, s->of);
     if (s->number > 0)
@@ -339,7 +339,8 @@ static int cmd_lcp_info(perp_ctx *ctx, const perp_args *args)
     if (pyramids.contacts > 0)
       printf("contacts    %d of Stewart and Trinkle, as %s\n", pyramids.contacts,
              p->contact_of != NULL ? "given in the file" : "inferred from the zeros of A");
-    if (q.solution != NULL) printf("solution    known, residual %.3g\n", g.rel);
+    if (q.solution != NULL)
+      printf("solution    known, residual %.3g\n", perp_lcp_residual(&q.p, &g));
     if (s->name[0])
       printf("sequence    %s: problem %d of 0 ... %d\n", s->name, s->number, s->of - 1);
     if (s->number > 0)

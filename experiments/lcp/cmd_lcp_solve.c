@@ -12,26 +12,29 @@
 
 static void json_judgement(perp_json *j, const char *key, const perp_lcp_judgement *g)
 {
-  perp_json_object(
-      j, key,
-      "rel %g, data %g, abs %g, componentwise %g, siconos %g, fclib %g, abh %g, coupling %g",
-      g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh, g->coupling);
+  perp_json_object(j, key,
+                   "rel %g, data %g, own %g, own_data %g, abs %g, componentwise %g, siconos %g, "
+                   "fclib %g, abh %g, coupling %g",
+                   g->rel, g->data, g->own, g->own_data, g->abs, g->componentwise, g->siconos,
+                   g->fclib, g->abh, g->coupling);
 }
 
 static void print_judgement(const perp_lcp_judgement *g)
 {
-  printf("# rel %.3g  data %.3g  abs %.3g  componentwise %.3g  siconos %.3g  fclib %.3g  abh %.3g",
-         g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh);
+  printf("# rel %.3g  data %.3g  own %.3g  own_data %.3g  abs %.3g  componentwise %.3g  siconos "
+         "%.3g  fclib %.3g  abh %.3g",
+         g->rel, g->data, g->own, g->own_data, g->abs, g->componentwise, g->siconos, g->fclib,
+         g->abh);
   if (g->coupling > 0) printf("  coupling %.3g", g->coupling);
   printf("\n");
 }
 
 static const char *const proof_names[] = { "none", "ray", "none-within", "infeasible", "excluded" };
 
-static const char tol_help[] =
-    "Largest rel (residual relative to lambda) of a solution (default: 1e-10).";
-static const char data_help[] = "Largest data (error of w relative to b) of a solution. Not tested "
-                                "by default: rel alone decides.";
+static const char tol_help[] = "Largest own (part of a row that is left, relative to its terms) of "
+                               "a solution (default: 1e-10).";
+static const char data_help[] =
+    "Largest data (error of w relative to b) of a solution. Not tested by default.";
 
 enum { NOT_SOLVED, UNDECIDED, SOLVED, FIXED_WORK }; /* FIXED_WORK: so many sweeps, no tolerance */
 static const char *const verdicts[] = { "not solved", "undecided", "solved", "fixed-work" };
@@ -138,7 +141,8 @@ static void solution_json(const struct task *t, const char *name, int n, const s
                     stats->fallbacks);
   json_judgement(&j, "judgement", &s->judgement);
   if (s->friction != NULL) {
-    perp_json_members(&j, "friction %s, cone_residual %g", s->friction, s->cone.rel);
+    perp_json_members(&j, "friction %s, cone_residual %g", s->friction,
+                      perp_lcp_residual(&(perp_lcp){ 0 }, &s->cone));
     json_judgement(&j, "cone_judgement", &s->cone);
   }
   if (s->proof != PERP_PROOF_NONE) {
@@ -367,8 +371,22 @@ const perp_command perp_lcp_solve_command = {
 
 /* ---- check ----------------------------------------------------------------------------------- */
 
+/* The largest bound of |lambda_i - x_i|, x the one solution; NaN where nothing is shown. */
+enum { DISTANCE_ROWS = 1000 };
+static double distance_of(const perp_lcp *p, const double *x, perp_pool *pool, perp_lcp_near *shown)
+{
+  double *bound = perp_pool_alloc(pool, (size_t)p->n + 1, sizeof *bound), most = 0;
+  *shown = p->n > 0 && p->n <= DISTANCE_ROWS ? perp_lcp_distance(p, x, bound) : PERP_NEAR_UNKNOWN;
+  if (*shown == PERP_NEAR_UNKNOWN) return (double)NAN;
+  for (int i = 0; i < p->n; i++) most = fmax(most, bound[i]);
+  return most;
+}
+
 static int judge_vector(const struct task *t, const perp_lcp_problem *p, const double *x)
 {
+  static const char *const kinds[] = {
+    [PERP_NEAR_DOMINANT] = "dominant", [PERP_NEAR_DEFINITE] = "definite"
+  };
   int n = p->p.n;
   perp_pool pool = { 0 };
   double *w = perp_pool_alloc(&pool, (size_t)n + 1, sizeof *w);
@@ -377,19 +395,27 @@ static int judge_vector(const struct task *t, const perp_lcp_problem *p, const d
   problem.tol_data = t->tol_data;
   perp_lcp_judge(&problem, x, w, perp_lcp_room(&pool, &p->p), &g);
   const int verdict = verdict_of(perp_lcp_verdict(&problem, t->tol, &g));
+  perp_lcp_near shown;
+  const double distance = distance_of(&problem, x, &pool, &shown);
   if (t->json) {
     perp_json j = { .out = stdout };
     perp_json_members(&j, "{ status %s, residual %g, data %g, tol %g", json_verdicts[verdict],
-                      g.rel, g.data, t->tol);
+                      perp_lcp_residual(&problem, &g), g.data, t->tol);
     if (t->tol_data > 0) perp_json_real(&j, "tol_data", t->tol_data);
     json_judgement(&j, "judgement", &g);
+    if (shown != PERP_NEAR_UNKNOWN)
+      perp_json_members(&j, "distance %g, matrix %s", distance, kinds[shown]);
     perp_json_reals(&j, "w", w, n);
     perp_json_close(&j, '}');
     printf("\n");
   } else {
     char text[128];
-    printf("# %s: %s\n", verdicts[verdict], cmd_lcp_solve_figures(t, g.rel, g.data, text));
+    printf("# %s: %s\n", verdicts[verdict],
+           cmd_lcp_solve_figures(t, perp_lcp_residual(&problem, &g), g.data, text));
     print_judgement(&g);
+    if (shown != PERP_NEAR_UNKNOWN)
+      printf("# largest distance to the one solution: %.3g or less (A is %s)\n", distance,
+             kinds[shown]);
   }
   perp_pool_free(&pool);
   return verdict == SOLVED ? PERP_EXIT_OK : PERP_EXIT_FAILED;

@@ -417,7 +417,8 @@ static perp_status contact_solver_solve_once(perp_ctx *ctx, perp_contact_solver 
   perp_lcp_judge(&q, lambda, j->w, j->scratch, &judgement);
   stats->residual = judgement.rel;
   stats->data = judgement.data;
-  const perp_reason verdict = perp_lcp_verdict(p, tol, &judgement);
+  q.tol_data = p->tol_data;
+  const perp_reason verdict = perp_lcp_verdict(&q, tol, &judgement);
   if (stats->reason > 0 || verdict == PERP_CONVERGED) stats->reason = verdict;
   return PERP_OK;
 }

@@ -20,6 +20,9 @@ typedef long double real;
 #define JUDGE_MARGIN_FACTORED 1e-12
 #define JUDGE_FLOOR           (8 * DBL_EPSILON)
 
+/* Numbers for each row that judge_all and perp_lcp_backward take of the scratch; there is room for one more. */
+#define JUDGE_SCRATCH 10
+
 /* Below that, bounds of rounding may themselves underflow: for the exact figures only. */
 #define JUDGE_SMALL 1e-290
 
@@ -380,7 +383,8 @@ perp_lcp_judgement perp_lcp_no_judgement(void)
                                .fclib = lost,
                                .abh = lost,
                                .coupling = lost,
-                               .own = lost };
+                               .own = lost,
+                               .own_data = lost };
 }
 
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
@@ -415,7 +419,16 @@ void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *
   j->siconos = f > 0 ? (double)(f / (most > 0 ? most : DBL_MIN)) : 0;
   j->fclib = (double)(f / (1 + q));
   j->abh = f > 0 ? (double)(f / (q > 0 ? q : DBL_MIN)) : 0;
-  if (j->rel < 1) j->exists = perp_lcp_small(p, lambda, &j->own);
+  j->own = j->own_data = (double)NAN; /* a verdict outside time steps refuses them */
+  if (p->brief) return;
+  /* what follows needs of job no more than w, to the nearest double */
+  double *plain = scratch + JUDGE_SCRATCH * (size_t)p->n + 2;
+  for (int i = 0; i < p->n; i++) plain[i] = (double)job.w[i];
+  perp_lcp_own own;
+  perp_lcp_backward(p, lambda, plain, NULL, scratch, &own);
+  j->own = own.most;
+  j->own_data = own.data;
+  if (j->own < 1) j->exists = perp_lcp_small(p, lambda);
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
@@ -427,16 +440,24 @@ static perp_reason judge_side(double figure, double tol, double margin)
   return figure <= tol ? PERP_CONVERGED : PERP_INACCURATE;
 }
 
+/* of several: what is refused by one is, what is left open by one is open */
+static perp_reason judge_both(perp_reason a, perp_reason b)
+{
+  if (a == PERP_INACCURATE || b == PERP_INACCURATE) return PERP_INACCURATE;
+  return a == PERP_UNDECIDED ? a : b;
+}
+
 perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judgement *j)
 {
   const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
-  const perp_reason rel = judge_side(j->rel, tol, margin);
-  if (rel == PERP_INACCURATE) return rel;
   const perp_reason data = judge_side(j->data, perp_lcp_data_limit(p, tol), margin);
-  if (data == PERP_INACCURATE || !(j->own <= sqrt(sqrt(tol)))) return PERP_INACCURATE;
-  if (j->exists == PERP_EXISTS_NOT) /* but nearly: the rounding of its numbers decides */
-    return j->own <= 64 * p->n * DBL_EPSILON ? PERP_UNDECIDED : PERP_INACCURATE;
-  return data == PERP_CONVERGED ? rel : data;
+  if (p->brief) return judge_both(judge_side(j->rel, tol, margin), data);
+  perp_reason reason = judge_both(judge_side(j->own, tol, margin),
+                                  judge_side(j->own_data, sqrt(tol), margin));
+  if (p->tol_data > 0) reason = judge_both(reason, data);
+  if (reason == PERP_INACCURATE || j->exists != PERP_EXISTS_NOT) return reason;
+  /* but nearly: the rounding of its numbers decides */
+  return j->own <= 64 * p->n * DBL_EPSILON ? PERP_UNDECIDED : PERP_INACCURATE;
 }
 
 /* How far r_i and unit_i a_i r_i of the plain w may be off, and what D_b and B are between. */
@@ -634,15 +655,56 @@ static perp_reason judge_figures(const perp_lcp *p, double tol, const double *a,
   judge_all(&job, NULL, scratch);
   *rel = (double)judge_rel(job.worst, job.size, job.data, job.start, job.beyond);
   *data = judge_data(&job);
-  return perp_lcp_verdict(p, tol, &(perp_lcp_judgement){ .rel = *rel, .data = *data });
+  const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
+  return judge_both(judge_side(*rel, tol, margin),
+                    judge_side(*data, perp_lcp_data_limit(p, tol), margin));
+}
+
+/* By own and own_data, of w with rounding, and without where that decides.  *residual, *of: own */
+static perp_reason judge_own(const perp_lcp *p, double tol, const double *lambda, const double *w,
+                             double *scratch, double *residual, double *of)
+{
+  const double limit = sqrt(tol), each = 0.51 * DBL_EPSILON;
+  double *plain = scratch + JUDGE_SCRATCH * (size_t)p->n + 2;
+  perp_lcp_own own;
+  perp_lcp_doubt doubt = { .share = each * (p->n + 6.0), .enough = limit * (1 - 1e-6) };
+  if (p->F != NULL) {
+    perp_blocks_bound(p->F, lambda, DBL_MIN, scratch, plain);
+    const double gamma = each * (perp_blocks_roundings(p->F) + 4);
+    for (int i = 0; i < p->n; i++) plain[i] = gamma * (scratch[i] + fabs(p->b[i]));
+    doubt.share = 0;
+    doubt.off = plain;
+  }
+  perp_lcp_backward(p, lambda, w, &doubt, scratch, &own);
+  perp_lcp_judgement j = { .own = own.most, .own_data = own.data };
+  perp_reason reason = PERP_UNDECIDED;
+  if (own.least > tol * (1 + 1e-6))
+    reason = PERP_INACCURATE;
+  else if (own.most <= tol * (1 - 1e-6) && own.data <= doubt.enough)
+    reason = PERP_CONVERGED;
+  else {
+    judge_job job = { .p = p, .lambda = lambda };
+    judge_all(&job, NULL, scratch);
+    for (int i = 0; i < p->n; i++) plain[i] = (double)job.w[i];
+    perp_lcp_backward(p, lambda, plain, NULL, scratch, &own);
+    j = (perp_lcp_judgement){ .own = own.most, .own_data = own.data };
+    const double margin = p->F != NULL ? JUDGE_MARGIN_FACTORED : JUDGE_MARGIN;
+    reason = judge_both(judge_side(j.own, tol, margin), judge_side(j.own_data, limit, margin));
+  }
+  *of = j.own;
+  *residual = perp_lcp_residual(p, &j);
+  return reason;
 }
 
 perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
-                            const double *w, double *scratch, double *rel, double *data)
+                            const double *w, double *scratch, double *residual, double *data)
 {
-  const perp_reason reason = judge_figures(p, tol, a, lambda, w, scratch, rel, data);
-  perp_lcp_judgement j = { .rel = 0 };
-  if (reason != PERP_CONVERGED) return reason;
-  j.exists = perp_lcp_small(p, lambda, &j.own);
-  return perp_lcp_verdict(p, tol, &j);
+  const perp_reason reason = judge_figures(p, tol, a, lambda, w, scratch, residual, data);
+  if (p->brief) return reason;
+  double own;
+  perp_reason by = judge_own(p, tol, lambda, w, scratch, residual, &own);
+  if (p->tol_data > 0)
+    by = judge_both(by, judge_side(*data, perp_lcp_data_limit(p, tol), JUDGE_MARGIN_FACTORED));
+  if (by == PERP_INACCURATE || perp_lcp_small(p, lambda) != PERP_EXISTS_NOT) return by;
+  return own <= 64 * p->n * DBL_EPSILON ? PERP_UNDECIDED : PERP_INACCURATE;
 }

@@ -52,7 +52,7 @@ typedef struct perp_lcp {
   /* What the caller will accept (set by perp_lcp_solve, 0 when unknown).  An iterative method whose own
    * option tol is 0 (the default) stops when perp_lcp_merit() <= tol. */
   double tol;
-  /* Where > 0: the figure `data` below must be at most this; it must be at most sqrt(tol) in any case. */
+  /* Where > 0: the figure `data` below must be at most this; in time steps it must be at most sqrt(tol) in any case. */
   double tol_data;
   /* [n] > 0, factors that bring w of each row to one unit, that of `data` (a slack of Stewart and Trinkle is
    * an impulse: A_nn of its contact); NULL: all 1. */
@@ -193,7 +193,7 @@ void perp_lcp_row(const perp_lcp *p, int i, double *row);
 
 /* Size of the scratch of the functions below that ask for PERP_LCP_SCRATCH; nv = columns of J, 0 when
  * dense or sparse. */
-#define PERP_LCP_SCRATCH(n, nv) (8 * (size_t)(n) + 2 * (size_t)(nv) + 2)
+#define PERP_LCP_SCRATCH(n, nv) (11 * (size_t)(n) + 2 * (size_t)(nv) + 2)
 
 /* w = A lambda + b.  scratch [2 nv], not read when dense. */
 void perp_lcp_product(const perp_lcp *p, const double *lambda, double *w, double *scratch);
@@ -212,15 +212,18 @@ typedef enum perp_lcp_exists {
 enum { PERP_LCP_SMALL = 8 };
 
 typedef struct perp_lcp_judgement {
-  double rel;           /* scaled natural map, see below: decides */
-  double data;          /* what is left in units of the data, see below: decides, too */
+  double rel; /* scaled natural map, see below: decides in time steps */
+  double
+      data; /* what is left in units of the data, see below: likewise, and where it is asked for */
   double abs;           /* max |lambda - clamp(lambda - w, lo, hi)| */
   double componentwise; /* max over rows of |natural map| over (|A||lambda| + |b|)_i */
   double siconos;       /* |natural map|_2 / max(|b|_2, |A lambda|_2, |lambda|_2) */
   double fclib;         /* |natural map|_2 / (1 + |b|_2) */
   double abh;           /* |natural map|_2 / |b|_2 (Acary, Bremond and Huber 2018) */
   double coupling;      /* frozen limits: max |hi - mu lambda_n+| / max(hi, mu lambda_n); else 0 */
-  double own; /* small problems: the largest part of a row that is left, see below; else 0 */
+  double
+      own; /* the largest part of a row that is left, see below: decides outside time steps; NaN in them */
+  double own_data; /* the same of what the data make of the row: decides, too */
   perp_lcp_exists exists;
 } perp_lcp_judgement;
 
@@ -246,8 +249,19 @@ typedef struct perp_lcp_judgement {
  * In problems of time steps (`brief`) each row has beta_i = |b_i| and none a slack: their w are velocities of one unit, and a
  * velocity that is rounding beside the largest is none, as of contacts that just touch beside others that part.
  *
- * The rule: solved means rel <= tol and data <= perp_lcp_data_limit, which is sqrt(tol), or p->tol_data where that is > 0 and
- * less; and of small problems also what `own` and `exists` say, below.
+ * The rule.  Problems of time steps: rel <= tol and data <= perp_lcp_data_limit, which is sqrt(tol), or p->tol_data where that
+ * is > 0 and less.  All others: own <= tol and own_data <= sqrt(tol), data <= p->tol_data where that is > 0, and of small problems
+ * what `exists` says, below; rel and data are then figures that methods stop on first.
+ *
+ *      own = max_i |m_i|,  m_i the median of (lambda_i - lo_i) / l_i, w_i / sigma_i, (lambda_i - hi_i) / l_i,
+ *      sigma = |A| xi + |b|,  xi_j = |lambda_j|, of friction rows the limit where that is more,
+ *      l_j = min_k sigma_k / |A_kj|  over the rows that count: all but those with b_k = 0 whose multipliers are less than
+ *          1e-11 l; of these w_k / sigma_k is cut to the largest xi_j / l_j.  A cone is one row, with Euclidean norms.
+ *      own_data = max_i |m_i| sigma_i / h_i  over rows with m_i = w_i / sigma_i; squared where |m_i| <= 8 eps and it is below 1;
+ *          h_i the largest of |b_i| and |A_ij| g_j, g_j = min(|lambda_j|, h_k / |A_kj|) of a row k in which lambda_j is a main
+ *          term, or the bound on which it rests.
+ * Both are the same in all units of rows and columns.  Where own <= tol >= 1e-11, lambda but for moves by tol l solves a problem
+ * whose numbers differ by (n + 1) tol / (1 - n tol).  Definitions, theorems, proofs: docs/explanation/lcp-judge.md.
  *
  * rel is the backward error against the size of lambda: what any solver in double numbers can reach, whatever the
  * condition of A.  It promises nothing about w in units of b: where |lambda| exceeds D_b, w may be wrong by
@@ -263,11 +277,7 @@ typedef struct perp_lcp_judgement {
  * than sqrt(tol) of the data unsolved (tol = 1e-8: 1e-4), but for rounding; and where s > 1e-4 at least s^4 (s from s = 1
  * on), rounding or not: an exact method gets there from |lambda| / D of about 1e12 on.
  *
- * Small problems, of at most PERP_LCP_SMALL rows and without circular cones, unless they are `brief`: let lambda' be lambda
- * with each row that has a slack on the bound that it rests on, and w' = A lambda' + b.
- *      own = max over rows of the part of |w'_i| that the signs do not allow, over (|A||lambda'| + |b|)_i
- * must be at most tol^(1/4): lambda' solves exactly what one gets by changing each number of A and b by that part of it or
- * less (Oettli and Prager 1964).  With the same rows at rest it is the same in all units of rows and columns.  And where no index set has a
+ * Small problems, of at most PERP_LCP_SMALL rows and without circular cones, unless they are `brief`: where no index set has a
  * solution in exact arithmetic (`exists`), nothing is solved: PERP_UNDECIDED where own is rounding, 64 n eps or less, as of
  * redundant contacts whose b agree but for that, else PERP_INACCURATE.
  *
@@ -278,6 +288,12 @@ typedef struct perp_lcp_judgement {
  *
  * NaN anywhere gives NaN, which is never accepted. */
 
+/* The residual of an answer, at most tol where it is solved: rel in time steps; else own, or the square of own_data. */
+static inline double perp_lcp_residual(const perp_lcp *p, const perp_lcp_judgement *j)
+{
+  const double square = j->own_data * j->own_data;
+  return p->brief ? j->rel : j->own > square || !(square == square) ? j->own : square;
+}
 /* The largest `data` of an answer that counts as solved at tol. */
 static inline double perp_lcp_data_limit(const perp_lcp *p, double tol)
 {
@@ -309,6 +325,23 @@ perp_reason perp_lcp_verdict(const perp_lcp *p, double tol, const perp_lcp_judge
  * to 20 ms then. */
 void perp_lcp_judge(const perp_lcp *p, const double *lambda, double *w, double *scratch,
                     perp_lcp_judgement *j);
+
+/* ---- distance to the solution: distance.c ------------------------------------------------------ */
+
+/* By what a bound of the distance has been shown. */
+typedef enum perp_lcp_near {
+  PERP_NEAR_UNKNOWN = 0,
+  PERP_NEAR_DOMINANT, /* A is an H-matrix with a positive diagonal (diagonally dominant after scaling of columns) */
+  PERP_NEAR_DEFINITE /* (A + A') / 2 is positive definite */
+} perp_lcp_near;
+/* bound [n] out: |lambda_i - x_i| <= bound_i for the one solution x of a problem with plain bounds, all roundings included;
+ * infinite where nothing is shown: neither kind of matrix, friction rows, a factored A, numbers that are not finite.
+ *      dominant: v_i max_k |r_k| / u_k, r_k the median of lambda_k - lo_k, w_k / A_kk, lambda_k - hi_k, v > 0 with
+ *          u_i = v_i - sum_j |A_ij| / A_ii v_j > 0 (Chen and Xiang 2006)
+ *      definite: S_i |r + (S A S)' r|_2 / m, r the natural map of the problem of S A S, S powers of two, m a verified lower
+ *          bound of the least eigenvalue of S (A + A') / 2 S (after Mathias and Pang 1990; Rump 2006)
+ * O(n^3); allocates 2 n^2 numbers. */
+perp_lcp_near perp_lcp_distance(const perp_lcp *p, const double *lambda, double *bound);
 
 /* ---- certificates: certificate.c ------------------------------------------------------------- */
 

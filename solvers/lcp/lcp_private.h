@@ -94,14 +94,32 @@ double perp_lcp_plain_data(const perp_lcp_extremes *e);
 /* NaN for each figure. */
 perp_lcp_judgement perp_lcp_no_judgement(void);
 /* judge.c: is lambda, finite, solved at tol and p->tol_data?  a as perp_lcp_scales; w [n]: as perp_lcp_product gives it.
- * *rel, *data out: of this w where it tells enough, otherwise exact (then a may be what scratch begins with, and is
+ * *residual (perp_lcp_residual), *data out: of this w where it tells enough, otherwise exact (then a may be what scratch begins with, and is
  * overwritten).  scratch [PERP_LCP_SCRATCH].  PERP_CONVERGED, PERP_INACCURATE or PERP_UNDECIDED. */
 perp_reason perp_lcp_decide(const perp_lcp *p, double tol, const double *a, const double *lambda,
-                            const double *w, double *scratch, double *rel, double *data);
+                            const double *w, double *scratch, double *residual, double *data);
 
-/* small.c: of an answer to a problem of at most PERP_LCP_SMALL rows, none of them a circular cone, that is not brief.  *own
- * out, as in perp_lcp_judgement; 0 where nothing is said.  Allocates where neither is plain in long double, up to 20 ms. */
-perp_lcp_exists perp_lcp_small(const perp_lcp *p, const double *lambda, double *own);
+/* backward.c: own and own_data of lcp.h, from a w [n] that is exact but for its last digit (doubt NULL), or off by share of
+ * |A||lambda| + |b| and by off [n] (NULL: none) in each row: then own lies between least and most, own_data is an upper bound
+ * that counts every row, and ends where it is `enough`.  scratch [PERP_LCP_SCRATCH].  As two products and two for each round of
+ * the data, of which there are few; no allocation. */
+typedef struct perp_lcp_doubt {
+  double share, enough;
+  const double *off;
+} perp_lcp_doubt;
+typedef struct perp_lcp_own {
+  double least, most, data;
+} perp_lcp_own;
+void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
+                       const perp_lcp_doubt *doubt, double *scratch, perp_lcp_own *out);
+/* A merit, of perp_lcp_merit, that is within p->tol: the larger one of it, own and own_data p->tol / sqrt(p->tol); others, and
+ * those of time steps, as they are. */
+double perp_lcp_close(const perp_lcp *p, double merit, const double *lambda, const double *w,
+                      double *scratch);
+
+/* small.c: of an answer to a problem of at most PERP_LCP_SMALL rows, none of them a circular cone, that is not brief.
+ * Allocates where it is not plain in long double, up to 20 ms. */
+perp_lcp_exists perp_lcp_small(const perp_lcp *p, const double *lambda);
 
 /* D [n] out: the powers of two of a symmetric equilibration of dense A.  scratch [n]. */
 void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch);

@@ -115,20 +115,6 @@ static void small_rest(small *q, const double *lambda)
   small_slack(q);
 }
 
-/* The largest part of a row that is left: w of the wrong sign over |A||x| + |b|. */
-static double small_own(const small *q)
-{
-  real worst = 0;
-  for (int i = 0; i < q->n; i++) {
-    if (q->lo[i] == q->hi[i] && !perp_exact_is_friction(q->p, i)) continue;
-    real left = fabsl(q->w[i]);
-    if (q->x[i] <= q->lo[i] && q->w[i] >= 0) left = 0;
-    if (q->x[i] >= q->hi[i] && q->w[i] <= 0) left = 0;
-    if (left > 0) worst = fmaxl(worst, left / q->size[i]);
-  }
-  return (double)worst;
-}
-
 /* R = A_FF^-1, nearly, of the rows f [m]; false: singular */
 static bool small_inverse(const small *q, const int *f, int m, double *R)
 {
@@ -205,17 +191,15 @@ static bool small_regular(const small *q)
   return true;
 }
 
-perp_lcp_exists perp_lcp_small(const perp_lcp *p, const double *lambda, double *own)
+perp_lcp_exists perp_lcp_small(const perp_lcp *p, const double *lambda)
 {
-  *own = 0;
   if (p->n > ROWS || p->n == 0 || p->brief) return PERP_EXISTS_UNKNOWN;
   for (int i = 0; i < p->n; i++)
     if (perp_lcp_is_cone(p, i)) return PERP_EXISTS_UNKNOWN;
   small q = { .p = p, .n = p->n };
   small_matrix(&q);
   small_rest(&q, lambda);
-  *own = small_own(&q);
-  if (*own <= 1e-6 && small_regular(&q)) return PERP_EXISTS_PROVED;
+  if (small_regular(&q)) return PERP_EXISTS_PROVED;
   signed char end[ROWS];
   double found[ROWS];
   for (int i = 0; i < p->n; i++)

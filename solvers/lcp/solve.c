@@ -343,12 +343,12 @@ static perp_reason solve_judge(perp_lcp_solver *s, const perp_lcp *p, double tol
 {
   if (judgement != NULL) {
     perp_lcp_judge(p, lambda, w, s->scratch, judgement);
-    stats->residual = judgement->rel;
+    stats->residual = perp_lcp_residual(p, judgement);
     stats->data = judgement->data;
     return perp_lcp_verdict(p, tol, judgement);
   }
   double *a = p->A != NULL ? s->a : s->scratch, *rest = s->scratch + p->n;
-  const bool swept = stats->reason == PERP_SWEEPS_DONE;
+  const bool swept = p->brief && stats->reason == PERP_SWEEPS_DONE;
   perp_lcp_product(p, lambda, w, rest);
   /* so much work and no test: nothing to decide, but for luck */
   if (swept && p->A == NULL &&

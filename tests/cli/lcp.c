@@ -157,14 +157,22 @@ static void test_verdict(void)
   put("near.txt", "1 999.99");
   answers(0, "lcp check two.json near.txt --tol 1e-3", "# solved: residual");
   answers(10, "lcp check two.json near.txt --tol 1e-3 --tol-data 1e-6",
-          "# not solved: residual 1e-05 (tol 0.001), data 1e-05 (tol 1e-06)");
+          "# not solved: residual 5e-06 (tol 0.001), data 1e-05 (tol 1e-06)");
   put("half.json", "{\"n\":1,\"A\":[[2]],\"b\":[-2]}");
   put("half.txt", "0.5");
-  answers(10, "lcp check half.json half.txt --tol 0.5", "# undecided: residual 0.5 (tol 0.5)");
-  answers(10, "lcp check half.json half.txt --tol 0.5 --json", "\"undecided\"");
+  /* no solution: the sum of w_1 and w_2 is -4; pgs-subspace ends with 2.7e39, beside which that is rounding */
+  put("huge.json", "{\"n\":4,\"A\":[[13,-6,6,2],[-6,9,-9,6],[6,-9,9,-6],[2,6,-6,8]],"
+                   "\"b\":[-1,-4,0,-1]}");
+  answers(10, "lcp solve huge.json --lcp pgs-subspace", "# not solved by pgs-subspace");
+  answers(10, "lcp solve huge.json --lcp lemke", "no solution exists");
+  /* w = -1 beside terms of 1 and 2 */
+  answers(10, "lcp check half.json half.txt --tol 0.33333333333333331",
+          "# undecided: residual 0.333 (tol 0.333)");
+  answers(10, "lcp check half.json half.txt --tol 0.33333333333333331 --json", "\"undecided\"");
+  answers(10, "lcp check half.json half.txt --tol 0.33", "# not solved: residual 0.333");
   put("denormal.json", "{\"n\":2,\"A\":[[1e-318,0],[0,1e-318]],\"b\":[-1e-318,-3e-318]}");
   put("ones.txt", "1 1");
-  answers(10, "lcp check denormal.json ones.txt", "# not solved: residual 0.667");
+  answers(10, "lcp check denormal.json ones.txt", "# not solved: residual 0.5");
   put("beyond.txt", "1e310");
   refuses(3, "lcp check half.json beyond.txt",
           "beyond.txt:1: lambda must be finite, got 1e310, beyond the range of a double");
@@ -190,6 +198,9 @@ static void test_solved(void)
   put("right.txt", "1 0");
   answers(10, "lcp check rest.json none.txt", "# not solved");
   answers(0, "lcp check rest.json right.txt", "# solved");
+  /* x = (1, 0), lambda = (0, 0) */
+  answers(10, "lcp check rest.json none.txt", "# largest distance to the one solution: 1 or less");
+  answers(10, "lcp check rest.json none.txt --json", "\"matrix\": \"dominant\"");
   put("contact.dat", FC);
   answers(0, "lcp solve contact.dat", "# solved by auto");
   put("contact.dat", FC "1\n");
@@ -441,8 +452,9 @@ static void test_sequence(void)
          real_of(j, "warm_work") < 1.5 * real_of(j, "cold_work"),
      "six problems, cold and warm: eleven answers");
   json_decref(j);
-  says("lcp sequence seq/heap --lcp aclm", "6 of 6 solved");
-  says("lcp sequence seq/heap --lcp aclm", "no warm start: aclm");
+  /* one has contacts whose data are 1e-9 of the others: rounding of an interior point method */
+  answers(10, "lcp sequence seq/heap --lcp aclm", "5 of 6 solved");
+  answers(10, "lcp sequence seq/heap --lcp aclm", "no warm start: aclm");
   ok(run("lcp sequence seq/heap --lcp dantzig") == 10 && strstr(out, "0 of 11 solved") != NULL,
      "a method that serves no cones solves none");
 

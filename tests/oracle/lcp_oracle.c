@@ -337,6 +337,9 @@ int main(void)
     tame += q.tame;
     big += rel > 1e-14;
     bool doubt = false;
+    q.p.brief = true; /* the rule of rel and data; the other one: lcp_exact.c */
+    rational_judge(&q.p, q.x, &exact);
+    perp_lcp_judge(&q.p, q.x, NULL, scratch, &j);
     for (int t = 0; t < 6; t++) {
       const double accept = tols[t % 3];
       perp_stats stats;
@@ -352,8 +355,6 @@ int main(void)
         bail("%s", ctx.msg);
       const perp_reason all = perp_lcp_verdict(&q.p, accept, &j);
       decided++;
-      /* small problems are refused for more than figures: lcp_exact.c */
-      if (right && (j.own > sqrt(sqrt(accept)) || j.exists == PERP_EXISTS_NOT)) continue;
       if (stats.reason == PERP_UNDECIDED || all == PERP_UNDECIDED) {
         undecided++;
         doubt = true;

@@ -539,19 +539,24 @@ static void check_decisions(trial *t, const double *a, const perp_lcp_judgement 
   static const double by[] = { 0.5, 0.999, 1.001, 2 };
   perp_lcp *p = &t->r.p;
   for (int k = 0; k < 8; k++) {
-    double tol = k < 4 ? j->rel * by[k] : pow(10, -4 - one_of(9)), rel, data;
-    if (one_of(3) == 0) tol = 10 * j->rel;
+    const double of = p->brief ? j->rel : j->own;
+    double tol = k < 4 ? of * by[k] : pow(10, -4 - one_of(9)), rel, data;
+    if (one_of(3) == 0) tol = 10 * of;
     if (!(tol > 1e-300 && tol < 1)) tol = 1e-10;
     p->tol_data = one_of(3) == 0 ? 0 : one_of(2) && j->data > 0 ? j->data * by[one_of(4)] : 1e-6;
     if (!(p->tol_data < HUGE_VAL)) p->tol_data = 1e-6;
     const perp_reason want = perp_lcp_verdict(p, tol, j);
     const perp_reason got = perp_lcp_decide(p, tol, a, t->x, t->w, scratch, &rel, &data);
-    /* small problems are refused for more than figures */
-    if (j->own > sqrt(sqrt(tol)) || j->exists == PERP_EXISTS_NOT) continue;
     if (want != PERP_UNDECIDED) same(DECIDED, (double)got, (real)want, 0, 0);
+    const double limit = perp_lcp_data_limit(p, tol);
+    if (!p->brief) {
+      const perp_lcp_judgement on = { .own = tol };
+      same(DECIDED, (double)perp_lcp_verdict(p, tol, &on), (real)PERP_UNDECIDED, 0, 0);
+      p->tol_data = 0;
+      continue;
+    }
     /* what is told with the decision is on the same side */
     if (got == PERP_CONVERGED) same(DECIDED_REL, rel <= tol * (1 + 1e-9), 1, 0, 0);
-    const double limit = perp_lcp_data_limit(p, tol);
     if (got == PERP_CONVERGED) same(DECIDED_DATA, data <= limit * (1 + 1e-9), 1, 0, 0);
     if (got == PERP_INACCURATE)
       same(DECIDED_REL, rel >= tol * (1 - 1e-9) || data >= limit * (1 - 1e-9), 1, 0, 0);

@@ -81,13 +81,18 @@ static const perp_plugin wrong[] = { { PERP_KIND_lcp, &first.d },
                                      { PERP_KIND_lcp, &second.d },
                                      { PERP_KIND_NONE, NULL } };
 
-/* Of attempts that failed the best by what was asked for: rel, or the worse one of both rules. */
+/* Of attempts that failed the best by what was asked for: own, in time steps rel, or the worse one of both rules. */
 static void check_best(void)
 {
   double A[4] = { 1, 0, 0, 1e-6 }, b[2] = { -1, -1e-3 };
   perp_lcp p = { .n = 2, .A = A, .lda = 2, .b = b };
   perp_stats stats = run("auto:attempts=2,chain=(first;second)", &p, 1e-8);
-  ok(stats.reason < 0 && strcmp(stats.by, "first") == 0, "rel 5e-4 before 1e-3 where rel is asked");
+  ok(stats.reason < 0 && strcmp(stats.by, "second") == 0,
+     "own 5e-4 before 1 / 3 where own is asked");
+  p.brief = true;
+  stats = run("auto:attempts=2,chain=(first;second)", &p, 1e-8);
+  ok(stats.reason < 0 && strcmp(stats.by, "first") == 0, "rel 5e-4 before 1e-3 in time steps");
+  p.brief = false;
   p.tol_data = 1e-6;
   stats = run("auto:attempts=2,chain=(first;second)", &p, 1e-8);
   ok(stats.reason < 0 && strcmp(stats.by, "second") == 0,

@@ -221,6 +221,17 @@ static void check_rest(void)
                 j.own != first.own;
     }
   ok(said == PERP_CONVERGED && turned == 0, "a solution is one in all units of rows and columns");
+  /* a cone in the plane: its second row is zero, and the first off by rounding */
+  const double I[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, plane[3] = { -1, 0.1, 0 };
+  const double mu[3] = { 0, 0.5, 0.5 }, near_stick[3] = { 1, -0.1 * (1 + 1e-12), 0 };
+  const int normal[3] = { -1, 0, 0 };
+  const signed char first_of[3] = { 0, 1, 0 };
+  perp_lcp c3 = {
+    .n = 3, .A = I, .lda = 3, .b = plane, .fric_of = normal, .mu = mu, .cone = first_of
+  };
+  first = judge(&c3, near_stick);
+  ok(perp_lcp_verdict(&c3, 1e-10, &first) == PERP_CONVERGED && first.own_data < 1e-11,
+     "a cone is one row: one of its components may be zero (own_data %g)", first.own_data);
   /* contradictory by rounding, and by more */
   double B[4] = { 1, -1, -1, 1 }, c[2] = { -1, 1 - 0x1p-53 }, y[2] = { 1, 0 };
   p = (perp_lcp){ .n = 2, .A = B, .lda = 2, .b = c };
@@ -261,17 +272,20 @@ static void check_data(void)
   p.lo = lo;
   near(judge(&p, none).data, 6.0 / 4, 0, 1e-15, "lambda = 0 outside its bounds");
   /* the verdict asks for both where tol_data > 0 */
-  perp_lcp_judgement j = { .rel = 1e-12, .data = 0.9e-5 };
+  perp_lcp_judgement j = { .own = 1e-12, .data = 0.9e-5 };
   p = (perp_lcp){ .n = 2, .A = A, .lda = 2, .b = b };
-  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_CONVERGED, "data may be up to the root of tol");
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_CONVERGED,
+     "data is a figure only where it is not asked for");
   p.tol_data = 1e-6;
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "data is asked for: it decides, too");
   j.data = 1e-6;
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_UNDECIDED,
      "a figure on its tolerance decides nothing");
-  j.rel = 1e-9;
-  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "rel refuses before data is looked at");
-  j.rel = (double)NAN;
+  j.own = 1e-9;
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "own refuses before data is looked at");
+  j = (perp_lcp_judgement){ .own = 1e-12, .own_data = 1.1e-5 };
+  ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "own_data may be up to the root of tol");
+  j.own = (double)NAN;
   ok(perp_lcp_verdict(&p, 1e-10, &j) == PERP_INACCURATE, "NaN is never accepted");
 }
 

@@ -10,7 +10,7 @@
  * Cost: one inner solve a step, warm-started.  Memory: the inner solver's and 4 n.  Fails where T is no
  * contraction under any omega (large mu, strong coupling of normal and tangential rows): PERP_STALLED; where
  * the inner solver fails: its reason. */
-#include "solvers/lcp/lcp.h"
+#include "solvers/lcp/lcp_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,13 +40,14 @@ struct workspace {
   struct options opt;
   perp_lcp_solver *inner;
   int max_n;
-  double *lo, *hi, *w, *best, *a;
+  double *lo, *hi, *w, *best, *a, *scratch;
 };
 
 static void fixed_point_layout(void *ws, perp_arena *a)
 {
   struct workspace *w = ws;
   PERP_DOUBLES(a, w->max_n, &w->lo, &w->hi, &w->w, &w->best, &w->a);
+  PERP_DOUBLES(a, PERP_LCP_SCRATCH(w->max_n, 0), &w->scratch);
 }
 
 static void fixed_point_destroy(void *ws)
@@ -121,7 +122,8 @@ static perp_status fixed_point_solve(perp_ctx *ctx, void *ws, const perp_lcp *p,
     stats->matvecs += inner.matvecs;
     stats->work += inner.work;
     stats->fallbacks += inner.fallbacks;
-    double rel = perp_lcp_merit(p, w->a, lambda, w->w);
+    const double merit = perp_lcp_merit(p, w->a, lambda, w->w);
+    const double rel = perp_lcp_close(p, merit, lambda, w->w, w->scratch);
     PERP_TRACE(ctx, .method = "fixed-point", .what = "limits", .iteration = stats->iterations,
                .entering = -1, .leaving = -1, .step = omega, .residual = rel, .n = n, .x = lambda,
                .w = w->w);

@@ -64,6 +64,7 @@ void perp_pivot_retake(perp_pivot *P, const perp_lcp *p)
   P->b = p->b;
   P->bscale = 0;
   P->afford = p->work;
+  P->brief = p->brief;
   for (int i = 0; i < p->n; i++) {
     P->lo[i] = p->lo != NULL ? p->lo[i] : 0;
     P->hi[i] = p->hi != NULL ? p->hi[i] : HUGE_VAL;
@@ -121,11 +122,29 @@ double perp_pivot_residual(const perp_pivot *P, const double *lambda, const doub
   return DROWNED * scale > data && scale > data ? 1 : worst / scale;
 }
 
+/* What is rounding beside its own w goes to its bound, where rows that have no other terms need it.  False: nothing does. */
+static bool pivot_rests(const perp_pivot *P, double *lambda, const double *w)
+{
+  bool any = false;
+  for (int i = 0; i < P->n; i++) {
+    const double a = 0.5 * P->a[i], x = lambda[i];
+    if (w[i] > 0 && x > P->lo[i] && w[i] >= a * (x - P->lo[i]))
+      lambda[i] = P->lo[i];
+    else if (w[i] < 0 && x < P->hi[i] && w[i] <= a * (x - P->hi[i]))
+      lambda[i] = P->hi[i];
+    else
+      continue;
+    any = true;
+  }
+  return any;
+}
+
 double perp_pivot_settle(const perp_pivot *P, double *lambda, double *w)
 {
   for (int i = 0; i < P->n; i++)
     lambda[i] = perp_smaller(perp_larger(lambda[i], P->lo[i]), P->hi[i]);
   perp_pivot_slack(P, lambda, w);
+  if (!P->brief && pivot_rests(P, lambda, w)) perp_pivot_slack(P, lambda, w);
   return perp_pivot_residual(P, lambda, w);
 }
 

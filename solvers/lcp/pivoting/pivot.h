@@ -37,6 +37,7 @@ typedef struct perp_pivot {
   double *r;       /* [n] scratch */
   double afford;   /* work of the caller, 0: no limit */
   double product;  /* work of a product with A */
+  bool brief;      /* the problem is one of a time step */
   /* compressed columns, when few entries are not zero */
   int sparse, *ptr, *idx; /* [n+1], [nnz] */
   double *val;
@@ -71,7 +72,8 @@ double perp_pivot_residual(const perp_pivot *P, const double *lambda, const doub
  * recession direction of the box with  max over the box of v'(A lambda + b) < 0; true for v'b < 0,
  * A'v = 0.  O(n k) for k entries of v. */
 int perp_pivot_proves_infeasible(perp_pivot *P, const double *v);
-/* Clamp lambda to the bounds; w and what perp_pivot_residual says of it. */
+/* Clamp lambda to the bounds, outside time steps also put what is rounding beside its own w on its bound; w and what
+ * perp_pivot_residual says of it. */
 double perp_pivot_settle(const perp_pivot *P, double *lambda, double *w);
 /* The i-th of a fixed sequence of numbers in [1, 2) without arithmetic relations between them. */
 double perp_pivot_generic(int i);

@@ -10,6 +10,7 @@ static void rows_layout(void *rows, perp_arena *a)
   perp_rows *R = rows;
   const int n = R->max_n;
   PERP_DOUBLES(a, n, &R->diag, &R->big, &R->a, &R->inv, &R->lo, &R->hi, &R->w);
+  PERP_DOUBLES(a, PERP_LCP_SCRATCH(n, 0), &R->judged);
   R->unit = PERP_CARVE(a, perp_unit, n);
   R->unit2 = PERP_CARVE(a, perp_unit, n);
   PERP_INTS(a, n, &R->level, &R->place, &R->unit_of);

@@ -99,6 +99,7 @@ typedef struct perp_rows {
   uint64_t *used;  /* coloured: [nb] colours of a block */
   int *bin;        /* coloured: [PERP_FOURS_KINDS n + 1] scratch of the schedule */
   double *scratch; /* [n + nv] */
+  double *judged;  /* [PERP_LCP_SCRATCH(max_n, 0)] of the judge */
   double *chol;    /* L_b, at mptr */
   double *root;    /* [nv] L_b of diagonal blocks, at bptr */
   int nu;
@@ -144,8 +145,9 @@ void perp_rows_majorant(perp_rows *R, double *d);
 /* y = projection of x [n] on the set of friction limits given by the normal multipliers in y; rows
  * without friction first.  y may be x. */
 void perp_rows_project(const perp_rows *R, const double *x, double *y);
-/* perp_lcp_merit of lambda with slack w.  The first call after prepare computes the row scales when
- * factored (as the judge does); the others are O(n). */
+/* perp_lcp_merit of lambda with slack w and, where that is within p->tol, the larger one of it and what the judge says of each
+ * row in its own scale (own, own_data), outside time steps.  The first call after prepare computes the row scales when
+ * factored (as the judge does); the others are O(n), as a few products where the answer is near. */
 double perp_rows_residual(perp_rows *R, const double *lambda, const double *w);
 /* The same of lambda alone: w [n] out, one product (counted in stats). */
 double perp_rows_rate(perp_rows *R, const double *lambda, double *w, perp_stats *stats);

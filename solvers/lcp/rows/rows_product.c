@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Products with A of prepared rows, projections and the residual. */
+#include "solvers/lcp/lcp_private.h"
 #include "solvers/lcp/rows/rows_private.h"
 
 #include <cblas.h>
@@ -187,12 +188,13 @@ void perp_rows_project(const perp_rows *R, const double *x, double *y)
 
 double perp_rows_residual(perp_rows *R, const double *lambda, const double *w)
 {
-  if (R->p->F == NULL) return perp_lcp_merit(R->p, R->big, lambda, w);
-  if (!R->scaled) {
-    perp_lcp_scales(R->p, R->a, R->scratch);
+  const perp_lcp *p = R->p;
+  if (p->F != NULL && !R->scaled) {
+    perp_lcp_scales(p, R->a, R->scratch);
     R->scaled = true;
   }
-  return perp_lcp_merit(R->p, R->a, lambda, w);
+  const double merit = perp_lcp_merit(p, p->F == NULL ? R->big : R->a, lambda, w);
+  return perp_lcp_close(p, merit, lambda, w, R->judged);
 }
 
 double perp_rows_rate(perp_rows *R, const double *lambda, double *w, perp_stats *stats)

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The figures of an answer that no units of rows or columns change, own and own_data of lcp.h.
+ *
+ * Each row is measured by its own terms, sigma = |A| xi + |b|, and each multiplier by what moves a row by all of its terms,
+ * l_j = min_k sigma_k / |A_kj|: with A -> R A C both go with w and lambda, so that the quotients stay.  The backward error:
+ * Oettli and Prager 1964.  Long double numbers, whose range no quotient or product of doubles leaves. */
+#include "solvers/lcp/exact_lcp.h"
+#include "solvers/lcp/lcp_private.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef long double real;
+
+/* Terms of a row from the share 1 / 2n on say how large the multiplier is, as one in each row is.  Where that says nothing more,
+ * it falls step by step, to the least. */
+#define BACKWARD_STEP  (1 / 16.0L)
+#define BACKWARD_LEAST 1e-12L
+/* Multipliers of a homogeneous row that are less than that share of l say nothing of its size. */
+#define BACKWARD_JUNK 1e-11L
+/* Bounds other than 0 that are as near are data, so that a multiplier that goes to 0 does not leave such a bound. */
+#define BACKWARD_NEAR 2e-10L
+/* Rounding that the nearest doubles to a solution leave, too. */
+#define BACKWARD_FLOOR (8 * DBL_EPSILON)
+
+typedef struct backward {
+  const perp_lcp *p;
+  const double *lambda;
+  real *sigma, *most; /* [n] sizes of rows, 1 / l */
+  real *data,
+      *known; /* [n] what the data make of a row, -1 and -2 where it rests below and above; and of a multiplier */
+  real *acc;              /* [n] scratch of factored rows */
+  real main;              /* share of a term that counts */
+  bool homogeneous, last; /* rows with b_i = 0 are looked at now; for the last time */
+} backward;
+
+/* xi_j: |lambda_j|, of friction rows the limit where that is more */
+static real backward_size(const backward *q, int j)
+{
+  const perp_lcp *p = q->p;
+  const real x = fabs(q->lambda[j]);
+  if (!perp_exact_is_friction(p, j)) return x;
+  const int i = j > 0 && perp_lcp_is_cone(p, j - 1) ? j - 1 : j;
+  const real limit = (real)p->mu[i] * fmax(q->lambda[p->fric_of[i]], 0);
+  return x > limit ? x : limit;
+}
+
+/* lambda_j in its unit l as far as it is known; infinite where bounds other than 0 are data, too, and at last where it is not */
+static real backward_part(const backward *q, int j)
+{
+  const perp_lcp *p = q->p;
+  if (!perp_exact_is_friction(p, j)) {
+    double lo, hi;
+    perp_lcp_bounds(p, NULL, j, &lo, &hi);
+    const real x = fabs(q->lambda[j]), near = BACKWARD_NEAR;
+    if (lo > 0 || hi < 0) return HUGE_VALL;
+    if (lo < 0 && (x >= -0.5L * lo || -lo * q->most[j] < near)) return HUGE_VALL;
+    if (hi > 0 && (x >= 0.5L * hi || hi * q->most[j] < near)) return HUGE_VALL;
+  }
+  const real x = backward_size(q, j);
+  return x == 0 ? 0 : q->most[j] > 0 ? x * q->most[j] : q->last ? HUGE_VALL : 0;
+}
+
+/* What is done with every A_ij that is not 0, |A_ij| = a. */
+enum backward_pass {
+  BACKWARD_SIGMA,
+  BACKWARD_MOST,
+  BACKWARD_JUNK_OF,
+  BACKWARD_KNOW,
+  BACKWARD_DATA
+};
+
+static inline __attribute__((always_inline)) void
+backward_entry(backward *q, enum backward_pass pass, int i, int j, real a)
+{
+  switch (pass) {
+  case BACKWARD_SIGMA: /* known: xi */
+    q->sigma[i] += a * q->known[j];
+    break;
+  case BACKWARD_MOST: /* known: of homogeneous rows what BACKWARD_JUNK_OF says */
+    if ((q->p->b[i] == 0) != q->homogeneous) break;
+    if (q->homogeneous && q->known[i] < BACKWARD_JUNK) break;
+    q->most[j] = fmaxl(q->most[j], q->sigma[i] > 0 ? a / q->sigma[i] : HUGE_VALL);
+    break;
+  case BACKWARD_JUNK_OF:
+    if (q->p->b[i] == 0) q->known[i] = fmaxl(q->known[i], backward_part(q, j));
+    break;
+  case BACKWARD_KNOW: /* of columns that are not known yet */
+    if (q->data[i] > 0 && !(q->known[j] < 0) &&
+        a * backward_size(q, j) >= q->main * fabsl(q->sigma[i]))
+      q->known[j] = fmaxl(q->known[j], fminl(backward_size(q, j), q->data[i] / a));
+    break;
+  case BACKWARD_DATA: /* of rows that are not known yet */
+    if (q->data[i] >= 0 && q->sigma[i] > 0) q->data[i] = fmaxl(q->data[i], a * fabsl(q->known[j]));
+    break;
+  }
+}
+
+/* Row i of J M^-1 J' + S, of group g, entry by entry; acc [m] zeros in and out. */
+static inline __attribute__((always_inline)) void
+backward_factored(backward *q, enum backward_pass pass, int g, int i)
+{
+  real *acc = q->acc;
+  const perp_blocks *F = q->p->F;
+  const int r = F->cptr[g + 1] - F->cptr[g], l = i - F->cptr[g];
+  acc[i] = F->s != NULL ? F->s[i] : 0;
+  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+    const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
+    const double *G = F->J + F->joff[k];
+    int step;
+    const double *W = perp_lcp_inverse(F, b, &step);
+    for (int c = 0; c < d; c++) {
+      real y = 0;
+      if (step > 0)
+        y = (real)W[step * c] * G[l + c * r];
+      else
+        for (int s = 0; s < d; s++) y += (real)W[c + s * d] * G[l + s * r];
+      for (int t = F->tptr[b]; y != 0 && t < F->tptr[b + 1]; t++) {
+        const int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
+        const double *H = F->J + F->joff[u];
+        for (int j = 0; j < ru; j++) acc[col + j] += H[j + c * ru] * y;
+      }
+    }
+  }
+  const real own = acc[i];
+  acc[i] = 0;
+  if (own != 0) backward_entry(q, pass, i, i, fabsl(own));
+  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++)
+    for (int t = F->tptr[F->jblk[k]]; t < F->tptr[F->jblk[k] + 1]; t++) {
+      const int h = F->jgrp[F->tsub[t]];
+      for (int j = F->cptr[h]; j < F->cptr[h + 1]; j++) {
+        if (acc[j] == 0) continue;
+        backward_entry(q, pass, i, j, fabsl(acc[j]));
+        acc[j] = 0;
+      }
+    }
+}
+
+static inline __attribute__((always_inline)) void backward_all(backward *q, enum backward_pass pass)
+{
+  const perp_lcp *p = q->p;
+  for (int j = 0; p->A != NULL && j < p->n; j++) {
+    const double *col = p->A + (size_t)j * (size_t)p->lda;
+    if ((pass == BACKWARD_SIGMA || pass == BACKWARD_DATA) && q->known[j] == 0) continue;
+    for (int i = 0; i < p->n; i++)
+      if (col[i] != 0) backward_entry(q, pass, i, j, fabs(col[i]));
+  }
+  for (int j = 0; p->C != NULL && j < p->n; j++)
+    for (int k = p->C->start[j]; k < p->C->start[j + 1]; k++)
+      if (p->C->value[k] != 0) backward_entry(q, pass, p->C->row[k], j, fabs(p->C->value[k]));
+  if (p->F == NULL) return;
+  for (int i = 0; i < p->n; i++) q->acc[i] = 0;
+  for (int g = 0; g < p->F->nc; g++)
+    for (int i = p->F->cptr[g]; i < p->F->cptr[g + 1]; i++) backward_factored(q, pass, g, i);
+}
+
+/* (x - bound) / l; where l is 0 (a row without other terms depends on it) or unknown (no row does) 0 or infinite */
+static real backward_away(real distance, real most)
+{
+  if (distance == 0) return 0;
+  return most > 0 ? distance * most : distance > 0 ? HUGE_VALL : -HUGE_VALL;
+}
+
+/* Are all multipliers of row i, of a homogeneous one that is no row of a cone, nothing in the others? */
+static bool backward_junk(const backward *q, int i)
+{
+  const perp_lcp *p = q->p;
+  const bool cone = perp_lcp_is_cone(p, i) || (i > 0 && perp_lcp_is_cone(p, i - 1));
+  return p->b[i] == 0 && !cone && q->known[i] < BACKWARD_JUNK;
+}
+
+/* What is left of row i, or of the two of a cone; *slack: what w has beyond it, less than 0 at an upper bound */
+static real backward_row(const backward *q, const double *w, int i, real *slack)
+{
+  const perp_lcp *p = q->p;
+  const bool cone = perp_lcp_is_cone(p, i);
+  double lo, hi;
+  perp_lcp_bounds(p, q->lambda, i, &lo, &hi);
+  *slack = 0;
+  if (!cone) {
+    real y = q->sigma[i] > 0 ? w[i] / q->sigma[i] : 0;
+    if (backward_junk(q, i))
+      y = fminl(fmaxl(y, -q->known[i]), q->known[i]); /* right without them */
+    const real above = backward_away((real)q->lambda[i] - lo, q->most[i]);
+    const real below = backward_away((real)q->lambda[i] - hi, q->most[i]);
+    real m = y > above ? above : y;
+    m = m < below ? below : m;
+    *slack = fabsl(y - m) > PERP_LCP_REST * fabsl(y) ? y - m : 0;
+    return fabsl(m);
+  }
+  const real sigma = hypotl(q->sigma[i], q->sigma[i + 1]);
+  const real most = fmaxl(q->most[i], q->most[i + 1]);
+  if (!(sigma > 0)) return 0;
+  if (!(most > 0 && most < HUGE_VALL))
+    return hypot(q->lambda[i], q->lambda[i + 1]) > 0 ? HUGE_VALL : 0;
+  /* as residual.c's disc_residual, in units of l */
+  const real c[2] = { q->lambda[i] * most, q->lambda[i + 1] * most };
+  const real y[2] = { w[i] / sigma, w[i + 1] / sigma };
+  const real radius = hi * most, l = hypotl(c[0], c[1]), size = hypotl(y[0], y[1]);
+  if (!(l > 0)) {
+    *slack = fmaxl(size - radius, 0);
+    return size > radius ? radius : size;
+  }
+  const real along = (c[0] * y[0] + c[1] * y[1]) / l, across = (c[0] * y[1] - c[1] * y[0]) / l;
+  const real beyond = (l - radius) * ((l + radius) / l) - 2 * along + size * (size / l);
+  if (!(beyond > 0)) return size;
+  const real z = hypotl(c[0] - y[0], c[1] - y[1]);
+  *slack = size > l ? fmaxl(z - radius, 0) : beyond * (l / (z + radius));
+  return hypotl(l - radius, 2 * sqrtl(l) * sqrtl(radius) * sinl(0.5L * atan2l(across, l - along)));
+}
+
+/* What the data make of rows, from their b and bounds on: a multiplier is as large as a row makes it in which it is a main term,
+ * a row as what such multipliers make of it.  Each gets its size once, from those that have one, so that nothing grows in a circle;
+ * those with b_i != 0 in the first round.  Known multipliers and rows are those with known, sigma < 0.  False: nothing is new. */
+static bool backward_round(backward *q)
+{
+  const perp_lcp *p = q->p;
+  bool grown = false;
+  backward_all(q, BACKWARD_KNOW);
+  for (int j = 0; j < p->n; j++) { /* limits go with their normal row */
+    if (perp_exact_is_friction(p, j) && q->data[j] < 0 && q->known[j] == 0)
+      q->known[j] = p->mu[j] * fabsl(q->known[p->fric_of[j]]);
+    if (q->known[j] > 0) {
+      q->known[j] = -q->known[j];
+      grown = true;
+    }
+  }
+  backward_all(q, BACKWARD_DATA);
+  for (int i = 0; i < p->n; i++)
+    if (q->data[i] > 0 && q->sigma[i] > 0) {
+      q->sigma[i] = -q->sigma[i];
+      grown = true;
+    }
+  return grown;
+}
+
+/* The most that a row leaves of its data, from `floor` of sigma on, or the square of that of any row where it is less than 1
+ * and more; left [n]: of sigma, 0 of rows that rest.  Ends at `enough`. */
+static real backward_data(backward *q, const real *left, real floor, real enough)
+{
+  const perp_lcp *p = q->p;
+  for (int j = 0; j < p->n; j++) { /* bounds are data */
+    double lo, hi;
+    perp_lcp_bounds(p, q->lambda, j, &lo, &hi);
+    q->known[j] = perp_exact_is_friction(p, j) ? 0
+                  : q->data[j] < -1            ? -(real)fabs(hi)
+                  : q->data[j] < 0             ? -(real)fabs(lo)
+                                               : -fmaxl(fmaxl(lo, -(real)hi), 0);
+  }
+  q->main = 0.5L / p->n;
+  for (bool grown = true;;) {
+    real worst = 0;
+    for (int i = 0; i < p->n; i++) {
+      if (!(left[i] > 0)) continue;
+      real size = fabsl(q->sigma[i]), data = q->data[i];
+      const int first = i;
+      if (perp_lcp_is_cone(p, i)) { /* one row of two components */
+        size = hypotl(size, q->sigma[++i]);
+        data = hypotl(data, q->data[i]);
+      }
+      const real of = data > 0 ? left[first] * (size / data) : HUGE_VALL;
+      worst = fmaxl(worst, left[first] > floor || of > 1 ? of : of * of);
+    }
+    if (worst <= enough || q->main < BACKWARD_LEAST) return worst;
+    if (!grown) q->main *= BACKWARD_STEP;
+    grown = backward_round(q);
+  }
+}
+
+/* Units of multipliers from rows with b_i = 0, too: from those where a multiplier whose unit is known is more than nothing.
+ * known [n] out: of the others, the largest that is in it. */
+static void backward_homogeneous(backward *q)
+{
+  const perp_lcp *p = q->p;
+  int with = -1, before;
+  for (int i = 0; i < p->n; i++) q->homogeneous |= p->b[i] == 0;
+  if (!q->homogeneous) return;
+  do {
+    before = with;
+    with = 0;
+    for (int i = 0; i < p->n; i++)
+      if (q->known[i] < BACKWARD_JUNK) q->known[i] = 0;
+    backward_all(q, BACKWARD_JUNK_OF);
+    for (int i = 0; i < p->n; i++)
+      if (!(q->known[i] < BACKWARD_JUNK)) {
+        q->known[i] = HUGE_VALL;
+        with++;
+      }
+    if (with > before) backward_all(q, BACKWARD_MOST);
+    if (with == before && !q->last) {
+      q->last = true;
+      with = -1;
+    }
+  } while (with != before);
+}
+
+void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
+                       const perp_lcp_doubt *doubt, double *scratch, perp_lcp_own *out)
+{
+  const size_t n = (size_t)p->n;
+  real *at = (real *)(((uintptr_t)scratch + _Alignof(real) - 1) & ~(uintptr_t)(_Alignof(real) - 1));
+  backward q = { .p = p,
+                 .lambda = lambda,
+                 .sigma = at,
+                 .most = at + n,
+                 .data = at + 2 * n,
+                 .known = at + 3 * n,
+                 .acc = at + 4 * n };
+  real most = 0, least = 0;
+  bool any = false;
+  for (int i = 0; i < p->n; i++) {
+    q.sigma[i] = fabs(p->b[i]);
+    q.most[i] = 0;
+    q.known[i] = backward_size(&q, i);
+  }
+  backward_all(&q, BACKWARD_SIGMA);
+  for (int i = 0; i < p->n; i++) q.known[i] = 0;
+  backward_all(&q, BACKWARD_MOST);
+  backward_homogeneous(&q);
+  for (int i = 0; i < p->n; i++) {
+    const int rows = perp_lcp_is_cone(p, i) ? 2 : 1;
+    real slack, off = 0;
+    real left = backward_row(&q, w, i, &slack);
+    const bool junk = backward_junk(&q, i);
+    for (int k = i; k < i + rows && doubt != NULL; k++)
+      off = fmaxl(off, doubt->share +
+                           (doubt->off != NULL && q.sigma[k] > 0 ? doubt->off[k] / q.sigma[k] : 0));
+    if (rows == 2) off *= 1.5L;
+    least = fmaxl(least, left - off);
+    if (!(fabsl(slack) > 2 * off)) slack = 0;
+    left += off;
+    most = left > most || isnan(left) ? left : most;
+    if (slack != 0 || junk) left = 0;
+    for (int k = i; k < i + rows; k++) {
+      q.data[k] = slack == 0 ? fabs(p->b[k]) : slack > 0 ? -1 : -2;
+      q.most[k] = left; /* needed no more as it was */
+      any |= left > 0;
+    }
+    i += rows - 1;
+  }
+  out->most = (double)most;
+  out->least = (double)least;
+  out->data = any ? (double)backward_data(&q, q.most, doubt != NULL ? 0 : BACKWARD_FLOOR,
+                                          doubt != NULL ? doubt->enough : 0)
+                  : 0;
+}
+
+double perp_lcp_close(const perp_lcp *p, double merit, const double *lambda, const double *w,
+                      double *scratch)
+{
+  const double limit = sqrt(p->tol);
+  const perp_lcp_doubt doubt = { .enough = limit };
+  if (p->brief || !(merit <= p->tol)) return merit;
+  perp_lcp_own own;
+  perp_lcp_backward(p, lambda, w, &doubt, scratch, &own);
+  return isnan(own.most) ? own.most : fmax(merit, fmax(own.most, own.data * limit));
+}
