@@ -36,7 +36,7 @@ struct ws {
 
 /* What stands before the arrays of a problem and of an answer; serve.py reads and writes the same. */
 struct problem_head {
-  int32_t n, parts; /* parts: bits, of the arrays below that are there */
+  int32_t n, parts; /* parts: bits: the arrays below that are there, and BRIEF */
   double tol, tol_data, work;
 };
 enum {
@@ -46,7 +46,8 @@ enum {
   PART_UNIT = 8,
   PART_FRIC_OF = 16,
   PART_CONTACT_OF = 32,
-  PART_CONE = 64
+  PART_CONE = 64,
+  BRIEF = 128 /* no array */
 };
 struct solution_head {
   char reason[32];
@@ -126,7 +127,7 @@ static void python_solver_send_problem(perp_python *p, int id, const perp_lcp *q
                 { PART_FRIC_OF, q->fric_of, n * sizeof *q->fric_of },
                 { PART_CONTACT_OF, q->contact_of, n * sizeof *q->contact_of },
                 { PART_CONE, q->cone, n } };
-  struct problem_head head = { q->n, 0, q->tol, q->tol_data, q->work };
+  struct problem_head head = { q->n, q->brief ? BRIEF : 0, q->tol, q->tol_data, q->work };
   size_t size = sizeof head + (n + 2) * numbers;
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
     if (parts[i].array != NULL) {

@@ -67,6 +67,7 @@ FUNCTIONS = {  # name: (result, arguments)
     'perp_lcp_destroy': (None, [ctypes.c_void_p]),
     'perp_lcp_certificate': (c_double_p, [ctypes.c_void_p]),
     'perp_lcp_scales': (None, [ctypes.POINTER(Lcp), c_double_p, c_double_p]),
+    'perp_lcp_close': (ctypes.c_double, [ctypes.POINTER(Lcp), ctypes.c_double, c_double_p, c_double_p, c_double_p]),
     'perp_lcp_merit': (ctypes.c_double, [ctypes.POINTER(Lcp), c_double_p, c_double_p, c_double_p]),
 }
 

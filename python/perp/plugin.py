@@ -79,6 +79,7 @@ class Problem:
     cone; unit (n): factors that bring w to one unit; contact_of (n) or None
     tol, tol_data   what counts as solved: stop where merit(x, w) <= tol
     work            what may be spent, 0: no limit
+    brief           a problem of a time step, which merit judges by its rule
     """
     n: int
     A: np.ndarray
@@ -93,6 +94,7 @@ class Problem:
     tol: float
     tol_data: float
     work: float
+    brief: bool = False
 
     def bounds(self, x):
         """(lo, hi) of all rows; those of friction rows from the normal multipliers in x."""
@@ -112,15 +114,17 @@ class Problem:
         return 0 < self.work <= work
 
     def merit(self, x, w=None):
-        """perp_lcp_merit: at most tol where perp calls x solved.  w = A x + b, worked out where it is not given."""
+        """perp_lcp_close: at most tol where perp calls x solved.  w = A x + b, worked out where it is not given."""
         from . import _library as c
         if not hasattr(self, '_view'):
             self._view, self._kept = view(self)
             self._scale = np.zeros(self.n)
+            self._scratch = np.zeros(11 * self.n + 2)  # PERP_LCP_SCRATCH
             c.library().perp_lcp_scales(self._view, pointer(self._scale), None)
         w = self.A @ x + self.b if w is None else w
-        return c.library().perp_lcp_merit(self._view, pointer(self._scale), pointer(np.ascontiguousarray(x, float)),
-                                          pointer(np.ascontiguousarray(w, float)))
+        x, w = np.ascontiguousarray(x, float), np.ascontiguousarray(w, float)
+        merit = c.library().perp_lcp_merit(self._view, pointer(self._scale), pointer(x), pointer(w))
+        return c.library().perp_lcp_close(self._view, merit, pointer(x), pointer(w), pointer(self._scratch))
 
 
 def pointer(values):
@@ -131,7 +135,7 @@ def pointer(values):
 def view(p):
     """p as the structure of lcp.h, and what has to live as long."""
     from . import _library as c
-    q, kept = c.Lcp(n=p.n, lda=max(p.n, 1), tol=p.tol, tol_data=p.tol_data), []
+    q, kept = c.Lcp(n=p.n, lda=max(p.n, 1), tol=p.tol, tol_data=p.tol_data, brief=p.brief), []
     made = {'A': c.matrix(p.A, p.n, 'A')}
     for name, values, kind in (('b', p.b, 'd'), ('lo', p.lo, 'd'), ('hi', p.hi, 'd'), ('mu', p.mu, 'd'), ('unit', p.unit, 'd'),
                                ('fric_of', p.fric_of, 'i'), ('cone', p.cone, 'b')):

@@ -19,6 +19,7 @@ PROBLEM, SOLUTION = struct.Struct('=iiddd'), struct.Struct('=32sqqqqd')
 # the arrays that a problem may have, in their order: bit, name, type, what stands for one that is not there
 PARTS = [(1, 'lo', 'f8', 0.0), (2, 'hi', 'f8', math.inf), (4, 'mu', 'f8', 0.0), (8, 'unit', 'f8', 1.0),
          (16, 'fric_of', 'i4', -1), (32, 'contact_of', 'i4', None), (64, 'cone', 'i1', 0)]
+BRIEF = 128  # no array: a problem of a time step
 # the names of core.h that a method may end with
 REASONS = ['converged', 'exact', 'regularized', 'max-iter', 'stalled', 'ray', 'cycled', 'singular', 'not-finite', 'infeasible',
            'inaccurate', 'invalid-state', 'unsuited', 'diverged', 'sweeps-done']
@@ -82,7 +83,8 @@ def problem(data):
     b, x = take('f8', n), take('f8', n)
     arrays = {name: take(kind, n) if parts & bit else None if empty is None else np.full(n, empty, kind)
               for bit, name, kind, empty in PARTS}
-    return plugin.Problem(n=n, A=A, b=b, tol=tol, tol_data=tol_data, work=work, **arrays), x
+    brief = bool(parts & BRIEF)
+    return plugin.Problem(n=n, A=A, b=b, tol=tol, tol_data=tol_data, brief=brief, work=work, **arrays), x
 
 
 def solution(answer, n):

@@ -50,7 +50,7 @@ typedef struct perp_lcp {
    * the plain box problem. */
   bool frozen;
   /* What the caller will accept (set by perp_lcp_solve, 0 when unknown).  An iterative method whose own
-   * option tol is 0 (the default) stops when perp_lcp_merit() <= tol. */
+   * option tol is 0 (the default) stops when perp_lcp_close() <= tol. */
   double tol;
   /* Where > 0: the figure `data` below must be at most this; in time steps it must be at most sqrt(tol) in any case. */
   double tol_data;
@@ -311,9 +311,15 @@ double perp_lcp_rel(const perp_lcp *p, const double *a, const double *lambda, co
  * number is not finite.  O(n), no allocation. */
 void perp_lcp_rate(const perp_lcp *p, const double *a, const double *lambda, const double *w,
                    double *rel, double *data);
-/* What iterative methods stop on, at most p->tol when both rules hold: max(rel, data p->tol / limit) with the figures of
- * perp_lcp_rate and the limit of perp_lcp_data_limit; rel where p->tol is 0.  O(n), no allocation. */
+/* The larger figure of both rules of time steps, max(rel, data p->tol / limit) with the figures of perp_lcp_rate and the limit
+ * of perp_lcp_data_limit; rel where p->tol is 0.  O(n), no allocation. */
 double perp_lcp_merit(const perp_lcp *p, const double *a, const double *lambda, const double *w);
+/* What iterative methods stop on, at most p->tol where lambda counts as solved.  In time steps, and while merit (perp_lcp_merit
+ * of the same lambda and w) is above p->tol, it is merit; else the larger one of merit, own and own_data p->tol / sqrt(p->tol), the
+ * figures of each row in its own scale (docs/explanation/lcp-judge.md).  scratch [PERP_LCP_SCRATCH(n, nv)].  As two products with A and
+ * two for each round of the data, of which there are few, no allocation. */
+double perp_lcp_close(const perp_lcp *p, double merit, const double *lambda, const double *w,
+                      double *scratch);
 /* What the figures of j, of the judge, say at tol and p->tol_data: PERP_CONVERGED (solved), PERP_INACCURATE (not), or
  * PERP_UNDECIDED, where the rounding of a figure itself reaches across its tolerance, or that of the numbers of the problem
  * decides whether it has a solution. */

@@ -112,10 +112,6 @@ typedef struct perp_lcp_own {
 } perp_lcp_own;
 void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
                        const perp_lcp_doubt *doubt, double *scratch, perp_lcp_own *out);
-/* A merit, of perp_lcp_merit, that is within p->tol: the larger one of it, own and own_data p->tol / sqrt(p->tol); others, and
- * those of time steps, as they are. */
-double perp_lcp_close(const perp_lcp *p, double merit, const double *lambda, const double *w,
-                      double *scratch);
 
 /* small.c: of an answer to a problem of at most PERP_LCP_SMALL rows, none of them a circular cone, that is not brief.
  * Allocates where it is not plain in long double, up to 20 ms. */
