@@ -32,7 +32,8 @@ enum {
   P_T_END,
   P_SEED,
   P_SAMPLE,
-  P_PERTURB
+  P_PERTURB,
+  P_RUN
 };
 #define PART(name, says)                                                                           \
   {                                                                                                \
@@ -63,6 +64,8 @@ static const perp_param params[] = {
                   "Relative size of a perturbation of the initial state; the amplification is err "
                   "/ perturb.",
                   PERP_PARAM_REAL, PERP_KIND_NONE, "", 0, 1, PERP_OPEN_MAX, "", false },
+  [P_RUN] = { "run", "Name of the conditions in the list `runs` of the study.", PERP_PARAM_TEXT,
+              PERP_KIND_NONE, "", 0, 0, 0, "", true },
   { 0 }
 };
 
