@@ -10,6 +10,16 @@
 
 #include <string.h>
 
+/* Can an expression have the name without quotes?  A digit behind a '-' would be a number. */
+static bool runs_name_is_word(const char *name)
+{
+  const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-");
+  if (name[n] != '\0' || strchr("0123456789-", name[0]) != NULL) return false;
+  for (const char *c = strchr(name, '-'); c != NULL; c = strchr(c + 1, '-'))
+    if (strchr("0123456789-", c[1]) != NULL) return false; /* the end of the name too */
+  return true;
+}
+
 /* The names of the runs, each once, as values of the parameter `run`. */
 static void runs_names(perp_study_reader *r, const perp_node *list, int run)
 {
@@ -19,7 +29,13 @@ static void runs_names(perp_study_reader *r, const perp_node *list, int run)
     const perp_node *item = list->item[i], *at = perp_tree_get(item, "name");
     const char *name = perp_study_text(r, item, "name", "");
     const int before = names.text.n;
-    if (name[0] == '\0') PERP_WRONG(r->diag, item, "the key 'name' is missing here");
+    if (name[0] == '\0')
+      PERP_WRONG(r->diag, item, "the key 'name' is missing here");
+    else if (!runs_name_is_word(name))
+      PERP_WRONG(r->diag, at,
+                 "the name of a run begins with a letter and has letters, digits, '_' and '-', which "
+                 "a letter follows: got '%s'",
+                 name);
     perp_study_add_value(r, &names, name, at);
     if (name[0] != '\0' && names.text.n == before)
       PERP_WRONG(r->diag, at, "two runs have the name '%s'", name);
