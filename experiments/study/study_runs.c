@@ -32,10 +32,11 @@ static void runs_names(perp_study_reader *r, const perp_node *list, int run)
     if (name[0] == '\0')
       PERP_WRONG(r->diag, item, "the key 'name' is missing here");
     else if (!runs_name_is_word(name))
-      PERP_WRONG(r->diag, at,
-                 "the name of a run begins with a letter and has letters, digits, '_' and '-', which "
-                 "a letter follows: got '%s'",
-                 name);
+      PERP_WRONG(
+          r->diag, at,
+          "the name of a run begins with a letter and has letters, digits, '_' and '-', which "
+          "a letter follows: got '%s'",
+          name);
     perp_study_add_value(r, &names, name, at);
     if (name[0] != '\0' && names.text.n == before)
       PERP_WRONG(r->diag, at, "two runs have the name '%s'", name);
