@@ -347,15 +347,15 @@ def get_table(path):
         return f.read().partition(MARKS[0] + '\n')[2].partition(MARKS[1])[0]
 
 
-def put_table(path, made):
+def put_table(path, made, marks=MARKS):
     """a table between the marks of a page; False: it has none"""
     with open(path, encoding='utf-8') as f:
         page = f.read()
-    if page.count(MARKS[0]) != 1 or page.count(MARKS[1]) != 1:
+    if page.count(marks[0]) != 1 or page.count(marks[1]) != 1:
         return False
-    before, rest = page.split(MARKS[0])
+    before, rest = page.split(marks[0])
     with open(path, 'w', encoding='utf-8') as f:
-        f.write(f'{before}{MARKS[0]}\n{made}{MARKS[1]}{rest.split(MARKS[1])[1]}')
+        f.write(f'{before}{marks[0]}\n{made}{marks[1]}{rest.split(marks[1])[1]}')
     return True
 
 
@@ -415,17 +415,34 @@ def complaints(perp, texts):
         print(f'{os.path.relpath(path, ROOT)}: {"table written" if put_table(path, table) else "has no marks, left alone"}')
 
 
+def replicate(perp):
+    folder = os.path.join(ROOT, 'results/replicate')
+    call = ['run', 'replicate', '-o', folder, '--no-report']
+    status = subprocess.call([perp, *call], stdout=subprocess.DEVNULL)
+    if status != 0:
+        sys.exit(f'publish.py: perp {" ".join(call)} ended with exit status {status}')
+    with open(f'{folder}/derived/replicate.md', encoding='utf-8') as f:
+        made = f.read()
+    path = os.path.join(ROOT, 'docs/explanation/replication.md')
+    done = put_table(path, made, ('<!-- replicate -->', '<!-- /replicate -->'))
+    print(f'{os.path.relpath(path, ROOT)}: {"tables written" if done else "has no marks, left alone"}')
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('names', nargs='*', metavar='NAME', help=', '.join(STUDIES))
     p.add_argument('--perp', default=os.path.join(ROOT, 'perp'), metavar='PROGRAM', help='default: the launcher ./perp')
     p.add_argument('--repeats', type=int, metavar='N', help='timing rounds, where not those of the study; 0: none')
     p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/explanation/complaints.md, alone')
+    p.add_argument('--replicate', action='store_true', help='the tables of docs/explanation/replication.md, alone')
     p.add_argument('--texts', action='store_true', help='with --complaints: the words of the study, without running it')
     p.add_argument('--figures', action='store_true', help='the figures alone, from the published cells')
     a = p.parse_args()
     if a.figures:
         figures()
+        return
+    if a.replicate:
+        replicate(a.perp)
         return
     if a.complaints:
         complaints(a.perp, a.texts)

@@ -334,6 +334,44 @@ static void quotes(void)
   perp_pool_free(&pool);
 }
 
+/* Does docs/explanation/replication.md have the rows of the study, as it would be written from a run? */
+static void page_is_of_study(void)
+{
+  const char *source = getenv("PERP_SOURCE");
+  char *page_path = perp_xprintf("%s/docs/explanation/replication.md",
+                                 source != NULL ? source : "."),
+       *study_path = perp_xprintf("%s/experiments/studies/replicate.yaml",
+                                  source != NULL ? source : "."),
+       *page = perp_read_file(page_path, NULL), *text = perp_read_file(study_path, NULL);
+  if (page == NULL || text == NULL) bail("no page %s, or no study", page_path);
+  perp_pool pool = { 0 };
+  perp_diag diag = { 0 };
+  const perp_node *root = perp_tree_read(&pool, &diag, study_path, text, strlen(text)),
+                  *rows = perp_tree_get(perp_tree_get(root, "replicate"), "rows");
+  int missing = 0;
+  for (int i = 0; rows != NULL && i < rows->n; i++) {
+    const char *says = perp_tree_get(rows->item[i], "states")->text,
+               *verdict = perp_tree_get(rows->item[i], "verdict")->text,
+               *line = strstr(page, perp_pool_printf(&pool, "| %s |", says));
+    /* the verdict stands in the same line */
+    const size_t n = line != NULL ? strcspn(line, "\n") : 0;
+    const char *word = line != NULL ? strstr(line, verdict) : NULL;
+    if (word != NULL && word < line + n) continue;
+    missing++;
+    tap_note("the page lacks, or has another verdict of: %s", says);
+  }
+  ok(rows != NULL && rows->n >= 90 && missing == 0,
+     "docs/explanation/replication.md has the %d rows of the study (results/publish.py "
+     "--replicate)",
+     rows != NULL ? rows->n : 0);
+  perp_diag_free(&diag);
+  perp_pool_free(&pool);
+  free(page);
+  free(text);
+  free(page_path);
+  free(study_path);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -342,5 +380,6 @@ int main(void)
   refused();
   empty_conditions();
   quotes();
+  page_is_of_study();
   return tap_done();
 }
