@@ -430,6 +430,10 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   s->kind = read_kind(r, root, kinds);
   if (s->kind == NULL) return PERP_ERR_FORMAT;
   s->n_params = perp_kind_params(s->kind);
+  /* its last parameter is one of studies with `runs` alone */
+  if (perp_tree_get(root, "runs") == NULL && s->n_params > 0 &&
+      strcmp(s->kind->params[s->n_params - 1].key, "run") == 0)
+    s->n_params--;
   s->fixed = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed);
   s->axes = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->axes); /* at most all vary */
   s->fixed_at = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed_at);

@@ -78,7 +78,7 @@ typedef struct perp_study {
   uint64_t seed;
   perp_node *root; /* the effective study: profile and --set merged, without `profiles` */
 
-  int n_params;
+  int n_params; /* those of the kind; `run`, the last one, only in a study with runs */
   /* [n_params] canonical text of what does not vary; NULL where there is an axis */
   const char **fixed;
   const perp_node **fixed_at; /* [n_params] where the file names it; NULL: a default, or an axis */
