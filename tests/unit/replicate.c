@@ -59,8 +59,9 @@ static void results_of(const char *text, perp_results *r)
   r->record = perp_pool_alloc(&r->pool, (size_t)r->plan.n, sizeof *r->record);
   for (int i = 0; i < r->plan.n; i++) {
     perp_record *rec = &r->record[i];
-    rec->status = strcmp(r->plan.cells[i].value[2], "lost") == 0 ? PERP_CELL_DIVERGED
-                                                                 : PERP_CELL_OK;
+    rec->status = r->study->n_runs > 0 && strcmp(r->plan.cells[i].value[2], "lost") == 0
+                      ? PERP_CELL_DIVERGED
+                      : PERP_CELL_OK;
     rec->value = perp_pool_alloc(&r->pool, 1, sizeof *rec->value);
     rec->value[0] = strtod(r->plan.cells[i].value[1], NULL);
   }
