@@ -111,12 +111,31 @@ static void refusals(void)
   refuses(3, "run no.yaml", "no.yaml:4:10: error: the conditions of the source hold in no run");
 }
 
+/* Results of a perp that did not ask for conditions can still be read; the same study cannot be run. */
+static void older_results(void)
+{
+  static const char head[] =
+      "schema: perp-study/1\nscene: pendulum\nt_end: 0.1 s\nh: [2 ms, 1 ms]\n"
+      "published: [{ where: 'h > 0', metric: err.q.max, value: 1, source: a book";
+  char *now = perp_xprintf("%s, conditions: 'h > 0' }]\n", head),
+       *then = perp_xprintf("%s }]\n", head);
+  write_file("old.yaml", now);
+  ok(run("run old.yaml -o old --no-report") == 0, "a study with conditions runs");
+  write_file("old/study.yaml", then);
+  ok(run("answer old") == 0 && run("report old") == 0, "results without them are read: %s", err);
+  write_file("old.yaml", then);
+  refuses(3, "check old.yaml", "the key 'conditions' is missing");
+  free(now);
+  free(then);
+}
+
 int main(void)
 {
   program_open();
   whole_run();
   tables();
   refusals();
+  older_results();
   program_close();
   return tap_done();
 }
