@@ -194,9 +194,12 @@ const char *perp_replicate_measured_text(perp_pool *pool, const perp_replicate_r
     return p->none || p->verdict != PERP_REPLICATE_REPRODUCED ? "does not hold" : "holds";
   if (p->row->least == NULL) return replicate_points(pool, p->row, p->measured);
   if (isnan(p->least) || isnan(p->most)) return "none";
-  return perp_pool_printf(pool, "%s to %s%s%s", perp_number(p->least, least),
+  bool inside = true;
+  for (int i = 0; i < p->row->n_points; i++)
+    inside = inside && p->row->point[i].value >= p->least && p->row->point[i].value <= p->most;
+  return perp_pool_printf(pool, "%s to %s%s%s, stated value %s", perp_number(p->least, least),
                           perp_number(p->most, most), p->row->unit[0] != '\0' ? " " : "",
-                          p->row->unit);
+                          p->row->unit, inside ? "inside" : "outside");
 }
 
 const char *perp_replicate_word(const perp_replicate_result *p)

@@ -39,7 +39,7 @@ perp_replicate_count perp_replicate_counted(const perp_study *s, const perp_repl
 const char *perp_replicate_count_text(perp_pool *pool, const perp_replicate_count *count);
 /* "0.02 m", "< 1e-06 m", "1: 0.003, 2: 4.1e-12 m", "holds": what the document states. */
 const char *perp_replicate_stated_text(perp_pool *pool, const perp_replicate_row *row);
-/* What perp has: "0.0178 m", "0.0027 to 0.0231 m", "not run". */
+/* What perp has: "0.0178 m", "0.0027 to 0.0231 m, stated value inside", "not run". */
 const char *perp_replicate_measured_text(perp_pool *pool, const perp_replicate_result *result);
 /* "reproduced", "contradicted", "undetermined", or "refuted" where it is not confirmed. */
 const char *perp_replicate_word(const perp_replicate_result *result);

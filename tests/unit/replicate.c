@@ -135,13 +135,15 @@ static void verdicts(void)
           "bad) > 9', twin: 'max(drift, run == good) > 9'"),
       "contradicted", "", "holds", "does not hold" },
     { ROW(VALUE SPAN "verdict: undetermined, twin: " OF("bad")), "undetermined", "", "2.5 m",
-      "1 to 5 m" },
+      "1 to 5 m, stated value inside" },
     /* the twin is inside of the interval */
     { ROW(VALUE SPAN "verdict: undetermined, twin: " OF("good")), "refuted", "twin passes", "2.5 m",
-      "1 to 5 m" },
+      "1 to 5 m, stated value inside" },
     /* the whole interval agrees */
     { ROW("value: 2.5, factor: 3, " SPAN "verdict: undetermined, twin: " OF("bad")), "refuted",
-      "reproduce it", "2.5", "1 to 5" },
+      "reproduce it", "2.5", "1 to 5, stated value inside" },
+    { ROW("value: 7, factor: 1.1, " SPAN "verdict: undetermined, twin: " OF("bad")), "undetermined",
+      "", "7", "1 to 5, stated value outside" },
     { ROW("verdict: undetermined, missing: the scene"), "undetermined", "", "", "not run" },
   };
   perp_text text = { 0 };
@@ -164,8 +166,8 @@ static void verdicts(void)
   const perp_replicate_count count = perp_replicate_counted(r.study, p, 0);
   ok(count.rows == n && count.verdict[PERP_REPLICATE_REPRODUCED] == 6 &&
          count.verdict[PERP_REPLICATE_CONTRADICTED] == 2 &&
-         count.verdict[PERP_REPLICATE_UNDETERMINED] == 2 && count.not_run == 1 &&
-         count.refuted == n - 10,
+         count.verdict[PERP_REPLICATE_UNDETERMINED] == 3 && count.not_run == 1 &&
+         count.refuted == n - 11,
      "counted: %s", perp_replicate_count_text(&r.pool, &count));
   results_end(&r);
   perp_text_free(&text);
