@@ -442,17 +442,34 @@ def complaints(perp, texts):
         print(f'{os.path.relpath(path, ROOT)}: {"table written" if put_table(path, table, marks) else "has no marks, left alone"}')
 
 
+def replicate(perp):
+    folder = os.path.join(ROOT, 'results/replicate')
+    call = ['run', 'replicate', '-o', folder, '--no-report']
+    status = subprocess.call([perp, *call], stdout=subprocess.DEVNULL)
+    if status != 0:
+        sys.exit(f'publish.py: perp {" ".join(call)} ended with exit status {status}')
+    with open(f'{folder}/derived/replicate.md', encoding='utf-8') as f:
+        made = f.read()
+    path = os.path.join(ROOT, 'docs/explanation/replication.md')
+    done = put_table(path, made, ('<!-- replicate -->', '<!-- /replicate -->'))
+    print(f'{os.path.relpath(path, ROOT)}: {"tables written" if done else "has no marks, left alone"}')
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument('names', nargs='*', metavar='NAME', help=', '.join(STUDIES))
     p.add_argument('--perp', default=os.path.join(ROOT, 'perp'), metavar='PROGRAM', help='default: the launcher ./perp')
     p.add_argument('--repeats', type=int, metavar='N', help='timing rounds, where not those of the study; 0: none')
     p.add_argument('--complaints', action='store_true', help='the table of study complaints in README.md and docs/explanation/complaints.md, alone')
+    p.add_argument('--replicate', action='store_true', help='the tables of docs/explanation/replication.md, alone')
     p.add_argument('--texts', action='store_true', help='with --complaints: the words of the study, without running it')
     p.add_argument('--figures', action='store_true', help='the figures alone, from the published cells')
     a = p.parse_args()
     if a.figures:
         figures()
+        return
+    if a.replicate:
+        replicate(a.perp)
         return
     if a.complaints:
         complaints(a.perp, a.texts)

@@ -72,6 +72,12 @@ void perp_answer_print(perp_results *r, const perp_answer *a, int most, FILE *ou
 void perp_symptoms_print(const perp_ctx *ctx, perp_results *r, FILE *out);
 void perp_symptoms_markdown(const perp_ctx *ctx, perp_results *r, FILE *out);
 
+/* What documents state (results/replicate.h), of a study that has such rows: counts and rows on a terminal; as Markdown, which
+ * derived/replicate.md is; and as a member of an object. */
+void perp_replicate_print(const perp_ctx *ctx, perp_results *r, FILE *out);
+void perp_replicate_markdown(const perp_ctx *ctx, perp_results *r, FILE *out);
+void perp_replicate_json(const perp_ctx *ctx, perp_results *r, perp_json *j);
+
 /* ---- what a run leaves and prints ------------------------------------------------------------ */
 
 /* Write derived/: answers.json, cells.csv, timing.csv and their *.schema.json.  The same results give the same bytes. */

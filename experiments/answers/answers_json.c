@@ -109,5 +109,6 @@ void perp_answers_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
   perp_json_close(j, ']');
   claims_json(ctx, r, j);
   if (r->study->n_symptoms > 0) symptoms_json(ctx, r, j);
+  if (r->study->replicate.n_rows > 0) perp_replicate_json(ctx, r, j);
   perp_json_close(j, '}');
 }

@@ -581,31 +581,6 @@ void answers_say(struct answering *w)
   say_notes(w);
 }
 
-void answers_say_claims(struct answering *w)
-{
-  const int n = w->r->study->n_claims;
-  const perp_claim_result *c = perp_results_claims(w->ctx, w->r);
-  int count[3] = { 0 };
-  for (int i = 0; i < n; i++) count[c[i].verdict]++;
-  w->a->asked = "Claims of the study";
-  w->a->text = n == 0 ? "The study makes no claims with this profile."
-               : count[PERP_CLAIM_PROVED] == n
-                   ? perp_pool_printf(&w->r->pool,
-                                      n == 1 ? "The claim of the study is proved."
-                                             : "All %d claims of the study are proved.",
-                                      n)
-                   : perp_pool_printf(&w->r->pool,
-                                      "%d of %d claims are proved, %d refuted, %d undecided.",
-                                      count[PERP_CLAIM_PROVED], n, count[PERP_CLAIM_REFUTED],
-                                      count[PERP_CLAIM_UNDECIDED]);
-  for (int i = 0; i < n; i++)
-    if (c[i].verdict != PERP_CLAIM_PROVED)
-      add(w, &w->a->text,
-          perp_pool_printf(&w->r->pool, "%s: %s.",
-                           c[i].verdict == PERP_CLAIM_REFUTED ? "Refuted" : "Undecided",
-                           c[i].claim->text));
-}
-
 const char *perp_results_left_out(perp_results *r)
 {
   const perp_study *s = r->study;

@@ -5,6 +5,7 @@
  * -inf.  cells.csv holds results only, so that the same results give the same bytes; what differs from
  * run to run is in timing.csv under the same key. */
 #include "experiments/answers/answers.h"
+#include "experiments/results/replicate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -231,6 +232,46 @@ static void derive_write_symptoms(const struct tables *t, FILE *f)
   perp_symptoms_markdown(t->ctx, t->r, f);
 }
 
+static void derive_write_replicate(const struct tables *t, FILE *f)
+{
+  perp_replicate_markdown(t->ctx, t->r, f);
+}
+
+/* One line a stated number: of a curve each point. */
+static void derive_write_replicate_csv(const struct tables *t, FILE *f)
+{
+  const perp_replicate *all = &t->r->study->replicate;
+  const perp_replicate_result *list = perp_results_replicate(t->ctx, t->r);
+  fputs("paper,at,states,unit,x,stated,factor,within,measured,least,most,twin,declared,verdict,"
+        "missing,printed,derived,reading\n",
+        f);
+  for (int i = 0; i < all->n_rows; i++) {
+    const perp_replicate_row *row = list[i].row;
+    for (int k = 0; k < (row->n_points > 0 ? row->n_points : 1); k++) {
+      const bool point = k < row->n_points;
+      fputs(all->key[row->paper], f);
+      const char *head[] = { row->at, row->states, row->unit, point ? row->point[k].x : "" };
+      for (int c = 0; c < 4; c++) csv_text(f, head[c]);
+      const double figure[] = { point ? row->point[k].value : (double)NAN,
+                                row->factor > 0 ? row->factor : (double)NAN,
+                                row->within > 0 ? row->within : (double)NAN,
+                                point ? list[i].measured[k] : (double)NAN,
+                                list[i].least,
+                                list[i].most,
+                                point ? list[i].twin[k] : (double)NAN };
+      for (int c = 0; c < 7; c++) csv_real(f, figure[c]);
+      const char *tail[] = { perp_replicated_names[row->declared],
+                             perp_replicate_word(&list[i]),
+                             row->missing,
+                             row->printed,
+                             row->derived,
+                             row->reading };
+      for (int c = 0; c < 6; c++) csv_text(f, tail[c]);
+      putc('\n', f);
+    }
+  }
+}
+
 perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
 {
   const struct {
@@ -240,6 +281,9 @@ perp_status perp_results_derive(perp_ctx *ctx, perp_results *r)
                 { "cells.schema.json", write_cells_schema },
                 { "answers.json", derive_write_answers },
                 { "symptoms.md", r->study->n_symptoms > 0 ? derive_write_symptoms : NULL },
+                { "replicate.md", r->study->replicate.n_rows > 0 ? derive_write_replicate : NULL },
+                { "replicate.csv",
+                  r->study->replicate.n_rows > 0 ? derive_write_replicate_csv : NULL },
                 { "timing.csv", write_timing },
                 { "timing.schema.json", write_timing_schema } };
   perp_status status = perp_make_part(ctx, r->dir, "derived");

@@ -313,6 +313,7 @@ void perp_results_summary(const perp_ctx *ctx, perp_results *r, FILE *out)
   print_warnings(r, out);
   print_published(ctx, r, out);
   perp_symptoms_print(ctx, r, out);
+  perp_replicate_print(ctx, r, out);
   print_claims(ctx, r, out);
   int rounds = 0, noisy = 0;
   for (int i = 0; i < r->plan.n; i++) {

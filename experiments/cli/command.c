@@ -41,7 +41,7 @@ int perp_command_plan(perp_ctx *ctx, const perp_args *args, bool refuse, perp_st
   if (perp_plan_make(ctx, *study, plan) != PERP_OK)
     status = perp_refuse(ctx, PERP_EXIT_INPUT);
   else if (refuse)
-    status = perp_plan_refuse(*study, plan);
+    status = perp_plan_refuse(ctx, *study, plan);
   if (status < 0) return status;
   perp_plan_free(plan);
   perp_study_free(*study);

@@ -57,6 +57,7 @@ typedef struct perp_scope {
   const perp_column *columns;
   int n_columns;
   bool aggregates; /* a claim: columns only inside of max(...) and its like */
+  bool number;     /* the expression is a number and not a condition: max(err.tip.max, h == 1 ms) */
   int rows;        /* what aggregates run over */
   void (*value)(void *user, int row, int column, perp_value *v);
   bool (*counts)(void *user, int row); /* NULL: every row */

@@ -527,7 +527,10 @@ perp_expr *perp_expr_parse(perp_pool *pool, const perp_scope *scope, const char 
   struct parser p = { .pool = pool, .scope = scope, .text = text, .error = error };
   expr_parse_advance(&p);
   perp_expr *e = read_level(&p, LEVEL_OR, NULL);
-  if (!scope->arithmetic || (e != NULL && e->type != T_NUMBER)) e = expr_parse_need(&p, T_BOOL, e);
+  if (scope->number)
+    e = expr_parse_need(&p, T_NUMBER, e);
+  else if (!scope->arithmetic || (e != NULL && e->type != T_NUMBER))
+    e = expr_parse_need(&p, T_BOOL, e);
   if (e != NULL && p.token != END)
     e = expr_parse_complain(&p, p.at, NULL, "'%.*s' is not allowed here", p.end - p.at,
                             text + p.at);

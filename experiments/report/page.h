@@ -73,6 +73,7 @@ void perp_page_say_failed(perp_page *page);
 void perp_page_answers(perp_page *page);   /* answers computed from the data, claims, counts */
 void perp_page_summary(perp_page *page);   /* table of the best cells */
 void perp_page_published(perp_page *page); /* published figures beside ours */
+void perp_page_replicate(perp_page *page); /* what documents state, where the study has such rows */
 void perp_page_symptoms(perp_page *page);  /* which run shows what, where the study asks for it */
 void perp_page_problems(perp_page *page);  /* profiles and failure matrix of problems x solvers */
 void perp_page_scenes(perp_page *page);    /* table of parts x scenes */

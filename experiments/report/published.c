@@ -21,7 +21,10 @@ int perp_page_published_cells(const perp_page *page, int i, int *row)
   const perp_scope scope = perp_results_scope(page->ctx, page->results, false);
   int n = 0;
   for (int r = 0; r < page->results->plan.n; r++)
-    if (perp_expr_true(page->study->published[i].where, &scope, r)) row[n++] = r;
+    if (perp_expr_true(page->study->published[i].where, &scope, r) &&
+        (page->study->published[i].conditions == NULL ||
+         perp_expr_true(page->study->published[i].conditions, &scope, r)))
+      row[n++] = r;
   return n;
 }
 

@@ -157,6 +157,7 @@ void perp_page_answers(perp_page *page)
   sections_counts(page);
   perp_html(page->out, "</div>\n");
   perp_page_symptoms(page);
+  perp_page_replicate(page);
   sections_claims(page);
 }
 

@@ -595,7 +595,9 @@ int perp_results_variants(const perp_ctx *ctx, perp_results *r, perp_variant **o
     for (int k = 0; k < s->n_published; k++) {
       const perp_published *figure = &s->published[k];
       int *cell = &list[v].cell[k];
-      if (!perp_expr_true(figure->where, &scope, i)) continue;
+      if (!perp_expr_true(figure->where, &scope, i) ||
+          (figure->conditions != NULL && !perp_expr_true(figure->conditions, &scope, i)))
+        continue;
       /* several cells match: the worst one stands for the variant */
       double before = *cell < 0 ? 0 : results_decades_off(r, *cell, figure);
       if (*cell < 0 || (!isnan(before) && !(results_decades_off(r, i, figure) <= before)))

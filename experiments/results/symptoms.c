@@ -43,9 +43,8 @@ static bool symptoms_worse(const perp_symptom_entry *a, const perp_symptom_entry
 /* Do two cells differ in their scene alone? */
 static bool symptoms_pair(const perp_results *r, int a, int b)
 {
-  const perp_param *params = r->study->kind->params;
   const int scene = perp_kind_param(r->study->kind, "scene");
-  for (int p = 0; params[p].key != NULL; p++)
+  for (int p = 0; p < r->study->n_params; p++)
     if (p != scene && strcmp(r->plan.cells[a].value[p], r->plan.cells[b].value[p]) != 0)
       return false;
   return true;

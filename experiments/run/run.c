@@ -590,7 +590,7 @@ int perp_run(perp_ctx *ctx, const perp_study *study, const perp_run_options *opt
     perp_text_free(&t);
     code = PERP_EXIT_NOTHING;
   } else if (status == PERP_OK)
-    code = perp_plan_refuse(study, &r.plan);
+    code = perp_plan_refuse(ctx, study, &r.plan);
   if (code >= 0) {
     perp_plan_free(&r.plan);
     return code;

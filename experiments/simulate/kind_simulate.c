@@ -34,7 +34,8 @@ enum {
   P_SEED,
   P_SAMPLE,
   P_PERTURB,
-  P_EQUIVALENT
+  P_EQUIVALENT,
+  P_RUN
 };
 #define PART(name, says)                                                                           \
   {                                                                                                \
@@ -70,6 +71,8 @@ static const perp_param params[] = {
                              "(order of bodies, joints, shapes and corners), mirrored-shuffled.",
                      .type = PERP_PARAM_TEXT,
                      .dflt = "" },
+  [P_RUN] = { "run", "Name of the conditions in the list `runs` of the study.", PERP_PARAM_TEXT,
+              PERP_KIND_NONE, "", 0, 0, 0, "", true },
   { 0 }
 };
 

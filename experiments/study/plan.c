@@ -128,15 +128,52 @@ static void plan_canonical(perp_ctx *ctx, const perp_study *study, perp_plan *pl
   }
 }
 
+static int64_t run_set_cells(const perp_study *study, const perp_run_set *set)
+{
+  int64_t n = 1;
+  for (int p = 0; p < study->n_params && n <= PERP_CELLS_MAX; p++) n *= set->n[p];
+  return n;
+}
+
+/* Combinations of the study, or a number above PERP_CELLS_MAX. */
+static int64_t plan_combinations(const perp_study *study)
+{
+  int64_t n = study->n_runs > 0 ? 0 : 1;
+  for (int i = 0; i < study->n_runs && n <= PERP_CELLS_MAX; i++)
+    n += run_set_cells(study, &study->runs[i]);
+  for (int a = 0; a < study->n_axes && study->n_runs == 0 && n <= PERP_CELLS_MAX; a++)
+    n *= study->axes[a].n;
+  return n;
+}
+
+/* Combination k, the last axis fastest: values of the cell, and index [n_params] into the axes. */
+static void plan_combination(const perp_study *study, int64_t k, int *index, perp_cell *cell)
+{
+  const perp_run_set *set = NULL;
+  for (int i = 0; i < study->n_runs && set == NULL; i++) {
+    const int64_t n = run_set_cells(study, &study->runs[i]);
+    if (k < n)
+      set = &study->runs[i];
+    else
+      k -= n;
+  }
+  for (int p = 0; p < study->n_params; p++)
+    cell->value[p] = study->fixed[p] != NULL ? study->fixed[p] : "";
+  for (int a = study->n_axes - 1; a >= 0; a--) {
+    const perp_axis *axis = &study->axes[a];
+    const int p = axis->param, n = set != NULL ? set->n[p] : axis->n, i = (int)(k % n);
+    index[p] = set != NULL ? set->value[p][i] : i;
+    cell->value[p] = axis->value[index[p]];
+    k /= n;
+  }
+}
+
 perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan)
 {
-  *plan = (perp_plan){ .combinations = 1 };
-  for (int a = 0; a < study->n_axes; a++) {
-    plan->combinations *= study->axes[a].n;
-    if (plan->combinations > PERP_CELLS_MAX)
-      return PERP_FAIL(ctx, PERP_ERR_FORMAT,
-                       "the grid has more than %d combinations: shorten its lists", PERP_CELLS_MAX);
-  }
+  *plan = (perp_plan){ .combinations = plan_combinations(study) };
+  if (plan->combinations > PERP_CELLS_MAX)
+    return PERP_FAIL(ctx, PERP_ERR_FORMAT,
+                     "the grid has more than %d combinations: shorten its lists", PERP_CELLS_MAX);
   int total = (int)plan->combinations;
   plan->cells = perp_pool_alloc(&plan->pool, (size_t)total, sizeof *plan->cells);
   plan->excluded = perp_pool_alloc(&plan->pool, (size_t)study->n_exclude + 1,
@@ -155,15 +192,7 @@ perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *pl
     perp_cell *cell = &plan->cells[plan->n];
     if (value == NULL) value = perp_pool_alloc(&plan->pool, (size_t)study->n_params, sizeof *value);
     cell->value = value;
-    for (int p = 0; p < study->n_params; p++)
-      cell->value[p] = study->fixed[p] != NULL ? study->fixed[p] : "";
-    int rest = k;
-    for (int a = study->n_axes - 1; a >= 0; a--) {
-      const perp_axis *axis = &study->axes[a];
-      index[axis->param] = rest % axis->n;
-      cell->value[axis->param] = axis->value[rest % axis->n];
-      rest /= axis->n;
-    }
+    plan_combination(study, k, index, cell);
     /* excludes see the combination as it is written, before parts that are not used are dropped */
     int rule = 0;
     while (rule < study->n_exclude &&

@@ -54,9 +54,10 @@ perp_value perp_cell_value(const perp_study *study, const perp_cell *cell, int p
 perp_status perp_plan_make(perp_ctx *ctx, const perp_study *study, perp_plan *plan);
 /* Is every value that the study names used by a cell?  Errors with their places go to diag.  A
  * study that the command line has narrowed may have unused values of its file. */
-void perp_plan_check(const perp_study *study, const perp_plan *plan, perp_diag *diag);
+void perp_plan_check(const perp_ctx *ctx, const perp_study *study, const perp_plan *plan,
+                     perp_diag *diag);
 /* The same, printed: -1 or an exit status. */
-int perp_plan_refuse(const perp_study *study, const perp_plan *plan);
+int perp_plan_refuse(const perp_ctx *ctx, const perp_study *study, const perp_plan *plan);
 /* "36 combinations are 20 runs: stab has no effect with formulation reduced"; nothing where no two
  * are equal. */
 void perp_plan_say(const perp_study *study, const perp_plan *plan, perp_text *out);

@@ -53,7 +53,41 @@ static void plan_check_cells(const perp_study *s, const perp_plan *plan, perp_di
   }
 }
 
-void perp_plan_check(const perp_study *s, const perp_plan *plan, perp_diag *diag)
+/* Is there a cell for these conditions of a source (and `where`, NULL: none)? */
+static void plan_check_conditions(const perp_plan_scope *scope, const perp_expr *conditions,
+                                  const perp_expr *where, const perp_node *at, const char *text,
+                                  perp_diag *diag)
+{
+  if (conditions == NULL) return;
+  for (int c = 0; c < scope->plan->n; c++)
+    if (perp_expr_true(conditions, &scope->scope, c) &&
+        (where == NULL || perp_expr_true(where, &scope->scope, c)))
+      return;
+  perp_diag_error(diag, at, 0, "add the run, or correct the condition",
+                  where == NULL ? "the conditions of the source hold in no run: %s"
+                                : "the conditions of the source hold in no run of `where`: %s",
+                  text);
+}
+
+/* What a published figure, or a claim about a source, is compared with must exist. */
+static void plan_check_sources(const perp_ctx *ctx, const perp_study *s, const perp_plan *plan,
+                               perp_diag *diag)
+{
+  perp_plan_scope scope;
+  perp_plan_scope_init(ctx, &scope, s, plan, NULL);
+  if (s->narrowed || plan->n == 0 || plan->n_absent > 0) return;
+  for (int i = 0; i < s->n_published; i++) /* how a run ends is not known yet */
+    plan_check_conditions(
+        &scope, s->published[i].conditions,
+        perp_expr_mentions(s->published[i].where, s->n_params) ? NULL : s->published[i].where,
+        s->published[i].at, s->published[i].conditions_text, diag);
+  for (int i = 0; i < s->n_claims; i++)
+    plan_check_conditions(&scope, s->claims[i].conditions, NULL, s->claims[i].at,
+                          s->claims[i].conditions_text, diag);
+}
+
+void perp_plan_check(const perp_ctx *ctx, const perp_study *s, const perp_plan *plan,
+                     perp_diag *diag)
 {
   for (int p = 0; p < s->n_params; p++)
     plan_check_unused(s, plan, p, s->fixed[p], s->fixed_at[p], &plan->use[p][0], diag);
@@ -64,12 +98,13 @@ void perp_plan_check(const perp_study *s, const perp_plan *plan, perp_diag *diag
                         &plan->use[axis->param][i], diag);
   }
   plan_check_cells(s, plan, diag);
+  plan_check_sources(ctx, s, plan, diag);
 }
 
-int perp_plan_refuse(const perp_study *study, const perp_plan *plan)
+int perp_plan_refuse(const perp_ctx *ctx, const perp_study *study, const perp_plan *plan)
 {
   perp_diag diag = { 0 };
-  perp_plan_check(study, plan, &diag);
+  perp_plan_check(ctx, study, plan, &diag);
   int status = diag.errors == 0                   ? -1
                : diag.errors == diag.command_line ? PERP_EXIT_USAGE
                                                   : PERP_EXIT_INPUT;

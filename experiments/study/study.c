@@ -10,6 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A path of a study: from its folder, or absolute. */
+static char *study_relative(const perp_study *s, const char *path)
+{
+  const char *slash = strrchr(s->file, '/');
+  if (path[0] == '/' || slash == NULL) return perp_xstrdup(path);
+  return perp_xprintf("%.*s/%s", (int)(slash - s->file), s->file, path);
+}
+
+/* Does the study lie in a results folder, which may come from anybody? */
+static bool study_received(const perp_study *s)
+{
+  char *plan = study_relative(s, "plan.jsonl");
+  const bool received = perp_exists(plan);
+  free(plan);
+  return received;
+}
+
 /* ---- sections -------------------------------------------------------------------------------- */
 
 static void read_head(perp_study_reader *r, const perp_node *root)
@@ -60,10 +77,18 @@ static const perp_cell_kind *read_kind(perp_study_reader *r, const perp_node *ro
   return NULL;
 }
 
+const char *perp_study_default(perp_study *s, int p)
+{
+  return strcmp(s->kind->params[p].key, "seed") == 0
+             ? perp_pool_printf(&s->pool, "%llu", (unsigned long long)s->seed)
+             : s->kind->params[p].dflt;
+}
+
 static void read_params(perp_study_reader *r, const perp_node *root)
 {
   perp_study *s = r->s;
   const perp_param *params = s->kind->params;
+  if (perp_study_read_runs(r, root)) return;
   const char **keys = perp_pool_alloc(&s->pool, (size_t)s->n_params + 1, sizeof *keys);
   int n = 0;
   for (int i = 0; i < s->n_params; i++)
@@ -84,10 +109,7 @@ static void read_params(perp_study_reader *r, const perp_node *root)
     if (node != NULL) {
       perp_study_read_param(r->ctx, r->s, r->diag, p, node);
     } else if (perp_tree_get(grid, params[p].key) == NULL && s->fixed[p] == NULL) {
-      if (strcmp(params[p].key, "seed") == 0)
-        s->fixed[p] = perp_pool_printf(&s->pool, "%llu", (unsigned long long)s->seed);
-      else if (params[p].dflt != NULL)
-        s->fixed[p] = params[p].dflt;
+      s->fixed[p] = perp_study_default(s, p);
     }
   }
 }
@@ -148,7 +170,7 @@ static void read_exclude(perp_study_reader *r, const perp_node *root)
 
 static void read_published(perp_study_reader *r, const perp_node *root)
 {
-  static const char *const keys[] = { "where", "metric", "value", "source", NULL };
+  static const char *const keys[] = { "where", "metric", "value", "source", "conditions", NULL };
   const perp_node *list = perp_study_list(r, root, "published");
   perp_study *s = r->s;
   s->published = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->published);
@@ -167,13 +189,18 @@ static void read_published(perp_study_reader *r, const perp_node *root)
       PERP_WRONG(r->diag, item, "the key 'value' is missing here");
     p->value = perp_study_figure(r, item, "value", p->metric, -HUGE_VAL, HUGE_VAL);
     p->where = perp_study_expression(r, item, "where", s->n_params + 1, false);
+    p->at = item;
+    p->conditions_text = perp_study_text(r, item, "conditions", "");
+    /* results of an older perp, which did not ask for them, can still be read */
+    if (perp_tree_get(item, "conditions") != NULL || !study_received(s))
+      p->conditions = perp_study_expression(r, item, "conditions", s->n_params, false);
     s->n_published += p->where != NULL;
   }
 }
 
 static void read_claims(perp_study_reader *r, const perp_node *root)
 {
-  static const char *const keys[] = { "text", "expr", NULL };
+  static const char *const keys[] = { "text", "expr", "paper", "conditions", NULL };
   const perp_node *list = perp_study_list(r, root, "claims");
   perp_study *s = r->s;
   s->claims = perp_pool_alloc(&s->pool, (size_t)list->n, sizeof *s->claims);
@@ -183,6 +210,11 @@ static void read_claims(perp_study_reader *r, const perp_node *root)
     c->expr_text = perp_study_text(r, list->item[i], "expr", "");
     c->text = perp_study_text(r, list->item[i], "text", c->expr_text);
     c->expr = perp_study_expression(r, list->item[i], "expr", s->n_columns, true);
+    c->at = list->item[i];
+    c->paper = perp_study_text(r, c->at, "paper", "");
+    c->conditions_text = perp_study_text(r, c->at, "conditions", "");
+    if (c->paper[0] != '\0' || perp_tree_get(c->at, "conditions") != NULL)
+      c->conditions = perp_study_expression(r, c->at, "conditions", s->n_params, false);
     s->n_claims += c->expr != NULL;
   }
 }
@@ -314,14 +346,6 @@ void perp_register_study_loader(perp_study_loader load)
   loader = load;
 }
 
-/* A path of a study: from its folder, or absolute. */
-static char *study_relative(const perp_study *s, const char *path)
-{
-  const char *slash = strrchr(s->file, '/');
-  if (path[0] == '/' || slash == NULL) return perp_xstrdup(path);
-  return perp_xprintf("%.*s/%s", (int)(slash - s->file), s->file, path);
-}
-
 /* Loads what `plugins` names, before any name of theirs is read.  The study with their places for good instead, as it is
  * copied to results folders; NULL after an error.  A study with a plan beside it is in such a folder. */
 static const perp_node *load_plugins(perp_study_reader *r, const perp_node *root)
@@ -333,9 +357,7 @@ static const perp_node *load_plugins(perp_study_reader *r, const perp_node *root
   int n = 0;
   const char **files = perp_study_texts(r, root, "plugins", &n);
   if (r->diag->errors > before) return NULL;
-  char *plan = study_relative(s, "plan.jsonl");
-  const bool received = perp_exists(plan);
-  free(plan);
+  const bool received = study_received(s);
   perp_node *kept = perp_pool_alloc(&s->pool, 1, sizeof *kept);
   *kept = *list;
   kept->type = PERP_NODE_LIST;
@@ -363,10 +385,11 @@ static const perp_node *load_plugins(perp_study_reader *r, const perp_node *root
 
 /* ---- everything ------------------------------------------------------------------------------ */
 
-static const char *const top_keys[] = { "schema",  "kind",      "study",     "plugins",  "grid",
-                                        "exclude", "profiles",  "reference", "measure",  "limits",
-                                        "metrics", "published", "claims",    "symptoms", "answer",
-                                        "report",  NULL };
+static const char *const top_keys[] = { "schema",    "kind",    "study",    "plugins",
+                                        "grid",      "runs",    "exclude",  "profiles",
+                                        "reference", "measure", "limits",   "metrics",
+                                        "published", "claims",  "symptoms", "replicate",
+                                        "answer",    "report",  NULL };
 
 static void check_top(perp_study_reader *r, const perp_node *root)
 {
@@ -407,6 +430,10 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   s->kind = read_kind(r, root, kinds);
   if (s->kind == NULL) return PERP_ERR_FORMAT;
   s->n_params = perp_kind_params(s->kind);
+  /* its last parameter is one of studies with `runs` alone */
+  if (perp_tree_get(root, "runs") == NULL && s->n_params > 0 &&
+      strcmp(s->kind->params[s->n_params - 1].key, "run") == 0)
+    s->n_params--;
   s->fixed = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed);
   s->axes = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->axes); /* at most all vary */
   s->fixed_at = perp_pool_alloc(&s->pool, (size_t)s->n_params, sizeof *s->fixed_at);
@@ -425,6 +452,7 @@ static perp_status read_all(perp_study_reader *r, const perp_study_request *q,
   read_published(r, root);
   read_claims(r, root);
   perp_study_read_symptoms(r, root);
+  perp_study_read_replicate(r, root);
   read_report(r, root);
   perp_study_read_answer(r, root);
   if (r->diag->errors == 0) return PERP_OK;

@@ -6,6 +6,7 @@
 #include "experiments/expr/expr.h"
 #include "experiments/study/kind.h"
 #include "experiments/study/study_answer.h"
+#include "experiments/study/study_replicate.h"
 
 typedef struct perp_axis {
   int param;
@@ -15,15 +16,30 @@ typedef struct perp_axis {
   const perp_node *const *at;
 } perp_axis;
 
+/* One entry of `runs`, which a study may have instead of a grid: conditions under a name, the value of the parameter
+ * `run`.  Its cells are all combinations of its values. */
+typedef struct perp_run_set {
+  const char *name;
+  int *n;      /* [n_params] how many values; 1 where the parameter does not vary over the study */
+  int **value; /* [n_params] of [n] their places in the axis of the parameter */
+} perp_run_set;
+
 typedef struct perp_published {
-  const char *where_text, *metric, *source;
+  const char *where_text, *metric, *source, *conditions_text;
   perp_expr *where; /* over the columns up to and including status */
+  /* conditions of the source, over the parameters: only cells where they hold are compared */
+  perp_expr *conditions;
+  const perp_node *at;
   double value;     /* in the unit of the metric */
 } perp_published;
 
 typedef struct perp_claim {
   const char *text, *expr_text;
   perp_expr *expr; /* over all columns */
+  /* "" and NULL, or the source that the claim quotes, and its conditions, over the parameters */
+  const char *paper, *conditions_text;
+  perp_expr *conditions;
+  const perp_node *at;
 } perp_claim;
 
 /* What a run may show, and the columns in which it is looked for: `symptoms` of a study, a table of its report.
@@ -62,13 +78,15 @@ typedef struct perp_study {
   uint64_t seed;
   perp_node *root; /* the effective study: profile and --set merged, without `profiles` */
 
-  int n_params;
+  int n_params; /* those of the kind; `run`, the last one, only in a study with runs */
   /* [n_params] canonical text of what does not vary; NULL where there is an axis */
   const char **fixed;
   const perp_node **fixed_at; /* [n_params] where the file names it; NULL: a default, or an axis */
   bool narrowed;              /* --set has changed it */
   int n_axes;
   perp_axis *axes;
+  int n_runs; /* 0: the cells are those of the grid */
+  perp_run_set *runs;
 
   /* columns of expressions and results: parameters, then status, then the metrics of the kind */
   int n_columns, n_metrics;
@@ -83,6 +101,7 @@ typedef struct perp_study {
   int n_symptoms, n_symptom_columns; /* both 0, or neither */
   perp_symptom *symptoms;
   perp_symptom_column *symptom_columns;
+  perp_replicate replicate;
 
   int n_questions; /* what `answer` asks; 0: the study does not say */
   perp_question *questions;

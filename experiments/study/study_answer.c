@@ -189,7 +189,8 @@ static void read_question(perp_study_reader *r, const perp_node *map, perp_quest
     perp_diag_error(r->diag, first, 0, "most: solved", "answer.most: unknown count '%s'", what);
   if (q->kind == PERP_ASK_CLAIMS && strcmp(what, "all") != 0)
     perp_diag_error(r->diag, first, 0, "claims: all", "answer.claims: unknown choice '%s'", what);
-  if (q->kind == PERP_ASK_CLAIMS && perp_tree_get(r->s->root, "claims") == NULL)
+  if (q->kind == PERP_ASK_CLAIMS && perp_tree_get(r->s->root, "claims") == NULL &&
+      perp_tree_get(r->s->root, "replicate") == NULL)
     PERP_WRONG(r->diag, first, "answer.claims: the study has no claims");
   q->ask = perp_study_text(r, map, "ask", "");
   if (q->kind == PERP_ASK_BEST) q->metric = answer_metric(r, map, "best", true);

@@ -188,3 +188,18 @@ perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, con
                     error.message);
   return e;
 }
+
+perp_expr *perp_study_measured(perp_study_reader *r, const perp_node *at, const char *text)
+{
+  const perp_scope scope = { .ctx = r->ctx,
+                             .columns = r->s->columns,
+                             .n_columns = r->s->n_columns,
+                             .aggregates = true,
+                             .number = true };
+  perp_expr_error error;
+  perp_expr *e = perp_expr_parse(&r->s->pool, &scope, text, &error);
+  if (e == NULL)
+    perp_diag_error(r->diag, at, error.offset, error.hint[0] ? error.hint : NULL, "%s",
+                    error.message);
+  return e;
+}

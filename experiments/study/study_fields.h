@@ -41,6 +41,8 @@ int perp_study_choice(perp_study_reader *r, const perp_node *map, const char *ke
  * or not valid. */
 perp_expr *perp_study_expression(perp_study_reader *r, const perp_node *map, const char *key,
                                  int n_columns, bool aggregates);
+/* A number made of figures of cells, "max(drift.pos.max, run == a) / 2"; text: what `at` says, or a part of it. */
+perp_expr *perp_study_measured(perp_study_reader *r, const perp_node *at, const char *text);
 
 /* A number in the unit of a metric of the study, of "m or rad" the first. */
 double perp_study_figure(perp_study_reader *r, const perp_node *map, const char *key,
@@ -50,6 +52,21 @@ const perp_node *perp_study_list(perp_study_reader *r, const perp_node *map, con
 
 /* Read `symptoms` of the study; what is wrong goes to the diagnostics of the reader. */
 void perp_study_read_symptoms(perp_study_reader *r, const perp_node *root);
+/* The same for `replicate`. */
+void perp_study_read_replicate(perp_study_reader *r, const perp_node *root);
+/* Read `runs`: the values of all parameters are then known.  false: the study has none. */
+bool perp_study_read_runs(perp_study_reader *r, const perp_node *root);
+/* What a parameter is where the study does not name it; NULL: it must be given. */
+const char *perp_study_default(perp_study *s, int param);
+/* Values of a parameter as a study file gives them, canonical, each once, and where each stands; in the pool. */
+typedef struct perp_study_values {
+  perp_names text;
+  const perp_node **at;
+} perp_study_values;
+void perp_study_read_values(perp_study_reader *r, const perp_node *node, int param,
+                            perp_study_values *values);
+void perp_study_add_value(perp_study_reader *r, perp_study_values *values, const char *text,
+                          const perp_node *at);
 
 /* An error at the node unless the kind has a metric of that name. */
 void perp_study_check_metric(perp_study_reader *r, const perp_node *at, const char *name);

@@ -106,12 +106,8 @@ const char *perp_param_canonical(perp_ctx *ctx, perp_pool *pool, perp_diag *diag
   return NULL;
 }
 
-struct values {
-  perp_names text;
-  const perp_node **at; /* where each stands */
-};
-
-static void add_value(perp_study_reader *r, struct values *v, const char *text, const perp_node *at)
+void perp_study_add_value(perp_study_reader *r, perp_study_values *v, const char *text,
+                          const perp_node *at)
 {
   const int n = v->text.n;
   if (perp_names_index(&r->s->pool, &v->text, text, -1) < n) return; /* one value, named twice */
@@ -134,7 +130,7 @@ static void note_option(perp_study_reader *r, const perp_param *param, const cha
 }
 
 /* A text with bracketed lists stands for all combinations of their items. */
-static void study_values_expand(perp_study_reader *r, struct values *v, const perp_param *param,
+static void study_values_expand(perp_study_reader *r, perp_study_values *v, const perp_param *param,
                                 const perp_node *at, const char *text)
 {
   if (param->type == PERP_PARAM_PLUGIN && text[0] == '?') {
@@ -150,7 +146,7 @@ static void study_values_expand(perp_study_reader *r, struct values *v, const pe
     if (value != NULL && v->text.n == MOST_VALUES)
       PERP_WRONG(r->diag, at, "more than %d values", MOST_VALUES);
     else if (value != NULL)
-      add_value(r, v, value, at);
+      perp_study_add_value(r, v, value, at);
     return;
   }
   int depth = 0;
@@ -188,7 +184,7 @@ static void study_values_expand(perp_study_reader *r, struct values *v, const pe
 }
 
 /* { log2: [-7, -14] }, { log10: [-2, -6] }, { linear: [0, 1, 11] } */
-static void add_range(perp_study_reader *r, struct values *v, const perp_param *param,
+static void add_range(perp_study_reader *r, perp_study_values *v, const perp_param *param,
                       const perp_node *node)
 {
   static const char *const keys[] = { "log2", "log10", "linear", NULL };
@@ -230,11 +226,11 @@ static void add_range(perp_study_reader *r, struct values *v, const perp_param *
     perp_format_real(y, text, sizeof text);
     const char *value = perp_param_canonical(r->ctx, &r->s->pool, r->diag, param, node, text);
     if (value == NULL) return;
-    add_value(r, v, value, node);
+    perp_study_add_value(r, v, value, node);
   }
 }
 
-static void read_values(perp_study_reader *r, struct values *v, const perp_param *param,
+static void read_values(perp_study_reader *r, perp_study_values *v, const perp_param *param,
                         const perp_node *node)
 {
   if (node->type == PERP_NODE_LIST) {
@@ -268,11 +264,17 @@ void perp_study_fix(perp_study *s, int param, const char *value)
   s->fixed[param] = perp_pool_strdup(&s->pool, value);
 }
 
+void perp_study_read_values(perp_study_reader *r, const perp_node *node, int param,
+                            perp_study_values *values)
+{
+  read_values(r, values, &r->s->kind->params[param], node);
+}
+
 void perp_study_read_param(perp_ctx *ctx, perp_study *s, perp_diag *diag, int p,
                            const perp_node *node)
 {
   perp_study_reader r = { ctx, diag, s };
-  struct values v = { 0 };
+  perp_study_values v = { 0 };
   read_values(&r, &v, &s->kind->params[p], node);
   if (v.text.n == 1) {
     perp_study_fix(s, p, v.text.text[0]);

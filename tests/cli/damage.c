@@ -19,7 +19,7 @@ static const char study[] =
     "metrics: { primary: err.q.max, record: [err.q.max, drift.pos.max, steps], series: { every: 10 "
     "ms } }\n"
     "published: [{ where: 'stab == none and h == 1 ms', metric: drift.pos.max, value: 1 mm, "
-    "source: nobody }]\n"
+    "source: nobody, conditions: 'h == 1 ms' }]\n"
     "claims:\n"
     "  - { text: order 4, expr: 'slope(err.q.max, h, ode == rk4) > 3' }\n"
     "  - { text: a ratio, expr: 'max(err.q.max, ode == rk4) / min(err.q.max, ode == midpoint) < 1' "

@@ -88,7 +88,8 @@ static void left_out(perp_ctx *ctx)
       "  - { where: 'lcp in (own, \"siconos:lemke\") and h > 3 s', reason: coarse }\n"
       "answer: { best: err, by: lcp, where: 'lcp != \"siconos:psor\"' }\n"
       "published:\n"
-      "  - { where: 'lcp == \"siconos:lemke\"', metric: err, value: 1, source: a paper }\n"
+      "  - { where: 'lcp == \"siconos:lemke\"', metric: err, value: 1, source: a paper, "
+      "conditions: 'h > 0' }\n"
       "claims:\n"
       "  - { text: theirs, expr: 'count(lcp == \"siconos:pgs\") == 0' }\n"
       "  - { text: ours, expr: 'count(lcp == own) == 2' }\n";
@@ -109,7 +110,7 @@ static void left_out(perp_ctx *ctx)
      "they are reported once: %s", said.s);
   perp_text_free(&said);
   perp_diag_free(&diag);
-  perp_plan_check(study, &plan, &diag);
+  perp_plan_check(ctx, study, &plan, &diag);
   ok(diag.errors == 0, "no value counts as unused");
   perp_diag_free(&diag);
   perp_plan_scope scope;

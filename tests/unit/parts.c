@@ -214,7 +214,7 @@ static void equal_cells(void)
     perp_study_request q = { .file = "equal.yaml", .text = text, .kinds = kinds };
     if (perp_study_read(&ctx, &q, &diag, &study) != PERP_OK) bail("%s", diag.text.s);
     if (perp_plan_make(&ctx, study, &plan) != PERP_OK) bail("%s", ctx.msg);
-    perp_plan_check(study, &plan, &diag);
+    perp_plan_check(&ctx, study, &plan, &diag);
     ok(plan.combinations == cases[i].combinations && plan.n == cases[i].cells && diag.errors == 0,
        "%s: %d combinations are %d cells", cases[i].what, (int)plan.combinations, plan.n);
     perp_plan_free(&plan);

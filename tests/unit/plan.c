@@ -48,7 +48,7 @@ static void unused_values(void)
                              .n_set = cases[i].set != NULL };
     if (perp_study_read(&ctx, &q, &diag, &study) != PERP_OK) bail("%s", diag.text.s);
     if (perp_plan_make(&ctx, study, &plan) != PERP_OK) bail("%s", ctx.msg);
-    perp_plan_check(study, &plan, &diag);
+    perp_plan_check(&ctx, study, &plan, &diag);
     if (!ok(diag.errors == cases[i].errors && diag.command_line == cases[i].command_line &&
                 (cases[i].says == NULL || strstr(diag.text.s, cases[i].says) != NULL),
             "case %zu: %d values are used by no cell", i, diag.errors))
@@ -92,7 +92,7 @@ int main(void)
      "... and said: %s", equal.s);
   perp_text_free(&equal);
   perp_diag fine = { 0 };
-  perp_plan_check(s, &plan, &fine);
+  perp_plan_check(&ctx, s, &plan, &fine);
   ok(fine.errors == 0, "every value is used by a cell");
   perp_diag_free(&fine);
 

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The table of what documents state on a terminal, as Markdown, CSV and JSON. */
+#include "experiments/answers/answers.h"
+#include "experiments/results/replicate.h"
+
+#include <math.h>
+#include <string.h>
+
+void perp_replicate_print(const perp_ctx *ctx, perp_results *r, FILE *out)
+{
+  const perp_replicate *all = &r->study->replicate;
+  if (all->n_rows == 0) return;
+  const perp_replicate_result *list = perp_results_replicate(ctx, r);
+  fprintf(out, "\nStatements of the documents\n");
+  for (int k = 0; k < all->n_papers; k++) {
+    const perp_replicate_count count = perp_replicate_counted(r->study, list, k);
+    if (count.rows == 0) continue;
+    putc('\n', out);
+    perp_wrapf(out, 0, "%s: %s", all->paper[k], perp_replicate_count_text(&r->pool, &count));
+    for (int i = 0; i < all->n_rows; i++) {
+      const perp_replicate_result *p = &list[i];
+      const char *stated = perp_replicate_stated_text(&r->pool, p->row);
+      if (p->row->paper != k) continue;
+      perp_wrapf(
+          out, 2, "%s: %s, %s%s%s%s%s", perp_replicate_word(p), p->row->at, p->row->states,
+          stated[0] != '\0' && p->row->kind != PERP_STATED_HOLDS ? ": " : "",
+          p->row->kind != PERP_STATED_HOLDS ? stated : "",
+          p->run
+              ? perp_pool_printf(&r->pool, "; perp: %s", perp_replicate_measured_text(&r->pool, p))
+              : "",
+          p->row->missing[0] != '\0' ? perp_pool_printf(&r->pool, " (missing: %s)", p->row->missing)
+                                     : "");
+      if (!p->confirmed)
+        perp_wrapf(out, 4, "declared %s, but %s", perp_replicated_names[p->row->declared], p->why);
+    }
+  }
+  const perp_replicate_count count = perp_replicate_counted(r->study, list, -1);
+  putc('\n', out);
+  perp_wrapf(out, 0, "All documents: %s", perp_replicate_count_text(&r->pool, &count));
+}
+
+/* A cell of a Markdown table: | is a border there. */
+static void replicate_markdown(FILE *out, const char *text)
+{
+  for (const char *c = text; *c != '\0'; c++) fputs(*c == '|' ? "\\|" : (char[]){ *c, '\0' }, out);
+}
+
+void perp_replicate_markdown(const perp_ctx *ctx, perp_results *r, FILE *out)
+{
+  const perp_replicate *all = &r->study->replicate;
+  const perp_replicate_result *list = perp_results_replicate(ctx, r);
+  fputs("| document | statements | reproduced | contradicted | undetermined | of these not run |\n"
+        "|---|--:|--:|--:|--:|--:|\n",
+        out);
+  for (int k = 0; k <= all->n_papers; k++) {
+    const perp_replicate_count n = perp_replicate_counted(r->study, list,
+                                                          k < all->n_papers ? k : -1);
+    fprintf(out, "| %s | %d | %d | %d | %d | %d |\n", k < all->n_papers ? all->paper[k] : "all",
+            n.rows, n.verdict[PERP_REPLICATE_REPRODUCED], n.verdict[PERP_REPLICATE_CONTRADICTED],
+            n.verdict[PERP_REPLICATE_UNDETERMINED], n.not_run);
+  }
+  for (int k = 0; k < all->n_papers; k++) {
+    fprintf(out,
+            "\n### %s\n\n| where | statement | stated | perp | verdict | conditions |\n"
+            "|---|---|---|---|---|---|\n",
+            all->paper[k]);
+    for (int i = 0; i < all->n_rows; i++) {
+      const perp_replicate_row *row = list[i].row;
+      if (row->paper != k) continue;
+      const char *cell[] = { row->at,
+                             row->states,
+                             perp_replicate_stated_text(&r->pool, row),
+                             perp_replicate_measured_text(&r->pool, &list[i]),
+                             perp_replicate_word(&list[i]),
+                             perp_pool_printf(
+                                 &r->pool, "%s%s%s%s%s%s%s", row->printed,
+                                 row->derived[0] != '\0' ? "; derived: " : "", row->derived,
+                                 row->reading[0] != '\0' ? "; reading: " : "", row->reading,
+                                 row->missing[0] != '\0' ? "; missing: " : "", row->missing) };
+      putc('|', out);
+      for (int c = 0; c < 6; c++) {
+        putc(' ', out);
+        replicate_markdown(out, cell[c]);
+        fputs(" |", out);
+      }
+      putc('\n', out);
+    }
+  }
+}
+
+void perp_replicate_json(const perp_ctx *ctx, perp_results *r, perp_json *j)
+{
+  const perp_replicate *all = &r->study->replicate;
+  const perp_replicate_result *list = perp_results_replicate(ctx, r);
+  perp_json_open(j, "replicate", '{');
+  perp_json_open(j, "papers", '[');
+  for (int k = 0; k < all->n_papers; k++) {
+    const perp_replicate_count n = perp_replicate_counted(r->study, list, k);
+    perp_json_members(j,
+                      "{ paper %s, title %s, rows %d, reproduced %d, contradicted %d, "
+                      "undetermined %d, not_run %d, refuted %d }",
+                      all->key[k], all->paper[k], n.rows, n.verdict[PERP_REPLICATE_REPRODUCED],
+                      n.verdict[PERP_REPLICATE_CONTRADICTED],
+                      n.verdict[PERP_REPLICATE_UNDETERMINED], n.not_run, n.refuted);
+  }
+  perp_json_close(j, ']');
+  perp_json_open(j, "rows", '[');
+  for (int i = 0; i < all->n_rows; i++) {
+    const perp_replicate_result *p = &list[i];
+    perp_json_members(j, "{ paper %s, at %s, states %s, declared %s, verdict %s, confirmed? %d",
+                      all->key[p->row->paper], p->row->at, p->row->states,
+                      perp_replicated_names[p->row->declared], perp_replicate_word(p),
+                      p->confirmed);
+    perp_json_members(j, "stated %s, measured %s", perp_replicate_stated_text(&r->pool, p->row),
+                      perp_replicate_measured_text(&r->pool, p));
+    if (p->row->missing[0] != '\0') perp_json_text(j, "missing", p->row->missing);
+    if (p->why[0] != '\0') perp_json_text(j, "why", p->why);
+    perp_json_close(j, '}');
+  }
+  perp_json_close(j, ']');
+  perp_json_close(j, '}');
+}
