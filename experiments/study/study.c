@@ -77,13 +77,6 @@ static const perp_cell_kind *read_kind(perp_study_reader *r, const perp_node *ro
   return NULL;
 }
 
-const char *perp_study_default(perp_study *s, int p)
-{
-  return strcmp(s->kind->params[p].key, "seed") == 0
-             ? perp_pool_printf(&s->pool, "%llu", (unsigned long long)s->seed)
-             : s->kind->params[p].dflt;
-}
-
 static void read_params(perp_study_reader *r, const perp_node *root)
 {
   perp_study *s = r->s;

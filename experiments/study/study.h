@@ -30,7 +30,7 @@ typedef struct perp_published {
   /* conditions of the source, over the parameters: only cells where they hold are compared */
   perp_expr *conditions;
   const perp_node *at;
-  double value;     /* in the unit of the metric */
+  double value; /* in the unit of the metric */
 } perp_published;
 
 typedef struct perp_claim {

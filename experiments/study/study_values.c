@@ -284,3 +284,10 @@ void perp_study_read_param(perp_ctx *ctx, perp_study *s, perp_diag *diag, int p,
     s->axes[s->n_axes - 1].at = v.at;
   }
 }
+
+const char *perp_study_default(perp_study *s, int p)
+{
+  return strcmp(s->kind->params[p].key, "seed") == 0
+             ? perp_pool_printf(&s->pool, "%llu", (unsigned long long)s->seed)
+             : s->kind->params[p].dflt;
+}

@@ -441,12 +441,12 @@ static void test_study(void)
      "the study runs");
   char *csv = perp_read_file("res/derived/cells.csv", NULL);
   ok(csv != NULL &&
-         strncmp(
-             csv,
-             "cell,status,cause,reason,problems,unsolved,share,swept,partial,reached,scene,"
-             "formulation,ode,kkt,lcp,stab,contact,engine,h,t_end,seed,sample,perturb,equivalent,stab.name,"
-             "stab.alpha,err.q.max,steps\n",
-             178) == 0,
+         strncmp(csv,
+                 "cell,status,cause,reason,problems,unsolved,share,swept,partial,reached,scene,"
+                 "formulation,ode,kkt,lcp,stab,contact,engine,h,t_end,seed,sample,perturb,"
+                 "equivalent,stab.name,"
+                 "stab.alpha,err.q.max,steps\n",
+                 178) == 0,
      "cells.csv has a head");
   char number[40];
   snprintf(number, sizeof number, ",40,%.17g,50", metric(one, "err.q.max"));

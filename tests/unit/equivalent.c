@@ -194,12 +194,10 @@ static void runs(void)
     { "universal", "truth.err", 0 },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    perp_request q = {
-      .scene = cases[i].scene,
-      .formulation = "acceleration",
-      .ode = "rk4",
-      .t_end = cases[i].t_end > 0 ? cases[i].t_end : 0.3
-    };
+    perp_request q = { .scene = cases[i].scene,
+                       .formulation = "acceleration",
+                       .ode = "rk4",
+                       .t_end = cases[i].t_end > 0 ? cases[i].t_end : 0.3 };
     const double given = metric_of(&q, cases[i].metric);
     for (int kind = 1; kind < PERP_EQUIVALENCES; kind++) {
       q.equivalent = perp_equivalence_names[kind];

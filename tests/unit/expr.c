@@ -67,7 +67,9 @@ static bool counts(void *user, int row)
 
 static perp_ctx ctx;
 static perp_pool pool;
-static perp_scope scope = { &ctx, columns, 4, false, 5, value, counts, NULL, false };
+static perp_scope scope = {
+  .ctx = &ctx, .columns = columns, .n_columns = 4, .rows = 5, .value = value, .counts = counts
+};
 
 /* rows: one character a cell, '1' where the condition holds */
 static void holds(const char *text, const char *rows)
@@ -118,7 +120,12 @@ static void scene_value(void *user, int row, int column, perp_value *v)
   *v = column == 4 ? (perp_value){ PERP_VALUE_TEXT, 0, "down" }
                    : (perp_value){ PERP_VALUE_NUMBER, x[column], NULL };
 }
-static perp_scope scenes = { &ctx, scene_columns, 5, false, 1, scene_value, NULL, NULL, true };
+static perp_scope scenes = { .ctx = &ctx,
+                             .columns = scene_columns,
+                             .n_columns = 5,
+                             .rows = 1,
+                             .value = scene_value,
+                             .arithmetic = true };
 
 static void test_arithmetic(void)
 {
