@@ -41,9 +41,11 @@ static const perp_param params[] = {
 };
 
 static const perp_metric table[] = {
-  { "rel", "",
-    "Residual of the scaled natural map relative to lambda; it decides whether a problem is solved",
+  { "residual", "",
+    "Backward error of an answer, each row in its own scale; a problem is solved up to the "
+    "tolerance",
     -1, false },
+  { "rel", "", "Residual of the scaled natural map relative to lambda", -1, false },
   { "data", "", "Error of w in units of the data b, beyond the rounding of |A||lambda|", -1,
     false },
   { "abs", "", "Largest entry of the natural map", -1, false },
@@ -387,16 +389,25 @@ static void kind_lcp_measure(const perp_job *job, struct work *k, perp_outcome *
       (k->stats.reason == PERP_INVALID_STATE || k->stats.reason == PERP_UNSUITED))
     snprintf(out->cause, sizeof out->cause, "%s", k->ctx->msg);
   else if (!solved)
-    snprintf(out->cause, sizeof out->cause, "%s after %d iterations, rel %.3g", out->reason,
+    snprintf(out->cause, sizeof out->cause, "%s after %d iterations, residual %.3g", out->reason,
              k->stats.iterations, k->stats.residual);
   const perp_lcp_judgement *g = &k->judgement;
   const perp_stats *s = &k->stats;
-  const double value[] = {
-    g->rel, g->data, g->abs,        g->componentwise,  g->siconos,         g->fclib,
-    g->abh, k->p->n, s->iterations, s->factorizations, (double)s->matvecs, s->fallbacks,
-    s->work
-  };
-  const size_t first = proved ? 7 : 0; /* a proof leaves nothing to judge: from `rows` on */
+  const double value[] = { perp_lcp_residual(k->p, g),
+                           g->rel,
+                           g->data,
+                           g->abs,
+                           g->componentwise,
+                           g->siconos,
+                           g->fclib,
+                           g->abh,
+                           k->p->n,
+                           s->iterations,
+                           s->factorizations,
+                           (double)s->matvecs,
+                           s->fallbacks,
+                           s->work };
+  const size_t first = proved ? 8 : 0; /* a proof leaves nothing to judge: from `rows` on */
   for (size_t i = first; i < sizeof value / sizeof *value; i++)
     perp_outcome_add(out, table[i].name, value[i]);
   if (!solved) return; /* how long a failure took is no time to solution */

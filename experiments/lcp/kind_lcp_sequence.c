@@ -90,8 +90,9 @@ static void kind_lcp_sequence_verdict(const struct marches *m, perp_outcome *out
 /* The worst of all answers, as far as there is anything to judge. */
 static void kind_lcp_sequence_figures(const struct marches *m, perp_outcome *out)
 {
-  static const char *const names[] = { "rel",           "data",        "abs",      "componentwise",
-                                       "merit.siconos", "merit.fclib", "merit.abh" };
+  static const char *const names[] = {
+    "residual", "rel", "data", "abs", "componentwise", "merit.siconos", "merit.fclib", "merit.abh"
+  };
   enum { FIGURES = sizeof names / sizeof *names };
   double worst[FIGURES];
   bool judged = false;
@@ -100,9 +101,8 @@ static void kind_lcp_sequence_figures(const struct marches *m, perp_outcome *out
     const perp_sequence_answer *a = k < m->s.n ? &m->cold[k] : &m->warm[k - m->s.n];
     if (k == m->s.n || (k > m->s.n && !m->warms) || a->stats.reason == PERP_INFEASIBLE) continue;
     const perp_lcp_judgement *g = &a->judgement;
-    const double value[] = {
-      g->rel, g->data, g->abs, g->componentwise, g->siconos, g->fclib, g->abh
-    };
+    const double value[] = { a->stats.residual, g->rel,     g->data,  g->abs,
+                             g->componentwise,  g->siconos, g->fclib, g->abh };
     for (int i = 0; i < FIGURES; i++)
       if (!(value[i] <= worst[i])) worst[i] = value[i]; /* NaN is worse than all */
     judged = true;
