@@ -8,7 +8,8 @@ perp_status perp_sequence_open(perp_ctx *ctx, const char *prefix, perp_sequence 
   *s = (perp_sequence){ 0 };
   PERP_TRY(perp_lcp_sequence_read(ctx, prefix, &s->problem, &s->n));
   for (int k = 0; k < s->n; k++) {
-    const perp_lcp *p = &s->problem[k].p;
+    perp_lcp *p = &s->problem[k].p;
+    p->brief = true; /* judged as in the time steps that they are of */
     int born = 0, gone = 0;
     if (p->n > s->rows) s->rows = p->n;
     if (p->F != NULL && p->F->nv > s->columns) s->columns = p->F->nv;
