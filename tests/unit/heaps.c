@@ -164,9 +164,10 @@ static void heap(const char *shape, int n, const char *lcp, double t_end, double
     gap = fmin(gap, balls ? ball_gap(n, 0.5, q) : least_gap(scene.model, q));
   }
   const perp_contact_count *c = perp_sim_contacts(sim);
-  /* Bodies that jam between others that slide have no forces by Coulomb's law, and the step is made with another creep: of
-   * five such problems of up to 21 rows no regular complementary basis, all of them tried, comes nearer than g / 3.  They count,
-   * with the evaluations that a step of the integrator discards: up to 12 of 7578 in large heaps, 1 of 4375 in small ones. */
+  /* Bodies that jam between others that slide may have no forces by Coulomb's law, and the step is made with another creep:
+   * of five such problems of up to 21 rows no regular complementary basis comes nearer than g / 3 (singular ones were not
+   * tried).  They count, with the evaluations that a step of the integrator discards: up to 12 of 7578 in large heaps, 1 of
+   * 4375 in small ones. */
   const int64_t most = slow                        ? c->problems / 400
                        : strcmp(lcp, "lemke") == 0 ? c->problems / 1000
                                                    : 0;
