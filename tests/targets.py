@@ -21,8 +21,13 @@ def as_listed(test):
     return f"{project}:{suites} / {test['name']}"
 
 
-files = {t["id"]: t["filename"][0] for t in read("intro-targets.json")}
-needed = {files[d] for test in read("intro-tests.json") if as_listed(test) in chosen for d in test["depends"]}
+targets = read("intro-targets.json")
+files = {t["id"]: t["filename"][0] for t in targets}
+tests = [t for t in read("intro-tests.json") if as_listed(t) in chosen]
+needed = {files[d] for t in tests for d in t["depends"]}
+# these suites install what is built
+if any(suite in t["suite"] for t in tests for suite in ("perp:cli", "perp:library", "perp:python")):
+    needed |= {t["filename"][0] for t in targets if t["installed"]}
 # the program always, to say what it is
 needed.add(os.path.join(os.path.abspath(build), "experiments/perp"))
 print("\n".join(os.path.relpath(f, build) for f in sorted(needed)))
