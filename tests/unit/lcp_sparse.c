@@ -55,7 +55,8 @@ static void check_same(void)
   if (perp_lcp_problem_form(&ctx, &s, &formed) != PERP_OK) bail("%s", ctx.msg);
   ok(memcmp(formed.p.A, d.p.A, (size_t)n * (size_t)n * sizeof *d.p.A) == 0,
      "and is the same matrix to the bit");
-  double *x = calloc(12 * (size_t)n + 2, sizeof *x), *y = x + n, *z = y + n, *scratch = z + n;
+  double *x = calloc(3 * (size_t)n + PERP_LCP_SCRATCH(n, 0), sizeof *x), *y = x + n, *z = y + n,
+         *scratch = z + n;
   unsigned state = 7;
   for (int i = 0; i < n; i++) x[i] = any_number(&state);
   perp_lcp_product(&d.p, x, y, scratch);
