@@ -294,14 +294,14 @@ static void backward_homogeneous(backward *q)
   } while (with != before);
 }
 
-/* How far w_k may be off, in units of sigma_k: by doubt, and by the half of the smallest number where the terms of the row are
- * so small that w_k may have vanished as a double. */
-static real backward_off(const backward *q, const perp_lcp_doubt *doubt, int k)
+/* How far w_k may be off, in units of sigma_k: by doubt, and by the half of the smallest number where the terms of a row that
+ * counts are so small that w_k may have vanished as a double. */
+static real backward_off(const backward *q, const perp_lcp_doubt *doubt, bool junk, int k)
 {
   const real sigma = q->sigma[k], lost = 0x1p-1075L;
   if (sigma == 0) return doubt != NULL ? doubt->share : 0;
   return (doubt != NULL ? doubt->share + (doubt->off != NULL ? doubt->off[k] / sigma : 0) : 0) +
-         (sigma < lost * 0x1p75L ? lost / sigma : 0);
+         (sigma < lost * 0x1p75L && !junk ? lost / sigma : 0);
 }
 
 void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
@@ -332,7 +332,7 @@ void perp_lcp_backward(const perp_lcp *p, const double *lambda, const double *w,
     real slack, off = 0;
     real left = backward_row(&q, w, i, &slack);
     const bool junk = backward_junk(&q, i);
-    for (int k = i; k < i + rows; k++) off = fmaxl(off, backward_off(&q, doubt, k));
+    for (int k = i; k < i + rows; k++) off = fmaxl(off, backward_off(&q, doubt, junk, k));
     if (rows == 2) off *= 1.5L;
     least = fmaxl(least, left - off);
     if (!(fabsl(slack) > 2 * off)) slack = 0;
