@@ -543,7 +543,8 @@ static void check_units(const problem *q, const double *x)
   const bool powers = one_of(2) == 0;
   o.p.A = o.A, o.p.b = o.b, o.p.lo = o.lo, o.p.hi = o.hi;
   for (int i = 0; i < n; i++) {
-    if (fabs(x[i]) > 1e280) return; /* the units of a double end */
+    if (fabs(x[i]) > 1e280 || (x[i] != 0 && fabs(x[i]) < 1e-280))
+      return; /* the units of a double end */
     y[i] = x[i];
   }
   for (int i = 0; i < n; i++) {
