@@ -65,6 +65,8 @@ typedef struct perp_study_values {
 } perp_study_values;
 void perp_study_read_values(perp_study_reader *r, const perp_node *node, int param,
                             perp_study_values *values);
+/* One value fixes parameter p, several are its axis. */
+void perp_study_set_values(perp_study *s, int p, const perp_study_values *values);
 void perp_study_add_value(perp_study_reader *r, perp_study_values *values, const char *text,
                           const perp_node *at);
 

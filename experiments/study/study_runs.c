@@ -80,13 +80,7 @@ static void runs_values(perp_study_reader *r, const perp_node *root, const perp_
   if (common != NULL && !used)
     perp_diag_error(r->diag, common, 0, "remove it", "%s has no effect: every run has its own",
                     param->key);
-  if (all.text.n == 1) {
-    perp_study_fix(s, p, all.text.text[0]);
-    s->fixed_at[p] = all.at[0];
-  } else if (all.text.n > 1) {
-    perp_study_add_axis(s, p, all.text.text, all.text.n);
-    s->axes[s->n_axes - 1].at = all.at;
-  }
+  perp_study_set_values(s, p, &all);
 }
 
 bool perp_study_read_runs(perp_study_reader *r, const perp_node *root)

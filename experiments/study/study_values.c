@@ -270,19 +270,24 @@ void perp_study_read_values(perp_study_reader *r, const perp_node *node, int par
   read_values(r, values, &r->s->kind->params[param], node);
 }
 
+void perp_study_set_values(perp_study *s, int p, const perp_study_values *v)
+{
+  if (v->text.n == 1) {
+    perp_study_fix(s, p, v->text.text[0]);
+    s->fixed_at[p] = v->at[0];
+  } else if (v->text.n > 1) {
+    perp_study_add_axis(s, p, v->text.text, v->text.n);
+    s->axes[s->n_axes - 1].at = v->at;
+  }
+}
+
 void perp_study_read_param(perp_ctx *ctx, perp_study *s, perp_diag *diag, int p,
                            const perp_node *node)
 {
   perp_study_reader r = { ctx, diag, s };
   perp_study_values v = { 0 };
   read_values(&r, &v, &s->kind->params[p], node);
-  if (v.text.n == 1) {
-    perp_study_fix(s, p, v.text.text[0]);
-    s->fixed_at[p] = v.at[0];
-  } else if (v.text.n > 1) {
-    perp_study_add_axis(s, p, v.text.text, v.text.n);
-    s->axes[s->n_axes - 1].at = v.at;
-  }
+  perp_study_set_values(s, p, &v);
 }
 
 const char *perp_study_default(perp_study *s, int p)
