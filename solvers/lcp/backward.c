@@ -102,26 +102,7 @@ backward_factored(backward *q, enum backward_pass pass, int g, int i)
 {
   real *acc = q->acc;
   const perp_blocks *F = q->p->F;
-  const int r = F->cptr[g + 1] - F->cptr[g], l = i - F->cptr[g];
-  acc[i] = F->s != NULL ? F->s[i] : 0;
-  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-    const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-    const double *G = F->J + F->joff[k];
-    int step;
-    const double *W = perp_lcp_inverse(F, b, &step);
-    for (int c = 0; c < d; c++) {
-      real y = 0;
-      if (step > 0)
-        y = (real)W[step * c] * G[l + c * r];
-      else
-        for (int s = 0; s < d; s++) y += (real)W[c + s * d] * G[l + s * r];
-      for (int t = F->tptr[b]; y != 0 && t < F->tptr[b + 1]; t++) {
-        const int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
-        const double *H = F->J + F->joff[u];
-        for (int j = 0; j < ru; j++) acc[col + j] += H[j + c * ru] * y;
-      }
-    }
-  }
+  perp_lcp_long_row(F, g, i, acc);
   const real own = acc[i];
   acc[i] = 0;
   if (own != 0) backward_entry(q, pass, i, i, fabsl(own));

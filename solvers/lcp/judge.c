@@ -63,26 +63,7 @@ static void judge_factored_sizes(const perp_blocks *F, const double *lambda, rea
   for (int i = 0; i < F->m; i++) acc[i] = 0;
   for (int g = 0; g < F->nc; g++)
     for (int i = F->cptr[g]; i < F->cptr[g + 1]; i++) {
-      const int r = F->cptr[g + 1] - F->cptr[g], l = i - F->cptr[g];
-      acc[i] = F->s != NULL ? F->s[i] : 0;
-      for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
-        const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
-        const double *G = F->J + F->joff[k];
-        int step;
-        const double *W = perp_lcp_inverse(F, b, &step);
-        for (int q = 0; q < d; q++) {
-          real y = 0;
-          if (step > 0)
-            y = (real)W[step * q] * G[l + q * r];
-          else
-            for (int s = 0; s < d; s++) y += (real)W[q + s * d] * G[l + s * r];
-          for (int t = F->tptr[b]; y != 0 && t < F->tptr[b + 1]; t++) {
-            const int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
-            const double *H = F->J + F->joff[u];
-            for (int j = 0; j < ru; j++) acc[col + j] += H[j + q * ru] * y;
-          }
-        }
-      }
+      perp_lcp_long_row(F, g, i, acc);
       a[i] = fabsl(acc[i]);
       c[i] = a[i] * fabs(lambda[i]);
       acc[i] = 0;

@@ -124,4 +124,30 @@ void perp_lcp_equilibration(const perp_lcp *p, double *D, double *scratch);
 void perp_lcp_rescale(const perp_lcp *p, const double *D, double *A, double *b, double *lo,
                       double *hi, double *mu, perp_lcp *out);
 
+/* Row i of J M^-1 J' + S, of group g, into acc [m], zeros where nothing else is.  In the loops over all rows of the judge. */
+static inline __attribute__((always_inline)) void perp_lcp_long_row(const perp_blocks *F, int g,
+                                                                    int i, long double *acc)
+{
+  const int r = F->cptr[g + 1] - F->cptr[g], l = i - F->cptr[g];
+  acc[i] = F->s != NULL ? F->s[i] : 0;
+  for (int k = F->jptr[g]; k < F->jptr[g + 1]; k++) {
+    const int b = F->jblk[k], d = F->bptr[b + 1] - F->bptr[b];
+    const double *G = F->J + F->joff[k];
+    int step;
+    const double *W = perp_lcp_inverse(F, b, &step);
+    for (int c = 0; c < d; c++) {
+      long double y = 0;
+      if (step > 0)
+        y = (long double)W[step * c] * G[l + c * r];
+      else
+        for (int s = 0; s < d; s++) y += (long double)W[c + s * d] * G[l + s * r];
+      for (int t = F->tptr[b]; y != 0 && t < F->tptr[b + 1]; t++) {
+        const int u = F->tsub[t], col = F->cptr[F->jgrp[u]], ru = F->cptr[F->jgrp[u] + 1] - col;
+        const double *H = F->J + F->joff[u];
+        for (int j = 0; j < ru; j++) acc[col + j] += H[j + c * ru] * y;
+      }
+    }
+  }
+}
+
 #endif
