@@ -279,7 +279,7 @@ static bool motion_rolls(const perp_model *model, int body)
   return false;
 }
 
-/* What moves, and whether the rotation of what may roll is told. */
+/* What moves, and whether the rotation of what may roll is given. */
 static bool motion_complete(perp_scene_reader *r, const perp_node *entry, const struct motion *m,
                             struct mover *one)
 {
