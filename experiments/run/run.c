@@ -313,7 +313,7 @@ static void say_plan(const struct run *r, const perp_results *before, int select
   perp_say("%s", t.s);
   perp_text_free(&t);
   if (finished > 0 && !perp_program_made(before))
-    perp_say("warning: finished runs were made by another build of perp; they are kept. --fresh "
+    perp_say("warning: finished runs are of another build of perp and are not repeated. --fresh "
              "repeats all of them");
   perp_plan_warn(r->study, &r->plan);
 }
