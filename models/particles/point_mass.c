@@ -21,7 +21,8 @@
  * where M F is the displacement of a point by a force there that leaves the body rigid to first
  * order (eq. 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed
  * number of sweeps of the paper unless `tol` is reached before; what is left is the drift of the
- * joints.  The error of a sweep falls exponentially, slower for long chains.
+ * joints.  The error of a sweep falls exponentially, slower for long chains.  solve=simultaneous makes an iteration one
+ * Newton step of all of them but contacts, by LU (end of section 2.3; point_mass_lu.c), whose error falls quadratically.
  *
  * Order 2.  The velocity at the end of a step is the mean of its rates and those of the next one, as Verlet's method has
  * it, so that each step is made one ahead, and once more where the next one is not as long; forces of velocity take that
@@ -32,13 +33,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RIGIDITY = 2 };
+static const char *const solves[] = { "sweeps", "simultaneous", NULL };
+
 static const perp_opt options[] = {
   PERP_REAL(struct point_mass_opts, tol, 1e-12, 0, 1, 0, "",
             "Constraint error at which the sweeps end, relative to the size of the model."),
   PERP_INT(struct point_mass_opts, iterations, 2000, 1, 1000000,
-           "Largest number of sweeps over all constraints."),
-  PERP_INT(struct point_mass_opts, rigidity, 2, 1, 100,
-           "Rigidity corrections of each body per sweep."),
+           "Largest number of sweeps over all constraints, or of simultaneous solutions."),
+  PERP_INT(struct point_mass_opts, rigidity, RIGIDITY, 1, 100,
+           "Rigidity corrections of each body per sweep; solve=simultaneous has none."),
+  PERP_ENUM(struct point_mass_opts, solve, POINT_MASS_SWEEPS, solves,
+            "Solution of the constraints of joints and rigidity in an iteration: one after the "
+            "other (sweeps), or all "
+            "linearised equations at once by LU (simultaneous)."),
   PERP_REAL(struct point_mass_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",
             "Approach speed above which restitution is applied."),
   PERP_OPTIONS_END
@@ -60,8 +68,9 @@ static void point_mass_fly(workspace *w, double h, double scale)
     else
       torque[2] = f[2];
     for (int k = 0; k < 12; k++) w->x1[i].all[k] = w->x[i].all[k] + h * w->w[i].all[k];
-    perp_point_mass_move(w, i, force, torque, scale);
+    perp_point_mass_move(w, i, force, torque, scale, &w->x1[i]);
   }
+  memset(w->rigid, 0, 6 * (size_t)m->n_bodies * sizeof *w->rigid);
   perp_point_mass_push(w, scale);
   perp_point_mass_contacts_push(w, h, scale);
 }
@@ -82,7 +91,12 @@ static perp_reason point_mass_solve(workspace *w, double h)
   if (w->status != PERP_OK) return PERP_RUNNING;
   point_mass_fly(w, h, scale);
   for (sweep = 0; sweep < w->o.iterations; sweep++) {
-    worst = perp_point_mass_sweep(w, scale);
+    if (w->lu != NULL) {
+      const perp_reason solved = perp_point_mass_lu_solve(w, scale, &worst);
+      if (solved < 0) return solved;
+    } else {
+      worst = perp_point_mass_sweep(w, scale);
+    }
     const double touching = perp_point_mass_contacts_sweep(w, scale);
     if (isnan(worst) || isnan(touching)) return PERP_NOT_FINITE;
     worst = fmax(worst, touching);
@@ -130,6 +144,7 @@ static perp_reason point_mass_make_step(workspace *w, double h)
     }
   }
   if (w->reports) point_mass_report(w);
+  memcpy(w->rigid_out, w->rigid, 6 * (size_t)m->n_bodies * sizeof *w->rigid);
   perp_point_mass_leave(w, w->x, w->v);
   perp_point_mass_contacts_show(w, h);
   w->h_last = h;
@@ -165,12 +180,14 @@ static void point_mass_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, m->nq, &w->q, &w->q_out);
   PERP_DOUBLES(a, m->nv, &w->v_out, &w->f);
   PERP_DOUBLES(a, m->m, &w->lambda);
+  PERP_DOUBLES(a, 6 * m->n_bodies, &w->rigid, &w->rigid_out);
 }
 
 static void point_mass_destroy(void *ws)
 {
   if (ws == NULL) return;
   perp_point_mass_contacts_close(ws);
+  perp_point_mass_lu_close(ws);
   free(ws);
 }
 
@@ -180,6 +197,12 @@ static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const per
   workspace like = { .model = model,
                      .o = *(const struct point_mass_opts *)parts->formulation.opts,
                      .grid.h = h };
+  if (like.o.solve == POINT_MASS_SIMULTANEOUS && like.o.rigidity != RIGIDITY)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "formulation point-mass: rigidity = %d has no effect with solve=simultaneous, which has no "
+        "separate corrections of rigidity: leave it out, or use solve=sweeps",
+        like.o.rigidity);
   PERP_TRY(perp_workspace_create(ctx, "point-mass", &like, sizeof like, point_mass_layout, ws));
   workspace *w = *ws;
   perp_eval_init(&w->e, model);
@@ -187,6 +210,8 @@ static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const per
   for (int i = 0; i < model->n_bodies && status == PERP_OK; i++)
     status = perp_point_mass_body(ctx, model, i, &w->body[i]);
   if (status == PERP_OK) status = perp_point_mass_links(ctx, w);
+  if (status == PERP_OK && w->o.solve == POINT_MASS_SIMULTANEOUS)
+    status = perp_point_mass_lu_open(ctx, w);
   if (status == PERP_OK) status = perp_point_mass_contacts_open(ctx, w);
   if (status != PERP_OK) {
     point_mass_destroy(w);
