@@ -237,6 +237,7 @@ static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const d
   w->drift = 0;
   w->step_s = w->collision_s = 0;
   memset(w->lambda, 0, (size_t)m->m * sizeof *w->lambda);
+  memset(w->rigid_out, 0, 6 * (size_t)m->n_bodies * sizeof *w->rigid_out);
   for (int l = 0; l < w->n_links; l++) memset(w->link[l].F, 0, sizeof w->link[l].F);
   perp_time_grid_restart(&w->grid, t);
   return PERP_OK;
@@ -265,6 +266,7 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
   info->contacts = w->n_shown > 0 ? w->shown : NULL;
   info->impulse = w->n_shown > 0 ? w->shown_impulse : NULL;
   info->lambda = w->reports ? w->lambda : NULL;
+  info->rigidity = w->rigid_out;
   return PERP_OK;
 }
 

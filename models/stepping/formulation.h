@@ -29,6 +29,9 @@ typedef struct perp_step_info {
    * derivative of it for methods that evaluate none at a regular state.  Where rows are redundant: those of least
    * norm (redundancy.h). */
   const double *lambda;
+  /* [6 bodies] of point-mass, h^2 included: multipliers of the lengths and of the angles of the vectors of a body, those of
+   * the angle between the second and the third one first; NULL: rigidity is no constraint. */
+  const double *rigidity;
   double h_stable;     /* s, longest stable step of symplectic-euler, at the start; 0: not known */
   const double *drive; /* [drives] force of each drive along its x, limits included; NULL: none */
   /* Contacts of the step, found at its start, and the impulse of each on its body b, world frame,
