@@ -112,12 +112,35 @@ static perp_reason point_mass_solve(workspace *w, double h)
   return reason;
 }
 
+/* Both forces of a hinge: the force on body b, and what of their torque is that of rows t_k . axis_b. */
+static void point_mass_report_hinge(const workspace *w, const link *k, double *lambda)
+{
+  const perp_joint *j = &w->model->joint[k->joint];
+  double arm[3], off[3], torque[3];
+  for (int i = 0; i < 3; i++) {
+    arm[i] = (k->a < 0 ? k->rb[i] - k[1].rb[i] : k->ra[i] - k[1].ra[i]) / 2;
+    off[i] = k[1].F[i] - k->F[i];
+    lambda[i] = -(k->F[i] + k[1].F[i]);
+  }
+  perp_cross(arm, off, torque);
+  for (int s = 0; s < 2; s++) {
+    double na[3], nb[3], d[3]; /* the row turns b about d */
+    perp_turn(3, w->e.pose[k->a].R, j->scalars[s].ua, na);
+    perp_turn(3, w->e.pose[k->b].R, j->scalars[s].ub, nb);
+    perp_cross(nb, na, d);
+    lambda[3 + s] = perp_dot(3, torque, d) / perp_dot(3, d, d);
+  }
+}
+
 /* forces of the links as multipliers of the rows, see model.h: forces on body b */
 static void point_mass_report(workspace *w)
 {
   for (int l = 0; l < w->n_links; l++) {
     const link *k = &w->link[l];
     double *lambda = w->lambda + w->model->cptr[k->joint];
+    const bool hinge = l + 1 < w->n_links && w->link[l + 1].second;
+    if (hinge) point_mass_report_hinge(w, k, lambda);
+    if (hinge || k->second) continue;
     if (k->distance)
       lambda[0] = -perp_dot(3, k->F, k->n);
     else
@@ -307,7 +330,7 @@ const perp_formulation_desc perp_formulation_point_mass = {
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 F/m,  |B_j|^2 = gamma_j,  B_j . B_k = 0; "
                      "contacts without friction",
          PERP_OPTIONS(options, struct point_mass_opts),
-         .caps = PERP_FORM_CONTACTS },
+         .caps = PERP_FORM_CONTACTS | PERP_FORM_BREAKS },
   .create = point_mass_create,
   .restart = point_mass_restart,
   .step = point_mass_step,

@@ -67,7 +67,7 @@ typedef struct workspace {
   body *body;
   link *link;
   int n_links;
-  bool reports;                /* multipliers are forces of points: ball and distance only */
+  bool reports;                /* multipliers are forces of points: all joints but curves */
   coordinates *x, *x1, *w, *v; /* at t, at t + h, mean rates of the last step, rates at t */
   double h_last;               /* 0: w is the rate at the start */
   double h_ahead;              /* x1 is the end of a next step of this length; 0: it is not */

@@ -8,19 +8,20 @@
 perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w)
 {
   const perp_model *m = w->model;
+  bool breaks = false;
   w->n_links = 0;
   w->reports = true;
   for (int i = 0; i < m->n_joints; i++) {
     const perp_joint_def *def = &m->joint_def[i];
     const bool hinge = def->kind == PERP_JOINT_HINGE && m->dim == 3;
     if (def->kind == PERP_JOINT_CURVE) w->reports = false;
+    breaks |= def->strength > 0;
     if (def->kind != PERP_JOINT_BALL && def->kind != PERP_JOINT_HINGE &&
         def->kind != PERP_JOINT_DISTANCE && def->kind != PERP_JOINT_CURVE)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation point-mass supports ball, hinge, distance and curve joints "
                        "only: joint %d is a %s joint",
                        i, perp_joint_name(def));
-    if (hinge) w->reports = false;
     for (int n = 0; n < (hinge ? 2 : 1); n++) {
       link *k = &w->link[w->n_links++];
       *k = (link){ .a = def->a,
@@ -44,6 +45,11 @@ perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w)
       }
     }
   }
+  if (breaks && !w->reports)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "formulation point-mass does not support joints that break beside curve "
+                     "joints, whose forces it "
+                     "does not report: use --formulation velocity or acceleration");
   return PERP_OK;
 }
 
