@@ -58,6 +58,10 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
                         .potential_lo = HUGE_VAL,
                         .potential_hi = -HUGE_VAL,
                         .drift_acc_max = nan(""),
+                        .force_max = nan(""),
+                        .force_min = nan(""),
+                        .length_max = nan(""),
+                        .angle_max = nan(""),
                         .cpu_s = nan(""),
                         .step_us = nan(""),
                         .alone_us = { nan(""), nan(""), nan(""), nan("") },
@@ -154,6 +158,25 @@ static double acceleration_error(perp_measure *m, const perp_step_info *info)
   return measure_norm(m->m, m->c);
 }
 
+/* Forces of the joints in the step, with J at its start as last assembled. */
+static void measure_forces(perp_measure *m, const perp_step_info *info)
+{
+  for (int i = 0; i < perp_model_joints(m->model); i++) {
+    if (info->released != NULL && info->released[i]) continue;
+    const double F = perp_model_joint_force(m->model, perp_model_blocks(m->model), i, info->lambda);
+    m->force_max = fmax(m->force_max, F); /* NaN so far: F */
+    m->force_min = fmin(m->force_min, F);
+  }
+}
+
+static void measure_rigidity(perp_measure *m, const perp_step_info *info)
+{
+  for (int i = 0; i < 6 * perp_model_bodies(m->model); i++) {
+    double *most = i % 6 < 3 ? &m->length_max : &m->angle_max;
+    *most = fmax(*most, fabs(info->rigidity[i]));
+  }
+}
+
 /* one comparison of n numbers, raising the columns; returns the largest difference */
 static double measure_compare(int n, const double *x, const double *ref, double sign, double *err,
                               double *size)
@@ -241,10 +264,12 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   m->released = info != NULL && info->n_releases > 0;
   m->drift_pos = m->drift_pos_mean = m->drift_pre = m->drift_vel = 0;
   m->drift_acc = nan("");
+  if (m->model != NULL && info != NULL && info->rigidity != NULL) measure_rigidity(m, info);
   if (m->m > 0) {
     measure_work(m, t, v, info);
     if (info != NULL && info->lambda != NULL) {
       m->drift_acc = acceleration_error(m, info);
+      measure_forces(m, info);
       if (m->lambda_waits) {
         measure_compare(m->m, info->lambda, m->lambda_exact, 1, m->lambda_err, m->lambda_ref);
         m->lambda_compared++;

@@ -151,7 +151,7 @@ static void simulate_keep(const perp_ctx *ctx, run *r)
   minder->keep(&so_far, minder->user);
 }
 
-/* Joints released since the last call, appended to the events of the result. */
+/* Joints that were released or broke since the last call, appended to the events of the result. */
 static void note_releases(const run *r, const perp_step_info *info, int *seen)
 {
   perp_result *result = r->result;
@@ -159,10 +159,12 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen)
     const perp_release *e = &info->release[*seen];
     const char *name = perp_model_joint(r->scene.model, e->joint)->name;
     const size_t used = strlen(result->events), room = sizeof result->events - used;
-    snprintf(result->events + used, room,
-             "%st = %.9g s: joint %d%s%.48s%s released; its point left the curve at s = %.6g",
+    const bool broke = e->force > 0;
+    snprintf(result->events + used, room, "%st = %.9g s: joint %d%s%.48s%s %s %.6g%s",
              used > 0 ? "\n         " : "", e->t, e->joint, name != NULL ? " '" : "",
-             name != NULL ? name : "", name != NULL ? "'" : "", e->s);
+             name != NULL ? name : "", name != NULL ? "'" : "",
+             broke ? "broke under a force of" : "released; its point left the curve at s =",
+             broke ? e->force : e->s, broke ? " N" : "");
   }
 }
 

@@ -19,7 +19,7 @@
  *
  * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the same. */
 #include "models/stepping/formulation.h"
-#include "models/contact_step/curve_release.h"
+#include "models/contact_step/joint_release.h"
 #include "models/engines/engine_sim.h"
 #include "models/formulations/stop_cause.h"
 #include "models/multibody/model_private.h"
@@ -34,7 +34,7 @@ struct perp_sim {
   const perp_formulation_desc *form;
   perp_model *model;
   void *ws;
-  perp_curve_release *tracks; /* NULL: no curve with an end */
+  perp_joint_release *tracks; /* NULL: no joint that can be released */
   const char *not_symplectic; /* perp_sim_not_symplectic */
   const perp_desc *ode, *kkt; /* NULL: the formulation has none */
   double h;
@@ -196,8 +196,11 @@ static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *d, unsigned cap, c
 /* Has the model what the formulation does not serve? */
 static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp_desc *d)
 {
-  bool nonholonomic = false;
-  for (int i = 0; i < model->n_joints; i++) nonholonomic |= perp_joint_nonholonomic_is(model, i);
+  bool nonholonomic = false, breaks = false;
+  for (int i = 0; i < model->n_joints; i++) {
+    nonholonomic |= perp_joint_nonholonomic_is(model, i);
+    breaks |= model->joint_def[i].strength > 0;
+  }
   const struct {
     bool has;
     unsigned cap;
@@ -210,6 +213,7 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
       "surfaces that resist spinning or rolling (torsion, rolling)" },
     { model->springs, PERP_FORM_SPRINGS, "joints with stiffness or damping" },
     { perp_model_prescribes(model), PERP_FORM_MOTIONS, "prescribed motions" },
+    { breaks && !(d->caps & PERP_FORM_WRAPS), PERP_FORM_BREAKS, "joints that break" },
     { nonholonomic, PERP_FORM_NONHOLONOMIC,
       "non-holonomic joints (constraints on velocities alone)" },
     { perp_model_depends_on_time(model), PERP_FORM_SIGNALS,
@@ -318,7 +322,7 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   if (status == PERP_OK) {
     status = perp_turns_create(ctx, model, &model, &sim->turns);
     if (status == PERP_OK)
-      status = perp_curve_release_create(ctx, model, sim->form, &model, &sim->tracks);
+      status = perp_joint_release_create(ctx, model, sim->form, &model, &sim->tracks);
     if (status == PERP_OK && sim->tracks == NULL && sim_ranks(sim->form))
       status = perp_redundancy_create(ctx, model, h, sim->form->d.caps & PERP_FORM_EVENTS, &model,
                                       &sim->redundancy);
@@ -344,7 +348,7 @@ void perp_sim_destroy(perp_sim *sim)
 {
   if (sim == NULL) return;
   if (sim->ws != NULL) sim->form->destroy(sim->ws);
-  perp_curve_release_destroy(sim->tracks);
+  perp_joint_release_destroy(sim->tracks);
   perp_turns_destroy(sim->turns);
   perp_redundancy_destroy(sim->redundancy);
   free(sim);
@@ -357,7 +361,7 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
   for (int i = 0; i < perp_model_nq(sim->model); i++) good &= isfinite(q[i]) != 0;
   for (int i = 0; i < perp_model_nv(sim->model); i++) good &= isfinite(v[i]) != 0;
   if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the initial state is not finite");
-  if (sim->tracks != NULL) perp_curve_release_restart(sim->tracks);
+  if (sim->tracks != NULL) perp_joint_release_restart(sim->tracks);
   if (sim->turns != NULL) perp_turns_restart(sim->turns);
   if (sim->redundancy != NULL) PERP_TRY(perp_redundancy_restart(ctx, sim->redundancy, t, q, v));
   sim->drift = (double)NAN;
@@ -390,7 +394,7 @@ perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_
 {
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
   const perp_status status = sim->tracks != NULL
-                                 ? perp_curve_release_step(ctx, sim->tracks, sim->ws, t_max, info)
+                                 ? perp_joint_release_step(ctx, sim->tracks, sim->ws, t_max, info)
                              : sim->redundancy != NULL ? sim_step_ranked(ctx, sim, t_max, info)
                                                        : sim->form->step(ctx, sim->ws, t_max, info);
   if (status != PERP_OK) return status;
@@ -410,7 +414,8 @@ perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q,
 {
   if (sim->form->dense == NULL || sim->tracks != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "formulation %s has no dense output%s",
-                     sim->form->d.name, sim->tracks != NULL ? " for curves with ends" : "");
+                     sim->form->d.name,
+                     sim->tracks != NULL ? " for joints that break and curves with ends" : "");
   PERP_TRY(sim->form->dense(ctx, sim->ws, t, q, v, lambda));
   if (sim->redundancy == NULL || lambda == NULL) return PERP_OK;
   return perp_redundancy_share_at(ctx, sim->redundancy, t, q, lambda);
