@@ -32,10 +32,12 @@ static perp_status create_collision(perp_ctx *ctx, perp_measure *m)
   return perp_collision_create(ctx, m->model, 0, &m->collision);
 }
 
-/* multipliers of the exact state: a direct solver that reports dependent rows */
+/* Multipliers of the exact state: a direct solver that reports dependent rows.  Contacts, limits and motors act on joints
+ * with forces that the state alone does not tell. */
 static perp_status create_kkt(perp_ctx *ctx, perp_measure *m)
 {
   if (m->m == 0 || m->m > LAMBDA_ROWS_MAX) return PERP_OK;
+  if (perp_model_shapes(m->model) > 0 || perp_model_drives(m->model) > 0) return PERP_OK;
   const char *name = m->m <= 60 ? "schur-dense" : "tree";
   const perp_kkt_desc *kkt = (const perp_kkt_desc *)perp_find(ctx, PERP_KIND_kkt, name);
   perp_spec spec;

@@ -159,6 +159,27 @@ static void multipliers(void)
   close_scene(&s, m);
 }
 
+/* forces of limits and contacts act on joints, and no state tells them */
+static void multipliers_unknown(void)
+{
+  static const char *const scenes[] = { "stop", "dominoes" };
+  for (int i = 0; i < 2; i++) {
+    perp_scene s;
+    perp_measure *m;
+    open_scene(scenes[i], &s, &m);
+    double q[256], v[256], lambda[256] = { 0 };
+    if (perp_model_nq(s.model) > 256) bail("%s is large", scenes[i]);
+    memcpy(q, perp_model_q0(s.model), (size_t)perp_model_nq(s.model) * sizeof *q);
+    memcpy(v, perp_model_v0(s.model), (size_t)perp_model_nv(s.model) * sizeof *v);
+    perp_step_info info = { .reason = PERP_EXACT, .lambda = lambda };
+    perp_measure_state(m, 0, q, v, NULL);
+    perp_measure_compare(&ctx, m, q, v, q, v);
+    perp_measure_state(m, 0.001, q, v, &info);
+    ok(isnan(value(m, "lambda.err.max")), "%s: no multipliers to compare with", scenes[i]);
+    close_scene(&s, m);
+  }
+}
+
 static void quaternions(void)
 {
   perp_scene s;
@@ -504,6 +525,7 @@ int main(void)
   pendulum();
   joint_forces();
   multipliers();
+  multipliers_unknown();
   quaternions();
   momentum_anywhere();
   two_bodies();
