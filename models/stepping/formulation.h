@@ -36,6 +36,7 @@ typedef struct perp_step_info {
   int n_contacts;
   const perp_contact *contacts;
   const double *impulse;
+  double tolerance; /* m: the separation that contacts keep (perp_collision_tolerance) */
   bool untold; /* of an engine: what is NULL above has acted, and nobody knows how much */
   int asleep;  /* bodies that sleep after the step, see sleep.h */
   /* Points that left their curves since the restart, in the order of time, and [joints] which joints are
