@@ -576,30 +576,3 @@ void perp_contacts_within(perp_contacts *c, double time)
 {
   c->within = time;
 }
-
-/* ---- reports --------------------------------------------------------------------------------- */
-
-void perp_contacts_info(const perp_contacts *c, perp_step_info *info)
-{
-  info->n_contacts = c->n;
-  info->contacts = c->n > 0 ? c->found : NULL;
-  info->impulse = c->n == 0 ? NULL : c->o.substeps > 1 ? c->total : c->impulse;
-  info->asleep = c->sleep != NULL ? perp_sleep_count(c->sleep) : 0;
-  info->tolerance = c->o.tolerance;
-}
-
-const perp_contact_count *perp_contacts_counters(const perp_contacts *c)
-{
-  return perp_islands_count(c->velocity);
-}
-
-void perp_contacts_observe(perp_contacts *c, perp_contact_observer *observer, void *user)
-{
-  perp_islands_observe(c->velocity, observer, user);
-}
-
-void perp_contacts_times(const perp_contacts *c, double *collision, double *lcp)
-{
-  *collision = c->collision_s;
-  *lcp = c->lcp_s;
-}

@@ -97,10 +97,10 @@ extern const char *const perp_joints_names[];
   PERP_REAL(perp_contact_opts, tolerance, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                      \
             "Contact tolerance: separation that contacts keep. Shapes nearer than this are in "    \
             "contact (Cline 2002, eq. 4.11)."),                                                    \
-      PERP_INT(perp_contact_opts, halvings, 0, 0, 30,                                              \
-               "Largest number of times that a step is halved because it ends in penetration. If " \
-               "the shortest one does, too, the simulation ends. 0: penetration is accepted "      \
-               "(Cline 2002, section 4.1).")
+      PERP_INT(                                                                                    \
+          perp_contact_opts, halvings, 0, 0, 1000,                                                 \
+          "A step that ends in penetration is halved, up to so many times in a row. Then the "     \
+          "simulation ends. 0: penetration is accepted (Cline 2002, section 4.1).")
 #define PERP_CONTACT_OPTIONS_SOFT                                                                  \
   PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                    \
             "Compliance S of the normal rows: a contact may close at the speed S lambda (Vondrak " \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The end of a step: does it penetrate, and what the stabilization corrects. */
+/* The end of a step: does it penetrate, what the stabilization corrects, and what is reported of it. */
 #include "models/contact_step/contacts_private.h"
 
 #include <string.h>
@@ -84,8 +84,8 @@ static bool contacts_end_tear(const perp_contacts *c, perp_constrained *k)
   return most > TORN * c->model->size;
 }
 
-static perp_ode_answer contacts_end_project(perp_contacts *c, perp_constrained *k, double t, double *q,
-                                        double *v, perp_contact_count *count)
+static perp_ode_answer contacts_end_project(perp_contacts *c, perp_constrained *k, double t,
+                                            double *q, double *v, perp_contact_count *count)
 {
   const int passes = perp_contact_post_passes(c->post);
   const bool stops = perp_contact_post_stops(c->post);
@@ -126,4 +126,31 @@ perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, dou
   perp_contact_count_add(perp_islands_count(c->velocity), &count);
   c->lcp_s += perp_constrained_own_clock(k) - c->collision_s - start;
   return answer;
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+void perp_contacts_info(const perp_contacts *c, perp_step_info *info)
+{
+  info->n_contacts = c->n;
+  info->contacts = c->n > 0 ? c->found : NULL;
+  info->impulse = c->n == 0 ? NULL : c->o.substeps > 1 ? c->total : c->impulse;
+  info->asleep = c->sleep != NULL ? perp_sleep_count(c->sleep) : 0;
+  info->tolerance = c->o.tolerance;
+}
+
+const perp_contact_count *perp_contacts_counters(const perp_contacts *c)
+{
+  return perp_islands_count(c->velocity);
+}
+
+void perp_contacts_observe(perp_contacts *c, perp_contact_observer *observer, void *user)
+{
+  perp_islands_observe(c->velocity, observer, user);
+}
+
+void perp_contacts_times(const perp_contacts *c, double *collision, double *lcp)
+{
+  *collision = c->collision_s;
+  *lcp = c->lcp_s;
 }

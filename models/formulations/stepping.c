@@ -70,6 +70,7 @@ static perp_ode_answer stepping_accept(void *user, double t, double *q, double *
   if (w->halvings > 0 && w->h > 0) {
     const perp_ode_answer apart = perp_contacts_apart(w->contacts, &w->k, t, q);
     w->tries += apart == PERP_ODE_INVALID;
+    if (apart == PERP_ODE_OK && w->halved + w->tries > w->halvings) return PERP_ODE_INVALID;
     if (apart != PERP_ODE_OK) return apart;
   }
   const bool kept = w->contacts != NULL && perp_contacts_velocity(w->contacts, v);
@@ -128,7 +129,7 @@ static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_par
   w->sys.accept = stepping_accept;
   if (model->n_shapes > 0) {
     PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
-    w->halvings = w->sys.locations_most = contact->halvings;
+    w->halvings = contact->halvings;
   }
   const perp_compliance rigid = { 0 };
   if (model->n_drives > 0)
@@ -170,6 +171,7 @@ perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const doubl
   if (w->drives != NULL) perp_drives_restart(w->drives);
   w->k.ctx = ctx;
   w->h = 0;
+  w->halved = w->tries = 0;
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)model->nq * sizeof *q);
   PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
@@ -226,6 +228,7 @@ perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
   perp_stepping *w = ws;
   const bool parted = w->parts > 1;
   w->t_max = t_max;
+  w->halved = w->tries > 0 ? w->halved + w->tries : 0;
   w->tries = 0;
   PERP_TRY(parted ? stepping_parts(ctx, w, t_max, info)
                   : perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
@@ -234,8 +237,8 @@ perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
                                                             : w->lambda;
   w->unknown -= w->unknown > 0;
   if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
-  if (info->reason == PERP_INVALID_STATE && w->tries > w->halvings)
-    info->cause = "the shortest step that halvings allows still ends in penetration; use --stab "
+  if (info->reason == PERP_INVALID_STATE && w->tries > 0)
+    info->cause = "steps still end in penetration after the largest number of halvings; use --stab "
                   "post or a larger tolerance";
   if (w->drives != NULL) info->drive = parted ? w->drive_sum : perp_drives_forces(w->drives);
   return PERP_OK;
