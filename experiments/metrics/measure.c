@@ -64,6 +64,7 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
                         .force_min = nan(""),
                         .length_max = nan(""),
                         .angle_max = nan(""),
+                        .contact_err_max = nan(""),
                         .cpu_s = nan(""),
                         .step_us = nan(""),
                         .alone_us = { nan(""), nan(""), nan(""), nan("") },
@@ -209,12 +210,19 @@ static void measure_work(perp_measure *m, double t, const double *v, const perp_
   measure_raise_to(&m->joint_work_most, fabs(m->joint_work));
 }
 
-static void measure_penetration(perp_measure *m, const double *q)
+/* With a contact tolerance separations below it count, too. */
+static void measure_penetration(perp_measure *m, const double *q, const perp_step_info *info)
 {
+  const double tolerance = info != NULL ? info->tolerance : 0;
   if (m->collision == NULL) return;
   const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
   for (int b = 0; b < perp_model_bodies(m->model); b++) perp_pose_of(dim, q + b * nqb, &m->pose[b]);
-  measure_raise_to(&m->pen_max, -perp_collision_deepest(NULL, m->collision, m->pose));
+  perp_collision_margin(m->collision, tolerance);
+  const double gap = perp_collision_deepest(NULL, m->collision, m->pose);
+  measure_raise_to(&m->pen_max, -gap);
+  if (!(tolerance > 0)) return;
+  if (isnan(m->contact_err_max)) m->contact_err_max = 0;
+  measure_raise_to(&m->contact_err_max, tolerance - gap);
 }
 
 /* How far the shapes that pressed each other in the step are apart at its end, at m->pose. */
@@ -256,7 +264,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   m->potential_hi = fmax(m->potential_hi, potential);
   if (m->model != NULL) perp_invariants_momentum(m, t, q, v, first);
 
-  measure_penetration(m, q);
+  measure_penetration(m, q, info);
   measure_lift(m, info);
   for (int i = 0; i < m->scene->n_gauges; i++)
     if (m->scene->gauge[i].sample != NULL)

@@ -64,6 +64,7 @@ struct perp_measure {
   /* over the run */
   double drift_pos_max, drift_pre_max, drift_vel_max, drift_acc_max, drift_mean_sum;
   double energy_least, energy_gain, pen_max, lift_max, weight;
+  double contact_err_max; /* of steps with a contact tolerance, before them NaN */
   double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
   perp_conserved conserved; /* by the exact motion of this scene */
   /* momentum: at the start; the largest change of a conserved part, of the sum of the sizes of all bodies' */

@@ -58,6 +58,7 @@ static const struct {
   { "symmetry.err.max", "largest asymmetry" },
   { "invariant.rel.max", "largest relative change of the invariant" },
   { "pen.max", "deepest penetration" },
+  { "contact.err.max", "largest contact error" },
   { "lift.max", "largest gap of active contacts" },
   { "energy.gain.rel", "largest relative gain of energy" },
   { "energy.rel.max", "largest relative error of the energy" },

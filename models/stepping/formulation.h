@@ -39,8 +39,9 @@ typedef struct perp_step_info {
   int n_contacts;
   const perp_contact *contacts;
   const double *impulse;
-  bool untold; /* of an engine: what is NULL above has acted, and nobody knows how much */
-  int asleep;  /* bodies that sleep after the step, see sleep.h */
+  double tolerance; /* m: the separation that contacts keep (perp_collision_tolerance) */
+  bool untold;      /* of an engine: what is NULL above has acted, and nobody knows how much */
+  int asleep;       /* bodies that sleep after the step, see sleep.h */
   /* Joints that broke and points that left their curves since the restart, in the order of time, and [joints] which joints are
    * released; NULL when no joint can be. */
   int n_releases;
