@@ -350,8 +350,9 @@ static double contacts_restitution(void *user, const perp_contact *x, double h,
                                    const double *before, const double *free)
 {
   const perp_contacts *c = user;
-  if (contacts_impact(c, x, h, before, free)) return x->e;
-  return perp_impact_single(c->o.impact) ? -1 : 0;
+  if (perp_impact_single(c->o.impact))
+    return !contacts_springs(&c->o) && (x->gap <= c->slop || x->gap + h * free[0] <= 0) ? x->e : -1;
+  return contacts_impact(c, x, h, before, free) ? x->e : 0;
 }
 
 /* ---- the velocity that is kept --------------------------------------------------------------- */

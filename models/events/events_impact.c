@@ -41,8 +41,7 @@ static double events_impact_restitution_of(void *user, const perp_contact *x, do
 {
   const perp_events *s = user;
   (void)h, (void)free;
-  if (perp_impact_single(s->o.impact))
-    return !s->plastic && before[0] < -s->o.threshold ? x->e : -1;
+  if (perp_impact_single(s->o.impact)) return s->plastic ? -1 : x->e;
   return events_impact_bounces(s, x, before[0]) ? x->e : 0;
 }
 
@@ -130,6 +129,9 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
   if (!perp_islands_step(s->islands, k, &task, PERP_LEVEL_VELOCITY, s->h, v, &s->lcp_s))
     return false;
   memcpy(v, k->a, size);
+  for (int i = 0; i < s->n && perp_impact_single(rule.law) && !s->plastic; i++)
+    if (part[i] && s->contact[i].e > 0 && perp_dot(3, s->contact[i].n, s->force + 3 * i) > 0)
+      s->struck[i] = 1;
   const perp_reason reason = perp_events_failed(&count, perp_islands_count(s->islands));
   events_impact_fastest(s, k, v, part, &after);
   if (s->drives != NULL) after = fmax(after, perp_event_drives_approach(s->drives, k, v));

@@ -79,7 +79,7 @@ typedef struct perp_island_task {
   int n_rows;
   perp_island_bias *bias, *restitution; /* NULL: 0; restitution: as `impact` says */
   /* NULL: Newton's law, which is in the bias.  Poisson's: restitution is the part of the impulse of compression that is
-   * given back.  Laws of one contact: it is e of a contact that meets, whose bias is 0, and below zero of others. */
+   * given back.  Laws of one contact: it is e of a touching contact, and below zero of others; the bias of what meets is 0. */
   const perp_impact_rule *impact;
   perp_island_friction *friction; /* NULL: 0 */
   void *user;

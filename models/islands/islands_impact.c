@@ -5,12 +5,15 @@
  *
  *      u = b + A p,   p_c += impulse(A_cc, u_c)
  *
+ * The approach is that before the step with what impacts have changed, n . (J_c v + (A p)_c): the velocity that gravity
+ * gives a contact at rest within a step is no impact, but touching contacts that others push together are.
  * The complementarity problem of the island then starts from u instead of b, without restitution: contacts that rest,
  * limits and motors take up what the impacts leave.  After ROUNDS impacts an island is left to it as it is.
  *
  * Cost: a product with A for each impact.  No allocation. */
 #include "models/islands/islands_private.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ROUNDS = 1000 };
@@ -53,9 +56,11 @@ bool perp_islands_impact(perp_islands *s, lane *own, const perp_island_task *tas
     const double *now = any ? u : problem->b;
     double fastest = -task->impact->threshold;
     int c = -1;
-    for (int k = 0; k < problem->nc; k++)
-      if (s->restitution[contact + k] >= 0 && now[s->r * k] < fastest)
-        fastest = now[s->r * k], c = k;
+    for (int k = 0; k < problem->nc; k++) {
+      const double un = now[s->r * k];
+      const double speed = fmax(un, s->least[contact + k] + un - problem->b[s->r * k]);
+      if (s->restitution[contact + k] >= 0 && speed < fastest) fastest = speed, c = k;
+    }
     if (c < 0) break;
     if (!any) memset(p, 0, (size_t)m * sizeof *p);
     any = true;

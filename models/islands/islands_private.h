@@ -102,7 +102,8 @@ struct perp_islands {
   double *frame;                /* [6 n] t1, t2 */
   double *b, *x, *s, *diagonal; /* [r n + m + bounded], the last of A */
   double *mu, *slip;            /* [n] */
-  double *restitution, *least;  /* [n] and the least impulse of decompression */
+  /* [n] and the least impulse of decompression, or (laws of one contact) the normal velocity before the step */
+  double *restitution, *least;
   /* with couples: [further] see contact.h, and [n] of the contacts, m */
   int *row_of;
   double *row_mu, *torsion, *rolling;
