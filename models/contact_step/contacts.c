@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const perp_impact_names[] = { "newton", "poisson", NULL };
 const char *const perp_align_names[] = { "none", "slip", NULL };
 const char *const perp_choice_names[] = { "least-norm", "previous", "solver", "none", NULL };
 const char *const perp_relax_names[] = { "auto", "no", "yes", NULL };
@@ -172,10 +171,17 @@ static perp_status contacts_check(perp_ctx *ctx, const perp_contact_opts *o,
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "relax removes the velocity that contact springs (stiffness, damping) "
                      "produce: use frequency and damping_ratio instead of them");
-  if (o->impact == PERP_IMPACT_POISSON && (second || o->substeps > 1))
+  PERP_TRY(perp_impact_check(ctx, o->impact, o->tangential));
+  if (o->impact != PERP_IMPACT_NEWTON && (second || o->substeps > 1))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "impact=poisson needs the impulses of compression of a single solve: use "
-                     "impact=newton with substeps, frequency and relax");
+                     "impact=%s needs the impulses of compression of a single solve: use "
+                     "impact=newton with substeps, frequency and relax",
+                     perp_impact_names[o->impact]);
+  if (perp_impact_single(o->impact) && o->softness > 0)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "impact=%s is a law of rigid contacts, softness = %g 1/kg makes them "
+                     "compliant: leave out one of them",
+                     perp_impact_names[o->impact], o->softness);
   if (o->sleep && o->substeps > 1)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "substeps = %d and sleep exclude each other: bodies wake by contacts found at "
@@ -212,6 +218,11 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
   bool rows = c->o.joints == PERP_JOINTS_ROWS ||
               (c->o.joints == PERP_JOINTS_AUTO && parts->kkt.d != NULL &&
                (parts->kkt.d->caps & PERP_KKT_ITERATIVE));
+  if (rows && model->m > 0 && perp_impact_single(c->o.impact))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "impact=%s needs joints that are eliminated from contact problems: use "
+                     "joints=eliminate, with a KKT solver that is not iterative",
+                     perp_impact_names[c->o.impact]);
   const perp_contact_setup solving = { .tol = c->o.residual,
                                        .tol_data = c->o.residual_data,
                                        .budget = c->o.budget,
@@ -293,13 +304,14 @@ static double contacts_softness(const perp_contact_opts *o, double h)
   return contacts_springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
 }
 
-/* an approach with restitution whose gap closes in this step; within the slop it is closed, see contacts_bias */
+/* An approach with restitution whose gap closes in this step; within the slop it is closed, see contacts_bias.  Laws of
+ * one contact have a course of the impact without restitution, too. */
 static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
                             const double *before, const double *free)
 {
   const double gap = fabs(x->gap) > c->slop ? x->gap : 0;
-  return !contacts_springs(&c->o) && !c->second && x->e > 0 && before[0] < -c->o.threshold &&
-         gap + h * free[0] <= 0;
+  return !contacts_springs(&c->o) && !c->second && (x->e > 0 || perp_impact_single(c->o.impact)) &&
+         before[0] < -c->o.threshold && gap + h * free[0] <= 0;
 }
 
 /* S of a contact that gives way */
@@ -335,7 +347,7 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
   else if (gap < 0 && c->stab->contact != NULL)
     bias = -c->stab->contact(c->stab_ws, PERP_LEVEL_VELOCITY, h, gap, 0);
   if (contacts_impact(c, x, h, before, free)) {
-    if (gap > 0) bias = 0;
+    if (gap > 0 || perp_impact_single(c->o.impact)) bias = 0;
     if (c->o.impact == PERP_IMPACT_NEWTON) bias = fmin(bias, x->e * before[0]);
   }
   return bias;
@@ -344,7 +356,10 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
 static double contacts_restitution(void *user, const perp_contact *x, double h,
                                    const double *before, const double *free)
 {
-  return contacts_impact(user, x, h, before, free) ? x->e : 0;
+  const perp_contacts *c = user;
+  if (perp_impact_single(c->o.impact))
+    return !contacts_springs(&c->o) && (x->gap <= c->slop || x->gap + h * free[0] <= 0) ? x->e : -1;
+  return contacts_impact(c, x, h, before, free) ? x->e : 0;
 }
 
 /* ---- the velocity that is kept --------------------------------------------------------------- */
@@ -491,6 +506,9 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
     if (c->n > 0) memset(c->friction, PERP_FRICTION_NEW, (size_t)c->n);
     return FREE;
   }
+  const perp_impact_rule impact = { .law = c->o.impact,
+                                    .tangential = c->o.tangential,
+                                    .threshold = c->o.threshold };
   perp_island_task task = { .contact = c->contact,
                             .n = c->n,
                             .kept = c->kept,
@@ -513,8 +531,9 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .n_rows = rows,
                             .bias = contacts_bias,
                             .friction = contacts_friction,
-                            .restitution = c->o.impact == PERP_IMPACT_POISSON ? contacts_restitution
-                                                                              : NULL,
+                            .restitution = c->o.impact != PERP_IMPACT_NEWTON ? contacts_restitution
+                                                                             : NULL,
+                            .impact = c->o.impact != PERP_IMPACT_NEWTON ? &impact : NULL,
                             .user = c };
   for (int round = 0; round < ROUNDS; round++) {
     if (round > 0) { /* back to v^ */

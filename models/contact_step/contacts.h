@@ -16,12 +16,13 @@
 #define PERP_CONTACTS_H
 
 #include "models/contact/contact.h"
+#include "models/contact/impact.h"
 #include "models/contact_step/drives.h"
 
 /* Options of formulations that step velocities, with contacts or without. */
 typedef struct perp_contact_opts {
-  double margin, tolerance, threshold, slip, residual, residual_data, budget, softness, stiffness,
-      damping;
+  double margin, tolerance, threshold, tangential, slip, residual, residual_data, budget, softness,
+      stiffness, damping;
   double frequency, damping_ratio, push;
   double sleep_time, sleep_velocity;
   int impact, align, joints, threads, gyro, substeps, halvings, relax, servo, choice;
@@ -34,7 +35,6 @@ typedef struct perp_contact_opts {
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
-enum { PERP_IMPACT_NEWTON, PERP_IMPACT_POISSON };
 enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT };
 enum { PERP_RELAX_AUTO, PERP_RELAX_NO, PERP_RELAX_YES };
 extern const char *const perp_choice_names[]; /* of PERP_CHOICE_LEAST_NORM and so on */
@@ -42,7 +42,6 @@ extern const char *const perp_relax_names[];
 extern const char *const perp_gyro_names[];
 enum { PERP_SERVO_IMPLICIT, PERP_SERVO_SYMPLECTIC };
 extern const char *const perp_servo_names[];
-extern const char *const perp_impact_names[];
 extern const char *const perp_align_names[];
 extern const char *const perp_joints_names[];
 
@@ -71,9 +70,7 @@ extern const char *const perp_joints_names[];
             "closed contacts only (Anitescu and Potra)."),                                         \
       PERP_REAL(perp_contact_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                         \
                 "Approach speed above which restitution is applied."),                             \
-      PERP_ENUM(perp_contact_opts, impact, PERP_IMPACT_NEWTON, perp_impact_names,                  \
-                "Quantity that the coefficient of restitution multiplies: the approach velocity "  \
-                "(Newton) or the impulse of compression (Poisson)."),                              \
+      PERP_IMPACT_OPTIONS(perp_contact_opts),                                                      \
       PERP_ENUM(                                                                                   \
           perp_contact_opts, align, PERP_ALIGN_SLIP, perp_align_names,                             \
           "Direction of the first friction tangent. slip: along the sliding velocity without "     \

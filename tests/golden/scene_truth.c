@@ -3,6 +3,7 @@
  * no solver and the solver no closed form, so that one is the judge of the other. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
+#include "models/contact/impact.h"
 #include "tests/guard/golden.h"
 #include "tests/run_model.h"
 
@@ -109,9 +110,12 @@ int main(void)
       for (int k = 0; golden_option(o, k, value, sizeof value); k++) {
         snprintf(text, sizeof text, "%s:%s=%s", d->name, o->key, value);
         const char *formulation = known[i].formulation;
-        if (strcmp(value, "poisson") == 0)
-          formulation = strcmp(formulation, "velocity") == 0 ? "velocity:impact=poisson"
-                                                             : "acceleration:impact=poisson";
+        char law[128];
+        for (int name = PERP_IMPACT_POISSON; perp_impact_names[name] != NULL; name++)
+          if (strcmp(value, perp_impact_names[name]) == 0) {
+            snprintf(law, sizeof law, "%.40s:impact=%.40s", formulation, value);
+            formulation = law;
+          }
         const double x = figure(text, formulation);
         if (isnan(x)) continue;
         runs++;
