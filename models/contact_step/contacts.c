@@ -304,14 +304,15 @@ static double contacts_softness(const perp_contact_opts *o, double h)
   return contacts_springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
 }
 
-/* An approach with restitution whose gap closes in this step; within the slop it is closed, see contacts_bias.  Laws of
- * one contact have a course of the impact without restitution, too. */
+/* An approach with restitution whose gap closes in this step; within the slop it is closed, see contacts_bias, so that points
+ * that meet together do not by rounding meet one step after the other.  Laws of one contact have a course of the impact
+ * without restitution, too. */
 static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
                             const double *before, const double *free)
 {
   const double gap = fabs(x->gap) > c->slop ? x->gap : 0;
   return !contacts_springs(&c->o) && !c->second && (x->e > 0 || perp_impact_single(c->o.impact)) &&
-         before[0] < -c->o.threshold && gap + h * free[0] <= 0;
+         before[0] < -c->o.threshold && gap + h * free[0] <= c->slop;
 }
 
 /* S of a contact that gives way */
@@ -358,7 +359,7 @@ static double contacts_restitution(void *user, const perp_contact *x, double h,
 {
   const perp_contacts *c = user;
   if (perp_impact_single(c->o.impact))
-    return !contacts_springs(&c->o) && (x->gap <= c->slop || x->gap + h * free[0] <= 0) ? x->e : -1;
+    return !contacts_springs(&c->o) && (x->gap <= c->slop || x->gap + h * free[0] <= c->slop) ? x->e : -1;
   return contacts_impact(c, x, h, before, free) ? x->e : 0;
 }
 

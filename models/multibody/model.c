@@ -617,7 +617,7 @@ static perp_status check_surface(perp_ctx *ctx, const perp_model *model, const p
   if (def->body != PERP_WORLD)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: a %s belongs to the world: got body %d; use convex shapes (polytope) for "
-                     "a moving body",
+                     "a moving body, several for a concave one",
                      who, what, def->body);
   perp_mesh *mesh;
   if (def->kind == PERP_SHAPE_MESH)

@@ -89,6 +89,7 @@ static const struct {
   { "welded-blocks", "velocity", 1e-12, 10 },
   { "box-on-box", "acceleration", 1e-11, 10 },
   { "paddles", "acceleration", 1e-11, 5 },
+  { "ring-on-rod", "acceleration", 1e-11, 9 },
   { "tower", "velocity", 1e-8, 8 },
   { "fast-ball", "acceleration", 1e-9, 8 },
   { "racket", "velocity", 2e-3, 5 },
