@@ -201,6 +201,9 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
     return false;
   if (!*moved) return true;
   if (p->softness > 0) contacts_post_judge(p, k, contact, n, count);
+  const double most = perp_worst(model->nv, k->a);
+  if (p->how.limit > 0 && most > p->how.limit)
+    for (int i = 0; i < model->nv; i++) k->a[i] *= p->how.limit / most;
   perp_constrained_retract(k, q, k->a, q);
   return true;
 }

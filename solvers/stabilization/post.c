@@ -33,6 +33,11 @@
  * solution: it counts as unsolved, and positions stay; with `softness` (contacts_post.h) contacts share the overlap, which
  * counts as unsolved, too.
  *
+ * limit bounds what a pass may move (Cline 2002, section 5.2.3): far from the manifold the linear system of a pass is a poor
+ * approximation, and its answer is of the size of the error, or without bound near a singular position.  A larger dq, of
+ * joints and contacts alike, is scaled down as a whole, so that it still points where the linear system does and falls in
+ * the error by its scale.  Errors above passes times limit then take several steps.
+ *
  * hold = true: on the acceleration level contacts at rest, those that stick too, have Baumgarte's feedback of
  * 1/(5 h) (baumgarte.c) in place of the second.  A contact that rests for long then does not gather what solutions
  * leave, on either side; overlaps are still taken out by the first.
@@ -46,7 +51,7 @@ static const double PUSH = 0.1; /* m/s, as in baumgarte.c */
 struct opts {
   int passes, sweeps, contact_passes;
   bool velocity, hold;
-  double tol, tol_v, tol_contact, softness;
+  double tol, tol_v, tol_contact, softness, limit;
 };
 static const perp_opt options[] = {
   PERP_INT(struct opts, passes, 1, 1, 100,
@@ -71,6 +76,9 @@ static const perp_opt options[] = {
       "Compliance of contacts in the projection, as a fraction of the mean 1/m: contradictory "
       "contacts then share the overlap. If more than 1 % of it remains, the projection counts "
       "as unsolved. 0: rigid."),
+  PERP_REAL(struct opts, limit, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "m",
+            "Largest component (m or rad) of the position correction of a pass. A larger one is "
+            "scaled down as a whole: use it with several passes (Cline 2002, section 5.2.3)."),
   PERP_OPTIONS_END
 };
 
@@ -85,26 +93,29 @@ static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const vo
   return perp_stab_create(ctx, "post", sys, &like, sizeof like, ws);
 }
 
-/* Passes on p->q (and p->v when they are those of RATTLE) until tol, the limit, or no gain. */
+/* Passes on p->q (and p->v when they are those of RATTLE) until tol, as many as there may be, or no gain. */
 static perp_status post_correct(struct ws *w, double t, bool rattle, perp_stats *stats)
 {
   struct stab_projection *p = &w->p;
   const perp_stab_sys *sys = &p->sys;
-  int limit = rattle ? w->opt.sweeps : w->opt.passes;
-  double last = HUGE_VAL;
-  for (int pass = 0; pass < limit; pass++) {
+  const int passes = rattle ? w->opt.sweeps : w->opt.passes;
+  double last = HUGE_VAL, scale = 1;
+  for (int pass = 0; pass < passes; pass++) {
     sys->error(sys->user, t, p->q, p->C);
     const double norm = perp_stab_norm(sys->m, p->C);
     stats->reason = isnan(norm) ? PERP_NOT_FINITE : PERP_CONVERGED;
-    if (!(norm > w->opt.tol) || norm > last / 2) return PERP_OK;
+    /* of a scaled pass the error falls by its scale, no more */
+    if (!(norm > w->opt.tol) || norm > (1 - 0.5 * scale) * last) return PERP_OK;
     last = norm;
     double h = 0;
     PERP_TRY(perp_stab_correction(p, t, p->q, rattle ? &h : NULL, stats));
     if (stats->reason < 0) return PERP_OK;
+    scale = fmin(1, w->opt.limit / perp_stab_norm(sys->nv, p->dx));
+    for (int i = 0; i < sys->nv && scale < 1; i++) p->dx[i] *= scale;
     sys->retract(sys->user, p->q, p->dx, p->q);
     if (!rattle || !(h > 0)) continue;
     for (int i = 0; i < sys->nv; i++) p->v[i] += p->dx[i] / h;
-    if (sys->impulse != NULL) sys->impulse(sys->user, 1 / h, p->lambda);
+    if (sys->impulse != NULL) sys->impulse(sys->user, scale / h, p->lambda);
   }
   return PERP_OK;
 }
@@ -133,6 +144,7 @@ static void post_contacts(const void *ws, perp_stab_contacts *how)
   *how = (perp_stab_contacts){ .passes = w->opt.contact_passes,
                                .tol = w->opt.tol_contact,
                                .softness = w->opt.softness,
+                               .limit = w->opt.limit,
                                .velocity = w->opt.velocity && w->opt.contact_passes > 0 &&
                                            !w->opt.hold,
                                .tol_v = w->opt.tol_v };

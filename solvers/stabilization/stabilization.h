@@ -51,6 +51,7 @@ typedef struct perp_stab_contacts {
   double
       swept; /* and after steps whose problems were left by a number of sweeps: of the largest body */
   double softness; /* of the rows of positions, in parts of the mean 1/m; 0: none */
+  double limit;    /* m or rad: largest component of a correction of positions; 0: none */
   bool velocity;   /* closed contacts that approach are stopped, */
   double tol_v;    /* m/s: unless they are slower */
 } perp_stab_contacts;
