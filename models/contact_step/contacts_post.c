@@ -59,6 +59,10 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
   *out = NULL;
   if (stab->contacts != NULL) stab->contacts(ws, &how);
   if (how.passes == 0 && !how.velocity) return PERP_OK;
+  if (how.unweighted)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contacts are corrected with the masses of bodies (Cline 2002, eq. 3.7): "
+                     "weight=none needs contact_passes=0");
   perp_contact_post like = { .model = model, .o = *setup, .how = how };
   void *memory;
   PERP_TRY(

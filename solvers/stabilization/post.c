@@ -33,6 +33,14 @@
  * solution: it counts as unsolved, and positions stay; with `softness` (contacts_post.h) contacts share the overlap, which
  * counts as unsolved, too.
  *
+ * weight = none has the identity in the place of M (Cline 2002, eq. 3.4 and the first system of section 3.4):
+ *
+ *      dq = -J' (J J')^-1 C,
+ *
+ * the least sum of squares of metres and radians, whose unit of length counts.  Light and heavy bodies move alike, so that
+ * their centre of mass moves, and with it their potential energy; M keeps it where it is.  It costs a factorization more in
+ * a step, as that of the end is no longer that of the next start.
+ *
  * limit bounds what a pass may move (Cline 2002, section 5.2.3): far from the manifold the linear system of a pass is a poor
  * approximation, and its answer is of the size of the error, or without bound near a singular position.  A larger dq, of
  * joints and contacts alike, is scaled down as a whole, so that it still points where the linear system does and falls in
@@ -48,8 +56,11 @@
 
 static const double PUSH = 0.1; /* m/s, as in baumgarte.c */
 
+enum { WEIGHT_MASS, WEIGHT_NONE };
+static const char *const weights[] = { "mass", "none", NULL };
+
 struct opts {
-  int passes, sweeps, contact_passes;
+  int passes, sweeps, contact_passes, weight;
   bool velocity, hold;
   double tol, tol_v, tol_contact, softness, limit;
 };
@@ -79,6 +90,10 @@ static const perp_opt options[] = {
   PERP_REAL(struct opts, limit, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "m",
             "Largest component (m or rad) of the position correction of a pass. A larger one is "
             "scaled down as a whole: use it with several passes (Cline 2002, section 5.2.3)."),
+  PERP_ENUM(struct opts, weight, WEIGHT_MASS, weights,
+            "Norm of the correction of positions. mass: least in M, heavy bodies move less. none: "
+            "least sum of squares in m and rad, by the pseudo-inverse J' (J J')^-1; joints only "
+            "(Cline 2002, eq. 3.4)."),
   PERP_OPTIONS_END
 };
 
@@ -90,6 +105,15 @@ struct ws {
 static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
   struct ws like = { .opt = *(const struct opts *)opts };
+  *ws = NULL;
+  if (like.opt.weight == WEIGHT_NONE && like.opt.velocity)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "post: velocity=true corrects velocities by impulses, which act by the "
+                     "masses: use weight=mass with it");
+  if (like.opt.weight == WEIGHT_NONE && sys->m > 0 && sys->unweighted == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "post: this system has no corrections without masses: use weight=mass");
+  if (like.opt.weight == WEIGHT_NONE && sys->m > 0) PERP_TRY(sys->unweighted(ctx, sys->user));
   return perp_stab_create(ctx, "post", sys, &like, sizeof like, ws);
 }
 
@@ -145,6 +169,7 @@ static void post_contacts(const void *ws, perp_stab_contacts *how)
                                .tol = w->opt.tol_contact,
                                .softness = w->opt.softness,
                                .limit = w->opt.limit,
+                               .unweighted = w->opt.weight == WEIGHT_NONE,
                                .velocity = w->opt.velocity && w->opt.contact_passes > 0 &&
                                            !w->opt.hold,
                                .tol_v = w->opt.tol_v };
@@ -161,7 +186,7 @@ const perp_stab_desc perp_stab_post = {
   .d = { .name = "post",
          .summary = "Post-stabilization: position (and velocity) projected onto the constraint "
                     "manifold after each step",
-         .reference = "Cline 2002, sections 3.3-3.4, eq. 3.3 (Ascher and Chin)",
+         .reference = "Cline 2002, sections 3.3-3.4, eq. 3.3 and 3.4 (Ascher and Chin)",
          .equation = "M dq = J' lambda,  J dq = -C;  velocity: v + dq / h, then J v = 0",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_STAB_PROJECTS },
