@@ -57,9 +57,9 @@ static const perp_opt options[] = {
   PERP_CONTACT_OPTIONS,
   PERP_ENUM(
       opts, gradient, GRADIENT_TURNING, gradients,
-      "Directions in which springs are implicit. turning: along the spring, and across it without "
-      "energy loss. full: all directions; damps rotation. axial: along the spring only. numeric: "
-      "all forces but pairs, by differences of the force (Cline 2002, section 2.7.4)."),
+      "Implicit directions of springs. turning: along, and across without energy loss. full: all; "
+      "damps rotation. axial: along only. numeric: all forces but pairs, by differences (Cline "
+      "2002, section 2.7.4)."),
   PERP_OPTIONS_END
 };
 

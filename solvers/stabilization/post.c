@@ -91,9 +91,8 @@ static const perp_opt options[] = {
             "Largest component (m or rad) of the position correction of a pass. A larger one is "
             "scaled down as a whole: use it with several passes (Cline 2002, section 5.2.3)."),
   PERP_ENUM(struct opts, weight, WEIGHT_MASS, weights,
-            "Norm of the correction of positions. mass: least in M, heavy bodies move less. none: "
-            "least sum of squares in m and rad, by the pseudo-inverse J' (J J')^-1; joints only "
-            "(Cline 2002, eq. 3.4)."),
+            "Norm that the position correction minimizes. mass: that of M. none: sum of squares in "
+            "m and rad, by J' (J J')^-1; joints only (Cline 2002, eq. 3.4)."),
   PERP_OPTIONS_END
 };
 
