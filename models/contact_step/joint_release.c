@@ -23,6 +23,7 @@
  * anew.  Any formulation can serve curves that has its rows from the model; for breaking it has to report forces, too. */
 #include "models/contact_step/joint_release.h"
 #include "models/multibody/model_private.h"
+#include "models/stepping/constrained.h"
 
 #include <stdlib.h>
 #include <string.h>
