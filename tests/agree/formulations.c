@@ -314,6 +314,33 @@ static void beach_chair(void)
     }
 }
 
+/* Joints first: the last rigidity correction of the only sweep moves the hinge of a swinging cube by lambda r, with r its
+ * distance from the centre, all of it across the axis. */
+static void joints_first(void)
+{
+  perp_model *model = cubes(1, true);
+  perp_sim *sim = run_start(&ctx, model,
+                            (run_parts){ "point-mass:iterations=1,order=joints-first" }, 0.05);
+  perp_step_info info = { 0 };
+  double off = 0, most = 0;
+  for (int i = 0; i < 400; i++) {
+    double length = 0, t, C[3];
+    const double *q, *v;
+    if (perp_sim_step(&ctx, sim, HUGE_VAL, &info) != PERP_OK || info.reason < 0)
+      bail("%s", ctx.msg);
+    for (int j = 0; j < 3; j++) length = fmax(length, fabs(info.rigidity[j]));
+    perp_sim_state(sim, &t, &q, &v);
+    perp_model_error(model, t, q, C);
+    const double gap = sqrt(C[0] * C[0] + C[1] * C[1] + C[2] * C[2]);
+    most = fmax(most, gap);
+    off = fmax(off, fabs(gap - sqrt(3) * length));
+  }
+  ok(off < 0.01 * most && most > 1e-3, "joints first: one sweep leaves %.3g m, %.2g off lambda r",
+     most, off);
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
 static void point_mass_refuses(void)
 {
   const struct {
@@ -548,6 +575,7 @@ int main(void)
   van_overveld();
   verlet_velocities();
   simultaneous();
+  joints_first();
   curved_rail();
   beach_chair();
   point_mass_refuses();
