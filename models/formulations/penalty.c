@@ -38,16 +38,21 @@ struct opts {
   double stiffness, damping;
   double contact_stiffness, exponent, damping_ratio, threshold;
   double tangent_stiffness, tangent_ratio;
+  int overlap;
 };
+enum { OVERLAP_DEPTH, OVERLAP_VOLUME };
+static const char *const overlaps[] = { "depth", "volume", NULL };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
             "Stiffness of joint rows, limits and motors, in N/m or N m/rad."),
   PERP_REAL(struct opts, damping, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",
             "Damping of joint rows and of locked joint coordinates, in N s/m or N m s/rad."),
   PERP_REAL(struct opts, contact_stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Stiffness k of each contact point, in N/m^exponent."),
+            "Stiffness k of each contact point, in N/m^exponent. With overlap=volume of each pair "
+            "of shapes, in N/m^5 (N/m^3 in the plane) for an exponent of 1."),
   PERP_REAL(struct opts, exponent, 1, 1, 3, 0, "",
-            "Exponent n of the normal contact force k d^n. 1.5: Hertz contact of round bodies."),
+            "Exponent n of the normal contact force k d^n, or k V^n A with overlap=volume. 1.5 "
+            "of a depth: Hertz contact of round bodies."),
   PERP_REAL(struct opts, damping_ratio, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "",
             "Upper bound on the damping ratio of contacts and limits. Restitution e is exact down "
             "to e = 0.27 with 1, and to 0.1 with 2."),
@@ -57,6 +62,11 @@ static const perp_opt options[] = {
             "Tangential stiffness of a sticking contact."),
   PERP_REAL(struct opts, tangent_ratio, 0.25, 0, HUGE_VAL, PERP_OPEN_MAX, "",
             "Damping ratio of the tangential spring (see tangent_stiffness) and of motors."),
+  PERP_ENUM(struct opts, overlap, OVERLAP_DEPTH, overlaps,
+            "Measure of the penetration of contacts. depth: of each contact point. volume: overlap "
+            "volume V of each pair of shapes, with one force k V A at the centroid of its section "
+            "of area A, minus the gradient of k V^2 / 2. Planes with spheres, boxes, polytopes and "
+            "ellipsoids, and pairs of spheres."),
   PERP_OPTIONS_END
 };
 
@@ -219,6 +229,7 @@ static perp_status penalty_open(perp_ctx *ctx, workspace *w, const perp_parts *p
   const struct opts *o = &w->o;
   const perp_penalty_law contact = { .stiffness = o->contact_stiffness,
                                      .exponent = o->exponent,
+                                     .volume = o->overlap == OVERLAP_VOLUME,
                                      .damping_ratio = o->damping_ratio,
                                      .threshold = o->threshold,
                                      .tangent_stiffness = o->tangent_stiffness,

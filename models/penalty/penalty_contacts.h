@@ -9,7 +9,7 @@
 #ifndef PERP_PENALTY_CONTACTS_H
 #define PERP_PENALTY_CONTACTS_H
 
-#include "models/penalty/penalty_law.h"
+#include "models/penalty/penalty_found.h"
 #include "models/stepping/formulation.h"
 #include "models/multibody/model_private.h"
 
