@@ -17,7 +17,8 @@
  * models/penalty/penalty_law.h, contacts in penalty_contacts.h, limits, motors and servos in penalty_drives.h.  At rest a
  * contact is deep by (force / contact_stiffness)^(1 / exponent), m g / (n k) on n points; forces that statics leaves
  * open are those of equal springs; friction sticks on a spring, off by force / tangent_stiffness, and creeps only as far
- * as that.  An impact lasts pi sqrt(m / k) instead of no time: impulses spread, and steps must resolve it.  Bodies that
+ * as that.  overlap = volume makes them of the volume of overlap; a shape that is all inside of another one has no force
+ * then, and such a state is refused: the step is shortened.  An impact lasts pi sqrt(m / k) instead of no time: impulses spread, and steps must resolve it.  Bodies that
  * are farther in a step than they are thick pass through each other.  A contact that has given a quarter more energy
  * than it had taken is no motion of these laws any more: the step is too long, and the run ends as diverged.
  *
@@ -133,6 +134,7 @@ static perp_ode_answer penalty_deriv(void *user, double t, double h, const doubl
   perp_blocks_Jt(&w->e.blocks, 1, w->trial, w->f);
   if (w->drives != NULL) perp_penalty_drives_force(w->drives, &w->e, t, v, w->f);
   if (w->contacts != NULL && !penalty_contact_forces(w, t, q, v)) return PERP_ODE_FAILED;
+  if (w->contacts != NULL && perp_penalty_contacts_inside(w->contacts)) return PERP_ODE_INVALID;
   perp_blocks_Minv(&w->e.blocks, w->f, a);
   if (!intermediate) memcpy(w->lambda, w->trial, (size_t)model->m * sizeof *w->lambda);
   if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
@@ -152,6 +154,7 @@ static perp_ode_answer penalty_accept(void *user, double t, double *q, double *v
   if (w->contacts != NULL)
     w->status = perp_penalty_contacts_accept(w->ctx, w->contacts, &w->e, t, q, v, &still);
   if (!penalty_found(w)) return PERP_ODE_FAILED;
+  if (w->contacts != NULL && perp_penalty_contacts_inside(w->contacts)) return PERP_ODE_INVALID;
   w->active = !passive || !still;
   return w->active ? PERP_ODE_FAILED : PERP_ODE_OK;
 }
@@ -314,6 +317,9 @@ static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   } else if (w->active) {
     info->cause = "a contact or limit returned more energy than it absorbed: the step is too long "
                   "for its stiffness; use a shorter step or error control";
+  } else if (info->reason == PERP_INVALID_STATE) {
+    info->cause = "a shape is all inside of another one, where the volume of overlap has no "
+                  "gradient; use a larger contact_stiffness or a shorter step";
   }
   return PERP_OK;
 }

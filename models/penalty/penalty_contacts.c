@@ -381,6 +381,11 @@ perp_status perp_penalty_contacts_force(perp_ctx *ctx, perp_penalty_contacts *c,
   return PERP_OK;
 }
 
+bool perp_penalty_contacts_inside(const perp_penalty_contacts *c)
+{
+  return c->found.inside;
+}
+
 /* ---- accepted states ------------------------------------------------------------------------- */
 
 typedef struct acceptance {

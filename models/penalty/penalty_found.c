@@ -71,6 +71,7 @@ static void penalty_found_merge(perp_penalty_found *f, const perp_eval *e)
       end++;
     perp_overlap_of(f->model, x->shape[0], &e->pose[x->body[0]], x->shape[1], &e->pose[x->body[1]],
                     &o);
+    f->inside |= o.volume > 0 && !(o.area > 0);
     if (!(o.volume > 0 && o.area > 0)) continue;
     perp_contact *pair = &f->pair[n];
     *pair = *x;
@@ -87,7 +88,7 @@ static void penalty_found_merge(perp_penalty_found *f, const perp_eval *e)
 perp_status perp_penalty_found_near(perp_ctx *ctx, perp_penalty_found *f, const perp_eval *e,
                                     double margin)
 {
-  f->known = false;
+  f->known = f->inside = false;
   perp_collision_margin(f->collision, margin);
   PERP_TRY(perp_collision_find(ctx, f->collision, e->pose, &f->contact, &f->n));
   PERP_TRY(penalty_found_reserve(ctx, f, f->n));

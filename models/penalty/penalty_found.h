@@ -16,6 +16,8 @@ typedef struct perp_penalty_found {
       *contact; /* [n] by id.  By volume: both points are the centroid, the gap is -V / A */
   const perp_penalty_spring *spring; /* [n] */
   int n;
+  bool
+      inside; /* a shape is all inside of another one: its volume has no gradient, and the law says nothing */
   /* of the last state, and memory */
   double *q; /* [nq] */
   double t;
