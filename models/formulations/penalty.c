@@ -64,10 +64,10 @@ static const perp_opt options[] = {
   PERP_REAL(struct opts, tangent_ratio, 0.25, 0, HUGE_VAL, PERP_OPEN_MAX, "",
             "Damping ratio of the tangential spring (see tangent_stiffness) and of motors."),
   PERP_ENUM(struct opts, overlap, OVERLAP_DEPTH, overlaps,
-            "Measure of the penetration of contacts. depth: of each contact point. volume: overlap "
-            "volume V of each pair of shapes, with one force k V A at the centroid of its section "
-            "of area A, minus the gradient of k V^2 / 2. Planes with spheres, boxes, polytopes and "
-            "ellipsoids, and pairs of spheres."),
+            "Penetration that makes contact forces. depth: of each contact point. volume: overlap "
+            "volume V of each pair of shapes. Its force k V A, A the area of the section, is minus "
+            "the gradient of k V^2 / 2. Served are planes with spheres, boxes, polytopes and "
+            "ellipsoids, and two spheres."),
   PERP_OPTIONS_END
 };
 
