@@ -74,6 +74,12 @@ static perp_status harvest_sequence_take(gather *g, const perp_contact_place *pl
     return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
                      "an island has two problems in one step (impact=poisson or limits=fixed): a "
                      "sequence needs one");
+  for (int k = 0; k < 2 * place->nc && place->rows == 3; k++) {
+    const double *t = place->frame + 3 * k;
+    if (fabs(perp_dot(3, t, t) - 1) > 1e-9)
+      return PERP_FAIL(g->ctx, PERP_ERR_UNSUPPORTED,
+                       "a sequence needs isotropic friction: leave out mu_across");
+  }
   if (place->call != g->call) posed_free(&g->now);
   g->call = place->call;
   g->island = place->island;

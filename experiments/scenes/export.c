@@ -322,8 +322,12 @@ static perp_status export_shapes(perp_ctx *ctx, const perp_model *model, FILE *o
 static void export_pairs(const perp_model *model, FILE *out)
 {
   static const char *const none[] = { NULL };
-  const perp_surface *s,
-      dflt = { .mu = NAN, .mu_dynamic = NAN, .restitution = NAN, .torsion = NAN, .rolling = NAN };
+  const perp_surface *s, dflt = { .mu = NAN,
+                                  .mu_dynamic = NAN,
+                                  .mu_across = NAN,
+                                  .restitution = NAN,
+                                  .torsion = NAN,
+                                  .rolling = NAN };
   int a, b, most = 0;
   for (int i = 0; perp_model_pair(model, i, &a, &b) != NULL; i++) most = b > most ? b : most;
   if (most == 0) return;

@@ -13,6 +13,8 @@ const char *const perp_scene_friction_rules[] = { "geometric", "maximum", "minim
 const perp_key perp_scene_surface_keys[] = {
   PERP_KEY_REAL(perp_surface, mu, "mu", ""),
   PERP_KEY_REAL(perp_surface, mu_dynamic, "mu_dynamic", ""),
+  PERP_KEY_REAL(perp_surface, mu_across, "mu_across", ""),
+  PERP_KEY_REALS(perp_surface, along, "along", "", 3),
   PERP_KEY_REAL(perp_surface, restitution, "restitution", ""),
   PERP_KEY_REAL(perp_surface, torsion, "torsion", "m"),
   PERP_KEY_REAL(perp_surface, rolling, "rolling", "m"),
@@ -41,6 +43,8 @@ const perp_key perp_scene_shape_keys[] = {
   PERP_KEY_SPECIAL("material"),
   PERP_KEY_REAL(perp_shape_def, surface.mu, "mu", ""),
   PERP_KEY_REAL(perp_shape_def, surface.mu_dynamic, "mu_dynamic", ""),
+  PERP_KEY_REAL(perp_shape_def, surface.mu_across, "mu_across", ""),
+  PERP_KEY_REALS(perp_shape_def, surface.along, "along", "", 3),
   PERP_KEY_REAL(perp_shape_def, surface.restitution, "restitution", ""),
   PERP_KEY_REAL(perp_shape_def, surface.torsion, "torsion", "m"),
   PERP_KEY_REAL(perp_shape_def, surface.rolling, "rolling", "m"),
@@ -178,6 +182,7 @@ static const perp_key pair_keys[] = { PERP_KEY_SPECIAL("a"),
                                       PERP_KEY_SPECIAL("b"),
                                       PERP_KEY_REAL(perp_surface, mu, "mu", ""),
                                       PERP_KEY_REAL(perp_surface, mu_dynamic, "mu_dynamic", ""),
+                                      PERP_KEY_REAL(perp_surface, mu_across, "mu_across", ""),
                                       PERP_KEY_REAL(perp_surface, restitution, "restitution", ""),
                                       PERP_KEY_REAL(perp_surface, torsion, "torsion", "m"),
                                       PERP_KEY_REAL(perp_surface, rolling, "rolling", "m"),
@@ -188,9 +193,12 @@ static void shapes_pair(perp_scene_reader *r, const perp_node *entry, void *user
 {
   static const char *const keys[] = { "a", "b" };
   perp_model *model = user;
-  perp_surface surface = {
-    .mu = NAN, .mu_dynamic = NAN, .restitution = NAN, .torsion = NAN, .rolling = NAN
-  };
+  perp_surface surface = { .mu = NAN,
+                           .mu_dynamic = NAN,
+                           .mu_across = NAN,
+                           .restitution = NAN,
+                           .torsion = NAN,
+                           .rolling = NAN };
   int of[2];
   if (!perp_keys_read(r, entry, "a pair", pair_keys, &surface)) return;
   for (int i = 0; i < 2; i++) {

@@ -49,9 +49,9 @@ typedef struct perp_impact_rule {
 /* The law of impacts, of all formulations with rigid contacts (models/contact/impact.h). */
 #define PERP_IMPACT_OPTIONS(type)                                                                  \
   PERP_ENUM(type, impact, PERP_IMPACT_NEWTON, perp_impact_names,                                   \
-            "Impact law: what the coefficient of restitution e multiplies. newton: the approach "  \
-            "velocity. poisson: the impulse of compression. stronge: e^2 times the work of "       \
-            "compression. chatterjee-ruina: the approach velocity, and tangential (see there)."),  \
+            "Impact law. newton: e multiplies the approach velocity. poisson: e multiplies the "   \
+            "impulse of compression. stronge: e^2 multiplies the work of compression. "            \
+            "chatterjee-ruina: as newton, with the option tangential."),                           \
       PERP_REAL(type, tangential, 0, -1, 1, 0, "",                                                 \
                 "Tangential coefficient of restitution of impact=chatterjee-ruina. -1: no "        \
                 "friction. 0: slip stops, within the friction cone. 1: slip reverses.")

@@ -126,6 +126,7 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, co
     { serves_two_frictions(m), false, "two coefficients of friction (mu and mu_dynamic)" },
     { m->couples, false, "torsional and rolling friction" },
     { serves_breaking(m), false, "joints that break" },
+    { m->anisotropic, false, "anisotropic friction (mu_across)" },
     { m->springs || m->soft, false, "compliant joints" },
     { serves_other_forces(m), false, "forces other than constant ones at centres of mass" },
     { m->n_forces > 0, has & PERP_ENGINE_FORCES, "forces other than gravity" },

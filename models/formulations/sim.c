@@ -211,6 +211,8 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
     { perp_model_drives(model) > 0, PERP_FORM_DRIVES, "limits and motors" },
     { model->couples, PERP_FORM_COUPLES,
       "surfaces that resist spinning or rolling (torsion, rolling)" },
+    { model->anisotropic, PERP_FORM_ANISOTROPIC,
+      "surfaces with anisotropic friction (mu_across)" },
     { model->springs, PERP_FORM_SPRINGS, "joints with stiffness or damping" },
     { perp_model_prescribes(model), PERP_FORM_MOTIONS, "prescribed motions" },
     { breaks && !(d->caps & PERP_FORM_WRAPS), PERP_FORM_BREAKS, "joints that break" },

@@ -14,6 +14,9 @@
  * Its parts: force beyond the cone (|T| - mu N) / (mu N); and of contacts that slide, m |u| > mu N (faster than friction
  * of the step can stop): the angle between T and -u, and what is missing of the limit, (mu N - |T|) / (mu N).
  *
+ * Of an anisotropic surface T is S^-1 T and u is S u (islands_anisotropy.c): the ellipse becomes the disc, and most dissipation
+ * the opposite direction.
+ *
  * Cost: O(contacts), no allocation. */
 #include "models/islands/belts.h"
 #include "models/islands/islands_private.h"
@@ -73,6 +76,11 @@ void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp
     for (int q = 0; q < 3; q++) {
       u[q] -= along * x->n[q];
       T[q] = P[q] - normal * x->n[q];
+    }
+    if (model->anisotropic) {
+      double w[3];
+      const double ratio = perp_islands_anisotropy(model, k->e, x, w);
+      if (ratio != 1) perp_islands_stretch(1 / ratio, w, T), perp_islands_stretch(ratio, w, u);
     }
     islands_coulomb_contact(&s->count.coulomb, islands_coulomb_mass(model, x), limit,
                             fmax(limit, LEAST * largest), T, u);

@@ -237,6 +237,20 @@ PERP_INLINE void perp_islands_tangents(int dim, const double n[3], const double 
   perp_cross(n, t1, t + 3);
 }
 
+/* ---- islands_anisotropy.c: elliptic cones of friction ------------------------------------------ */
+
+/* Friction T of a contact with mu along g and ratio mu across it, w = n x g / |n x g|: with the map S = 1 + (ratio - 1) w w'
+ * on tangents, T = S x with |x| <= mu lambda_n.  Most dissipation - T . u = - x . S u makes x opposite to S u: a circular
+ * cone for the rows S t of tangents t.  Returns ratio; 1: isotropic, w is not set. */
+double perp_islands_anisotropy(const perp_model *model, const perp_eval *e, const perp_contact *x,
+                               double w[3]);
+/* y = (1 + (ratio - 1) w w') y */
+PERP_INLINE void perp_islands_stretch(double ratio, const double w[3], double *y)
+{
+  const double more = (ratio - 1) * perp_dot(3, w, y);
+  for (int i = 0; i < 3; i++) y[i] += more * w[i];
+}
+
 /* ---- islands_couples.c: couples against spinning and rolling ----------------------------------- */
 
 /* torsion and rolling [n] of all contacts that take part; 0 where the task has no couples. */

@@ -207,7 +207,20 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   for (int q = 0; q < dim; q++) u[q] += after[q];
   for (int q = 0; q < dim && task->offset != NULL; q++) u[q] += task->offset[3 * at + q];
   const bool slide = slides != NULL && perp_dot(3, slides, slides) > 0;
-  perp_islands_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
+  double w[3], own[3], *P = task->impulse + (size_t)3 * (size_t)at;
+  const double ratio = model->anisotropic ? perp_islands_anisotropy(model, e, contact, w) : 1;
+  if (ratio == 1) {
+    perp_islands_tangents(dim, n, slide ? slides : task->align ? u : NULL, t);
+  } else { /* along S u; rows S t; and x = t . S^-1 P = (S t) . S^-2 P */
+    memcpy(own, u, sizeof own);
+    perp_islands_stretch(ratio, w, own);
+    perp_islands_tangents(dim, n, task->align ? own : NULL, t);
+    perp_islands_stretch(ratio, w, t);
+    perp_islands_stretch(ratio, w, t + 3);
+    memcpy(own, P, sizeof own);
+    perp_islands_stretch(1 / (ratio * ratio), w, own);
+    P = own;
+  }
   directions D = { .d = { { n[0], t[0], t[3], 0 }, { n[1], t[1], t[4], 0 } } };
   if (dim == 3) D.d[2] = (perp_v4){ n[2], t[2], t[5], 0 };
   islands_rows_along(dim, &D, u, free);
@@ -219,7 +232,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   islands_rows_relative(contact, &arm, task->before, u);
   for (int q = 0; q < dim; q++) u[q] += belt[q];
   islands_rows_along(dim, &D, u, before);
-  islands_rows_along(dim, &D, task->impulse + (size_t)3 * (size_t)at, guess);
+  islands_rows_along(dim, &D, P, guess);
   for (int q = 0; q < r; q++) {
     b[q] = target[q];
     x[q] = guess[q];

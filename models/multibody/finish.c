@@ -286,6 +286,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   PERP_TRY(perp_model_building(ctx, m));
   if (m->n_bodies == 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "the model has no body");
   if (!isfinite(m->gravity)) return PERP_FAIL(ctx, PERP_ERR_ARG, "gravity is not finite");
+  PERP_TRY(perp_surfaces_check(ctx, m));
   PERP_TRY(perp_motions_join(ctx, m));
   m->nq = m->n_bodies * m->nqb;
   m->nv = m->n_bodies * m->nvb;

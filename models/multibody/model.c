@@ -740,5 +740,6 @@ perp_status perp_model_add_shape(perp_ctx *ctx, perp_model *model, const perp_sh
   model->belts = model->belts || runs;
   model->rolling = model->rolling || copy.surface.rolling > 0;
   model->couples = model->couples || copy.surface.torsion > 0 || copy.surface.rolling > 0;
+  model->anisotropic = model->anisotropic || copy.surface.mu_across > 0;
   return PERP_OK;
 }

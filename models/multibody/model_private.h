@@ -123,9 +123,10 @@ struct perp_model {
   perp_kept *kept;
   int n_kept, cap_kept;
   perp_signal_ref gravity_signal;
-  bool belts;   /* surfaces that move */
-  bool couples; /* surfaces that resist spinning or rolling, */
-  bool rolling; /* rolling */
+  bool belts;       /* surfaces that move */
+  bool couples;     /* surfaces that resist spinning or rolling, */
+  bool rolling;     /* rolling */
+  bool anisotropic; /* surfaces with two coefficients of friction */
   perp_friction_rule friction;
   int n_pairs;
   perp_material_pair *pair; /* [n_pairs] sorted by a, then b */
@@ -377,6 +378,13 @@ PERP_INLINE perp_surface perp_surface_pair(const perp_model *model, const perp_s
 /* The couples of a contact of two shapes, m. */
 void perp_surface_couples(const perp_model *model, int shape_a, int shape_b, double *torsion,
                           double *rolling);
+
+/* Anisotropic friction of a contact of two shapes (shape.h): the coefficient across the direction over that along it, and
+ * `shape`, of whose surface the direction is.  1: isotropic. */
+double perp_surface_anisotropy(const perp_model *model, int shape_a, int shape_b, int *shape);
+
+/* PERP_ERR_UNSUPPORTED: two shapes that may touch both have anisotropic friction. */
+perp_status perp_surfaces_check(perp_ctx *ctx, const perp_model *model);
 
 /* ---- forces/ --------------------------------------------------------------------------------- */
 

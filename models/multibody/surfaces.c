@@ -57,8 +57,12 @@ perp_status perp_model_add_pair(perp_ctx *ctx, perp_model *model, int a, int b,
                      PERP_MATERIALS_MAX);
   if (isnan(surface->mu) && !isnan(surface->mu_dynamic))
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mu_dynamic of a pair needs mu as well", who);
+  if (isnan(surface->mu) && surface->mu_across > 0)
+    return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: mu_across of a pair needs mu as well", who);
   perp_surface check = { .mu = isnan(surface->mu) ? 0 : surface->mu,
                          .mu_dynamic = surface->mu_dynamic,
+                         .mu_across = isnan(surface->mu_across) ? 0 : surface->mu_across,
+                         .along = { 1 }, /* that of the shape */
                          .restitution = isnan(surface->restitution) ? 0 : surface->restitution,
                          .torsion = isnan(surface->torsion) ? 0 : surface->torsion,
                          .rolling = isnan(surface->rolling) ? 0 : surface->rolling };
@@ -120,6 +124,40 @@ perp_surface perp_surface_pair_of(const perp_model *model, const perp_surface *a
   if (!isnan(own->torsion)) s.torsion = own->torsion;
   if (!isnan(own->rolling)) s.rolling = own->rolling;
   return s;
+}
+
+double perp_surface_anisotropy(const perp_model *model, int shape_a, int shape_b, int *shape)
+{
+  const perp_surface *a = &model->shape_def[shape_a].surface,
+                     *b = &model->shape_def[shape_b].surface;
+  *shape = a->mu_across > 0 ? shape_a : shape_b;
+  if (!(a->mu_across > 0) && !(b->mu_across > 0)) return 1;
+  bool there = false;
+  const int i = a->material < b->material ? surfaces_place(model, a->material, b->material, &there)
+                                          : surfaces_place(model, b->material, a->material, &there);
+  if (there && !isnan(model->pair[i].surface.mu)) {
+    const perp_surface *own = &model->pair[i].surface;
+    return own->mu_across > 0 && own->mu > 0 ? own->mu_across / own->mu : 1;
+  }
+  const double along = surfaces_friction(model->friction, a->mu, b->mu);
+  const double across = surfaces_friction(model->friction, a->mu_across > 0 ? a->mu_across : a->mu,
+                                          b->mu_across > 0 ? b->mu_across : b->mu);
+  return along > 0 ? across / along : 1; /* no friction in all directions: mu of the pair is 0 */
+}
+
+perp_status perp_surfaces_check(perp_ctx *ctx, const perp_model *model)
+{
+  for (int i = 0; i < model->n_shapes && model->anisotropic; i++)
+    for (int j = 0; j < i; j++) {
+      const perp_shape_def *a = &model->shape_def[i], *b = &model->shape_def[j];
+      if (a->body == b->body || (a->group != 0 && a->group == b->group)) continue;
+      if (a->surface.mu_across > 0 && b->surface.mu_across > 0)
+        return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                         "shapes %d and %d both have anisotropic friction (mu_across): of two that "
+                         "may touch, one at most may have it",
+                         j, i);
+    }
+  return PERP_OK;
 }
 
 bool perp_model_collides(const perp_model *model)

@@ -35,6 +35,10 @@ typedef struct perp_surface {
   double mu_dynamic;  /* of sliding, 0 <= mu_dynamic <= mu; NaN: the same as mu */
   double restitution; /* e in [0, 1] */
   int material; /* a number of the caller's, 1 ... PERP_MATERIALS_MAX, by which pairs are told; 0: none */
+  /* Anisotropic friction, in space only: mu holds along the direction `along` of the frame of the shape, made tangential,
+   * and mu_across > 0 across it; the limits of friction are an ellipse (STAR 2012, section 2.1.4), and friction
+   * dissipates most.  A surface whose normal is `along` has mu alone.  mu_across 0: isotropic, along is not read. */
+  double mu_across, along[3];
   /* m, >= 0: couples of a contact that resist spinning about its normal, at most torsion lambda_n (space only), and
    * rolling, at most rolling lambda_n (models/contact/contact.h); 0: none */
   double torsion, rolling;

@@ -15,6 +15,27 @@ perp_status perp_surface_check(perp_ctx *ctx, int dim, perp_surface *s, const ch
     return PERP_FAIL(ctx, PERP_ERR_ARG,
                      "%s: friction needs 0 <= mu_dynamic <= mu: got mu = %g, mu_dynamic = %g", who,
                      s->mu, s->mu_dynamic);
+  if (s->mu_across != 0) {
+    if (!(s->mu_across > 0) || !isfinite(s->mu_across) || !(s->mu > 0))
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: anisotropic friction needs mu > 0 and mu_across > 0: got mu = %g, "
+                       "mu_across = %g; use a small number instead of 0",
+                       who, s->mu, s->mu_across);
+    if (dim == 2)
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: mu_across needs space: the plane has one direction of friction", who);
+    if (s->mu_dynamic != s->mu)
+      return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                       "%s: anisotropic friction has no mu_dynamic of its own: got mu = %g, "
+                       "mu_dynamic = %g; leave out mu_dynamic",
+                       who, s->mu, s->mu_dynamic);
+    const double *d = s->along, length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    if (!(length > 0) || !isfinite(length))
+      return PERP_FAIL(ctx, PERP_ERR_ARG,
+                       "%s: mu_across needs the direction `along` in which mu holds: got [%g, %g, "
+                       "%g]; [1, 0, 0] is the x axis of the shape",
+                       who, d[0], d[1], d[2]);
+  }
   if (!(s->torsion >= 0) || !isfinite(s->torsion) || !(s->rolling >= 0) || !isfinite(s->rolling))
     return PERP_FAIL(
         ctx, PERP_ERR_ARG,

@@ -49,6 +49,13 @@ static void incline(void)
     below(metric_of(&(perp_request){ .scene = "impact-chain:ratio=2", .lcp = d->name },
                     "impact.rel.err"),
           1e-7, "%s: impacts without friction", d->name);
+    if (d->caps & PERP_LCP_CONE)
+      below(metric_of(&(perp_request){ .scene = "anisotropic-slide:direction=30deg,grain=20deg",
+                                       .lcp = d->name,
+                                       .contact = "cone",
+                                       .t_end = 0.25 },
+                      "accel.rel.err"),
+            1e-5, "%s: friction with a grain is not opposite to the slip", d->name);
     r.scene = sticks;
     below(metric_of(&r, "pose.drift.max"), 1e-7, "%s: 20 deg, mu = 0.5 sticks", d->name);
   }
