@@ -156,7 +156,7 @@ enum {
   PERP_FORM_COUPLES =
       1 << 15, /* serves surfaces that resist spinning and rolling (shape.h); others refuse them */
   PERP_FORM_ANISOTROPIC =
-      1 << 18, /* serves surfaces with anisotropic friction (shape.h); others refuse them */
+      1 << 19, /* serves surfaces with anisotropic friction (shape.h); others refuse them */
   PERP_FORM_EXACT_JOINTS =
       1
       << 14, /* what it does for joints needs no stabilization, which has a say in contacts alone */

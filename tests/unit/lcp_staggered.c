@@ -208,6 +208,86 @@ static void check_random(void)
   }
 }
 
+/* ---- the quadratic program of friction --------------------------------------------------------------------- */
+
+/* 1/2 x'A x + b'x over the rows of directions, x else as it is (STAR 2012, eq. 83) */
+static double energy(const perp_lcp *p, const double *x, const unsigned char *direction)
+{
+  double sum = 0;
+  for (int i = 0; i < p->n; i++) {
+    if (!direction[i]) continue;
+    double w = p->b[i];
+    for (int j = 0; j < p->n; j++)
+      if (direction[j])
+        w += 0.5 * p->A[i + j * p->lda] * x[j];
+      else if (p->A[j + j * p->lda] > 0) /* a normal row, no slack */
+        w += p->A[i + j * p->lda] * x[j];
+    sum += x[i] * w;
+  }
+  return sum;
+}
+
+/* With the normal impulses of the solution no feasible friction (84) has less energy: points between it and random ones. */
+static void check_program(void)
+{
+  static int ptr[MOST + 1], rows[MOST], home[MOST];
+  static const char *const families[] = { "incline-slide", "incline-edge", "incline-stick" };
+  perp_rng *g = perp_rng_create(83);
+  double worst = 0, least = HUGE_VAL;
+  int solved = 0, by_lemke = 0, total = 0;
+  for (int trial = 0; trial < 84; trial++) {
+    perp_lcp_problem q = trial < 24 ? make(families[trial % 3], 1 + trial / 3, trial % 2)
+                                    : pyramid(g, 1 + trial % 6, 0.3, trial % 2 ? 1e-3 : 0);
+    const struct run s = run("staggered:qp=true", &q.p, 1e-8), l = run("staggered", &q.p, 1e-8);
+    total++;
+    solved += s.stats.reason == PERP_CONVERGED && s.stats.residual <= 1e-8;
+    by_lemke += l.stats.reason == PERP_CONVERGED;
+    if (trial < 24) worst = fmax(worst, apart(&q.p, &s, &l));
+    perp_stewart c = { .ptr = ptr, .rows = rows, .home = home };
+    if (perp_stewart_find(&ctx, &q.p, &c) != PERP_OK) bail("%s", ctx.msg);
+    unsigned char direction[MOST] = { 0 };
+    for (int k = 0; k < c.contacts; k++)
+      for (int i = ptr[k] + 1; i < ptr[k + 1] - 1; i++) direction[rows[i]] = 1;
+    const double found = energy(&q.p, s.x, direction);
+    for (int point = 0; point < 50; point++) {
+      double x[MOST];
+      memcpy(x, s.x, (size_t)q.p.n * sizeof *x);
+      const double way = pow(10, perp_rng_uniform(g, -6, 0));
+      for (int k = 0; k < c.contacts; k++) {
+        const int slack = rows[ptr[k + 1] - 1], n = ptr[k + 1] - ptr[k] - 2;
+        const double limit = q.p.A[slack + rows[ptr[k]] * q.p.lda] * s.x[rows[ptr[k]]];
+        for (int i = ptr[k] + 1; i < ptr[k + 1] - 1; i++) {
+          const double f = -q.p.A[slack + rows[i] * q.p.lda];
+          x[rows[i]] += way * (perp_rng_uniform(g, 0, 1) * limit / (n * f) - x[rows[i]]);
+        }
+      }
+      least = fmin(least, (energy(&q.p, x, direction) - found) / (fabs(found) + 1e-6));
+    }
+    perp_lcp_problem_free(&q);
+  }
+  ok(solved >= by_lemke - 1 && solved >= 82,
+     "friction as a quadratic program: %d of %d, as an LCP %d", solved, total, by_lemke);
+  below(worst, 1e-6, "... inclines with the same velocities");
+  ok(least > -1e-7, "... no other friction within its limits has less energy (%.2g)", least);
+  perp_rng_destroy(g);
+
+  perp_spec spec;
+  perp_lcp_solver *none;
+  if (perp_spec_parse(&ctx, PERP_KIND_lcp, "staggered:qp=true,friction=lemke", &spec) != PERP_OK)
+    bail("%s", ctx.msg);
+  ok(perp_lcp_create(&ctx, &spec, 10, 0, &none) == PERP_ERR_OPTION, "refused: %s", ctx.msg);
+  perp_spec_free(&spec);
+  perp_lcp_problem q = make("incline-slide", 1, false);
+  perp_stewart c = { .ptr = ptr, .rows = rows, .home = home };
+  if (perp_stewart_find(&ctx, &q.p, &c) != PERP_OK) bail("%s", ctx.msg);
+  double *A = (double *)(uintptr_t)q.p.A;
+  A[rows[ptr[0] + 1] + rows[ptr[1] - 1] * q.p.lda] *= 2; /* e of one direction */
+  const struct run uneven = run("staggered:qp=true", &q.p, 1e-8);
+  ok(uneven.stats.reason == PERP_UNSUITED && strstr(ctx.msg, "qp") != NULL, "unsuited: %s",
+     ctx.msg);
+  perp_lcp_problem_free(&q);
+}
+
 /* ---- acceleration ------------------------------------------------------------------------------------------ */
 
 struct tally {
@@ -263,6 +343,7 @@ int main(void)
   check_order();
   check_parts();
   check_random();
+  check_program();
   check_acceleration();
   return tap_done();
 }

@@ -7,7 +7,7 @@
  * until a fixed point, STAR 2012, section 4.3.4.  Serves Stewart-Trinkle rows, whose friction problem is the LCP of
  * (x_t, beta), and boxes and circular cones in the place of that pyramid; see staggered_parts.h.  Both problems
  * are convex for A symmetric positive semidefinite, and any registered solver that serves them may be taken for
- * each (options `normal` and `friction`).  Both start from the last answer.
+ * each (options `normal` and `friction`; `qp`: staggered_qp.c).  Both start from the last answer.
  *
  * A round is a map of lambda_T, of which the next one sees u = A_NT lambda_T only (velocities, unique where multipliers
  * are not).  It need not contract (large mu, strong coupling), nor have a fixed point.  Anderson acceleration over the
@@ -30,6 +30,7 @@ enum { ASTRAY = 4, MOST_WAIT = 16 }; /* of the acceleration, by figures */
 struct opts {
   int max_iter, depth;
   double tol, relax;
+  bool qp;
   char normal[PERP_TEXT_MAX], friction[PERP_TEXT_MAX];
 };
 
@@ -38,6 +39,9 @@ static const perp_opt options[] = {
   PERP_TEXT(struct opts, friction, "",
             "Solver of the friction problem, with options. Empty: minmap-newton for boxes, "
             "cone-newton for cones, lemke for Stewart-Trinkle rows. block-gs serves all three."),
+  PERP_BOOL(struct opts, qp, false,
+            "Solve the friction of Stewart-Trinkle rows as a quadratic program, by accelerated "
+            "projected gradients. friction must be empty."),
   PERP_INT(struct opts, max_iter, 500, 1, 1e9, "Maximum number of rounds."),
   PERP_ROWS_TOL(struct opts),
   PERP_REAL(struct opts, relax, 1, 0, 1, PERP_OPEN_MIN, "",
@@ -87,7 +91,8 @@ static perp_status staggered_create(perp_ctx *ctx, int max_n, const void *opts, 
   struct ws like = { .o = *(const struct opts *)opts, .max_n = max_n };
   PERP_TRY(perp_workspace_create(ctx, "staggered", &like, sizeof like, staggered_layout, ws));
   struct ws *w = *ws;
-  const perp_status status = perp_stagger_open(ctx, &w->parts, max_n, w->o.normal, w->o.friction);
+  const perp_status status = perp_stagger_open(ctx, &w->parts, max_n, w->o.normal, w->o.friction,
+                                               w->o.qp);
   if (status == PERP_OK) return PERP_OK;
   staggered_destroy(w);
   *ws = NULL;

@@ -14,6 +14,10 @@ static void stagger_layout(void *ws, perp_arena *a)
   S->contacts.ptr = PERP_CARVE(a, int, n + 1);
   PERP_INTS(a, n, &S->contacts.rows, &S->contacts.home, &S->index);
   S->second = PERP_CARVE(a, signed char, n);
+  const size_t qp = S->qp ? n : 0;
+  PERP_INTS(a, qp, &S->place, &S->local);
+  S->slack = PERP_CARVE(a, signed char, qp);
+  PERP_DOUBLES(a, qp, &S->f, &S->z, &S->g, &S->last, &S->bound);
 }
 
 void perp_stagger_close(perp_stagger *S)
@@ -54,9 +58,14 @@ static perp_status stagger_solvers(perp_ctx *ctx, perp_stagger *S, int max_nv)
 }
 
 perp_status perp_stagger_open(perp_ctx *ctx, perp_stagger *S, int max_n, const char *normal,
-                              const char *friction)
+                              const char *friction, bool qp)
 {
   S->max_n = max_n;
+  S->qp = qp;
+  if (qp && friction[0] != '\0')
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "staggered: qp=true solves the friction problem itself: leave out friction=%s",
+                     friction);
   PERP_TRY(stagger_part(ctx, &S->normal, normal));
   PERP_TRY(stagger_part(ctx, &S->boxes, friction[0] ? friction : "minmap-newton"));
   PERP_TRY(stagger_part(ctx, &S->cones, friction[0] ? friction : "cone-newton"));
@@ -102,7 +111,14 @@ static perp_status stagger_contacts(perp_ctx *ctx, perp_stagger *S, const perp_l
               "one kind only");
     return PERP_OK;
   }
-  if (!(friction->caps & PERP_LCP_NONSYMMETRIC)) {
+  if (S->qp && !perp_stagger_qp_fits(S, p)) {
+    stats->reason = PERP_UNSUITED;
+    PERP_FAIL(ctx, PERP_OK,
+              "staggered: qp=true needs slacks with the same coefficients in rows and columns; use "
+              "qp=false");
+    return PERP_OK;
+  }
+  if (!S->qp && !(friction->caps & PERP_LCP_NONSYMMETRIC)) {
     stats->reason = PERP_UNSUITED;
     PERP_FAIL(ctx, PERP_OK,
               "staggered: friction=%s does not serve Stewart-Trinkle rows, whose friction problem "
@@ -116,8 +132,11 @@ static perp_status stagger_contacts(perp_ctx *ctx, perp_stagger *S, const perp_l
   for (int i = 0; i < p->n; i++)
     if (!S->second[i]) S->index[S->first++] = i;
   for (int i = 0, at = S->first; i < p->n; i++)
-    if (S->second[i]) S->index[at++] = i;
-  if (S->pyramids.s == NULL)
+    if (S->second[i]) {
+      if (S->qp) S->place[i] = at - S->first;
+      S->index[at++] = i;
+    }
+  if (S->pyramids.s == NULL && !S->qp)
     PERP_TRY(perp_lcp_create(ctx, &S->pyramids.spec, S->max_n, 0, &S->pyramids.s));
   return stagger_copy(ctx, S, p);
 }
@@ -199,6 +218,11 @@ static perp_status stagger_stewart(perp_ctx *ctx, perp_stagger *S, const perp_lc
                  .tol_data = 0.1 * p->tol_data,
                  .unit = p->unit != NULL ? S->unit : NULL,
                  .brief = p->brief };
+  if (k && S->qp) { /* in units of the whole */
+    perp_stagger_qp(S, &q, 0.1 * tol * size, 0.1 * q.tol_data * data, S->lambda, stats, good);
+    for (int i = 0; i < m; i++) lambda[row[i]] = S->lambda[i];
+    return PERP_OK;
+  }
   if (part > size) tol = fmax(1e-15, tol * size / part);
   if (part_data > data && data > 0) q.tol_data *= data / part_data;
   PERP_TRY(stagger_solve(ctx, S, k ? &S->pyramids : &S->normal, &q, tol, S->lambda, stats, good));
@@ -264,7 +288,7 @@ perp_status perp_stagger_round(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p
   if (S->contacts.contacts == 0) return stagger_rows(ctx, S, p, tol, lambda, stats, good);
   PERP_TRY(stagger_stewart(ctx, S, p, 0, tol, lambda, stats, good));
   if (stats->reason == PERP_UNSUITED) return PERP_OK;
-  if (S->pyramids.spec.d->caps & PERP_LCP_CONE_BLOCKS)
+  if (!S->qp && (S->pyramids.spec.d->caps & PERP_LCP_CONE_BLOCKS))
     return stagger_blocks(ctx, S, p, tol, lambda, stats, good);
   return stagger_stewart(ctx, S, p, 1, tol, lambda, stats, good);
 }

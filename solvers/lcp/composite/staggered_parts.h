@@ -33,15 +33,21 @@ typedef struct perp_stagger {
   int *index;          /* [n] of Stewart-Trinkle problems: the rows of N, then those of T */
   int first;           /* how many of N */
   double *lo, *hi, *b, *lambda, *unit, *y; /* [n] of the parts */
+  bool
+      qp; /* Stewart-Trinkle friction as a quadratic program; what that needs, [n] but for bound [contacts]: */
+  int *place, *local; /* of a row among those of T; of the rows of the contacts */
+  signed char *slack;
+  double *f, *z, *g, *last, *bound;
   double *A; /* [n n], of Stewart-Trinkle problems only: A_NN and the other */
   size_t cap_A;
   perp_arena arena;
 } perp_stagger;
 
 /* Solvers and memory for up to max_n rows.  friction "": the default of each kind of friction.  Release with
- * perp_stagger_close (also after failure).  PERP_ERR_OPTION: a solver that cannot be one of the parts. */
+ * perp_stagger_close (also after failure).  qp: that of Stewart-Trinkle rows is a quadratic program, and friction is "".
+ * PERP_ERR_OPTION: a solver that cannot be one of the parts, or both. */
 perp_status perp_stagger_open(perp_ctx *ctx, perp_stagger *S, int max_n, const char *normal,
-                              const char *friction);
+                              const char *friction, bool qp);
 void perp_stagger_close(perp_stagger *S);
 
 /* Read p, and which of its rows are T.  stats->reason is PERP_UNSUITED, with the reason in ctx, where that is not
@@ -57,5 +63,12 @@ static inline bool perp_stagger_coupled(const perp_stagger *S)
  * converged.  Two solves, their work added to stats; reason PERP_UNSUITED when a part says so. */
 perp_status perp_stagger_round(perp_ctx *ctx, perp_stagger *S, const perp_lcp *p, double tol,
                                double *lambda, perp_stats *stats, bool *good);
+
+/* staggered_qp.c: are the directions of p those of simplexes (e = f above)?  And the friction problem q, with slacks, up to changes
+ * of an iteration of `impulse` in x, and of `data` in its conditions (in units of the data; 0: not asked): x [q->n] in place,
+ * *good becomes false where that took too many iterations. */
+bool perp_stagger_qp_fits(const perp_stagger *S, const perp_lcp *p);
+void perp_stagger_qp(perp_stagger *S, const perp_lcp *q, double impulse, double data, double *x,
+                     perp_stats *stats, bool *good);
 
 #endif
