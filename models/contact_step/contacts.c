@@ -7,7 +7,7 @@
 const char *const perp_align_names[] = { "none", "slip", NULL };
 const char *const perp_choice_names[] = { "least-norm", "previous", "solver", "none", NULL };
 const char *const perp_relax_names[] = { "auto", "no", "yes", NULL };
-const char *const perp_gyro_names[] = { "implicit", "explicit", NULL };
+const char *const perp_gyro_names[] = { "implicit", "explicit", "none", NULL };
 const char *const perp_servo_names[] = { "implicit", "symplectic", NULL };
 const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 

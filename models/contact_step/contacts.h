@@ -35,7 +35,7 @@ typedef struct perp_contact_opts {
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
-enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT };
+enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT, PERP_GYRO_NONE };
 enum { PERP_RELAX_AUTO, PERP_RELAX_NO, PERP_RELAX_YES };
 extern const char *const perp_choice_names[]; /* of PERP_CHOICE_LEAST_NORM and so on */
 extern const char *const perp_relax_names[];
@@ -133,7 +133,9 @@ extern const char *const perp_joints_names[];
                 "Accept an initial guess within the tolerance without a solve."),                  \
       PERP_ENUM(perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                      \
                 "Gyroscopic torque. implicit: by the implicit midpoint rule, which conserves the " \
-                "energy of a rotating body and |L| to O(h). explicit: increases the energy."),     \
+                "energy of a rotating body and |L| to O(h). explicit: increases the energy. "      \
+                "none: neglected; "                                                                \
+                "the angular velocity of a free body is constant, its angular momentum is not."),  \
       PERP_ENUM(                                                                                   \
           perp_contact_opts, servo, PERP_SERVO_IMPLICIT, perp_servo_names,                         \
           "Spring force of servos. implicit: at the end of the step, stable for any step. "        \

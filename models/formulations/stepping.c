@@ -41,7 +41,8 @@ static perp_ode_answer stepping_deriv(void *user, double t, double h, const doub
   perp_constrained_at(k, t, q);
   double start = perp_constrained_clock(k);
   perp_eval_impulse(k->e, model, t, h, v, k->f);
-  if (w->gyro_implicit) perp_gyro_implicit(model, h, v, k->f);
+  if (w->gyro == PERP_GYRO_IMPLICIT) perp_gyro_implicit(model, h, v, k->f);
+  if (w->gyro == PERP_GYRO_NONE) perp_gyro_none(model, h, v, k->f);
   if (w->drives != NULL) perp_drives_push(w->drives, k, h);
   memset(k->c, 0, (size_t)model->m * sizeof *k->c);
   if (w->prepare != NULL) w->prepare(w, h, v);
@@ -117,7 +118,7 @@ static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_par
                                  const perp_contact_opts *contact, double h)
 {
   const perp_model *model = w->k.model;
-  w->gyro_implicit = contact != NULL && contact->gyro == PERP_GYRO_IMPLICIT;
+  w->gyro = contact != NULL ? contact->gyro : PERP_GYRO_EXPLICIT;
   const bool exact = w->k.coordinates != NULL;
   perp_parts joints = *parts;
   if (exact) joints.stab = (perp_spec){ &perp_stab_none.d, NULL };

@@ -11,7 +11,7 @@ typedef struct perp_stepping {
   perp_constrained k;
   perp_contacts *contacts; /* NULL: no shapes */
   perp_drives *drives;     /* NULL: none */
-  bool gyro_implicit;
+  int gyro;                /* PERP_GYRO_* */
   perp_ode_sys sys;
   perp_ode *ode;
   double *q;      /* [nq] start of a restart */

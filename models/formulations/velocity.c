@@ -53,7 +53,8 @@
  * frequency makes contacts soft, and relax takes out the velocity that they push with: see contacts.c.
  *
  * The turn of a body from its gyroscopic torque is found first, by the implicit midpoint without forces, and keeps
- * its energy and |L| at any speed (models/multibody/gyro.c); gyro = explicit takes the torque at the start of the step.
+ * its energy and |L| at any speed (models/multibody/gyro.c); gyro = explicit takes the torque at the start of the step,
+ * gyro = none leaves it out (as some engines do, STAR 2012, section 7.3): energy stays, angular momentum does not.
  *
  * Through events the order is 1: an impact is late or early by up to h, and so is the switch from mu to mu_dynamic; what
  * rolls or rocks has the directions and places of its contacts from the start of the step, O(h) behind.  None of these

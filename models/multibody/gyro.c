@@ -93,3 +93,14 @@ void perp_gyro_implicit(const perp_model *model, double h, const double *v, doub
     for (int i = 0; i < 3; i++) rhs[6 * b + 3 + i] += after[i] - L[i] - h * g[i];
   }
 }
+
+void perp_gyro_none(const perp_model *model, double h, const double *v, double *rhs)
+{
+  for (int b = 0; b < model->n_bodies && model->dim == 3; b++) {
+    const double *w = v + 6 * b + 3;
+    double L[3], g[3];
+    perp_sym_mul(model->inertia[b].I, w, L);
+    perp_cross(L, w, g);
+    for (int i = 0; i < 3; i++) rhs[6 * b + 3 + i] -= h * g[i];
+  }
+}

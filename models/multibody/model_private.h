@@ -426,6 +426,8 @@ void perp_gyro_turn(const double I[9], double h, const double w[3], double x[3])
 /* rhs [nv] of perp_eval_impulse with this turn in the place of the explicit gyroscopic torque.
  * Nothing in the plane. */
 void perp_gyro_implicit(const perp_model *model, double h, const double *v, double *rhs);
+/* rhs [nv] of perp_eval_impulse without any gyroscopic torque: a free body keeps its angular velocity. */
+void perp_gyro_none(const perp_model *model, double h, const double *v, double *rhs);
 
 /* delta = p_b - p_a of the points sa and sb of two bodies */
 PERP_INLINE void perp_between(int d, const perp_pose *A, const double *sa, const perp_pose *B,

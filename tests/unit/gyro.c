@@ -56,6 +56,27 @@ static void test_invariants(const char *formulation, double turn)
   perp_model_destroy(model);
 }
 
+/* Without the torque a body turns about a fixed axis: w stays, R = exp(t [w]), and L turns with it. */
+static void test_none(const char *formulation)
+{
+  perp_model *model = plate(5);
+  const double *w = perp_model_body(model, 0)->w, t = 1.2, speed = sqrt(perp_dot(3, w, w));
+  double q[7], v[6], off = 0, turned = 0, before[2], now[2];
+  invariants(model, w, before);
+  run_fresh(&ctx, model, (run_parts){ .formulation = formulation }, 1e-3, t, q, v);
+  invariants(model, v + 3, now);
+  const double half = speed * t / 2, sign = q[3] * cos(half) < 0 ? -1 : 1;
+  for (int i = 0; i < 3; i++) {
+    off = fmax(off, fabs(v[3 + i] - w[i]));
+    turned = fmax(turned, fabs(sign * q[4 + i] - sin(half) * w[i] / speed));
+  }
+  turned = fmax(turned, fabs(sign * q[3] - cos(half)));
+  below(off, 1e-11, "%s: the angular velocity of a free body stays", formulation);
+  below(turned, 1e-9, "and it turns about that axis");
+  near(now[0], before[0], 0, 1e-12, "and keeps its energy");
+  perp_model_destroy(model);
+}
+
 /* the error of w at 0.2 s against the acceleration level with tight tolerances */
 static double error(const char *formulation, double h)
 {
@@ -84,5 +105,8 @@ int main(void)
   const double old = error("velocity:gyro=explicit", 4e-3);
   near(old / error("velocity:gyro=explicit", 2e-3), 2, 0.2, 0, "explicitly of first");
   ok(old > 20 * coarse, "... and its error %.2g times as large", old / coarse);
+  test_none("velocity:gyro=none");
+  test_none("velocity-implicit:gyro=none");
+  test_none("regularized:gyro=none");
   return tap_done();
 }
