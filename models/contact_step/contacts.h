@@ -131,11 +131,10 @@ extern const char *const perp_joints_names[];
             "Use the impulses of the previous step as the initial guess."),                        \
       PERP_BOOL(perp_contact_opts, reuse, true,                                                    \
                 "Accept an initial guess within the tolerance without a solve."),                  \
-      PERP_ENUM(perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                      \
-                "Gyroscopic torque. implicit: by the implicit midpoint rule, which conserves the " \
-                "energy of a rotating body and |L| to O(h). explicit: increases the energy. "      \
-                "none: neglected; "                                                                \
-                "the angular velocity of a free body is constant, its angular momentum is not."),  \
+      PERP_ENUM(                                                                                   \
+          perp_contact_opts, gyro, PERP_GYRO_IMPLICIT, perp_gyro_names,                            \
+          "Gyroscopic torque. implicit: by the implicit midpoint rule, conserves the energy of "   \
+          "a body. explicit: increases the energy. none: left out."),                              \
       PERP_ENUM(                                                                                   \
           perp_contact_opts, servo, PERP_SERVO_IMPLICIT, perp_servo_names,                         \
           "Spring force of servos. implicit: at the end of the step, stable for any step. "        \
