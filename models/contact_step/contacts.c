@@ -359,7 +359,8 @@ static double contacts_restitution(void *user, const perp_contact *x, double h,
 {
   const perp_contacts *c = user;
   if (perp_impact_single(c->o.impact))
-    return !contacts_springs(&c->o) && (x->gap <= c->slop || x->gap + h * free[0] <= c->slop) ? x->e : -1;
+    return !contacts_springs(&c->o) && (x->gap <= c->slop || x->gap + h * free[0] <= c->slop) ? x->e
+                                                                                              : -1;
   return contacts_impact(c, x, h, before, free) ? x->e : 0;
 }
 
