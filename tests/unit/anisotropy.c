@@ -115,10 +115,10 @@ static void test_owner(void)
   perp_model_destroy(model);
   perp_surface a = grained, b = plain, pair = { .mu = mu, .mu_across = r * mu };
   a.material = 1, b.material = 2;
-  pair.mu_dynamic = pair.restitution = pair.torsion = pair.rolling = NAN;
+  pair.mu_dynamic = pair.restitution = pair.torsion = pair.rolling = (double)NAN;
   for (int k = 0; k < 2; k++) {
     model = slider(&a, &b, 0);
-    if (k == 1) pair.mu_across = NAN;
+    if (k == 1) pair.mu_across = (double)NAN;
     if (perp_model_add_pair(&ctx, model, 1, 2, &pair) != PERP_OK) bail("%s", ctx.msg);
     run_finish(&ctx, model);
     run_fresh(&ctx, model, cones[0], 2.5e-4, 0.5, NULL, v);
