@@ -23,6 +23,7 @@ static void contacts_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, 6 * (size_t)c->model->n_bodies, &c->before_step, &c->free);
   c->q_ahead = PERP_CARVE(a, double, c->model->nq);
   c->ball = PERP_CARVE(a, bool, c->model->n_shapes);
+  c->met = PERP_CARVE(a, bool, c->model->n_bodies);
   PERP_DOUBLES(a, c->second ? c->model->nv : 0, &c->v_kept, &c->moving);
 }
 
@@ -304,15 +305,39 @@ static double contacts_softness(const perp_contact_opts *o, double h)
   return contacts_springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
 }
 
-/* An approach with restitution whose gap closes in this step; within the slop it is closed, see contacts_bias, so that points
- * that meet together do not by rounding meet one step after the other.  Laws of one contact have a course of the impact
- * without restitution, too. */
+/* Does a gap that is `reached` at the end of the step close in it?  Within the slop it is closed, see contacts_bias, if another
+ * gap of a body closes: points that meet together do not by rounding meet one step after the other. */
+static bool contacts_closes(const perp_contacts *c, const perp_contact *x, double reached)
+{
+  if (reached <= 0 || reached > c->slop) return reached <= 0;
+  for (int s = 0; s < 2; s++)
+    if (x->body[s] >= 0 && c->met[x->body[s]]) return true;
+  return false;
+}
+
+/* An approach with restitution whose gap closes in this step.  Laws of one contact have a course of the impact without
+ * restitution, too. */
 static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
                             const double *before, const double *free)
 {
   const double gap = fabs(x->gap) > c->slop ? x->gap : 0;
   return !contacts_springs(&c->o) && !c->second && (x->e > 0 || perp_impact_single(c->o.impact)) &&
-         before[0] < -c->o.threshold && gap + h * free[0] <= c->slop;
+         before[0] < -c->o.threshold && contacts_closes(c, x, gap + h * free[0]);
+}
+
+/* Which bodies meet others in this step. */
+static void contacts_meet(perp_contacts *c, const perp_eval *e, double h)
+{
+  const int dim = c->model->dim;
+  memset(c->met, 0, (size_t)c->model->n_bodies * sizeof *c->met);
+  for (int i = 0; i < c->n; i++) {
+    const perp_contact *x = &c->contact[i];
+    if (!(x->e > 0) && !perp_impact_single(c->o.impact)) continue;
+    if (perp_contact_speed(dim, e, x, 0, c->before_step) < -c->o.threshold &&
+        x->gap + h * perp_contact_speed(dim, e, x, 0, c->free) <= 0)
+      for (int s = 0; s < 2; s++)
+        if (x->body[s] >= 0) c->met[x->body[s]] = true;
+  }
 }
 
 /* S of a contact that gives way */
@@ -359,8 +384,10 @@ static double contacts_restitution(void *user, const perp_contact *x, double h,
 {
   const perp_contacts *c = user;
   if (perp_impact_single(c->o.impact))
-    return !contacts_springs(&c->o) && (x->gap <= c->slop || x->gap + h * free[0] <= c->slop) ? x->e
-                                                                                              : -1;
+    return !contacts_springs(&c->o) &&
+                   (x->gap <= c->slop || contacts_closes(c, x, x->gap + h * free[0]))
+               ? x->e
+               : -1;
   return contacts_impact(c, x, h, before, free) ? x->e : 0;
 }
 
@@ -508,6 +535,7 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
     if (c->n > 0) memset(c->friction, PERP_FRICTION_NEW, (size_t)c->n);
     return FREE;
   }
+  contacts_meet(c, k->e, h);
   const perp_impact_rule impact = { .law = c->o.impact,
                                     .tangential = c->o.tangential,
                                     .threshold = c->o.threshold };

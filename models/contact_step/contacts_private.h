@@ -58,6 +58,7 @@ struct perp_contacts {
       relaxed; /* largest mu, where the law lets contacts part by mu times their sliding; else 0 */
   double *reach; /* [bodies] from the centre of mass to the end of its shapes */
   bool *ball;    /* [shapes] a sphere: one contact at most, always of one name */
+  bool *met;     /* [bodies] an approach with restitution closes a gap of it in this step */
   bool second;   /* further solves for the velocity that is kept, at least in some parts */
   perp_contact_part part;
   double *v_kept; /* [nv] with second: that velocity, when it is not the one that moves positions */
