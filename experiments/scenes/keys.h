@@ -111,6 +111,8 @@ struct perp_scene_reader {
   int n_motions;
   perp_motion_def *motion; /* [n_motions] */
   const perp_node **motion_at;
+  int n_disabled;
+  const perp_node **disabled_at; /* [n_disabled] */
   const perp_node *materials;
   bool bare;       /* without controller, truths and gauges: of which the motion of one is made */
   perp_goal *goal; /* of the controller; NULL: there is none */

@@ -151,12 +151,30 @@ static void simulate_keep(const perp_ctx *ctx, run *r)
   minder->keep(&so_far, minder->user);
 }
 
+/* A body that was enabled or disabled. */
+static void note_body(const run *r, const perp_release *e, char *text, size_t room)
+{
+  const int body = perp_model_joint(r->scene.model, e->joint)->b;
+  const char *name = perp_model_body(r->scene.model, body)->name;
+  snprintf(text, room, "t = %.9g s: body %d%s%.48s%s %s", e->t, body, name != NULL ? " '" : "",
+           name != NULL ? name : "", name != NULL ? "'" : "",
+           e->kind == PERP_RELEASE_ENABLED ? "enabled" : "disabled");
+}
+
 /* Joints released since the last call, appended to the events of the result. */
 static void note_releases(const run *r, const perp_step_info *info, int *seen)
 {
   perp_result *result = r->result;
   for (; *seen < info->n_releases; (*seen)++) {
     const perp_release *e = &info->release[*seen];
+    if (e->kind != PERP_RELEASE_CURVE) {
+      const size_t at = strlen(result->events);
+      char text[128];
+      note_body(r, e, text, sizeof text);
+      snprintf(result->events + at, sizeof result->events - at, "%s%s", at > 0 ? "\n         " : "",
+               text);
+      continue;
+    }
     const char *name = perp_model_joint(r->scene.model, e->joint)->name;
     const size_t used = strlen(result->events), room = sizeof result->events - used;
     snprintf(result->events + used, room,

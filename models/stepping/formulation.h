@@ -38,8 +38,8 @@ typedef struct perp_step_info {
   const double *impulse;
   bool untold; /* of an engine: what is NULL above has acted, and nobody knows how much */
   int asleep;  /* bodies that sleep after the step, see sleep.h */
-  /* Points that left their curves since the restart, in the order of time, and [joints] which joints are
-   * released; NULL when no joint can be. */
+  /* Points that left their curves and bodies that were enabled or disabled since the restart, in the order of time, and
+   * [joints] which joints do not hold, or not where the model has them; NULL when no joint can be. */
   int n_releases;
   const struct perp_release *release;
   const bool *released;
@@ -64,10 +64,17 @@ typedef struct perp_redundant {
 /* What a time stepping remembers besides its state, of the start and of the end of a step that is made more than once. */
 typedef enum perp_step_end { PERP_AT_START, PERP_AT_END, PERP_ENDS } perp_step_end;
 
-/* A point passed the end of its curve: the step was cut there, the joint has no rows (J = 0) from then on. */
+/* A point passed the end of its curve: the step was cut there, the joint has no rows (J = 0) from then on; or a body was
+ * enabled or disabled, and with it the joint that holds it (perp_disabled_def). */
+typedef enum perp_release_kind {
+  PERP_RELEASE_CURVE,
+  PERP_RELEASE_ENABLED,
+  PERP_RELEASE_DISABLED
+} perp_release_kind;
 typedef struct perp_release {
+  perp_release_kind kind;
   int joint;
-  double t, s; /* s of the curve: the end of its domain, to 1e-9 of it */
+  double t, s; /* s of the curve: the end of its domain, to 1e-9 of it; else NaN */
 } perp_release;
 
 typedef struct perp_times { /* wall clock, s, since the last restart, only while timing is on */
@@ -156,6 +163,7 @@ enum {
       1
       << 16, /* coordinates without constraints: what is symplectic for them is so for a tree of joints */
   PERP_FORM_COMPLIANT = 1 << 17, /* all rows of joints are compliant: none is redundant */
+  PERP_FORM_DISABLED = 1 << 18, /* serves bodies that are disabled for a time; others refuse them */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };

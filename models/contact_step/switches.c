@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Points that leave their curves (van Overveld & Barenbrug 1995, section 2.6: "the PTC constraint is cancelled"), and bodies
+ * that are disabled and enabled (Vondrak 2005, section 7.1).
+ *
+ * After each step the place s of each point on its curve, and each coordinate that a body waits for, is looked at.  Where
+ * one is beyond its end or value, the step is made again from its start, shorter, until it is there to 1e-9 of the domain
+ * (Illinois variant of the rule of false position).  Of several the first in time counts.  Steps end at the times that
+ * bodies wait for.  Where a body waits for a contact and has been touched, the step is made again with that body enabled.
+ *
+ * A joint that does not hold has rows J = 0, C = 0, S = 1, and the formulation restarts.  Those are: curves whose points have
+ * left; the joints to the world of bodies that are enabled; joints between disabled bodies and the world, which
+ * would be redundant.  A released curve stays released.
+ *
+ * Multistep methods lose their history, at the switch and in the search; counters go on (perp_switches_contacts).
+ * Any formulation can serve curves that has its rows from the model; disabled bodies need perp_dropped. */
+#include "models/contact_step/switches.h"
+#include "models/multibody/model_private.h"
+#include "solvers/kkt/kkt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEARCH = 60 };
+static const double SWITCH_AT = 1e-9;   /* of the domain of a curve, of what a coordinate passes */
+static const double SWITCH_NOW = 1e-12; /* of the time: nearer than this is there */
+
+enum switch_phase { SWITCH_WAITS, SWITCH_HOLDS, SWITCH_DONE };
+
+struct perp_switches {
+  perp_model view;
+  const perp_formulation_desc *form;
+  bool *released;   /* [joints] of curves that were left, of disabled bodies that are elsewhere */
+  double *softness; /* [m] of the view */
+  perp_release *release; /* [joints + disabled] */
+  int n;
+  double *q, *v; /* start of the step */
+  double t;
+  /* disabled bodies */
+  enum switch_phase *phase;     /* [disabled] */
+  unsigned char *held, *struck; /* [bodies] */
+  perp_joint *joint; /* [joints] of the view: those of disabled bodies hold where these are */
+  perp_row *rows;    /* [PERP_JOINT_ROWS disabled] */
+  perp_dropped dropped;
+  int *drop_row, *drop_joint; /* [m] */
+  perp_eval e;
+  perp_kkt_solver *kkt; /* NULL: no body is disabled in motion */
+  double *f, *c, *a, *lambda;
+  bool counts; /* the formulation counts contact problems */
+  perp_contact_count before, sum;
+  perp_stats kkt_before;
+};
+
+static void switches_layout(void *ws, perp_arena *a)
+{
+  perp_switches *k = ws;
+  const perp_model *m = &k->view;
+  k->released = PERP_CARVE(a, bool, m->n_joints);
+  k->softness = PERP_CARVE(a, double, m->m);
+  k->release = PERP_CARVE(a, perp_release, m->n_joints + m->n_disabled);
+  k->q = PERP_CARVE(a, double, m->nq);
+  k->v = PERP_CARVE(a, double, m->nv);
+  k->phase = PERP_CARVE(a, enum switch_phase, m->n_disabled);
+  k->held = PERP_CARVE(a, unsigned char, m->n_bodies);
+  k->struck = PERP_CARVE(a, unsigned char, m->n_bodies);
+  k->joint = PERP_CARVE(a, perp_joint, m->n_joints);
+  k->rows = PERP_CARVE(a, perp_row, PERP_JOINT_ROWS * m->n_disabled);
+  k->drop_row = PERP_CARVE(a, int, m->m);
+  k->drop_joint = PERP_CARVE(a, int, m->m);
+  PERP_DOUBLES(a, m->nv, &k->f, &k->a);
+  PERP_DOUBLES(a, m->m, &k->c, &k->lambda);
+  perp_eval_layout(&k->e, m, a);
+}
+
+static bool switches_curve_ends(const perp_model *m, int joint)
+{
+  double lower, upper;
+  if (m->curve[joint] == NULL) return false;
+  perp_curve_domain(m->curve[joint], &lower, &upper);
+  return isfinite(lower) || isfinite(upper);
+}
+
+/* Is a body disabled that may move then? */
+static bool switches_stops(const perp_model *m)
+{
+  for (int i = 0; i < m->n_disabled; i++) {
+    const perp_cue *from = &m->disabled_def[i].from;
+    if (from->kind != PERP_CUE_TIME || from->time > 0) return true;
+  }
+  return false;
+}
+
+perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
+                                 const perp_formulation_desc *form, const perp_spec *kkt,
+                                 perp_model **view, perp_switches **out)
+{
+  *out = NULL;
+  *view = model;
+  int curves = 0;
+  for (int i = 0; i < model->n_joints; i++) curves += switches_curve_ends(model, i);
+  if (curves == 0 && model->n_disabled == 0) return PERP_OK;
+  if (form->d.caps & PERP_FORM_WRAPS)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "formulation %s does not support curves with ends: use its inner formulation "
+                     "directly, or curves without ends",
+                     form->d.name);
+  if (switches_stops(model) && model->springs)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "a body is disabled in motion, in a model with joints with stiffness or "
+                     "damping: the impulse of its stop is not defined; use rigid joints and forces "
+                     "of springs");
+  perp_switches like = { .view = *model, .form = form };
+  void *ws;
+  PERP_TRY(perp_workspace_create(ctx, "joints that are switched", &like, sizeof like,
+                                 switches_layout, &ws));
+  perp_switches *k = ws;
+  *out = k;
+  k->view.softness = k->softness;
+  memcpy(k->softness, model->softness, (size_t)model->m * sizeof *k->softness);
+  if (curves > 0) {
+    k->view.released = k->released;
+    k->view.soft = true;
+  }
+  if (model->n_disabled > 0) {
+    memcpy(k->joint, model->joint, (size_t)model->n_joints * sizeof *k->joint);
+    k->view.joint = k->joint;
+    k->dropped.row = k->drop_row;
+    k->dropped.joint = k->drop_joint;
+    k->view.dropped = &k->dropped;
+    k->view.held = k->held;
+    k->view.struck = k->struck;
+  }
+  perp_eval_init(&k->e, &k->view);
+  *view = &k->view;
+  if (switches_stops(model) && kkt->d != NULL)
+    return perp_kkt_create(ctx, kkt, &k->e.blocks, &k->kkt);
+  return PERP_OK;
+}
+
+void perp_switches_destroy(perp_switches *k)
+{
+  if (k != NULL) perp_kkt_destroy(k->kkt);
+  free(k);
+}
+
+/* ---- counters -------------------------------------------------------------------------------- */
+
+static perp_status switches_again_from(perp_ctx *ctx, perp_switches *k, void *ws, double t,
+                                       const double *q, const double *v)
+{
+  perp_stats kkt = { .reason = PERP_EXACT };
+  const perp_contact_count *count = k->form->contacts != NULL ? k->form->contacts(ws) : NULL;
+  if (count != NULL) perp_contact_count_add(&k->before, count);
+  k->form->counters(ws, NULL, &kkt);
+  perp_switches_counters(k, &kkt);
+  k->kkt_before = kkt;
+  return k->form->restart(ctx, ws, t, q, v);
+}
+
+const perp_contact_count *perp_switches_contacts(perp_switches *k, const void *ws)
+{
+  const perp_contact_count *count = k->form->contacts != NULL ? k->form->contacts(ws) : NULL;
+  if (count == NULL) return NULL;
+  k->sum = k->before;
+  perp_contact_count_add(&k->sum, count);
+  return &k->sum;
+}
+
+void perp_switches_counters(const perp_switches *k, perp_stats *kkt)
+{
+  const perp_stats *b = &k->kkt_before;
+  kkt->iterations += b->iterations;
+  kkt->factorizations += b->factorizations;
+  kkt->matvecs += b->matvecs;
+  kkt->fallbacks += b->fallbacks;
+  kkt->work += b->work;
+}
+
+/* ---- which joints hold ----------------------------------------------------------------------- */
+
+/* Are its bodies all disabled, or the world? */
+static bool switches_idle(const perp_switches *k, int joint)
+{
+  int pair[2], n, held = 0;
+  const int *body = perp_joint_bodies(&k->view.joint_def[joint], pair, &n);
+  for (int i = 0; i < n; i++) {
+    if (body[i] >= 0 && !k->held[body[i]]) return false;
+    held += body[i] >= 0;
+  }
+  return held > 0;
+}
+
+/* Rows of the joints that hold, and no others. */
+static void switches_rows(perp_switches *k)
+{
+  const perp_model *m = &k->view;
+  memset(k->held, 0, (size_t)m->n_bodies * sizeof *k->held);
+  for (int i = 0; i < m->n_disabled; i++)
+    if (k->phase[i] == SWITCH_HOLDS) k->held[m->disabled_def[i].body] = 1;
+  k->dropped.n = 0;
+  k->dropped.set++;
+  for (int j = 0; j < m->n_joints; j++) {
+    const int i = perp_model_joint_disabled(m, j);
+    const bool drop = m->n_disabled > 0 &&
+                      (i >= 0 ? k->phase[i] != SWITCH_HOLDS : switches_idle(k, j));
+    const bool off = m->curve[j] != NULL && k->released[j];
+    for (int row = m->cptr[j]; row < m->cptr[j + 1]; row++) {
+      const perp_row_soft *soft = &m->joint_def[j].row[row - m->cptr[j]];
+      k->softness[row] = drop || off ? 1 : m->joint_def[j].softness + soft->softness;
+      if (!drop) continue;
+      k->drop_joint[k->dropped.n] = j;
+      k->drop_row[k->dropped.n++] = row;
+    }
+  }
+}
+
+/* The joint of a disabled body holds it where it is at q. */
+static void switches_take_hold(perp_switches *k, int i, const double *q)
+{
+  perp_model *m = &k->view;
+  const int j = perp_disabled_joint(m, i), body = m->disabled_def[i].body;
+  const perp_joint *was = &k->joint[j];
+  perp_joint_def def = m->joint_def[j];
+  perp_joint now;
+  memcpy(def.anchor_a, q + m->nqb * body, (size_t)m->dim * sizeof *q);
+  memset(k->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, 0, PERP_JOINT_ROWS * sizeof *k->rows);
+  perp_joint_compile(&def, m->dim, NULL, q + m->nqb * body,
+                     k->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, &now);
+  now.row = was->row;
+  now.ja = was->ja;
+  now.jb = was->jb;
+  now.sub = was->sub;
+  k->joint[j] = now;
+}
+
+/* k->v after the stop of bodies that have just been disabled: M (v+ - v) = J' p, J v+ = 0. */
+static perp_status switches_stop(perp_ctx *ctx, perp_switches *k)
+{
+  const perp_model *m = &k->view;
+  bool moves = false;
+  for (int b = 0; b < m->n_bodies; b++)
+    for (int i = 0; i < m->nvb && k->held[b]; i++) moves |= k->v[m->nvb * b + i] != 0;
+  if (!moves) return PERP_OK;
+  perp_stats stats = { .reason = PERP_EXACT };
+  perp_eval_at(&k->e, m, k->t, k->q);
+  perp_blocks_M(&k->e.blocks, k->v, k->f);
+  for (int i = 0; i < m->m; i++) k->c[i] = m->driven ? -k->e.Ct[i] : 0;
+  memset(k->lambda, 0, (size_t)m->m * sizeof *k->lambda);
+  if (k->kkt == NULL)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "a body that is disabled has a velocity, and the formulation has no KKT solver "
+        "for its stop");
+  PERP_TRY(perp_kkt_factor(ctx, k->kkt, &k->e.blocks, &stats));
+  if (stats.reason >= 0)
+    PERP_TRY(perp_kkt_solve(ctx, k->kkt, &k->e.blocks, k->f, k->c, k->a, k->lambda, &stats));
+  if (stats.reason < 0)
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "the stop of a disabled body at t = %g s is not solved: its joints contradict "
+                     "each other; use another kkt (schur-svd)",
+                     k->t);
+  memcpy(k->v, k->a, (size_t)m->nv * sizeof *k->v);
+  for (int b = 0; b < m->n_bodies; b++) /* exactly: rounding would move it */
+    if (k->held[b]) memset(k->v + m->nvb * b, 0, (size_t)m->nvb * sizeof *k->v);
+  return PERP_OK;
+}
+
+static void switches_note(perp_switches *k, int joint, perp_release_kind kind, double s)
+{
+  k->release[k->n++] = (perp_release){ .kind = kind, .joint = joint, .t = k->t, .s = s };
+}
+
+/* A disabled body is enabled, or a body disabled, at k->t, k->q, k->v; the rows are set by the caller. */
+static void switches_turn(perp_switches *k, int i, bool noted)
+{
+  const int j = perp_disabled_joint(&k->view, i);
+  k->phase[i] = k->phase[i] == SWITCH_WAITS ? SWITCH_HOLDS : SWITCH_DONE;
+  if (k->phase[i] == SWITCH_HOLDS) switches_take_hold(k, i, k->q);
+  k->released[j] = true; /* it is not where the model has it, or does not hold */
+  if (noted)
+    switches_note(k, j, k->phase[i] == SWITCH_HOLDS ? PERP_RELEASE_DISABLED : PERP_RELEASE_ENABLED,
+                  (double)NAN);
+}
+
+/* What a body waits for; NULL: nothing. */
+static const perp_cue *switches_cue(const perp_switches *k, int i)
+{
+  const perp_disabled_def *def = &k->view.disabled_def[i];
+  return k->phase[i] == SWITCH_WAITS   ? &def->from
+         : k->phase[i] == SWITCH_HOLDS ? &def->until
+                                       : NULL;
+}
+
+static bool switches_due(const perp_switches *k, int i, double t)
+{
+  const perp_cue *cue = switches_cue(k, i);
+  return cue != NULL && cue->kind == PERP_CUE_TIME &&
+         cue->time - t <= SWITCH_NOW * fmax(1, fabs(t));
+}
+
+/* All that are due at k->t; how many. */
+static int switches_by_time(perp_switches *k, bool noted)
+{
+  int n = 0;
+  for (int i = 0; i < k->view.n_disabled; i++)
+    for (; switches_due(k, i, k->t); n++) switches_turn(k, i, noted);
+  return n;
+}
+
+perp_status perp_switches_restart(perp_ctx *ctx, perp_switches *k, void *ws, double t,
+                                  const double *q, const double *v)
+{
+  const perp_model *m = &k->view;
+  k->n = 0;
+  k->t = t;
+  memcpy(k->q, q, (size_t)m->nq * sizeof *q);
+  memcpy(k->v, v, (size_t)m->nv * sizeof *v);
+  for (int i = 0; i < m->n_joints; i++) k->released[i] = false;
+  for (int i = 0; i < m->n_disabled; i++) k->phase[i] = SWITCH_WAITS;
+  switches_by_time(k, false);
+  for (int i = 0; i < m->n_disabled; i++) { /* the model has its place at the start as well */
+    const double *at = m->q0 + m->nqb * m->disabled_def[i].body;
+    k->released[perp_disabled_joint(m, i)] = k->phase[i] != SWITCH_HOLDS ||
+                                             memcmp(at, q + m->nqb * m->disabled_def[i].body,
+                                                    (size_t)m->nqb * sizeof *q) != 0;
+  }
+  switches_rows(k);
+  PERP_TRY(switches_stop(ctx, k));
+  k->before = k->sum = (perp_contact_count){ 0 };
+  k->kkt_before = (perp_stats){ .reason = PERP_EXACT };
+  return k->form->restart(ctx, ws, t, k->q, k->v);
+}
+
+/* ---- what is passed within a step ------------------------------------------------------------ */
+
+/* Candidates: the joints, whose points leave their curves, and behind them the disabled bodies.  How far it is beyond, < 0:
+ * not yet; -infinity: it waits for nothing of that kind.  size: what `far` means. */
+static double switches_beyond(const perp_switches *k, int candidate, const double *q,
+                              const double *v, double *s, double *size)
+{
+  const perp_model *m = &k->view;
+  *s = (double)NAN;
+  if (candidate < m->n_joints) {
+    if (k->released[candidate] || !switches_curve_ends(m, candidate)) return -HUGE_VAL;
+    double lower, upper;
+    perp_curve_domain(m->curve[candidate], &lower, &upper);
+    *size = isfinite(upper - lower) ? upper - lower
+                                    : fmax(1, fabs(isfinite(lower) ? lower : upper));
+    *s = perp_model_curve_place(m, q, candidate);
+    return perp_curve_beyond(m->curve[candidate], *s);
+  }
+  const perp_cue *cue = switches_cue(k, candidate - m->n_joints);
+  if (cue == NULL || cue->kind != PERP_CUE_COORDINATE) return -HUGE_VAL;
+  const int i = cue->coordinate - m->nqb;
+  const double now = i < 0 ? q[m->nqb * cue->body + cue->coordinate] : v[m->nvb * cue->body + i],
+               start = i < 0 ? k->q[m->nqb * cue->body + cue->coordinate]
+                             : k->v[m->nvb * cue->body + i];
+  const double side = cue->direction != 0 ? cue->direction : start > cue->value ? -1 : 1;
+  *size = fmax(fabs(cue->value), fabs(now - start));
+  if (!(side * (start - cue->value) < 0)) return -HUGE_VAL; /* it has to pass in this step */
+  return side * (now - cue->value);
+}
+
+/* The first candidate but one that is beyond at the end of the step, -1: none.  A point on the end of its curve has not left. */
+static int switches_passed(const perp_switches *k, int but, const double *q, const double *v)
+{
+  double s, size;
+  for (int i = 0; i < k->view.n_joints + k->view.n_disabled; i++) {
+    const double beyond = i == but ? -1 : switches_beyond(k, i, q, v, &s, &size);
+    if (beyond > 0 || (i >= k->view.n_joints && beyond == 0)) return i;
+  }
+  return -1;
+}
+
+/* from the start of the step to t */
+static perp_status switches_again(perp_ctx *ctx, perp_switches *k, void *ws, double t,
+                                  perp_step_info *info, double *now, const double **q,
+                                  const double **v)
+{
+  PERP_TRY(switches_again_from(ctx, k, ws, k->t, k->q, k->v));
+  k->form->state(ws, now, q, v);
+  while (*now < t) {
+    *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
+    PERP_TRY(k->form->step(ctx, ws, t, info));
+    k->form->state(ws, now, q, v);
+    if (info->reason < 0) return PERP_OK;
+  }
+  return PERP_OK;
+}
+
+/* The step ends where candidate i passes.  info->reason < 0: it did not get there. */
+static perp_status switches_locate(perp_ctx *ctx, perp_switches *k, void *ws, int i,
+                                   perp_step_info *info)
+{
+  double now, s, size = 1, start_size;
+  const double *q, *v;
+  k->form->state(ws, &now, &q, &v);
+  double lo = 0, hi = now - k->t, g_hi = switches_beyond(k, i, q, v, &s, &size),
+         g_lo = switches_beyond(k, i, k->q, k->v, &s, &start_size);
+  double g = g_hi, last = 0;
+  for (int n = 0; n < SEARCH && !(g >= 0 && g <= SWITCH_AT * size); n++) {
+    double at = g_hi > g_lo ? hi - g_hi * (hi - lo) / (g_hi - g_lo) : (lo + hi) / 2;
+    if (!(at > lo && at < hi) || n % 8 == 7) at = (lo + hi) / 2;
+    if (!(at > lo && at < hi)) break; /* neighbours in double precision */
+    PERP_TRY(switches_again(ctx, k, ws, k->t + at, info, &now, &q, &v));
+    if (info->reason < 0) return PERP_OK;
+    g = switches_beyond(k, i, q, v, &s, &start_size);
+    if (g >= 0) {
+      hi = at, g_hi = g;
+      if (last > 0) g_lo /= 2;
+      last = 1;
+    } else {
+      lo = at, g_lo = g;
+      if (last < 0) g_hi /= 2;
+      last = -1;
+    }
+  }
+  return g < 0 ? switches_again(ctx, k, ws, k->t + hi, info, &now, &q, &v) : PERP_OK;
+}
+
+/* The state of the formulation is the start of what follows. */
+static void switches_begin(perp_switches *k, const void *ws)
+{
+  const double *q, *v;
+  k->form->state(ws, &k->t, &q, &v);
+  memcpy(k->q, q, (size_t)k->view.nq * sizeof *q);
+  memcpy(k->v, v, (size_t)k->view.nv * sizeof *v);
+}
+
+/* Rows and velocities after something was switched. */
+static perp_status switches_go_on(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
+{
+  const perp_reason reason = info->reason;
+  *info = (perp_step_info){ .reason = reason, .drift_pos_pre = (double)NAN };
+  switches_rows(k);
+  PERP_TRY(switches_stop(ctx, k));
+  return switches_again_from(ctx, k, ws, k->t, k->q, k->v);
+}
+
+/* What the step has passed is switched, the first in time. */
+static perp_status switches_pass(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
+{
+  double now, s, size;
+  const double *q, *v;
+  int which = -1;
+  k->form->state(ws, &now, &q, &v);
+  for (int next = switches_passed(k, -1, q, v); next >= 0; next = switches_passed(k, which, q, v)) {
+    which = next;
+    PERP_TRY(switches_locate(ctx, k, ws, which, info));
+    if (info->reason < 0) return PERP_OK;
+    k->form->state(ws, &now, &q, &v);
+  }
+  if (which >= 0) {
+    switches_beyond(k, which, q, v, &s, &size);
+    switches_begin(k, ws);
+    if (which < k->view.n_joints) {
+      switches_note(k, which, PERP_RELEASE_CURVE, s);
+      k->released[which] = true;
+    } else {
+      switches_turn(k, which - k->view.n_joints, true);
+    }
+    switches_by_time(k, true);
+    return switches_go_on(ctx, k, ws, info);
+  }
+  bool due = false;
+  for (int i = 0; i < k->view.n_disabled; i++) due |= switches_due(k, i, now);
+  if (!due) return PERP_OK;
+  switches_begin(k, ws);
+  switches_by_time(k, true);
+  return switches_go_on(ctx, k, ws, info);
+}
+
+/* A disabled body that waits for a contact and was touched by an enabled one; -1: none. */
+static int switches_touched(const perp_switches *k, const perp_step_info *info)
+{
+  for (int i = 0; i < k->view.n_disabled; i++)
+    if (k->struck[k->view.disabled_def[i].body] && switches_cue(k, i) != NULL &&
+        switches_cue(k, i)->kind == PERP_CUE_CONTACT)
+      return i;
+  for (int c = 0; c < info->n_contacts && info->impulse != NULL; c++) {
+    const double *p = info->impulse + 3 * c;
+    if (!(p[0] != 0 || p[1] != 0 || p[2] != 0)) continue;
+    for (int side = 0; side < 2; side++) {
+      const int body = info->contacts[c].body[side], other = info->contacts[c].body[1 - side];
+      if (body < 0 || !k->held[body] || other < 0 || k->held[other]) continue;
+      for (int i = 0; i < k->view.n_disabled; i++)
+        if (k->view.disabled_def[i].body == body && switches_cue(k, i)->kind == PERP_CUE_CONTACT)
+          return i;
+    }
+  }
+  return -1;
+}
+
+perp_status perp_switches_step(perp_ctx *ctx, perp_switches *k, void *ws, double t_max,
+                               perp_step_info *info)
+{
+  switches_begin(k, ws);
+  double limit = t_max;
+  for (int i = 0; i < k->view.n_disabled; i++) {
+    const perp_cue *cue = switches_cue(k, i);
+    if (cue != NULL && cue->kind == PERP_CUE_TIME && cue->time < limit) limit = cue->time;
+  }
+  memset(k->struck, 0, (size_t)k->view.n_bodies * sizeof *k->struck);
+  perp_status status = k->form->step(ctx, ws, limit, info);
+  for (int i; status == PERP_OK && info->reason >= 0 && (i = switches_touched(k, info)) >= 0;) {
+    switches_turn(k, i, true);
+    status = switches_go_on(ctx, k, ws, info);
+    if (status == PERP_OK) status = k->form->step(ctx, ws, limit, info);
+  }
+  if (status == PERP_OK && info->reason >= 0) status = switches_pass(ctx, k, ws, info);
+  info->n_releases = k->n;
+  info->release = k->release;
+  info->released = k->released;
+  return status;
+}
