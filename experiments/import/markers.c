@@ -217,11 +217,11 @@ static bool markers_row(markers *w, const char *s, const char *end, int line, in
     const double value = length > 0 ? strtod(cell, &stop) : (double)NAN;
     if ((length > 0 && (stop != cell + length || !isfinite(value))) || (k < 0 && length == 0) ||
         (none && k < columns - 1))
-      return markers_wrong(w, line, "leave the cells of hidden markers empty",
-                           "cell %d is not a number: '%.*s'", k + 2, (int)length, cell);
+      return markers_wrong(w, line, "leave the fields of hidden markers empty",
+                           "field %d is not a number: '%.*s'", k + 2, (int)length, cell);
     *(k < 0 ? &w->t[w->rows] : &x[place[k]]) = value;
   }
-  if (s < end) return markers_wrong(w, line, NULL, "there are more cells than columns");
+  if (s < end) return markers_wrong(w, line, NULL, "there are more fields than columns");
   w->rows++;
   return true;
 }

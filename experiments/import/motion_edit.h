@@ -31,7 +31,7 @@ void perp_markers_write(const perp_bvh *motion, perp_text *out);
  *
  *      min sum |p + R s_i - q_i|^2,     R by the largest eigenvector of a symmetric 4 x 4 matrix
  *
- * with p the place of the joint, s_i of a marker in its frame, q_i its trajectory.  An empty cell is a hidden marker, which does not
+ * with p the place of the joint, s_i of a marker in its frame, q_i its trajectory.  An empty field is a hidden marker, which does not
  * count.  *error: the root mean square of what is left, unit of the file.  *out is to be freed.  false after a message with file and line: not such a
  * table, a marker without a joint or a place, a joint with fewer than two visible markers beside it (the root three) or markers
  * on one line.  O(frames markers). */

@@ -464,7 +464,7 @@ static void test_motion(void)
   ok(run("motion skeleton markers.csv walk.bvh -o again.bvh") == 0 &&
          strstr(err, "markers are off by") != NULL && run("check again.bvh") == 0,
      "perp motion skeleton: a file that is a scene, and how far off the markers are");
-  ok(run("motion blend walk.bvh wave.bvh") == 0 && strstr(out, "Frames: 107") != NULL,
+  ok(run("motion blend walk.bvh wave.bvh") == 0 && strstr(out, "Frames: 106") != NULL,
      "blending ends with the first motion by default");
   refuses(2, "motion mix walk.bvh wave.bvh", "unknown form 'mix'");
   refuses(2, "motion blend walk.bvh", "write perp motion blend FIRST.bvh SECOND.bvh");

@@ -329,7 +329,7 @@ static void bad_markers(void)
   const perp_text text = { (char *)(uintptr_t)hierarchy, sizeof hierarchy - 1, 0 };
   read_back(&text, &skeleton);
   char *s = perp_xprintf("%s%s0,1,0,0,0,1,0,0,0,1\n1,1,0,0,0,1,0,0,0,x\n", places, head);
-  refused(s, &skeleton, "cell 10 is not a number: 'x'");
+  refused(s, &skeleton, "field 10 is not a number: 'x'");
   free(s);
   s = perp_xprintf("%s%s0,1,0,0,0,1,0,0,0,1\n1,1,0,0,0,1,0,,,\n", places, head);
   refused(s, &skeleton, "do not determine its rotation (2 visible)");
