@@ -17,6 +17,7 @@ static const char *const control_roots[] = { "free", "prescribed", "controlled",
 struct control {
   double scale, origin[3];
   int root;
+  double release;
 };
 static const perp_key control_own[] = {
   PERP_KEY_SPECIAL("by"),
@@ -25,6 +26,7 @@ static const perp_key control_own[] = {
   PERP_KEY_REALS(struct control, origin, "origin", "m", 3),
   PERP_KEY_ONE_OF(struct control, root, "root", control_roots),
   PERP_KEY_SPECIAL("loose"),
+  PERP_KEY_REAL(struct control, release, "release", "rad"),
 };
 enum { CONTROL_OWN = sizeof control_own / sizeof *control_own };
 
@@ -96,6 +98,14 @@ static bool control_others(perp_scene_reader *r, const perp_node *map)
   return true;
 }
 
+static bool control_release(perp_scene_reader *r, const perp_node *map, const struct control *c)
+{
+  if (c->release >= 0) return true;
+  PERP_SCENE_WRONG(r, perp_tree_get(map, "release"),
+                   "release must be an angle above 0, or 0: the controller never lets go");
+  return false;
+}
+
 /* scale and origin go together, and with a file. */
 static bool control_measures(perp_scene_reader *r, const perp_node *map, const struct control *c)
 {
@@ -115,7 +125,8 @@ const perp_node *perp_scene_control_of(perp_scene_reader *r, const perp_desc **d
   struct control c = { 0 };
   *d = NULL;
   if (map == NULL || !perp_keys_read(r, map, "control", control_keys(r), &c) ||
-      !control_by(r, map, d) || !control_others(r, map) || !control_measures(r, map, &c))
+      !control_by(r, map, d) || !control_others(r, map) || !control_measures(r, map, &c) ||
+      !control_release(r, map, &c))
     return NULL;
   bool *loose = perp_pool_alloc(r->pool, (size_t)r->bodies.n + 1, sizeof *loose);
   return control_loose(r, perp_tree_get(map, "loose"), loose) ? map : NULL;
@@ -222,6 +233,7 @@ void perp_scene_add_control(perp_scene_reader *r, perp_model *model)
   const perp_control_def def = { .controller = (const perp_controller_desc *)(const void *)d,
                                  .opts = opts,
                                  .root = (perp_control_root)c.root,
-                                 .loose = loose };
+                                 .loose = loose,
+                                 .release = c.release };
   if (perp_control_add(r->ctx, model, r->goal, &def) != PERP_OK) perp_scene_refused(r, map);
 }

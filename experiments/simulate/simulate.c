@@ -170,7 +170,10 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen)
     if (e->kind != PERP_RELEASE_CURVE) {
       const size_t at = strlen(result->events);
       char text[128];
-      note_body(r, e, text, sizeof text);
+      if (e->kind == PERP_RELEASE_STOPPED)
+        snprintf(text, sizeof text, "t = %.9g s: the controller lets go", e->t);
+      else
+        note_body(r, e, text, sizeof text);
       snprintf(result->events + at, sizeof result->events - at, "%s%s", at > 0 ? "\n         " : "",
                text);
       continue;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Points that leave their curves (van Overveld & Barenbrug 1995, section 2.6: "the PTC constraint is cancelled"), and bodies
- * that are disabled and enabled (Vondrak 2005, section 7.1).
+ * that are disabled and enabled (Vondrak 2005, section 7.1), and controllers that let go (section 8.3).
  *
- * After each step the place s of each point on its curve, and each coordinate that a body waits for, is looked at.  Where
+ * After each step the place s of each point on its curve, each coordinate that a body waits for, and the conditions of parts that
+ * stop, are looked at.  Where
  * one is beyond its end or value, the step is made again from its start, shorter, until it is there to 1e-9 of the domain
  * (Illinois variant of the rule of false position).  Of several the first in time counts.  Steps end at the times that
  * bodies wait for.  Where a body waits for a contact and has been touched, the step is made again with that body enabled.
  *
  * A joint that does not hold has rows J = 0, C = 0, S = 1, and the formulation restarts.  Those are: curves whose points have
  * left; the joints to the world of bodies that are enabled; joints between disabled bodies and the world, which
- * would be redundant.  A released curve stays released.
+ * would be redundant.  A released curve stays released.  Forces that stop become forces of 0, motors and servos get
+ * max_force = 0; their joints have no rows.
  *
  * Multistep methods lose their history, at the switch and in the search; counters go on (perp_switches_contacts).
  * Any formulation can serve curves that has its rows from the model; disabled bodies need perp_dropped. */
@@ -28,10 +30,11 @@ enum switch_phase { SWITCH_WAITS, SWITCH_HOLDS, SWITCH_DONE };
 
 struct perp_switches {
   perp_model view;
+  const perp_model *model; /* that it is a view of */
   const perp_formulation_desc *form;
   bool *released;   /* [joints] of curves that were left, of disabled bodies that are elsewhere */
   double *softness; /* [m] of the view */
-  perp_release *release; /* [joints + disabled] */
+  perp_release *release; /* [joints + disabled + stops] */
   int n;
   double *q, *v; /* start of the step */
   double t;
@@ -42,10 +45,12 @@ struct perp_switches {
   perp_row *rows;    /* [PERP_JOINT_ROWS disabled] */
   perp_dropped dropped;
   int *drop_row, *drop_joint; /* [m] */
+  bool *stopped;              /* [stops] */
+  perp_force_def *force;      /* [forces], [drives] of a view with stops */
+  perp_drive_def *drive;
   perp_eval e;
   perp_kkt_solver *kkt; /* NULL: no body is disabled in motion */
   double *f, *c, *a, *lambda;
-  bool counts; /* the formulation counts contact problems */
   perp_contact_count before, sum;
   perp_stats kkt_before;
 };
@@ -56,7 +61,7 @@ static void switches_layout(void *ws, perp_arena *a)
   const perp_model *m = &k->view;
   k->released = PERP_CARVE(a, bool, m->n_joints);
   k->softness = PERP_CARVE(a, double, m->m);
-  k->release = PERP_CARVE(a, perp_release, m->n_joints + m->n_disabled);
+  k->release = PERP_CARVE(a, perp_release, m->n_joints + m->n_disabled + m->n_stops);
   k->q = PERP_CARVE(a, double, m->nq);
   k->v = PERP_CARVE(a, double, m->nv);
   k->phase = PERP_CARVE(a, enum switch_phase, m->n_disabled);
@@ -64,6 +69,9 @@ static void switches_layout(void *ws, perp_arena *a)
   k->struck = PERP_CARVE(a, unsigned char, m->n_bodies);
   k->joint = PERP_CARVE(a, perp_joint, m->n_joints);
   k->rows = PERP_CARVE(a, perp_row, PERP_JOINT_ROWS * m->n_disabled);
+  k->stopped = PERP_CARVE(a, bool, m->n_stops);
+  k->force = PERP_CARVE(a, perp_force_def, m->n_stops > 0 ? m->n_forces : 0);
+  k->drive = PERP_CARVE(a, perp_drive_def, m->n_stops > 0 ? m->n_drives : 0);
   k->drop_row = PERP_CARVE(a, int, m->m);
   k->drop_joint = PERP_CARVE(a, int, m->m);
   PERP_DOUBLES(a, m->nv, &k->f, &k->a);
@@ -97,7 +105,7 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
   *view = model;
   int curves = 0;
   for (int i = 0; i < model->n_joints; i++) curves += switches_curve_ends(model, i);
-  if (curves == 0 && model->n_disabled == 0) return PERP_OK;
+  if (curves == 0 && model->n_disabled == 0 && model->n_stops == 0) return PERP_OK;
   if (form->d.caps & PERP_FORM_WRAPS)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "formulation %s does not support curves with ends: use its inner formulation "
@@ -108,7 +116,7 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
                      "a body is disabled in motion, in a model with joints with stiffness or "
                      "damping: the impulse of its stop is not defined; use rigid joints and forces "
                      "of springs");
-  perp_switches like = { .view = *model, .form = form };
+  perp_switches like = { .view = *model, .model = model, .form = form };
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, "joints that are switched", &like, sizeof like,
                                  switches_layout, &ws));
@@ -120,7 +128,11 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
     k->view.released = k->released;
     k->view.soft = true;
   }
-  if (model->n_disabled > 0) {
+  if (model->n_stops > 0) {
+    k->view.force_def = k->force;
+    k->view.drive_def = k->drive;
+  }
+  if (model->n_disabled > 0 || model->n_stops > 0) {
     memcpy(k->joint, model->joint, (size_t)model->n_joints * sizeof *k->joint);
     k->view.joint = k->joint;
     k->dropped.row = k->drop_row;
@@ -189,6 +201,16 @@ static bool switches_idle(const perp_switches *k, int joint)
   return held > 0;
 }
 
+/* Is it a joint of what has stopped? */
+static bool switches_stopped(const perp_switches *k, int joint)
+{
+  for (int i = 0; i < k->view.n_stops; i++) {
+    const perp_stop_range *of = &k->view.stop_def[i].joints;
+    if (k->stopped[i] && joint >= of->first && joint < of->first + of->n) return true;
+  }
+  return false;
+}
+
 /* Rows of the joints that hold, and no others. */
 static void switches_rows(perp_switches *k)
 {
@@ -200,8 +222,9 @@ static void switches_rows(perp_switches *k)
   k->dropped.set++;
   for (int j = 0; j < m->n_joints; j++) {
     const int i = perp_model_joint_disabled(m, j);
-    const bool drop = m->n_disabled > 0 &&
-                      (i >= 0 ? k->phase[i] != SWITCH_HOLDS : switches_idle(k, j));
+    const bool drop = switches_stopped(k, j) ||
+                      (m->n_disabled > 0 &&
+                       (i >= 0 ? k->phase[i] != SWITCH_HOLDS : switches_idle(k, j)));
     const bool off = m->curve[j] != NULL && k->released[j];
     for (int row = m->cptr[j]; row < m->cptr[j + 1]; row++) {
       const perp_row_soft *soft = &m->joint_def[j].row[row - m->cptr[j]];
@@ -281,6 +304,22 @@ static void switches_turn(perp_switches *k, int i, bool noted)
                   (double)NAN);
 }
 
+/* The i-th parts stop, at k->t; the rows are set by the caller. */
+static void switches_end(perp_switches *k, int i)
+{
+  const perp_stop_def *def = &k->view.stop_def[i];
+  k->stopped[i] = true;
+  for (int f = def->forces.first; f < def->forces.first + def->forces.n; f++) {
+    const int body = k->force[f].n_bodies > 0 ? k->force[f].body[k->force[f].n_bodies - 1]
+                                              : k->force[f].a;
+    k->force[f] = (perp_force_def){ .kind = PERP_FORCE_POINT, .a = body, .b = PERP_WORLD };
+  }
+  for (int d = def->drives.first; d < def->drives.first + def->drives.n; d++)
+    k->drive[d].max_force = k->drive[d].stiffness = k->drive[d].damping = 0;
+  for (int j = def->joints.first; j < def->joints.first + def->joints.n; j++) k->released[j] = true;
+  switches_note(k, i, PERP_RELEASE_STOPPED, (double)NAN);
+}
+
 /* What a body waits for; NULL: nothing. */
 static const perp_cue *switches_cue(const perp_switches *k, int i)
 {
@@ -316,6 +355,11 @@ perp_status perp_switches_restart(perp_ctx *ctx, perp_switches *k, void *ws, dou
   memcpy(k->v, v, (size_t)m->nv * sizeof *v);
   for (int i = 0; i < m->n_joints; i++) k->released[i] = false;
   for (int i = 0; i < m->n_disabled; i++) k->phase[i] = SWITCH_WAITS;
+  for (int i = 0; i < m->n_stops; i++) k->stopped[i] = false;
+  if (m->n_stops > 0) {
+    memcpy(k->force, k->model->force_def, (size_t)m->n_forces * sizeof *k->force);
+    memcpy(k->drive, k->model->drive_def, (size_t)m->n_drives * sizeof *k->drive);
+  }
   switches_by_time(k, false);
   for (int i = 0; i < m->n_disabled; i++) { /* the model has its place at the start as well */
     const double *at = m->q0 + m->nqb * m->disabled_def[i].body;
@@ -332,9 +376,9 @@ perp_status perp_switches_restart(perp_ctx *ctx, perp_switches *k, void *ws, dou
 
 /* ---- what is passed within a step ------------------------------------------------------------ */
 
-/* Candidates: the joints, whose points leave their curves, and behind them the disabled bodies.  How far it is beyond, < 0:
- * not yet; -infinity: it waits for nothing of that kind.  size: what `far` means. */
-static double switches_beyond(const perp_switches *k, int candidate, const double *q,
+/* Candidates: the joints, whose points leave their curves, and behind them the disabled bodies and the parts that stop.  How far it
+ * is beyond, < 0: not yet; -infinity: it waits for nothing of that kind.  size: what `far` means. */
+static double switches_beyond(const perp_switches *k, int candidate, double t, const double *q,
                               const double *v, double *s, double *size)
 {
   const perp_model *m = &k->view;
@@ -347,6 +391,11 @@ static double switches_beyond(const perp_switches *k, int candidate, const doubl
                                     : fmax(1, fabs(isfinite(lower) ? lower : upper));
     *s = perp_model_curve_place(m, q, candidate);
     return perp_curve_beyond(m->curve[candidate], *s);
+  }
+  if (candidate >= m->n_joints + m->n_disabled) {
+    const int i = candidate - m->n_joints - m->n_disabled;
+    *size = 1;
+    return k->stopped[i] ? -HUGE_VAL : m->stop_def[i].beyond(m->stop_def[i].user, t, q);
   }
   const perp_cue *cue = switches_cue(k, candidate - m->n_joints);
   if (cue == NULL || cue->kind != PERP_CUE_COORDINATE) return -HUGE_VAL;
@@ -361,12 +410,14 @@ static double switches_beyond(const perp_switches *k, int candidate, const doubl
 }
 
 /* The first candidate but one that is beyond at the end of the step, -1: none.  A point on the end of its curve has not left. */
-static int switches_passed(const perp_switches *k, int but, const double *q, const double *v)
+static int switches_passed(const perp_switches *k, int but, double t, const double *q,
+                           const double *v)
 {
+  const int bodies = k->view.n_joints, stops = bodies + k->view.n_disabled;
   double s, size;
-  for (int i = 0; i < k->view.n_joints + k->view.n_disabled; i++) {
-    const double beyond = i == but ? -1 : switches_beyond(k, i, q, v, &s, &size);
-    if (beyond > 0 || (i >= k->view.n_joints && beyond == 0)) return i;
+  for (int i = 0; i < stops + k->view.n_stops; i++) {
+    const double beyond = i == but ? -1 : switches_beyond(k, i, t, q, v, &s, &size);
+    if (beyond > 0 || (i >= bodies && i < stops && beyond == 0)) return i;
   }
   return -1;
 }
@@ -394,8 +445,8 @@ static perp_status switches_locate(perp_ctx *ctx, perp_switches *k, void *ws, in
   double now, s, size = 1, start_size;
   const double *q, *v;
   k->form->state(ws, &now, &q, &v);
-  double lo = 0, hi = now - k->t, g_hi = switches_beyond(k, i, q, v, &s, &size),
-         g_lo = switches_beyond(k, i, k->q, k->v, &s, &start_size);
+  double lo = 0, hi = now - k->t, g_hi = switches_beyond(k, i, now, q, v, &s, &size),
+         g_lo = switches_beyond(k, i, k->t, k->q, k->v, &s, &start_size);
   double g = g_hi, last = 0;
   for (int n = 0; n < SEARCH && !(g >= 0 && g <= SWITCH_AT * size); n++) {
     double at = g_hi > g_lo ? hi - g_hi * (hi - lo) / (g_hi - g_lo) : (lo + hi) / 2;
@@ -403,7 +454,7 @@ static perp_status switches_locate(perp_ctx *ctx, perp_switches *k, void *ws, in
     if (!(at > lo && at < hi)) break; /* neighbours in double precision */
     PERP_TRY(switches_again(ctx, k, ws, k->t + at, info, &now, &q, &v));
     if (info->reason < 0) return PERP_OK;
-    g = switches_beyond(k, i, q, v, &s, &start_size);
+    g = switches_beyond(k, i, now, q, v, &s, &start_size);
     if (g >= 0) {
       hi = at, g_hi = g;
       if (last > 0) g_lo /= 2;
@@ -443,20 +494,23 @@ static perp_status switches_pass(perp_ctx *ctx, perp_switches *k, void *ws, perp
   const double *q, *v;
   int which = -1;
   k->form->state(ws, &now, &q, &v);
-  for (int next = switches_passed(k, -1, q, v); next >= 0; next = switches_passed(k, which, q, v)) {
+  for (int next = switches_passed(k, -1, now, q, v); next >= 0;
+       next = switches_passed(k, which, now, q, v)) {
     which = next;
     PERP_TRY(switches_locate(ctx, k, ws, which, info));
     if (info->reason < 0) return PERP_OK;
     k->form->state(ws, &now, &q, &v);
   }
   if (which >= 0) {
-    switches_beyond(k, which, q, v, &s, &size);
+    switches_beyond(k, which, now, q, v, &s, &size);
     switches_begin(k, ws);
     if (which < k->view.n_joints) {
       switches_note(k, which, PERP_RELEASE_CURVE, s);
       k->released[which] = true;
-    } else {
+    } else if (which < k->view.n_joints + k->view.n_disabled) {
       switches_turn(k, which - k->view.n_joints, true);
+    } else {
+      switches_end(k, which - k->view.n_joints - k->view.n_disabled);
     }
     switches_by_time(k, true);
     return switches_go_on(ctx, k, ws, info);

@@ -378,6 +378,7 @@ static perp_status equivalent_build(perp_ctx *ctx, const making *m)
 {
   perp_equivalent *e = m->e;
   const perp_model *given = e->given;
+  if (given->n_stops > 0) return unsupported(ctx, "a controller that lets go");
   e->model->gravity = given->gravity;
   e->model->friction = given->friction;
   if (given->n_signals > 0) PERP_TRY(equivalent_signals(ctx, e));

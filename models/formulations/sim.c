@@ -210,6 +210,7 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
       "surfaces that resist spinning or rolling (torsion, rolling)" },
     { model->springs, PERP_FORM_SPRINGS, "joints with stiffness or damping" },
     { perp_model_prescribes(model), PERP_FORM_MOTIONS, "prescribed motions" },
+    { perp_model_stops(model) > 0, PERP_FORM_DISABLED, "controllers that let go" },
     { perp_model_disabled(model) > 0, PERP_FORM_DISABLED, "bodies that are disabled for a time" },
     { nonholonomic, PERP_FORM_NONHOLONOMIC,
       "non-holonomic joints (constraints on velocities alone)" },

@@ -212,6 +212,7 @@ static void conserved_contacts(perp_conserved *c, const perp_model *m)
 /* The world holds them, and takes their energy where they stop. */
 static void conserved_disabled(perp_conserved *c, const perp_model *m)
 {
+  if (m->n_stops > 0) c->energy = false; /* that of springs goes with them */
   if (m->n_disabled > 0) conserved_nothing(c);
   for (int i = 0; i < m->n_disabled; i++)
     if (m->disabled_def[i].from.kind != PERP_CUE_TIME || m->disabled_def[i].from.time > 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bodies that are disabled for a time (Vondrak 2005, section 7.1): their definitions, and the joints that hold them.
+/* Bodies that are disabled for a time (Vondrak 2005, section 7.1), their definitions and the joints that hold them; and parts that
+ * stop.
  *
  * The joint is a fixed one to the world.  That a simulation lets go and takes hold is in contact_step/switches.c. */
 #include "models/multibody/model_private.h"
@@ -81,6 +82,33 @@ perp_status perp_model_add_disabled(perp_ctx *ctx, perp_model *model, const perp
   }
   if (index != NULL) *index = model->n_disabled;
   model->disabled_def[model->n_disabled++] = *def;
+  return PERP_OK;
+}
+
+int perp_model_stops(const perp_model *model)
+{
+  return model->n_stops;
+}
+
+static bool disabled_in(perp_stop_range range, int n)
+{
+  return range.first >= 0 && range.n >= 0 && range.first + range.n <= n;
+}
+
+perp_status perp_model_add_stop(perp_ctx *ctx, perp_model *model, const perp_stop_def *def)
+{
+  PERP_TRY(perp_model_building(ctx, model));
+  if (!disabled_in(def->forces, model->n_forces) || !disabled_in(def->drives, model->n_drives) ||
+      !disabled_in(def->joints, model->n_joints) || def->beyond == NULL)
+    return PERP_FAIL(
+        ctx, PERP_ERR_ARG,
+        "parts that stop: the model has %d forces, %d drives and %d joints, and others "
+        "are named, or no condition",
+        model->n_forces, model->n_drives, model->n_joints);
+  perp_stop_def *list = realloc(model->stop_def, (size_t)(model->n_stops + 1) * sizeof *list);
+  if (list == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for parts that stop");
+  model->stop_def = list;
+  list[model->n_stops++] = *def;
   return PERP_OK;
 }
 

@@ -222,6 +222,7 @@ void perp_model_destroy(perp_model *model)
   free(model->pair);
   free(model->motion_def);
   free(model->disabled_def);
+  free(model->stop_def);
   free(model->signal);
   free(model->drive_def);
   free(model->shape_def);

@@ -315,6 +315,18 @@ typedef struct perp_disabled_def {
   perp_cue from, until; /* from a time of 0: from the start */
 } perp_disabled_def;
 
+/* Parts of the model that stop for good where a condition is met, as a controller lets go whose error has grown (Vondrak 2005,
+ * section 8.3): forces, the motors and servos of drives, whose limits stay, and joints, `n` of each from `first` on.  The step ends
+ * where `beyond`, which is continuous, becomes 0; it is stopped where that is above 0.  The same number for the same state. */
+typedef struct perp_stop_range {
+  int first, n;
+} perp_stop_range;
+typedef struct perp_stop_def {
+  double (*beyond)(const void *user, double t, const double *q);
+  const void *user; /* must live as long as the model (perp_model_keep) */
+  perp_stop_range forces, drives, joints;
+} perp_stop_def;
+
 /* A row on velocities that is no derivative of a row on positions (Neimark and Fufaev, Dynamics of Nonholonomic Systems,
  * chapter I),
  *
@@ -406,6 +418,8 @@ perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_m
  * other, coordinates that do not exist, a contact as `from`. */
 perp_status perp_model_add_disabled(perp_ctx *ctx, perp_model *model, const perp_disabled_def *def,
                                     int *index);
+/* PERP_ERR_ARG: parts that do not exist. */
+perp_status perp_model_add_stop(perp_ctx *ctx, perp_model *model, const perp_stop_def *def);
 /* *index: its number among joints.  PERP_ERR_ARG: no term, or more than PERP_RATE_TERMS, bodies that do not exist, numbers
  * that are not finite, a term without a direction, a signal that does not exist or is a table (its rate jumps);
  * PERP_ERR_UNSUPPORTED: a particle. */
@@ -454,6 +468,7 @@ int perp_model_joint_motion(const perp_model *model, int i);
 int perp_model_disabled(const perp_model *model);
 const perp_disabled_def *perp_model_disabled_of(const perp_model *model, int i);
 int perp_model_joint_disabled(const perp_model *model, int i);
+int perp_model_stops(const perp_model *model);
 /* The signal with this number; NULL: none. */
 const perp_signal *perp_model_signal(const perp_model *model, perp_signal_ref signal);
 int perp_model_signals(const perp_model *model);

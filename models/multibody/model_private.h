@@ -121,6 +121,8 @@ struct perp_model {
   perp_motion_def *motion_def;
   int n_disabled, cap_disabled;
   perp_disabled_def *disabled_def;
+  int n_stops;
+  perp_stop_def *stop_def;
   perp_signal **signal;
   perp_kept *kept;
   int n_kept, cap_kept;

@@ -65,11 +65,13 @@ typedef struct perp_redundant {
 typedef enum perp_step_end { PERP_AT_START, PERP_AT_END, PERP_ENDS } perp_step_end;
 
 /* A point passed the end of its curve: the step was cut there, the joint has no rows (J = 0) from then on; or a body was
- * enabled or disabled, and with it the joint that holds it (perp_disabled_def). */
+ * enabled or disabled, and with it the joint that holds it (perp_disabled_def); or parts stopped (perp_stop_def: joint is the
+ * number of these). */
 typedef enum perp_release_kind {
   PERP_RELEASE_CURVE,
   PERP_RELEASE_ENABLED,
-  PERP_RELEASE_DISABLED
+  PERP_RELEASE_DISABLED,
+  PERP_RELEASE_STOPPED
 } perp_release_kind;
 typedef struct perp_release {
   perp_release_kind kind;
@@ -163,7 +165,9 @@ enum {
       1
       << 16, /* coordinates without constraints: what is symplectic for them is so for a tree of joints */
   PERP_FORM_COMPLIANT = 1 << 17, /* all rows of joints are compliant: none is redundant */
-  PERP_FORM_DISABLED = 1 << 18, /* serves bodies that are disabled for a time; others refuse them */
+  PERP_FORM_DISABLED =
+      1
+      << 18, /* serves bodies that are disabled for a time, and parts that stop; others refuse them */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };

@@ -74,6 +74,8 @@ static const char bvh[] =
 static const struct bad {
   const char *what, *text, *place, *message, *hint;
 } bads[] = {
+  { "a negative release", ARM "control: { by: pd, release: -1 }\n", "f.yaml:12:29",
+    "release must be an angle above 0", NULL },
   { "an unknown controller", ARM "control: { by: pdd }\n", "f.yaml:12:16", "unknown value 'pdd'",
     "did you mean 'pd'?" },
   { "no controller", ARM "control: { frequency: 3 Hz }\n", "f.yaml:12:10",
@@ -344,6 +346,57 @@ static void choices(void)
   }
 }
 
+/* A constant torque turns the bob, I a'' = T, once the controller has let go; it lets go where its error is 0.1 rad. */
+static void lets_go(const char *control, run_parts parts)
+{
+  const double T = 2, I = 1.1;
+  char *text = perp_xprintf(PENDULUM "forces: [ { kind: torque, a: bob, value: 2 } ]\n"
+                                     "control: { by: %s, release: 0.1 }\n",
+                            control);
+  perp_scene s;
+  perp_step_info info = { .reason = PERP_EXACT };
+  put("lets-go.yaml", text);
+  build("lets-go.yaml", &s);
+  perp_sim *sim = run_start(&ctx, s.model, parts, 1e-3);
+  double t, angle = 0, before = 0, t_before = 0, at = -1;
+  const double *q, *v;
+  for (t = 0; t < 0.9 && info.reason >= 0;) {
+    if (perp_sim_step(&ctx, sim, 0.9, &info) != PERP_OK) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &q, &v);
+    if (info.n_releases == 1 && at < 0)
+      at = info.release[0].t, angle = q[2], before = v[2], t_before = t;
+  }
+  ok(info.reason >= 0 && info.n_releases == 1 && info.release[0].kind == PERP_RELEASE_STOPPED &&
+         fabs(angle - 0.1) < 1e-8,
+     "%s, %s: it lets go at %.4g s, an error of %.9g rad", parts.formulation, control, at, angle);
+  ok(at > 0 && fabs(v[2] - before - T / I * (t - t_before)) < 1e-6,
+     "... and then nothing holds the bob: w = %.9g (%.9g)", v[2], before + T / I * (t - t_before));
+  perp_sim_destroy(sim);
+  perp_scene_destroy(&s);
+  free(text);
+}
+
+static void let_go(void)
+{
+  const run_parts velocity = { "velocity" }, acceleration = { "acceleration", "rk4" };
+  lets_go("pd, frequency: 0.5 Hz", velocity);
+  lets_go("pd, frequency: 0.5 Hz", acceleration);
+  lets_go("feed-forward+pd, frequency: 0.5 Hz", (run_parts){ "impulse" });
+  lets_go("implicit-pd, frequency: 0.5 Hz", velocity);
+  lets_go("implicit-pd, frequency: 0.5 Hz", acceleration);
+  lets_go("soft, max_force: 1.5", velocity);
+  lets_go("markers, frequency: 0.3 Hz", velocity);
+  lets_go("markers, frequency: 0.3 Hz", acceleration);
+  perp_scene s;
+  double q[3];
+  put("held.yaml", PENDULUM "forces: [ { kind: torque, a: bob, value: 2 } ]\n"
+                            "control: { by: prescribed, release: 0.1 }\n");
+  build("held.yaml", &s);
+  ok(run_fresh(&ctx, s.model, velocity, 1e-3, 0.9, q, NULL) >= 0 && fabs(q[2]) < 1e-9,
+     "without an error it does not let go");
+  perp_scene_destroy(&s);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -356,6 +409,7 @@ int main(void)
   arms();
   follows();
   choices();
+  let_go();
   char *whole = perp_xprintf("rm -r %s", folder);
   if (system(whole) != 0) printf("# %s stays\n", folder);
   free(whole);
