@@ -74,6 +74,13 @@ static const char bvh[] =
 static const struct bad {
   const char *what, *text, *place, *message, *hint;
 } bads[] = {
+  { "a joint besides that is none", ARM "control: { by: pd, besides: [pull] }\n", "f.yaml:12:30",
+    "there is no joint 'pull'", NULL },
+  { "a joint besides among the others",
+    ARM "  - { kind: ball, name: pull, a: world, b: hand, anchor_a: [3, 0, 0], start: violates, "
+        "stiffness: 10 }\n  - { kind: ball, a: lower, b: thrown, at: [0, 5, 0], start: violates }\n"
+        "control: { by: pd, besides: [pull], loose: [thrown] }\n",
+    "f.yaml:14:30", "joints of besides come last", NULL },
   { "a negative release", ARM "control: { by: pd, release: -1 }\n", "f.yaml:12:29",
     "release must be an angle above 0", NULL },
   { "an unknown controller", ARM "control: { by: pdd }\n", "f.yaml:12:16", "unknown value 'pdd'",

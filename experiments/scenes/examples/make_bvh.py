@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Motions of a figure of 18 segments from formulas, as BVH files.
 
-    make_bvh.py walk|wave|cartwheel|stand [--fat] [--frames N] [--rate HZ] > FILE.bvh
+    make_bvh.py walk|wave|cartwheel|bow|wade|stand [--fat] [--frames N] [--rate HZ] > FILE.bvh
 
 Legs have four segments each, arms three, the trunk three, and there is a head (the division of Vondrak 2005, section 9.2.1).
 Segments are as long as fractions of the stature say (1.741 m; Winter, Biomechanics and Motor Control of Human Movement, figure 4.1:
@@ -114,6 +114,19 @@ def cartwheel(t):
     return angles, (3.0 * turn * 0.55, STAND + 0.2 * spread, 0)
 
 
+def bow(t):
+    """A bow of two seconds, from the posture as drawn, the hips at the origin; legs stay."""
+    lean = ease(2 * min(t, 2 - t) / 1.6)
+    return {"Spine": (20 * lean, 0, 0), "Chest": (20 * lean, 0, 0), "Head": (15 * lean, 0, 0)}, (0, 0, 0)
+
+
+def wade(t):
+    """A walk that begins with the posture as drawn, the hips at the origin, and grows within a second."""
+    grown = ease(t)
+    angles, (x, y, _) = walk(t)
+    return {name: tuple(grown * a for a in turn) for name, turn in angles.items()}, (grown * x, grown * (y - STAND), 0.6 * t * grown)
+
+
 def channels(name):
     return "CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation" if name == "Hips" \
         else "CHANNELS 3 Zrotation Xrotation Yrotation"
@@ -139,7 +152,7 @@ def tree(name, offset, depth, order, out, fat):
 
 
 def main():
-    motions = {"walk": walk, "wave": wave, "cartwheel": cartwheel, "stand": stand}
+    motions = {"walk": walk, "wave": wave, "cartwheel": cartwheel, "bow": bow, "wade": wade, "stand": stand}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("motion", choices=sorted(motions))
     parser.add_argument("--frames", type=int, default=61)
