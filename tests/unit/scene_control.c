@@ -353,6 +353,32 @@ static void choices(void)
   }
 }
 
+static uint64_t hash_of(const char *name, const char *motion)
+{
+  perp_spec spec;
+  perp_scene s;
+  put("motion.csv", motion);
+  put(name, PENDULUM "control: { by: pd, file: motion.csv }\n");
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, name, &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, &s) != PERP_OK)
+    bail("%s", ctx.msg);
+  const uint64_t hash = perp_scene_file_hash(spec.d);
+  perp_scene_destroy(&s);
+  perp_spec_free(&spec);
+  return hash;
+}
+
+/* The motion belongs to the content of the scene: a run with another one is another run, and results have a copy. */
+static void content(void)
+{
+  static const char
+      one[] = "t [s], bob.x [m], bob.y [m], bob.angle [rad]\n0, 1, 0, 0\n1, 1, 0, 0\n",
+      other[] = "t [s], bob.x [m], bob.y [m], bob.angle [rad]\n0, 1, 0, 0\n2, 1, 0, 0\n";
+  const uint64_t a = hash_of("one.yaml", one), b = hash_of("two.yaml", other),
+                 c = hash_of("three.yaml", one);
+  ok(a == c && a != b, "the motion of a controller belongs to the content of the scene");
+}
+
 /* A constant torque turns the bob, I a'' = T, once the controller has let go; it lets go where its error is 0.1 rad. */
 static void lets_go(const char *control, run_parts parts)
 {
@@ -417,6 +443,7 @@ int main(void)
   follows();
   choices();
   let_go();
+  content();
   char *whole = perp_xprintf("rm -r %s", folder);
   if (system(whole) != 0) printf("# %s stays\n", folder);
   free(whole);
