@@ -32,10 +32,12 @@ static perp_status create_collision(perp_ctx *ctx, perp_measure *m)
   return perp_collision_create(ctx, m->model, 0, &m->collision);
 }
 
-/* multipliers of the exact state: a direct solver that reports dependent rows */
+/* Multipliers of the exact state: a direct solver that reports dependent rows.  Contacts, limits and motors act on joints
+ * with forces that the state alone does not tell. */
 static perp_status create_kkt(perp_ctx *ctx, perp_measure *m)
 {
   if (m->m == 0 || m->m > LAMBDA_ROWS_MAX) return PERP_OK;
+  if (perp_model_shapes(m->model) > 0 || perp_model_drives(m->model) > 0) return PERP_OK;
   const char *name = m->m <= 60 ? "schur-dense" : "tree";
   const perp_kkt_desc *kkt = (const perp_kkt_desc *)perp_find(ctx, PERP_KIND_kkt, name);
   perp_spec spec;
@@ -58,6 +60,11 @@ perp_status perp_measure_create(perp_ctx *ctx, const perp_scene *scene, perp_mea
                         .potential_lo = HUGE_VAL,
                         .potential_hi = -HUGE_VAL,
                         .drift_acc_max = nan(""),
+                        .force_max = nan(""),
+                        .force_min = nan(""),
+                        .length_max = nan(""),
+                        .angle_max = nan(""),
+                        .contact_err_max = nan(""),
                         .cpu_s = nan(""),
                         .step_us = nan(""),
                         .alone_us = { nan(""), nan(""), nan(""), nan("") },
@@ -154,6 +161,25 @@ static double acceleration_error(perp_measure *m, const perp_step_info *info)
   return measure_norm(m->m, m->c);
 }
 
+/* Forces of the joints in the step, with J at its start as last assembled. */
+static void measure_forces(perp_measure *m, const perp_step_info *info)
+{
+  for (int i = 0; i < perp_model_joints(m->model); i++) {
+    if (info->released != NULL && info->released[i]) continue;
+    const double F = perp_model_joint_force(m->model, perp_model_blocks(m->model), i, info->lambda);
+    m->force_max = fmax(m->force_max, F); /* NaN so far: F */
+    m->force_min = fmin(m->force_min, F);
+  }
+}
+
+static void measure_rigidity(perp_measure *m, const perp_step_info *info)
+{
+  for (int i = 0; i < 6 * perp_model_bodies(m->model); i++) {
+    double *most = i % 6 < 3 ? &m->length_max : &m->angle_max;
+    *most = fmax(*most, fabs(info->rigidity[i]));
+  }
+}
+
 /* one comparison of n numbers, raising the columns; returns the largest difference */
 static double measure_compare(int n, const double *x, const double *ref, double sign, double *err,
                               double *size)
@@ -184,12 +210,19 @@ static void measure_work(perp_measure *m, double t, const double *v, const perp_
   measure_raise_to(&m->joint_work_most, fabs(m->joint_work));
 }
 
-static void measure_penetration(perp_measure *m, const double *q)
+/* With a contact tolerance separations below it count, too. */
+static void measure_penetration(perp_measure *m, const double *q, const perp_step_info *info)
 {
+  const double tolerance = info != NULL ? info->tolerance : 0;
   if (m->collision == NULL) return;
   const int dim = perp_model_dim(m->model), nqb = dim == 3 ? 7 : 3;
   for (int b = 0; b < perp_model_bodies(m->model); b++) perp_pose_of(dim, q + b * nqb, &m->pose[b]);
-  measure_raise_to(&m->pen_max, -perp_collision_deepest(NULL, m->collision, m->pose));
+  perp_collision_margin(m->collision, tolerance);
+  const double gap = perp_collision_deepest(NULL, m->collision, m->pose);
+  measure_raise_to(&m->pen_max, -gap);
+  if (!(tolerance > 0)) return;
+  if (isnan(m->contact_err_max)) m->contact_err_max = 0;
+  measure_raise_to(&m->contact_err_max, tolerance - gap);
 }
 
 /* How far the shapes that pressed each other in the step are apart at its end, at m->pose. */
@@ -231,7 +264,7 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   m->potential_hi = fmax(m->potential_hi, potential);
   if (m->model != NULL) perp_invariants_momentum(m, t, q, v, first);
 
-  measure_penetration(m, q);
+  measure_penetration(m, q, info);
   measure_lift(m, info);
   for (int i = 0; i < m->scene->n_gauges; i++)
     if (m->scene->gauge[i].sample != NULL)
@@ -241,10 +274,12 @@ void perp_measure_state(perp_measure *m, double t, const double *q, const double
   m->released = info != NULL && info->n_releases > 0;
   m->drift_pos = m->drift_pos_mean = m->drift_pre = m->drift_vel = 0;
   m->drift_acc = nan("");
+  if (m->model != NULL && info != NULL && info->rigidity != NULL) measure_rigidity(m, info);
   if (m->m > 0) {
     measure_work(m, t, v, info);
     if (info != NULL && info->lambda != NULL) {
       m->drift_acc = acceleration_error(m, info);
+      measure_forces(m, info);
       if (m->lambda_waits) {
         measure_compare(m->m, info->lambda, m->lambda_exact, 1, m->lambda_err, m->lambda_ref);
         m->lambda_compared++;

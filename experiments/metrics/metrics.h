@@ -64,12 +64,15 @@ struct perp_measure {
   /* over the run */
   double drift_pos_max, drift_pre_max, drift_vel_max, drift_acc_max, drift_mean_sum;
   double energy_least, energy_gain, pen_max, lift_max, weight;
+  double contact_err_max; /* of steps with a contact tolerance, before them NaN */
   double energy_0, energy_err, kinetic_max, potential_lo, potential_hi;
   perp_conserved conserved; /* by the exact motion of this scene */
   /* momentum: at the start; the largest change of a conserved part, of the sum of the sizes of all bodies' */
   double P0[3], L0[3], P_err, L_err, P_size, L_size;
   double tip_max, tip_end, place_max, turn_max;
   double joint_work, joint_work_most; /* J, of the reported multipliers */
+  double force_max, force_min;        /* N, of a joint in a step, with reported multipliers: NaN without */
+  double length_max, angle_max;       /* multipliers of rigidity, NaN: it is no constraint */
   int64_t states, compared, lambda_compared;
   double compared_until;                                           /* s */
   double *q_err, *q_ref, *v_err, *v_ref, *lambda_err, *lambda_ref; /* largest of each column */

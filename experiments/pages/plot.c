@@ -180,9 +180,9 @@ static void plot_tics(FILE *out, const perp_figure *f, char name, double least, 
                                  : raw > 2 * power ? 5
                                  : raw > power     ? 2
                                                    : 1);
-    for (double k = ceil(0.8 * least / step); k * step <= 1.25 * most; k++) {
-      if (k > 0) fprintf(out, "%s%.4g", comma, k * step);
-      if (k > 0) comma = ", ";
+    for (double k = ceil(least / step); k * step <= most; k++) {
+      fprintf(out, "%s%.4g", comma, k * step);
+      comma = ", ";
     }
   } else {
     const bool all = most / least < 10 && most > least;
@@ -208,6 +208,9 @@ static void plot_share(FILE *out)
   fputs(")\n", out);
 }
 
+/* Closer values are the same on a logarithmic axis. */
+static const double PLOT_SAME = 1e-3;
+
 /* Values at the ends of an axis. */
 static void plot_range(const perp_figure *f, char name, bool logarithmic, double *range)
 {
@@ -222,7 +225,7 @@ static void plot_range(const perp_figure *f, char name, bool logarithmic, double
   range[0] = least;
   range[1] = most;
   if (logarithmic) {
-    const double pad = least == most ? 3 : pow(most / least, 0.05);
+    const double pad = most - least <= PLOT_SAME * most ? 3 : pow(most / least, 0.05);
     range[0] /= pad;
     range[1] *= pad;
   } else if (least == most || name == 'y') {

@@ -48,6 +48,16 @@ static void write_code(perp_json *j, const char *key, const char *path, uint64_t
   perp_json_object(j, key, "path %s, hash %s", path, text);
 }
 
+bool perp_program_made(const perp_results *r)
+{
+  char text[17];
+  program_hex(file_hash(self), text);
+  /* a program and its plug-ins are one word of several; plug-ins that changed are found run by run */
+  for (int i = 0; i < r->programs.n; i++)
+    if (strncmp(r->programs.text[i], text, strlen(text)) != 0) return false;
+  return true;
+}
+
 void perp_program_write(perp_json *j)
 {
   char *path = perp_program_path();

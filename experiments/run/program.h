@@ -8,6 +8,9 @@
 /* Of this program: free it. */
 char *perp_program_path(void);
 
+/* Were all runs of a folder made by this program, as far as its journal says? */
+bool perp_program_made(const perp_results *r);
+
 /* "program": {"path", "hash"}, "plugins": [...]: members of a journal line. */
 void perp_program_write(perp_json *j);
 /* Copy this program and its outside plug-ins to dir/program/HASH and HASH.so (or .py), so that they are

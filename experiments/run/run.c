@@ -312,6 +312,9 @@ static void say_plan(const struct run *r, const perp_results *before, int select
     perp_text_add(&t, ", followed by %d timing round(s)", r->study->measure.repeats);
   perp_say("%s", t.s);
   perp_text_free(&t);
+  if (finished > 0 && !perp_program_made(before))
+    perp_say("warning: finished runs are of another build of perp and are not repeated. --fresh "
+             "repeats all of them");
   perp_plan_warn(r->study, &r->plan);
 }
 

@@ -32,7 +32,8 @@ const perp_key perp_scene_joint_keys[] = {
   PERP_KEY_REAL(perp_joint_def, softness, "softness", NULL),
   PERP_KEY_REAL(perp_joint_def, stiffness, "stiffness", NULL),
   PERP_KEY_REAL(perp_joint_def, damping, "damping", NULL), PERP_KEY_SPECIAL("rows"),
-  PERP_KEY_OF(perp_joint_def, collide, "collide", PERP_KEY_BOOL), PERP_KEY_SPECIAL("curve"),
+  PERP_KEY_OF(perp_joint_def, collide, "collide", PERP_KEY_BOOL),
+  PERP_KEY_REAL(perp_joint_def, strength, "break", "N"), PERP_KEY_SPECIAL("curve"),
   PERP_KEY_ONE_OF(perp_joint_def, start, "start", perp_scene_starts), PERP_KEYS_ENTRY, PERP_KEYS_END
 };
 

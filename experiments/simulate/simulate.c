@@ -161,13 +161,13 @@ static void note_body(const run *r, const perp_release *e, char *text, size_t ro
            e->kind == PERP_RELEASE_ENABLED ? "enabled" : "disabled");
 }
 
-/* Joints released since the last call, appended to the events of the result. */
+/* Joints that were released or broke since the last call, appended to the events of the result. */
 static void note_releases(const run *r, const perp_step_info *info, int *seen)
 {
   perp_result *result = r->result;
   for (; *seen < info->n_releases; (*seen)++) {
     const perp_release *e = &info->release[*seen];
-    if (e->kind != PERP_RELEASE_CURVE) {
+    if (e->kind != PERP_RELEASE_CURVE && e->kind != PERP_RELEASE_BROKE) {
       const size_t at = strlen(result->events);
       char text[128];
       if (e->kind == PERP_RELEASE_STOPPED)
@@ -180,10 +180,12 @@ static void note_releases(const run *r, const perp_step_info *info, int *seen)
     }
     const char *name = perp_model_joint(r->scene.model, e->joint)->name;
     const size_t used = strlen(result->events), room = sizeof result->events - used;
-    snprintf(result->events + used, room,
-             "%st = %.9g s: joint %d%s%.48s%s released; its point left the curve at s = %.6g",
+    const bool broke = e->kind == PERP_RELEASE_BROKE;
+    snprintf(result->events + used, room, "%st = %.9g s: joint %d%s%.48s%s %s %.6g%s",
              used > 0 ? "\n         " : "", e->t, e->joint, name != NULL ? " '" : "",
-             name != NULL ? name : "", name != NULL ? "'" : "", e->s);
+             name != NULL ? name : "", name != NULL ? "'" : "",
+             broke ? "broke under a force of" : "released; its point left the curve at s =",
+             broke ? e->force : e->s, broke ? " N" : "");
   }
 }
 

@@ -58,6 +58,7 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_DRIVES, "drives" },
   { PERP_KIND_formulation, PERP_FORM_SPRINGS, "soft-joints" },
   { PERP_KIND_formulation, PERP_FORM_WRAPS, "wraps" },
+  { PERP_KIND_formulation, PERP_FORM_BREAKS, "breaking-joints" },
   { PERP_KIND_formulation, PERP_FORM_COMPLIANT, "compliant-joints" },
   { PERP_KIND_formulation, PERP_FORM_EVENTS, "events" },
   { PERP_KIND_formulation, PERP_FORM_FEEDBACK, "feedback" },

@@ -89,6 +89,9 @@ perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double
                                   perp_collision **out);
 void perp_collision_destroy(perp_collision *c);
 void perp_collision_margin(perp_collision *c, double margin);
+/* From now on contacts of find are those of shapes grown by half the tolerance each (>= 0, m): their gap is the separation less
+ * the tolerance (Cline 2002, eq. 4.11), and gaps below the margin are found.  0: the shapes themselves, as created. */
+void perp_collision_tolerance(perp_collision *c, double tolerance);
 /* Pairs of bodies at rest (rest [bodies] not 0, borrowed; NULL: none) among each other and with the world are
  * passed over by find. */
 void perp_collision_rest(perp_collision *c, const unsigned char *rest);

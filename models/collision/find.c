@@ -22,6 +22,7 @@ struct perp_collision {
   const perp_pose *pose;
   const unsigned char *rest;
   const unsigned char *held; /* of the model */
+  double tolerance;
   int64_t pairs;
   int total; /* contacts of all lanes */
   bool full;
@@ -71,7 +72,13 @@ perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double
 
 void perp_collision_margin(perp_collision *c, double margin)
 {
-  c->broad.margin = margin;
+  c->broad.margin = margin + c->tolerance;
+}
+
+void perp_collision_tolerance(perp_collision *c, double tolerance)
+{
+  c->broad.margin += tolerance - c->tolerance;
+  c->tolerance = tolerance;
 }
 
 void perp_collision_rest(perp_collision *c, const unsigned char *rest)
@@ -116,6 +123,18 @@ static int find_ask(const perp_collision *c, int i, int j, perp_contact *out)
   return 1;
 }
 
+/* n contacts of the shapes become those of the grown ones: both points move along the normal. */
+static void find_grow(const perp_collision *c, perp_contact *x, int n)
+{
+  for (int i = 0; i < n; i++) {
+    x[i].gap -= c->tolerance;
+    for (int k = 0; k < 3; k++) {
+      x[i].p[0][k] += 0.5 * c->tolerance * x[i].n[k];
+      x[i].p[1][k] -= 0.5 * c->tolerance * x[i].n[k];
+    }
+  }
+}
+
 static bool find_rests(const perp_collision *c, int shape)
 {
   const int body = c->broad.ball[shape].body;
@@ -136,7 +155,9 @@ static void ask_share(perp_collision *c, lane *l, int first, int end)
       return;
     }
     l->pairs++;
-    l->n += find_ask(c, i, j, l->contact + l->n);
+    const int found = find_ask(c, i, j, l->contact + l->n);
+    if (c->tolerance > 0) find_grow(c, l->contact + l->n, found);
+    l->n += found;
   }
 }
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const perp_impact_names[] = { "newton", "poisson", NULL };
 const char *const perp_align_names[] = { "none", "slip", NULL };
 const char *const perp_choice_names[] = { "least-norm", "previous", "solver", "none", NULL };
 const char *const perp_relax_names[] = { "auto", "no", "yes", NULL };
@@ -13,8 +12,6 @@ const char *const perp_servo_names[] = { "implicit", "symplectic", NULL };
 const char *const perp_joints_names[] = { "auto", "eliminate", "rows", NULL };
 
 enum { ROUNDS = 4 }; /* of taking in what was left out */
-static const double TORN =
-    1e-10; /* of the size of the model: errors of joints that are left after contacts were moved */
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -174,10 +171,17 @@ static perp_status contacts_check(perp_ctx *ctx, const perp_contact_opts *o,
     return PERP_FAIL(ctx, PERP_ERR_OPTION,
                      "relax removes the velocity that contact springs (stiffness, damping) "
                      "produce: use frequency and damping_ratio instead of them");
-  if (o->impact == PERP_IMPACT_POISSON && (second || o->substeps > 1))
+  PERP_TRY(perp_impact_check(ctx, o->impact, o->tangential));
+  if (o->impact != PERP_IMPACT_NEWTON && (second || o->substeps > 1))
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "impact=poisson needs the impulses of compression of a single solve: use "
-                     "impact=newton with substeps, frequency and relax");
+                     "impact=%s needs the impulses of compression of a single solve: use "
+                     "impact=newton with substeps, frequency and relax",
+                     perp_impact_names[o->impact]);
+  if (perp_impact_single(o->impact) && o->softness > 0)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "impact=%s is a law of rigid contacts, softness = %g 1/kg makes them "
+                     "compliant: leave out one of them",
+                     perp_impact_names[o->impact], o->softness);
   if (o->sleep && o->substeps > 1)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "substeps = %d and sleep exclude each other: bodies wake by contacts found at "
@@ -195,15 +199,30 @@ static perp_status contacts_check(perp_ctx *ctx, const perp_contact_opts *o,
  * are solved to this part of the tolerances where the solver can. */
 static const double CLOSE = 1e-4;
 
+/* Collision detection at the end of steps. */
+static perp_status contacts_ahead(perp_ctx *ctx, perp_contacts *c)
+{
+  PERP_TRY(perp_collision_create(ctx, c->model, 0, &c->ahead));
+  perp_collision_tolerance(c->ahead, c->o.tolerance);
+  if (c->sleep != NULL) perp_collision_rest(c->ahead, perp_sleep_asleep(c->sleep));
+  return PERP_OK;
+}
+
 static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts *parts)
 {
   const perp_model *model = c->model;
   PERP_TRY(contacts_relaxed(ctx, c, parts->contact.d));
   PERP_TRY(perp_contact_stab(ctx, parts, &c->stab, &c->stab_ws));
   PERP_TRY(perp_collision_create(ctx, model, 0, &c->collision));
+  perp_collision_tolerance(c->collision, c->o.tolerance);
   bool rows = c->o.joints == PERP_JOINTS_ROWS ||
               (c->o.joints == PERP_JOINTS_AUTO && parts->kkt.d != NULL &&
                (parts->kkt.d->caps & PERP_KKT_ITERATIVE));
+  if (rows && model->m > 0 && perp_impact_single(c->o.impact))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "impact=%s needs joints that are eliminated from contact problems: use "
+                     "joints=eliminate, with a KKT solver that is not iterative",
+                     perp_impact_names[c->o.impact]);
   const perp_contact_setup solving = { .tol = c->o.residual,
                                        .tol_data = c->o.residual_data,
                                        .budget = c->o.budget,
@@ -215,6 +234,7 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
         perp_sleep_create(ctx, model, c->o.sleep_time, c->o.sleep_velocity, c->reach, &c->sleep));
     perp_collision_rest(c->collision, perp_sleep_asleep(c->sleep));
   }
+  if (c->o.halvings > 0) PERP_TRY(contacts_ahead(ctx, c));
   if (contacts_give_way(&c->o) || contacts_soft(&c->o))
     return PERP_OK; /* what is deep is under load */
   double size = 0;
@@ -230,10 +250,7 @@ static perp_status open_parts(perp_ctx *ctx, perp_contacts *c, const perp_parts 
                                           .rows = rows,
                                           .sleep = c->sleep };
   PERP_TRY(perp_contact_post_create(ctx, model, parts, c->stab, c->stab_ws, &setup, &c->post));
-  if (c->post == NULL) return PERP_OK;
-  PERP_TRY(perp_collision_create(ctx, model, 0, &c->ahead));
-  if (c->sleep != NULL) perp_collision_rest(c->ahead, perp_sleep_asleep(c->sleep));
-  return PERP_OK;
+  return c->post == NULL || c->ahead != NULL ? PERP_OK : contacts_ahead(ctx, c);
 }
 
 perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const perp_parts *parts,
@@ -243,6 +260,7 @@ perp_status perp_contacts_create(perp_ctx *ctx, const perp_model *model, const p
   void *ws;
   *out = NULL;
   PERP_TRY(contacts_check(ctx, opts, parts));
+  PERP_TRY(perp_contacts_halves(ctx, opts, parts));
   if (opts->sleep && model->belts)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "sleep does not support moving surfaces: sleeping bodies would not be carried "
@@ -286,13 +304,15 @@ static double contacts_softness(const perp_contact_opts *o, double h)
   return contacts_springs(o) ? 1 / (h * (h * o->stiffness + o->damping)) : o->softness;
 }
 
-/* an approach with restitution whose gap closes in this step; within the slop it is closed, see contacts_bias */
+/* An approach with restitution whose gap closes in this step; within the slop it is closed, see contacts_bias, so that points
+ * that meet together do not by rounding meet one step after the other.  Laws of one contact have a course of the impact
+ * without restitution, too. */
 static bool contacts_impact(const perp_contacts *c, const perp_contact *x, double h,
                             const double *before, const double *free)
 {
   const double gap = fabs(x->gap) > c->slop ? x->gap : 0;
-  return !contacts_springs(&c->o) && !c->second && x->e > 0 && before[0] < -c->o.threshold &&
-         gap + h * free[0] <= 0;
+  return !contacts_springs(&c->o) && !c->second && (x->e > 0 || perp_impact_single(c->o.impact)) &&
+         before[0] < -c->o.threshold && gap + h * free[0] <= c->slop;
 }
 
 /* S of a contact that gives way */
@@ -328,7 +348,7 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
   else if (gap < 0 && c->stab->contact != NULL)
     bias = -c->stab->contact(c->stab_ws, PERP_LEVEL_VELOCITY, h, gap, 0);
   if (contacts_impact(c, x, h, before, free)) {
-    if (gap > 0) bias = 0;
+    if (gap > 0 || perp_impact_single(c->o.impact)) bias = 0;
     if (c->o.impact == PERP_IMPACT_NEWTON) bias = fmin(bias, x->e * before[0]);
   }
   return bias;
@@ -337,7 +357,10 @@ static double contacts_bias(void *user, const perp_contact *x, double h, const d
 static double contacts_restitution(void *user, const perp_contact *x, double h,
                                    const double *before, const double *free)
 {
-  return contacts_impact(user, x, h, before, free) ? x->e : 0;
+  const perp_contacts *c = user;
+  if (perp_impact_single(c->o.impact))
+    return !contacts_springs(&c->o) && (x->gap <= c->slop || x->gap + h * free[0] <= c->slop) ? x->e : -1;
+  return contacts_impact(c, x, h, before, free) ? x->e : 0;
 }
 
 /* ---- the velocity that is kept --------------------------------------------------------------- */
@@ -484,6 +507,9 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
     if (c->n > 0) memset(c->friction, PERP_FRICTION_NEW, (size_t)c->n);
     return FREE;
   }
+  const perp_impact_rule impact = { .law = c->o.impact,
+                                    .tangential = c->o.tangential,
+                                    .threshold = c->o.threshold };
   perp_island_task task = { .contact = c->contact,
                             .n = c->n,
                             .kept = c->kept,
@@ -506,8 +532,9 @@ static outcome contacts_solve_step(perp_contacts *c, perp_constrained *k, perp_d
                             .n_rows = rows,
                             .bias = contacts_bias,
                             .friction = contacts_friction,
-                            .restitution = c->o.impact == PERP_IMPACT_POISSON ? contacts_restitution
-                                                                              : NULL,
+                            .restitution = c->o.impact != PERP_IMPACT_NEWTON ? contacts_restitution
+                                                                             : NULL,
+                            .impact = c->o.impact != PERP_IMPACT_NEWTON ? &impact : NULL,
                             .user = c };
   for (int round = 0; round < ROUNDS; round++) {
     if (round > 0) { /* back to v^ */
@@ -565,100 +592,7 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
   return true;
 }
 
-/* ---- post-stabilization ---------------------------------------------------------------------- */
-
-/* Has moving contacts apart left the joints, which the scheme projects, off by the square of that move? */
-static bool contacts_tear(const perp_contacts *c, perp_constrained *k)
-{
-  double most = 0;
-  if (!(c->stab->d.caps & PERP_STAB_PROJECTS) || c->model->m == 0) return false;
-  perp_constrained_error(k, k->c);
-  for (int i = 0; i < c->model->m; i++) most = fmax(most, fabs(k->c[i]));
-  return most > TORN * c->model->size;
-}
-
-static perp_ode_answer contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
-                                        double *v, perp_contact_count *count)
-{
-  const int passes = perp_contact_post_passes(c->post);
-  const bool stops = perp_contact_post_stops(c->post);
-  bool changed = false;
-  for (int pass = 0; pass < passes || stops; pass++) {
-    const double start = perp_constrained_clock(k);
-    perp_constrained_at(k, t, q);
-    /* enough for the next step of bodies that fall */
-    c->margin_ahead = c->o.gap && c->margin > 0
-                          ? 1.25 * c->margin + 2 * c->part.whole * c->part.whole *
-                                                   fabs(perp_model_gravity_at(c->model, t))
-                          : 1e-3 * c->model->size;
-    perp_collision_margin(c->ahead, c->margin_ahead);
-    k->status = perp_contacts_find(c, k, c->ahead, &c->contact_ahead, &c->n_ahead);
-    c->collision_s += perp_constrained_clock(k) - start;
-    if (k->status != PERP_OK) return PERP_ODE_FAILED;
-    if (pass == passes ||
-        (!perp_contact_post_deep(c->post, c->contact_ahead, NULL, c->n_ahead, c->swept) &&
-         !(changed && contacts_tear(c, k)))) {
-      memcpy(c->q_ahead, q, (size_t)c->model->nq * sizeof *q);
-      c->ahead_holds = c->sleep == NULL; /* else bodies wake up in between */
-      break;
-    }
-    bool moved;
-    if (!perp_contact_post_position(c->post, k, c->contact_ahead, NULL, c->n_ahead, q, &moved,
-                                    count))
-      return PERP_ODE_FAILED;
-    if (!moved) break;
-    for (int i = 0; i < c->n_ahead; i++)
-      c->corrected = fmax(c->corrected, -c->contact_ahead[i].gap);
-    changed = true;
-  }
-  if (!stops || c->within > 0) /* see perp_contacts_within */
-    return changed ? PERP_ODE_CHANGED : PERP_ODE_OK;
-  const perp_ode_answer answer = perp_contact_post_velocity(
-      c->post, k, t, c->contact_ahead, c->n_ahead, fmax(c->slop, 1e-9), v, count);
-  return answer == PERP_ODE_OK && changed ? PERP_ODE_CHANGED : answer;
-}
-
-perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,
-                                      double *v)
-{
-  c->ahead_holds = false;
-  if (c->part.last) c->corrected = 0;
-  if (c->post == NULL || !c->part.last) return PERP_ODE_OK;
-  const double start = perp_constrained_own_clock(k) - c->collision_s;
-  perp_contact_count count = { 0 };
-  const perp_ode_answer answer = contacts_project(c, k, t, q, v, &count);
-  perp_contact_count_add(perp_islands_count(c->velocity), &count);
-  c->lcp_s += perp_constrained_own_clock(k) - c->collision_s - start;
-  return answer;
-}
-
 void perp_contacts_within(perp_contacts *c, double time)
 {
   c->within = time;
-}
-
-/* ---- reports --------------------------------------------------------------------------------- */
-
-void perp_contacts_info(const perp_contacts *c, perp_step_info *info)
-{
-  info->n_contacts = c->n;
-  info->contacts = c->n > 0 ? c->found : NULL;
-  info->impulse = c->n == 0 ? NULL : c->o.substeps > 1 ? c->total : c->impulse;
-  info->asleep = c->sleep != NULL ? perp_sleep_count(c->sleep) : 0;
-}
-
-const perp_contact_count *perp_contacts_counters(const perp_contacts *c)
-{
-  return perp_islands_count(c->velocity);
-}
-
-void perp_contacts_observe(perp_contacts *c, perp_contact_observer *observer, void *user)
-{
-  perp_islands_observe(c->velocity, observer, user);
-}
-
-void perp_contacts_times(const perp_contacts *c, double *collision, double *lcp)
-{
-  *collision = c->collision_s;
-  *lcp = c->lcp_s;
 }

@@ -16,14 +16,16 @@
 #define PERP_CONTACTS_H
 
 #include "models/contact/contact.h"
+#include "models/contact/impact.h"
 #include "models/contact_step/drives.h"
 
 /* Options of formulations that step velocities, with contacts or without. */
 typedef struct perp_contact_opts {
-  double margin, threshold, slip, residual, residual_data, budget, softness, stiffness, damping;
+  double margin, tolerance, threshold, tangential, slip, residual, residual_data, budget, softness,
+      stiffness, damping;
   double frequency, damping_ratio, push;
   double sleep_time, sleep_velocity;
-  int impact, align, joints, threads, gyro, substeps, relax, servo, choice;
+  int impact, align, joints, threads, gyro, substeps, halvings, relax, servo, choice;
   bool gap, reuse, warm, sleep;
   perp_compliance
       compliance; /* no option: of a formulation whose contacts, limits and stops give way */
@@ -33,7 +35,6 @@ typedef struct perp_contact_opts {
 } perp_contact_opts;
 enum { PERP_ALIGN_NONE, PERP_ALIGN_SLIP };
 enum { PERP_JOINTS_AUTO, PERP_JOINTS_ELIMINATE, PERP_JOINTS_ROWS };
-enum { PERP_IMPACT_NEWTON, PERP_IMPACT_POISSON };
 enum { PERP_GYRO_IMPLICIT, PERP_GYRO_EXPLICIT };
 enum { PERP_RELAX_AUTO, PERP_RELAX_NO, PERP_RELAX_YES };
 extern const char *const perp_choice_names[]; /* of PERP_CHOICE_LEAST_NORM and so on */
@@ -41,7 +42,6 @@ extern const char *const perp_relax_names[];
 extern const char *const perp_gyro_names[];
 enum { PERP_SERVO_IMPLICIT, PERP_SERVO_SYMPLECTIC };
 extern const char *const perp_servo_names[];
-extern const char *const perp_impact_names[];
 extern const char *const perp_align_names[];
 extern const char *const perp_joints_names[];
 
@@ -60,19 +60,17 @@ extern const char *const perp_joints_names[];
             "not examined.")
 
 /* The rows of an options table whose struct has a member `contact` of this type, first.  All of them, or what is the
- * problem of a step, how contacts give way and fall asleep, and how it is solved. */
+ * problem of a step, what keeps shapes from penetration, how contacts give way and fall asleep, and how it is solved. */
 #define PERP_CONTACT_OPTIONS                                                                       \
-  PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_SOFT, PERP_CONTACT_OPTIONS_SOLVE,             \
-      PERP_CHOICE_OPTION(perp_contact_opts, choice)
+  PERP_CONTACT_OPTIONS_PROBLEM, PERP_CONTACT_OPTIONS_APART, PERP_CONTACT_OPTIONS_SOFT,             \
+      PERP_CONTACT_OPTIONS_SOLVE, PERP_CHOICE_OPTION(perp_contact_opts, choice)
 #define PERP_CONTACT_OPTIONS_PROBLEM                                                               \
   PERP_BOOL(perp_contact_opts, gap, true,                                                          \
             "Include open contacts, which may close in the step (Stewart and Trinkle). false: "    \
             "closed contacts only (Anitescu and Potra)."),                                         \
       PERP_REAL(perp_contact_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                         \
                 "Approach speed above which restitution is applied."),                             \
-      PERP_ENUM(perp_contact_opts, impact, PERP_IMPACT_NEWTON, perp_impact_names,                  \
-                "Quantity that the coefficient of restitution multiplies: the approach velocity "  \
-                "(Newton) or the impulse of compression (Poisson)."),                              \
+      PERP_IMPACT_OPTIONS(perp_contact_opts),                                                      \
       PERP_ENUM(                                                                                   \
           perp_contact_opts, align, PERP_ALIGN_SLIP, perp_align_names,                             \
           "Direction of the first friction tangent. slip: along the sliding velocity without "     \
@@ -92,6 +90,14 @@ extern const char *const perp_joints_names[];
                 "Largest residual of an accepted solution: velocity error of a row, relative to "  \
                 "the largest |b| of its island."),                                                 \
       PERP_REAL(perp_contact_opts, budget, PERP_STEP_BUDGET, 0, 1e9, 0, "", PERP_BUDGET_MEANS)
+#define PERP_CONTACT_OPTIONS_APART                                                                 \
+  PERP_REAL(perp_contact_opts, tolerance, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "m",                      \
+            "Contact tolerance: separation that contacts keep. Shapes nearer than this are in "    \
+            "contact (Cline 2002, eq. 4.11)."),                                                    \
+      PERP_INT(                                                                                    \
+          perp_contact_opts, halvings, 0, 0, 1000,                                                 \
+          "A step that ends in penetration is halved, up to so many times in a row. Then the "     \
+          "simulation ends. 0: penetration is accepted (Cline 2002, section 4.1).")
 #define PERP_CONTACT_OPTIONS_SOFT                                                                  \
   PERP_REAL(perp_contact_opts, softness, 0, 0, HUGE_VAL, PERP_OPEN_MAX, "1/kg",                    \
             "Compliance S of the normal rows: a contact may close at the speed S lambda (Vondrak " \
@@ -169,6 +175,11 @@ bool perp_contacts_step(perp_contacts *c, perp_constrained *k, perp_drives *driv
                         const perp_contact_part *part, double h, const double *v);
 /* After the positions have moved with k->a: v becomes the velocity that is kept, where that is another one; is it? */
 bool perp_contacts_velocity(perp_contacts *c, double *v);
+/* With halvings, at the end q of a step, at time t, before anything is corrected: PERP_ODE_INVALID where two shapes penetrate
+ * each other, deeper than at its start and than solutions leave.  PERP_ODE_OK: not so, or without halvings; FAILED: k says
+ * why.  One collision detection, of which the next step makes use. */
+perp_ode_answer perp_contacts_apart(perp_contacts *c, perp_constrained *k, double t,
+                                    const double *q);
 /* What the stabilization corrects at the end of a step (of its last part), at time t: see contacts_post.h.  Passes on the positions until no
  * contact is deeper than its tolerance, then the velocities.  Does nothing where the scheme corrects no contacts. */
 perp_ode_answer perp_contacts_project(perp_contacts *c, perp_constrained *k, double t, double *q,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Inside contacts.c, contacts_carry.c, contacts_choose.c and contacts_memory.c. */
+/* Inside contacts.c, contacts_carry.c, contacts_choose.c, contacts_end.c and contacts_memory.c. */
 #ifndef PERP_CONTACTS_PRIVATE_H
 #define PERP_CONTACTS_PRIVATE_H
 
@@ -128,6 +128,13 @@ int perp_contacts_choose(perp_contacts *c, const perp_eval *e, double h, const d
                          const double *a);
 /* Wakes whom a kept contact reaches; anybody? */
 bool perp_contacts_wake(perp_contacts *c);
+
+/* ---- contacts_end.c -------------------------------------------------------------------------- */
+
+/* Do halvings go with the other options?  PERP_ERR_UNSUPPORTED: contacts whose depth is their load, steps that cannot be
+ * made again, or whose length the ODE method chooses. */
+perp_status perp_contacts_halves(perp_ctx *ctx, const perp_contact_opts *o,
+                                 const perp_parts *parts);
 
 /* ---- contacts_carry.c ------------------------------------------------------------------------ */
 

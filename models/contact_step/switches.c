@@ -9,51 +9,19 @@
  * bodies wait for.  Where a body waits for a contact and has been touched, the step is made again with that body enabled.
  *
  * A joint that does not hold has rows J = 0, C = 0, S = 1, and the formulation restarts.  Those are: curves whose points have
- * left; the joints to the world of bodies that are enabled; joints between disabled bodies and the world, which
+ * left; joints that broke; the joints to the world of bodies that are enabled; joints between disabled bodies and the world, which
  * would be redundant.  A released curve stays released.  Forces that stop become forces of 0, motors and servos get
  * max_force = 0; their joints have no rows.
  *
- * Multistep methods lose their history, at the switch and in the search; counters go on (perp_switches_contacts).
- * Any formulation can serve curves that has its rows from the model; disabled bodies need perp_dropped. */
-#include "models/contact_step/switches.h"
-#include "models/multibody/model_private.h"
-#include "solvers/kkt/kkt.h"
+ * Joints that break are in switches_strain.c.  Multistep methods lose their history, at the switch and in the search;
+ * counters go on (perp_switches_contacts).  Any formulation can serve curves that has its rows from the model. */
+#include "models/contact_step/switches_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEARCH = 60 };
 static const double SWITCH_AT = 1e-9;   /* of the domain of a curve, of what a coordinate passes */
 static const double SWITCH_NOW = 1e-12; /* of the time: nearer than this is there */
-
-enum switch_phase { SWITCH_WAITS, SWITCH_HOLDS, SWITCH_DONE };
-
-struct perp_switches {
-  perp_model view;
-  const perp_model *model; /* that it is a view of */
-  const perp_formulation_desc *form;
-  bool *released;   /* [joints] of curves that were left, of disabled bodies that are elsewhere */
-  double *softness; /* [m] of the view */
-  perp_release *release; /* [joints + disabled + stops] */
-  int n;
-  double *q, *v; /* start of the step */
-  double t;
-  /* disabled bodies */
-  enum switch_phase *phase;     /* [disabled] */
-  unsigned char *held, *struck; /* [bodies] */
-  perp_joint *joint; /* [joints] of the view: those of disabled bodies hold where these are */
-  perp_row *rows;    /* [PERP_JOINT_ROWS disabled] */
-  perp_dropped dropped;
-  int *drop_row, *drop_joint; /* [m] */
-  bool *stopped;              /* [stops] */
-  perp_force_def *force;      /* [forces], [drives] of a view with stops */
-  perp_drive_def *drive;
-  perp_eval e;
-  perp_kkt_solver *kkt; /* NULL: no body is disabled in motion */
-  double *f, *c, *a, *lambda;
-  perp_contact_count before, sum;
-  perp_stats kkt_before;
-};
 
 static void switches_layout(void *ws, perp_arena *a)
 {
@@ -74,8 +42,9 @@ static void switches_layout(void *ws, perp_arena *a)
   k->drive = PERP_CARVE(a, perp_drive_def, m->n_stops > 0 ? m->n_drives : 0);
   k->drop_row = PERP_CARVE(a, int, m->m);
   k->drop_joint = PERP_CARVE(a, int, m->m);
-  PERP_DOUBLES(a, m->nv, &k->f, &k->a);
-  PERP_DOUBLES(a, m->m, &k->c, &k->lambda);
+  PERP_DOUBLES(a, m->nq, &k->q_dense);
+  PERP_DOUBLES(a, m->nv, &k->f, &k->a, &k->v_dense);
+  PERP_DOUBLES(a, m->m, &k->c, &k->lambda, &k->lambda_dense, &k->lambda_told);
   perp_eval_layout(&k->e, m, a);
 }
 
@@ -103,20 +72,24 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
 {
   *out = NULL;
   *view = model;
-  int curves = 0;
-  for (int i = 0; i < model->n_joints; i++) curves += switches_curve_ends(model, i);
-  if (curves == 0 && model->n_disabled == 0 && model->n_stops == 0) return PERP_OK;
+  int curves = 0, breaking = 0;
+  for (int i = 0; i < model->n_joints; i++) {
+    curves += switches_curve_ends(model, i);
+    breaking += model->joint_def[i].strength > 0;
+  }
+  if (curves + breaking == 0 && model->n_disabled == 0 && model->n_stops == 0) return PERP_OK;
   if (form->d.caps & PERP_FORM_WRAPS)
-    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
-                     "formulation %s does not support curves with ends: use its inner formulation "
-                     "directly, or curves without ends",
-                     form->d.name);
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "formulation %s does not support %s: use its inner formulation directly, or %s",
+        form->d.name, curves > 0 ? "curves with ends" : "joints that break",
+        curves > 0 ? "curves without ends" : "joints without `break`");
   if (switches_stops(model) && model->springs)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "a body is disabled in motion, in a model with joints with stiffness or "
                      "damping: the impulse of its stop is not defined; use rigid joints and forces "
                      "of springs");
-  perp_switches like = { .view = *model, .model = model, .form = form };
+  perp_switches like = { .view = *model, .model = model, .form = form, .breaks = breaking > 0 };
   void *ws;
   PERP_TRY(perp_workspace_create(ctx, "joints that are switched", &like, sizeof like,
                                  switches_layout, &ws));
@@ -124,10 +97,10 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
   *out = k;
   k->view.softness = k->softness;
   memcpy(k->softness, model->softness, (size_t)model->m * sizeof *k->softness);
-  if (curves > 0) {
-    k->view.released = k->released;
-    k->view.soft = true;
-  }
+  k->view.released = k->released;
+  k->dropped.row = k->drop_row;
+  k->dropped.joint = k->drop_joint;
+  k->view.dropped = &k->dropped;
   if (model->n_stops > 0) {
     k->view.force_def = k->force;
     k->view.drive_def = k->drive;
@@ -135,9 +108,6 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
   if (model->n_disabled > 0 || model->n_stops > 0) {
     memcpy(k->joint, model->joint, (size_t)model->n_joints * sizeof *k->joint);
     k->view.joint = k->joint;
-    k->dropped.row = k->drop_row;
-    k->dropped.joint = k->drop_joint;
-    k->view.dropped = &k->dropped;
     k->view.held = k->held;
     k->view.struck = k->struck;
   }
@@ -222,13 +192,13 @@ static void switches_rows(perp_switches *k)
   k->dropped.set++;
   for (int j = 0; j < m->n_joints; j++) {
     const int i = perp_model_joint_disabled(m, j);
-    const bool drop = switches_stopped(k, j) ||
+    const bool ends = m->curve[j] != NULL || m->joint_def[j].strength > 0;
+    const bool drop = switches_stopped(k, j) || (ends && k->released[j]) ||
                       (m->n_disabled > 0 &&
                        (i >= 0 ? k->phase[i] != SWITCH_HOLDS : switches_idle(k, j)));
-    const bool off = m->curve[j] != NULL && k->released[j];
     for (int row = m->cptr[j]; row < m->cptr[j + 1]; row++) {
       const perp_row_soft *soft = &m->joint_def[j].row[row - m->cptr[j]];
-      k->softness[row] = drop || off ? 1 : m->joint_def[j].softness + soft->softness;
+      k->softness[row] = drop ? 1 : m->joint_def[j].softness + soft->softness;
       if (!drop) continue;
       k->drop_joint[k->dropped.n] = j;
       k->drop_row[k->dropped.n++] = row;
@@ -287,9 +257,14 @@ static perp_status switches_stop(perp_ctx *ctx, perp_switches *k)
   return PERP_OK;
 }
 
+void perp_switches_note(perp_switches *k, perp_release what)
+{
+  k->release[k->n++] = what;
+}
+
 static void switches_note(perp_switches *k, int joint, perp_release_kind kind, double s)
 {
-  k->release[k->n++] = (perp_release){ .kind = kind, .joint = joint, .t = k->t, .s = s };
+  perp_switches_note(k, (perp_release){ .kind = kind, .joint = joint, .t = k->t, .s = s });
 }
 
 /* A disabled body is enabled, or a body disabled, at k->t, k->q, k->v; the rows are set by the caller. */
@@ -422,10 +397,9 @@ static int switches_passed(const perp_switches *k, int but, double t, const doub
   return -1;
 }
 
-/* from the start of the step to t */
-static perp_status switches_again(perp_ctx *ctx, perp_switches *k, void *ws, double t,
-                                  perp_step_info *info, double *now, const double **q,
-                                  const double **v)
+perp_status perp_switches_again(perp_ctx *ctx, perp_switches *k, void *ws, double t,
+                                perp_step_info *info, double *now, const double **q,
+                                const double **v)
 {
   PERP_TRY(switches_again_from(ctx, k, ws, k->t, k->q, k->v));
   k->form->state(ws, now, q, v);
@@ -448,11 +422,11 @@ static perp_status switches_locate(perp_ctx *ctx, perp_switches *k, void *ws, in
   double lo = 0, hi = now - k->t, g_hi = switches_beyond(k, i, now, q, v, &s, &size),
          g_lo = switches_beyond(k, i, k->t, k->q, k->v, &s, &start_size);
   double g = g_hi, last = 0;
-  for (int n = 0; n < SEARCH && !(g >= 0 && g <= SWITCH_AT * size); n++) {
+  for (int n = 0; n < PERP_SWITCH_SEARCH && !(g >= 0 && g <= SWITCH_AT * size); n++) {
     double at = g_hi > g_lo ? hi - g_hi * (hi - lo) / (g_hi - g_lo) : (lo + hi) / 2;
     if (!(at > lo && at < hi) || n % 8 == 7) at = (lo + hi) / 2;
     if (!(at > lo && at < hi)) break; /* neighbours in double precision */
-    PERP_TRY(switches_again(ctx, k, ws, k->t + at, info, &now, &q, &v));
+    PERP_TRY(perp_switches_again(ctx, k, ws, k->t + at, info, &now, &q, &v));
     if (info->reason < 0) return PERP_OK;
     g = switches_beyond(k, i, now, q, v, &s, &start_size);
     if (g >= 0) {
@@ -465,7 +439,7 @@ static perp_status switches_locate(perp_ctx *ctx, perp_switches *k, void *ws, in
       last = -1;
     }
   }
-  return g < 0 ? switches_again(ctx, k, ws, k->t + hi, info, &now, &q, &v) : PERP_OK;
+  return g < 0 ? perp_switches_again(ctx, k, ws, k->t + hi, info, &now, &q, &v) : PERP_OK;
 }
 
 /* The state of the formulation is the start of what follows. */
@@ -485,6 +459,12 @@ static perp_status switches_go_on(perp_ctx *ctx, perp_switches *k, void *ws, per
   switches_rows(k);
   PERP_TRY(switches_stop(ctx, k));
   return switches_again_from(ctx, k, ws, k->t, k->q, k->v);
+}
+
+perp_status perp_switches_from_here(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
+{
+  switches_begin(k, ws);
+  return switches_go_on(ctx, k, ws, info);
 }
 
 /* What the step has passed is switched, the first in time. */
@@ -560,7 +540,10 @@ perp_status perp_switches_step(perp_ctx *ctx, perp_switches *k, void *ws, double
     status = switches_go_on(ctx, k, ws, info);
     if (status == PERP_OK) status = k->form->step(ctx, ws, limit, info);
   }
+  const int before = k->n;
   if (status == PERP_OK && info->reason >= 0) status = switches_pass(ctx, k, ws, info);
+  if (k->breaks && status == PERP_OK && info->reason >= 0 && k->n == before)
+    status = perp_switches_strain(ctx, k, ws, info);
   info->n_releases = k->n;
   info->release = k->release;
   info->released = k->released;

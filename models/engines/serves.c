@@ -77,6 +77,13 @@ static bool serves_particles(const perp_model *m)
   return any;
 }
 
+static bool serves_breaking(const perp_model *m)
+{
+  bool any = false;
+  for (int i = 0; i < m->n_joints; i++) any |= m->joint_def[i].strength > 0;
+  return any;
+}
+
 perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, const perp_model *m)
 {
 #define REFUSE(...) return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, __VA_ARGS__)
@@ -118,6 +125,7 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, co
       "friction of pairs of materials, or combined by another rule than sqrt(mu_a mu_b)" },
     { serves_two_frictions(m), false, "two coefficients of friction (mu and mu_dynamic)" },
     { m->couples, false, "torsional and rolling friction" },
+    { serves_breaking(m), false, "joints that break" },
     { m->springs || m->soft, false, "compliant joints" },
     { serves_other_forces(m), false, "forces other than constant ones at centres of mass" },
     { m->n_forces > 0, has & PERP_ENGINE_FORCES, "forces other than gravity" },

@@ -152,6 +152,7 @@ perp_status perp_events_create(perp_ctx *ctx, const perp_model *model, const per
                        .locate = fmax(opts->locate, h * exp2(-0.5 * opts->bisections)) };
   void *ws;
   *out = NULL;
+  PERP_TRY(perp_impact_check(ctx, opts->impact, opts->tangential));
   PERP_TRY(perp_workspace_create(ctx, "contacts", &like, sizeof like, events_layout, &ws));
   perp_events *s = ws;
   perp_contacts_reach(model, s->reach);

@@ -7,8 +7,8 @@
  * and they do so all the step (events_mode.c): its right-hand side is smooth, and stages keep the order of the method.
  * These things end a step (the ODE driver rolls back and locates them):
  *
- *   meeting    a contact that does not rest closes: gap < 0.  The bodies get an impulse, Newton's or
- *              Poisson's law (events_impact.c), and the step after it starts from the new velocities;
+ *   meeting    a contact that does not rest closes: gap < 0.  The bodies get an impulse, by one of four
+ *              laws (events_impact.c), and the step after it starts from the new velocities;
  *   leaving    the normal force of a contact falls through zero;
  *   slipping   friction of a contact that sticks reaches its limit;
  *   sticking   the sliding velocity of a contact that rests falls to zero.
@@ -44,7 +44,7 @@
 #include "models/contact_step/contacts.h"
 
 typedef struct perp_event_opts {
-  double threshold, slip, gap, rest, locate, residual, residual_data, budget;
+  double threshold, tangential, slip, gap, rest, locate, residual, residual_data, budget;
   int impact, order, sliding, bisections, threads, critical, choice;
   bool warm;
 } perp_event_opts;
@@ -59,9 +59,7 @@ extern const char *const perp_critical_names[];
   PERP_REAL(perp_event_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",                               \
             "Approach speed above which restitution is applied. Slower impacts are plastic, "      \
             "which ends an accumulation of impacts (Zeno)."),                                      \
-      PERP_ENUM(perp_event_opts, impact, PERP_IMPACT_NEWTON, perp_impact_names,                    \
-                "Quantity that the coefficient of restitution multiplies: the approach velocity "  \
-                "(Newton) or the impulse of compression (Poisson)."),                              \
+      PERP_IMPACT_OPTIONS(perp_event_opts),                                                        \
       PERP_ENUM(perp_event_opts, order, PERP_ORDER_TOGETHER, perp_order_names,                     \
                 "Treatment of simultaneous impacts. together: one problem for all. sequential: "   \
                 "pair by pair, the fastest first."),                                               \

@@ -3,8 +3,8 @@
  *
  *      M v+ = M v + J' lambda + J_c' lambda_c,   J v+ = J v,   0 <= lambda_n  perp  n . J_c v+ + e n . J_c v >= 0
  *
- * for approaches above the threshold (Newton; Poisson: see islands.c), e = 0 for others, with the friction of the
- * contact model on v+.
+ * for approaches above the threshold (Newton; Poisson: see islands.c; laws of one contact: islands_impact.c), e = 0 for
+ * others, with the friction of the contact model on v+.
  *
  * order = together: all contacts that touch at once.  order = sequential: one pair of bodies after the other, the
  * fastest first, each as if it were alone, until none approaches faster than the threshold; what is left, at
@@ -39,8 +39,10 @@ static double events_impact_bias_of(void *user, const perp_contact *x, double h,
 static double events_impact_restitution_of(void *user, const perp_contact *x, double h,
                                            const double *before, const double *free)
 {
+  const perp_events *s = user;
   (void)h, (void)free;
-  return events_impact_bounces(user, x, before[0]) ? x->e : 0;
+  if (perp_impact_single(s->o.impact)) return s->plastic ? -1 : x->e;
+  return events_impact_bounces(s, x, before[0]) ? x->e : 0;
 }
 
 static double events_impact_friction_of(void *user, const perp_contact *x, const double *before,
@@ -115,6 +117,9 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
   const perp_contact_count count = *perp_islands_count(s->islands);
   perp_twists(model, k->e, v, s->before);
   perp_twists(model, k->e, k->a, s->free);
+  const perp_impact_rule rule = { .law = s->o.impact,
+                                  .tangential = s->o.tangential,
+                                  .threshold = s->o.threshold };
   perp_island_task task = { .contact = s->contact,
                             .n = s->n,
                             .kept = part,
@@ -130,14 +135,18 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
                             .n_rows = rows,
                             .bias = events_impact_bias_of,
                             .friction = events_impact_friction_of,
-                            .restitution = s->o.impact == PERP_IMPACT_POISSON
+                            .restitution = s->o.impact != PERP_IMPACT_NEWTON
                                                ? events_impact_restitution_of
                                                : NULL,
+                            .impact = s->o.impact != PERP_IMPACT_NEWTON ? &rule : NULL,
                             .user = s };
   if (!perp_islands_step(s->islands, k, &task, PERP_LEVEL_VELOCITY, s->h, v, &s->lcp_s))
     return false;
   memcpy(v, k->a, size);
   if (model->held != NULL) events_impact_held(s, model);
+  for (int i = 0; i < s->n && perp_impact_single(rule.law) && !s->plastic; i++)
+    if (part[i] && s->contact[i].e > 0 && perp_dot(3, s->contact[i].n, s->force + 3 * i) > 0)
+      s->struck[i] = 1;
   const perp_reason reason = perp_events_failed(&count, perp_islands_count(s->islands));
   events_impact_fastest(s, k, v, part, &after);
   if (s->drives != NULL) after = fmax(after, perp_event_drives_approach(s->drives, k, v));

@@ -98,8 +98,9 @@ const perp_formulation_desc perp_formulation_regularized = {
          .equation = "M v+ = M v + h f + J' p,  J v+ + compliance p / (h (h + relaxation)) = "
                      "-C / (h + relaxation); contacts: 0 <= p  perp  the same row >= 0",
          PERP_OPTIONS(options, struct opts),
-         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS |
-                 PERP_FORM_DRIVES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_COMPLIANT },
+         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_LCP |
+                 PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS |
+                 PERP_FORM_COMPLIANT },
   .create = regularized_create,
   .restart = perp_stepping_restart,
   .step = perp_stepping_step,

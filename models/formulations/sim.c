@@ -34,7 +34,7 @@ struct perp_sim {
   const perp_formulation_desc *form;
   perp_model *model;
   void *ws;
-  perp_switches *switches;    /* NULL: no curve with an end, no disabled body */
+  perp_switches *switches;    /* NULL: no joint that is switched */
   const char *not_symplectic; /* perp_sim_not_symplectic */
   const perp_desc *ode, *kkt; /* NULL: the formulation has none */
   double h;
@@ -196,8 +196,11 @@ static perp_status sim_refuse(perp_ctx *ctx, const perp_desc *d, unsigned cap, c
 /* Has the model what the formulation does not serve? */
 static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp_desc *d)
 {
-  bool nonholonomic = false;
-  for (int i = 0; i < model->n_joints; i++) nonholonomic |= perp_joint_nonholonomic_is(model, i);
+  bool nonholonomic = false, breaks = false;
+  for (int i = 0; i < model->n_joints; i++) {
+    nonholonomic |= perp_joint_nonholonomic_is(model, i);
+    breaks |= model->joint_def[i].strength > 0;
+  }
   const struct {
     bool has;
     unsigned cap;
@@ -212,6 +215,7 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
     { perp_model_prescribes(model), PERP_FORM_MOTIONS, "prescribed motions" },
     { perp_model_stops(model) > 0, PERP_FORM_DISABLED, "controllers that let go" },
     { perp_model_disabled(model) > 0, PERP_FORM_DISABLED, "bodies that are disabled for a time" },
+    { breaks && !(d->caps & PERP_FORM_WRAPS), PERP_FORM_BREAKS, "joints that break" },
     { nonholonomic, PERP_FORM_NONHOLONOMIC,
       "non-holonomic joints (constraints on velocities alone)" },
     { perp_model_depends_on_time(model), PERP_FORM_SIGNALS,
@@ -416,9 +420,9 @@ perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q,
                               double *lambda)
 {
   if (sim->form->dense == NULL || sim->switches != NULL)
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED, "formulation %s has no dense output%s", sim->form->d.name,
-        sim->switches != NULL ? " for curves with ends and bodies that are disabled" : "");
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "formulation %s has no dense output%s",
+                     sim->form->d.name,
+                     sim->switches != NULL ? " for joints that break or are switched" : "");
   PERP_TRY(sim->form->dense(ctx, sim->ws, t, q, v, lambda));
   if (sim->redundancy == NULL || lambda == NULL) return PERP_OK;
   return perp_redundancy_share_at(ctx, sim->redundancy, t, q, lambda);

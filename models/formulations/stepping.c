@@ -14,6 +14,20 @@ extern const perp_stab_desc perp_stab_none;
 static const double TOL_DATA = 1e-6; /* where no options say it */
 static const double CUT = 1e-8;      /* of a step: rounding of its end */
 
+/* A step that is halved is made again with what was remembered at its start. */
+static bool stepping_remembers(perp_stepping *w)
+{
+  if (w->halvings == 0) return true;
+  if (w->tries > 0) {
+    if (w->drives != NULL) perp_drives_put_back(w->drives, PERP_AT_START);
+    perp_contacts_put_back(w->contacts, PERP_AT_START);
+    return true;
+  }
+  if (w->drives != NULL) perp_drives_keep(w->drives, PERP_AT_START);
+  w->k.status = perp_contacts_keep(w->k.ctx, w->contacts, PERP_AT_START);
+  return w->k.status == PERP_OK;
+}
+
 static perp_ode_answer stepping_deriv(void *user, double t, double h, const double *q,
                                       const double *v, bool intermediate, double *qdot, double *a)
 {
@@ -21,7 +35,8 @@ static perp_ode_answer stepping_deriv(void *user, double t, double h, const doub
   perp_constrained *k = &w->k;
   const perp_model *model = k->model;
   (void)intermediate;
-  if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h))
+  if (!perp_constrained_signals(k, t) || !perp_constrained_signals(k, t + h) ||
+      !stepping_remembers(w))
     return PERP_ODE_FAILED;
   perp_constrained_at(k, t, q);
   double start = perp_constrained_clock(k);
@@ -52,6 +67,12 @@ static perp_ode_answer stepping_deriv(void *user, double t, double h, const doub
 static perp_ode_answer stepping_accept(void *user, double t, double *q, double *v)
 {
   perp_stepping *w = user;
+  if (w->halvings > 0 && w->h > 0) {
+    const perp_ode_answer apart = perp_contacts_apart(w->contacts, &w->k, t, q);
+    w->tries += apart == PERP_ODE_INVALID;
+    if (apart == PERP_ODE_OK && w->halved + w->tries > w->halvings) return PERP_ODE_INVALID;
+    if (apart != PERP_ODE_OK) return apart;
+  }
   const bool kept = w->contacts != NULL && perp_contacts_velocity(w->contacts, v);
   perp_ode_answer answer = perp_constrained_accept(&w->k, t, q, v);
   if (kept && answer == PERP_ODE_OK) answer = PERP_ODE_CHANGED;
@@ -60,6 +81,7 @@ static perp_ode_answer stepping_accept(void *user, double t, double *q, double *
     if (w->k.impulse[i] != 0) w->unknown = 0;
   }
   if (w->contacts == NULL || (answer != PERP_ODE_OK && answer != PERP_ODE_CHANGED)) return answer;
+  if (w->tries > 0) answer = PERP_ODE_CHANGED; /* the first half that is valid is the step */
   perp_ode_answer contacts = perp_contacts_project(w->contacts, &w->k, t, q, v);
   return contacts == PERP_ODE_OK ? answer : contacts;
 }
@@ -105,7 +127,10 @@ static perp_status stepping_open(perp_ctx *ctx, perp_stepping *w, const perp_par
   w->sys.caps |= PERP_ODE_SYS_VELOCITY_LEVEL;
   w->sys.deriv = stepping_deriv;
   w->sys.accept = stepping_accept;
-  if (model->n_shapes > 0) PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
+  if (model->n_shapes > 0) {
+    PERP_TRY(perp_contacts_create(ctx, model, parts, contact, &w->contacts));
+    w->halvings = contact->halvings;
+  }
   const perp_compliance rigid = { 0 };
   if (model->n_drives > 0)
     PERP_TRY(perp_drives_create(ctx, model, parts, contact != NULL ? &contact->compliance : &rigid,
@@ -146,6 +171,7 @@ perp_status perp_stepping_restart(perp_ctx *ctx, void *ws, double t, const doubl
   if (w->drives != NULL) perp_drives_restart(w->drives);
   w->k.ctx = ctx;
   w->h = 0;
+  w->halved = w->tries = 0;
   memset(w->lambda, 0, (size_t)model->m * sizeof *w->lambda);
   memcpy(w->q, q, (size_t)model->nq * sizeof *q);
   PERP_TRY(perp_constrained_check_start(ctx, model, w->q, v));
@@ -202,6 +228,8 @@ perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
   perp_stepping *w = ws;
   const bool parted = w->parts > 1;
   w->t_max = t_max;
+  w->halved = w->tries > 0 ? w->halved + w->tries : 0;
+  w->tries = 0;
   PERP_TRY(parted ? stepping_parts(ctx, w, t_max, info)
                   : perp_constrained_step(ctx, &w->k, w->ode, t_max, info));
   info->lambda = w->unknown > 0 || w->k.coordinates != NULL ? NULL
@@ -209,6 +237,9 @@ perp_status perp_stepping_step(perp_ctx *ctx, void *ws, double t_max, perp_step_
                                                             : w->lambda;
   w->unknown -= w->unknown > 0;
   if (w->contacts != NULL) perp_contacts_info(w->contacts, info);
+  if (info->reason == PERP_INVALID_STATE && w->tries > 0)
+    info->cause = "steps still end in penetration after the largest number of halvings; use --stab "
+                  "post or a larger tolerance";
   if (w->drives != NULL) info->drive = parted ? w->drive_sum : perp_drives_forces(w->drives);
   return PERP_OK;
 }
@@ -230,6 +261,10 @@ void perp_stepping_counters(const void *ws, perp_ode_counters *ode, perp_stats *
       ode->steps = w->steps.steps;
       ode->h_least = w->steps.h_least;
       ode->h_most = w->steps.h_most;
+    }
+    if (w->halvings > 0) { /* each trial after the first one follows a step that was refused */
+      ode->rejected += ode->bisections;
+      ode->bisections = 0;
     }
   }
   if (kkt != NULL) *kkt = w->k.count;

@@ -22,7 +22,9 @@ typedef struct perp_stepping {
   double t_max;                   /* not beyond it */
   double *lambda_sum, *drive_sum; /* [m], [drives] impulses of the parts */
   perp_ode_counters steps;        /* of whole steps: steps, h_least, h_most */
-  int unknown;                    /* steps whose lambda is not the force, see stepping.c */
+  /* Halvings in a row, because steps penetrate: at most, of the steps before and of this one. */
+  int halvings, halved, tries;
+  int unknown; /* steps whose lambda is not the force, see stepping.c */
   /* Before the joints are solved for in a step h from v: k is evaluated at its start, k.f = M v + h f, k.c = 0
    * before the feedback of the stabilization.  NULL: nothing to do. */
   void (*prepare)(struct perp_stepping *w, double h, const double *v);

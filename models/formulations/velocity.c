@@ -42,6 +42,14 @@
  * sweep, as what a sweep leaves undone moves bodies by h^2 / n^2.  Forces that are reported are the means of the parts, joints, drives and feedback are
  * those of a step h / n, the stabilization corrects contacts at the end of the step, and so does restitution.
  *
+ * tolerance and halvings are Cline's loop (Cline 2002, section 4.1 and eq. 4.11).  Contacts keep the separation `tolerance`:
+ * the gap is the separation less that, closed up to 0.  A step whose end penetrates is made again with half its length,
+ * until it does not, before anything is corrected; the next step ends on the grid again.  So the contact error, tolerance
+ * less separation, is at most the tolerance, whatever the stabilization does.  He interpolates positions of one solved step,
+ * whose velocities have the impulses of the whole; here a shorter step is solved, and velocities are those of its length.  Where
+ * rotations carry touching bodies into each other, O(h^2) in a step, without a correction of positions, halvings do not end:
+ * after so many in a row the simulation does.
+ *
  * frequency makes contacts soft, and relax takes out the velocity that they push with: see contacts.c.
  *
  * The turn of a body from its gyroscopic torque is found first, by the implicit midpoint without forces, and keeps
@@ -138,7 +146,7 @@ const perp_formulation_desc perp_formulation_velocity = {
                       "Macklin et al. 2019",
          .equation = "M v+ = M v + h f + J' lambda,  J v+ + S lambda = feedback",
          PERP_OPTIONS(options, opts),
-         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
+         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED |
                  PERP_FORM_NONHOLONOMIC | PERP_FORM_COUPLES },

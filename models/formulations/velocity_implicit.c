@@ -299,7 +299,7 @@ const perp_formulation_desc perp_formulation_velocity_implicit = {
          .reference = "Cline 2002, section 2.7.4, eq. 2.50-2.55",
          .equation = "(M - h^2 df/dq - h df/dv) v+ = M v + h f - h df/dv v + J' lambda",
          PERP_OPTIONS(options, opts),
-         .caps = PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
+         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_ODE | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB |
                  PERP_FORM_USES_LCP | PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS |
                  PERP_FORM_FEEDBACK | PERP_FORM_COUPLES },
   .create = velocity_implicit_create,

@@ -255,6 +255,7 @@ static perp_status gather_contacts(perp_ctx *ctx, workspace *w, perp_step_info *
   for (int i = 0; i < w->n; i++) {
     n += w->g[i]->info.n_contacts;
     info->n_critical += w->g[i]->info.n_critical;
+    info->tolerance = fmax(info->tolerance, w->g[i]->info.tolerance);
   }
   PERP_TRY(groups_reserve(ctx, w, n));
   for (int i = 0; i < w->n; i++) {

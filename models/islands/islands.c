@@ -272,6 +272,8 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
   for (int l = p->first[BODIES]; l < p[1].first[BODIES]; l++) problem.mass += s->mass[s->bodies[l]];
   for (int c = 0; c < nc && task->fresh != NULL; c++)
     if (task->fresh[s->order[contact + c]]) problem.reuse = 0.1 * task->reuse;
+  const bool impacts = task->impact != NULL && perp_impact_single(task->impact->law) &&
+                       perp_islands_impact(s, own, task, &problem, i);
   const int64_t left = own->count.failures + own->count.swept;
   const double work = own->count.work;
   perp_islands_choice_guess(own, &problem, s->r, s->x + first);
@@ -295,7 +297,9 @@ static perp_status islands_solve_one(perp_islands *s, lane *own, const perp_cons
     PERP_TRY(perp_islands_choose(
         s, own, &problem, task, &s->known[s->bodies[p->first[BODIES]]], done, s->x + first,
         s->slip + contact, s->product + 2 * (size_t)s->model->nvb * (size_t)p->first[BODIES]));
-  if (task->restitution != NULL) PERP_TRY(islands_decompress(s, own, &problem, i));
+  if (task->impact != NULL && task->impact->law == PERP_IMPACT_POISSON)
+    PERP_TRY(islands_decompress(s, own, &problem, i));
+  if (impacts) perp_islands_impact_add(s, i);
   p->solved = own->count.problems > problems;
   p->none = perp_contact_count_none(&own->count) > none;
   const int couples = p[1].couple_rows - p->couple_rows;

@@ -9,6 +9,7 @@
 #define PERP_ISLANDS_H
 
 #include "models/contact/contact.h"
+#include "models/contact/impact.h"
 #include "models/stepping/constrained.h"
 
 typedef struct perp_islands perp_islands;
@@ -76,8 +77,11 @@ typedef struct perp_island_task {
       *part;            /* and what they have beside, in parts of their A_ii without any; NULL: 0 */
   perp_island_row *row; /* [n_rows] at most two for each drive of the model */
   int n_rows;
-  perp_island_bias *bias, *restitution; /* NULL: 0; restitution: Poisson's law */
-  perp_island_friction *friction;       /* NULL: 0 */
+  perp_island_bias *bias, *restitution; /* NULL: 0; restitution: as `impact` says */
+  /* NULL: Newton's law, which is in the bias.  Poisson's: restitution is the part of the impulse of compression that is
+   * given back.  Laws of one contact: it is e of a touching contact, and below zero of others; the bias of what meets is 0. */
+  const perp_impact_rule *impact;
+  perp_island_friction *friction; /* NULL: 0 */
   void *user;
   /* Acceleration level, else NULL: what is added to the relative acceleration that `free` gives (Jdot v and
    * feedback), world [3 n]; and the direction in which a contact slides, unit and tangential, or 0, world [3 n],

@@ -102,7 +102,8 @@ struct perp_islands {
   double *frame;                /* [6 n] t1, t2 */
   double *b, *x, *s, *diagonal; /* [r n + m + bounded], the last of A */
   double *mu, *slip;            /* [n] */
-  double *restitution, *least;  /* [n] and the least impulse of decompression */
+  /* [n] and the least impulse of decompression, or (laws of one contact) the normal velocity before the step */
+  double *restitution, *least;
   /* with couples: [further] see contact.h, and [n] of the contacts, m */
   int *row_of;
   double *row_mu, *torsion, *rolling;
@@ -289,6 +290,11 @@ perp_status perp_islands_choose(perp_islands *s, lane *own, const perp_contact_i
 
 /* islands_coulomb.c: after a step on the velocity level, what its friction leaves of Coulomb's law, into s->count. */
 void perp_islands_coulomb(perp_islands *s, const perp_constrained *k, const perp_island_task *task);
+/* islands_impact.c: impacts of island i by a law of one contact, before its problem is solved: problem->b becomes what they
+ * leave.  False: there are none.  Else perp_islands_impact_add adds their impulses to the solution x. */
+bool perp_islands_impact(perp_islands *s, lane *own, const perp_island_task *task,
+                         perp_contact_island *problem, int i);
+void perp_islands_impact_add(const perp_islands *s, int i);
 /* islands_frozen.c: the impulses x of all islands for the modes task->frozen.  False: k says why. */
 bool perp_islands_freeze(perp_islands *s, perp_constrained *k, perp_island_task *task);
 

@@ -239,6 +239,7 @@ PERP_INLINE void fill_sized(perp_islands *s, const perp_constrained *k,
   s->restitution[place] = task->restitution != NULL
                               ? task->restitution(task->user, contact, task->h, before, free)
                               : 0;
+  s->least[place] = before[0];
   perp_v4 diagonal = soft[0] * (perp_v4){ 1, 0, 0, 0 };
   for (int side = 0; side < 2; side++) {
     const int body = contact->body[side];

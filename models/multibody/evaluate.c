@@ -139,6 +139,18 @@ void perp_eval_impulse(const perp_eval *e, const perp_model *model, double t, do
   }
 }
 
+double perp_model_joint_force(const perp_model *m, const perp_blocks *B, int i,
+                              const double *lambda)
+{
+  const int rows = m->cptr[i + 1] - m->cptr[i];
+  const double *J = B->J + B->joff[B->jptr[i]], *x = lambda + m->cptr[i];
+  double F[3] = { 0 };
+  if (B->jptr[i] == B->jptr[i + 1]) return 0;
+  for (int c = 0; c < m->dim; c++)
+    for (int r = 0; r < rows; r++) F[c] += J[r + c * rows] * x[r];
+  return sqrt(perp_dot(3, F, F));
+}
+
 /* ---- questions ------------------------------------------------------------------------------- */
 
 int perp_model_dim(const perp_model *model)

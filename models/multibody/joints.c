@@ -288,21 +288,18 @@ PERP_INLINE double *joints_row(double *J, int row)
 /* both rows: C depends on r = R_a' (p_b - p_a) only, with the gradient g each is a row along R_a
  * g */
 static void curve_rows(int d, const perp_joint *j, const perp_pose *A, const perp_pose *B,
-                       bool released, double *Ja, double *Jb, double *C)
+                       double *Ja, double *Jb, double *C)
 {
   const int ld = d - 1;
   double delta[3] = { 0 }, r[3] = { 0 }, g[2][3] = { { 0 } }, value[2] = { 0 }, n[3];
-  if (!released) {
-    perp_between(d, A, j->sa, B, j->sb, delta);
-    perp_turn_back(d, A->R, delta, r);
-    perp_curve_rows(j->curve, r, NULL, value, g, NULL);
-  }
+  perp_between(d, A, j->sa, B, j->sb, delta);
+  perp_turn_back(d, A->R, delta, r);
+  perp_curve_rows(j->curve, r, NULL, value, g, NULL);
   for (int k = 0; k < ld; k++) {
     double *row_a = joints_row(Ja, k), *row_b = joints_row(Jb, k);
     C[k] = value[k];
     clear_row(d, ld, row_a);
     clear_row(d, ld, row_b);
-    if (released) continue;
     perp_turn(d, A->R, g[k], n);
     point_row(d, A, j->sa, -1, n, ld, row_a);
     direction_row(d, A, g[k], delta, ld, row_a);
@@ -324,7 +321,7 @@ PERP_INLINE void evaluate_all(int d, const perp_model *model, perp_eval *e)
       continue;
     }
     if (j->curve != NULL) {
-      curve_rows(d, j, A, B, model->released != NULL && model->released[i], Ja, Jb, C);
+      curve_rows(d, j, A, B, Ja, Jb, C);
       continue;
     }
     if (j->plugin != NULL) {
@@ -472,10 +469,7 @@ PERP_INLINE void bias_all(int d, const perp_model *model, const perp_eval *e, co
                                            : at_rest;
     const double *vb = j->b < 0 ? at_rest : v + j->b * model->nvb;
     if (j->curve != NULL) {
-      if (model->released != NULL && model->released[i])
-        memset(gamma + j->row, 0, (size_t)(d - 1) * sizeof *gamma);
-      else
-        curve_bias(d, j, A, B, va, vb, gamma + j->row);
+      curve_bias(d, j, A, B, va, vb, gamma + j->row);
       continue;
     }
     if (j->plugin != NULL) {
@@ -545,4 +539,5 @@ void perp_joints_curvature(const perp_model *model, const perp_eval *e, const do
 {
   joints_bias(model, e, v, gamma);
   if (model->driven) perp_joint_plugin_still(model, e, gamma);
+  joints_drop(model, gamma);
 }

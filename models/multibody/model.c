@@ -379,6 +379,23 @@ static perp_status check_own_joint(perp_ctx *ctx, const perp_model *model,
   return PERP_OK;
 }
 
+/* A joint that can break: no energy of a spring, no limit or motor remains behind. */
+static perp_status check_strength(perp_ctx *ctx, const perp_joint_def *def, const char *who)
+{
+  bool spring = def->stiffness > 0 || def->damping > 0;
+  for (int i = 0; i < PERP_JOINT_ROWS; i++)
+    spring |= def->row[i].stiffness > 0 || def->row[i].damping > 0;
+  if (!(def->strength >= 0) || !isfinite(def->strength))
+    return PERP_FAIL(ctx, PERP_ERR_ARG,
+                     "%s: the force that breaks it must be in [0, inf) N: got %g", who,
+                     def->strength);
+  if (def->strength > 0 && (spring || def->kind == PERP_JOINT_PLUGIN))
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "%s: a %s does not break: remove `break`, or use a rigid joint of perp", who,
+                     spring ? "joint with stiffness or damping" : "joint of a plug-in");
+  return PERP_OK;
+}
+
 static perp_status check_joint(perp_ctx *ctx, const perp_model *model, const perp_joint_def *def,
                                const char *who)
 {
@@ -390,6 +407,7 @@ static perp_status check_joint(perp_ctx *ctx, const perp_model *model, const per
   if ((unsigned)def->start > PERP_START_VIOLATES)
     return PERP_FAIL(ctx, PERP_ERR_ARG, "%s: unknown start: %d", who, (int)def->start);
   PERP_TRY(check_spring(ctx, def->stiffness, def->damping, who));
+  PERP_TRY(check_strength(ctx, def, who));
   const int rows = perp_joint_rows(def, model->dim);
   for (int k = 0; k < PERP_JOINT_ROWS; k++) {
     const double x[] = { def->row[k].softness, def->row[k].stiffness, def->row[k].damping };
@@ -558,6 +576,11 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
                      : def->axis == PERP_DRIVE_NODE  ? "about axis_a x axis_b"
                      : def->axis == PERP_DRIVE_TURN  ? "about an arbitrary axis"
                                                      : "about or along axis_a");
+  if (model->joint_def[def->joint].strength > 0)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "%s: joint %d can break, and has no limits, motors or servos: remove its `break`", who,
+        def->joint);
   if (def->axis != PERP_DRIVE_TURN)
     PERP_TRY(check_angles(ctx, model, &model->joint_def[def->joint], who));
   if (!(def->lower <= def->upper) || def->lower == HUGE_VAL || def->upper == -HUGE_VAL)
@@ -596,7 +619,7 @@ static perp_status check_surface(perp_ctx *ctx, const perp_model *model, const p
   if (def->body != PERP_WORLD)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                      "%s: a %s belongs to the world: got body %d; use convex shapes (polytope) for "
-                     "a moving body",
+                     "a moving body, several for a concave one",
                      who, what, def->body);
   perp_mesh *mesh;
   if (def->kind == PERP_SHAPE_MESH)

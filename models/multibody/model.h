@@ -168,6 +168,7 @@ typedef struct perp_joint_def {
   double stiffness, damping;          /* of all its rows; 0 and 0 = no spring */
   perp_row_soft row[PERP_JOINT_ROWS]; /* of single rows, in addition */
   bool collide;                       /* its bodies may touch each other */
+  double strength; /* N, force above which it breaks, and holds no more; 0: it does not break */
   perp_curve_def curve;
   perp_joint_start start;
   /* Of a plug-in, whose a and b are its first bodies (b the world where there is one): see perp_joint_define.  Copied. */
@@ -519,6 +520,9 @@ void perp_model_momentum(const perp_model *model, const double *q, const double 
 
 /* ---- what formulations use ------------------------------------------------------------------- */
 
+/* |force| of joint i on a body of it, N, with the multipliers lambda [m] and the J of B. */
+double perp_model_joint_force(const perp_model *model, const perp_blocks *B, int i,
+                              const double *lambda);
 /* C [m] at (t, q): metres for translation rows, radians (sines) for rotation rows; 0 for
  * springs. */
 void perp_model_error(const perp_model *model, double t, const double *q, double *C);

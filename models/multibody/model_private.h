@@ -96,8 +96,8 @@ typedef struct perp_material_pair {
   perp_surface surface;
 } perp_material_pair;
 
-/* Rows that a simulation leaves out as dependent on others (stepping/redundancy.h): J = 0, C = 0 and S > 0, so that
- * lambda = 0. */
+/* Rows that a simulation leaves out as dependent on others (stepping/redundancy.h), or because their joint was released
+ * (contact_step/switches.h): J = 0, C = 0 and S > 0, so that lambda = 0. */
 typedef struct perp_dropped {
   int n, set;             /* set: a number for what is dropped, another one after each change */
   const int *row, *joint; /* [n] */
@@ -140,11 +140,10 @@ struct perp_model {
   perp_arena arena;
   double size;                         /* m, extent of the initial state */
   bool velocity_forces, soft, springs; /* springs: rows with stiffness or damping */
-  /* [n_joints] joints that a simulation has released from their curves: rows J = 0, C = 0 and
-   * S = 1, so that lambda = 0; NULL: none.  Simulations have a shallow copy of the model with flags
-   * of their own. */
+  const perp_dropped *
+      dropped; /* NULL: none at any time.  Simulations have a shallow copy of the model with their own. */
+  /* [n_joints] joints that a simulation has released, whose rows are dropped; NULL: none at any time. */
   const bool *released;
-  const perp_dropped *dropped; /* NULL: none at any time.  In a shallow copy, as released */
   /* [bodies] disabled now, and which of these an impact has struck that is in no perp_step_info.impulse; NULL: none at any
    * time.  In a shallow copy */
   const unsigned char *held;

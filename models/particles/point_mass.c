@@ -21,7 +21,8 @@
  * where M F is the displacement of a point by a force there that leaves the body rigid to first
  * order (eq. 13-21).  Forces of the step before are the first guess.  `iterations` is the fixed
  * number of sweeps of the paper unless `tol` is reached before; what is left is the drift of the
- * joints.  The error of a sweep falls exponentially, slower for long chains.
+ * joints.  The error of a sweep falls exponentially, slower for long chains.  solve=simultaneous makes an iteration one
+ * Newton step of all of them but contacts, by LU (end of section 2.3; point_mass_lu.c), whose error falls quadratically.
  *
  * Order 2.  The velocity at the end of a step is the mean of its rates and those of the next one, as Verlet's method has
  * it, so that each step is made one ahead, and once more where the next one is not as long; forces of velocity take that
@@ -32,13 +33,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RIGIDITY = 2 };
+static const char *const solves[] = { "sweeps", "simultaneous", NULL };
+
 static const perp_opt options[] = {
   PERP_REAL(struct point_mass_opts, tol, 1e-12, 0, 1, 0, "",
             "Constraint error at which the sweeps end, relative to the size of the model."),
   PERP_INT(struct point_mass_opts, iterations, 2000, 1, 1000000,
-           "Largest number of sweeps over all constraints."),
-  PERP_INT(struct point_mass_opts, rigidity, 2, 1, 100,
-           "Rigidity corrections of each body per sweep."),
+           "Largest number of sweeps over all constraints, or of simultaneous solutions."),
+  PERP_INT(struct point_mass_opts, rigidity, RIGIDITY, 1, 100,
+           "Rigidity corrections of each body per sweep; solve=simultaneous has none."),
+  PERP_ENUM(struct point_mass_opts, solve, POINT_MASS_SWEEPS, solves,
+            "Solution of the constraints of joints and rigidity in an iteration: one after the "
+            "other (sweeps), or all "
+            "linearised equations at once by LU (simultaneous)."),
   PERP_REAL(struct point_mass_opts, threshold, 0.01, 0, HUGE_VAL, 0, "m/s",
             "Approach speed above which restitution is applied."),
   PERP_OPTIONS_END
@@ -60,8 +68,9 @@ static void point_mass_fly(workspace *w, double h, double scale)
     else
       torque[2] = f[2];
     for (int k = 0; k < 12; k++) w->x1[i].all[k] = w->x[i].all[k] + h * w->w[i].all[k];
-    perp_point_mass_move(w, i, force, torque, scale);
+    perp_point_mass_move(w, i, force, torque, scale, &w->x1[i]);
   }
+  memset(w->rigid, 0, 6 * (size_t)m->n_bodies * sizeof *w->rigid);
   perp_point_mass_push(w, scale);
   perp_point_mass_contacts_push(w, h, scale);
 }
@@ -82,7 +91,12 @@ static perp_reason point_mass_solve(workspace *w, double h)
   if (w->status != PERP_OK) return PERP_RUNNING;
   point_mass_fly(w, h, scale);
   for (sweep = 0; sweep < w->o.iterations; sweep++) {
-    worst = perp_point_mass_sweep(w, scale);
+    if (w->lu != NULL) {
+      const perp_reason solved = perp_point_mass_lu_solve(w, scale, &worst);
+      if (solved < 0) return solved;
+    } else {
+      worst = perp_point_mass_sweep(w, scale);
+    }
     const double touching = perp_point_mass_contacts_sweep(w, scale);
     if (isnan(worst) || isnan(touching)) return PERP_NOT_FINITE;
     worst = fmax(worst, touching);
@@ -98,12 +112,35 @@ static perp_reason point_mass_solve(workspace *w, double h)
   return reason;
 }
 
+/* Both forces of a hinge: the force on body b, and what of their torque is that of rows t_k . axis_b. */
+static void point_mass_report_hinge(const workspace *w, const link *k, double *lambda)
+{
+  const perp_joint *j = &w->model->joint[k->joint];
+  double arm[3], off[3], torque[3];
+  for (int i = 0; i < 3; i++) {
+    arm[i] = (k->a < 0 ? k->rb[i] - k[1].rb[i] : k->ra[i] - k[1].ra[i]) / 2;
+    off[i] = k[1].F[i] - k->F[i];
+    lambda[i] = -(k->F[i] + k[1].F[i]);
+  }
+  perp_cross(arm, off, torque);
+  for (int s = 0; s < 2; s++) {
+    double na[3], nb[3], d[3]; /* the row turns b about d */
+    perp_turn(3, w->e.pose[k->a].R, j->scalars[s].ua, na);
+    perp_turn(3, w->e.pose[k->b].R, j->scalars[s].ub, nb);
+    perp_cross(nb, na, d);
+    lambda[3 + s] = perp_dot(3, torque, d) / perp_dot(3, d, d);
+  }
+}
+
 /* forces of the links as multipliers of the rows, see model.h: forces on body b */
 static void point_mass_report(workspace *w)
 {
   for (int l = 0; l < w->n_links; l++) {
     const link *k = &w->link[l];
     double *lambda = w->lambda + w->model->cptr[k->joint];
+    const bool hinge = l + 1 < w->n_links && w->link[l + 1].second;
+    if (hinge) point_mass_report_hinge(w, k, lambda);
+    if (hinge || k->second) continue;
     if (k->distance)
       lambda[0] = -perp_dot(3, k->F, k->n);
     else
@@ -130,6 +167,7 @@ static perp_reason point_mass_make_step(workspace *w, double h)
     }
   }
   if (w->reports) point_mass_report(w);
+  memcpy(w->rigid_out, w->rigid, 6 * (size_t)m->n_bodies * sizeof *w->rigid);
   perp_point_mass_leave(w, w->x, w->v);
   perp_point_mass_contacts_show(w, h);
   w->h_last = h;
@@ -165,12 +203,14 @@ static void point_mass_layout(void *ws, perp_arena *a)
   PERP_DOUBLES(a, m->nq, &w->q, &w->q_out);
   PERP_DOUBLES(a, m->nv, &w->v_out, &w->f);
   PERP_DOUBLES(a, m->m, &w->lambda);
+  PERP_DOUBLES(a, 6 * m->n_bodies, &w->rigid, &w->rigid_out);
 }
 
 static void point_mass_destroy(void *ws)
 {
   if (ws == NULL) return;
   perp_point_mass_contacts_close(ws);
+  perp_point_mass_lu_close(ws);
   free(ws);
 }
 
@@ -180,6 +220,12 @@ static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const per
   workspace like = { .model = model,
                      .o = *(const struct point_mass_opts *)parts->formulation.opts,
                      .grid.h = h };
+  if (like.o.solve == POINT_MASS_SIMULTANEOUS && like.o.rigidity != RIGIDITY)
+    return PERP_FAIL(
+        ctx, PERP_ERR_UNSUPPORTED,
+        "formulation point-mass: rigidity = %d has no effect with solve=simultaneous, which has no "
+        "separate corrections of rigidity: leave it out, or use solve=sweeps",
+        like.o.rigidity);
   PERP_TRY(perp_workspace_create(ctx, "point-mass", &like, sizeof like, point_mass_layout, ws));
   workspace *w = *ws;
   perp_eval_init(&w->e, model);
@@ -187,6 +233,8 @@ static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const per
   for (int i = 0; i < model->n_bodies && status == PERP_OK; i++)
     status = perp_point_mass_body(ctx, model, i, &w->body[i]);
   if (status == PERP_OK) status = perp_point_mass_links(ctx, w);
+  if (status == PERP_OK && w->o.solve == POINT_MASS_SIMULTANEOUS)
+    status = perp_point_mass_lu_open(ctx, w);
   if (status == PERP_OK) status = perp_point_mass_contacts_open(ctx, w);
   if (status != PERP_OK) {
     point_mass_destroy(w);
@@ -212,6 +260,7 @@ static perp_status point_mass_restart(perp_ctx *ctx, void *ws, double t, const d
   w->drift = 0;
   w->step_s = w->collision_s = 0;
   memset(w->lambda, 0, (size_t)m->m * sizeof *w->lambda);
+  memset(w->rigid_out, 0, 6 * (size_t)m->n_bodies * sizeof *w->rigid_out);
   for (int l = 0; l < w->n_links; l++) memset(w->link[l].F, 0, sizeof w->link[l].F);
   perp_time_grid_restart(&w->grid, t);
   return PERP_OK;
@@ -240,6 +289,7 @@ static perp_status point_mass_step(perp_ctx *ctx, void *ws, double t_max, perp_s
   info->contacts = w->n_shown > 0 ? w->shown : NULL;
   info->impulse = w->n_shown > 0 ? w->shown_impulse : NULL;
   info->lambda = w->reports ? w->lambda : NULL;
+  info->rigidity = w->rigid_out;
   return PERP_OK;
 }
 
@@ -280,7 +330,7 @@ const perp_formulation_desc perp_formulation_point_mass = {
          .equation = "x(t+h) = 2 x(t) - x(t-h) + h^2 F/m,  |B_j|^2 = gamma_j,  B_j . B_k = 0; "
                      "contacts without friction",
          PERP_OPTIONS(options, struct point_mass_opts),
-         .caps = PERP_FORM_CONTACTS },
+         .caps = PERP_FORM_CONTACTS | PERP_FORM_BREAKS },
   .create = point_mass_create,
   .restart = point_mass_restart,
   .step = point_mass_step,

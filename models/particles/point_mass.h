@@ -10,9 +10,10 @@
 
 #include <math.h>
 
+enum { POINT_MASS_SWEEPS, POINT_MASS_SIMULTANEOUS };
 struct point_mass_opts {
   double tol, threshold;
-  int iterations, rigidity;
+  int iterations, rigidity, solve;
 };
 
 typedef struct body {
@@ -66,12 +67,16 @@ typedef struct workspace {
   body *body;
   link *link;
   int n_links;
-  bool reports;                /* multipliers are forces of points: ball and distance only */
+  bool reports;                /* multipliers are forces of points: all joints but curves */
   coordinates *x, *x1, *w, *v; /* at t, at t + h, mean rates of the last step, rates at t */
   double h_last;               /* 0: w is the rate at the start */
   double h_ahead;              /* x1 is the end of a next step of this length; 0: it is not */
   perp_reason ahead;           /* of that step */
   double *q, *q_out, *v_out, *f, *lambda;
+  double *rigid,
+      *rigid_out; /* [bodies][6] of eq. 12, h^2 included: lambda_j, Lambda_j; of the step in the making,
+                              * of the last one */
+  struct perp_point_mass_lu *lu; /* NULL: sweeps */
   double drift;
   /* shapes that may touch, else collision is NULL */
   perp_ctx *ctx; /* of the call in progress */
@@ -137,14 +142,31 @@ void perp_point_mass_leave(workspace *w, const coordinates *x, const coordinates
 perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w);
 /* Arms, mobilities and directions at t. */
 void perp_point_mass_prepare(workspace *w);
-/* A force at the centre and a torque on body i, times scale, move w->x1. */
-void perp_point_mass_move(workspace *w, int i, const double force[3], const double torque[3],
-                          double scale);
+/* A force at the centre and a torque on body i, times scale, move `to`; directions are those of w->x. */
+void perp_point_mass_move(const workspace *w, int i, const double force[3], const double torque[3],
+                          double scale, coordinates *to);
 /* So do the forces of the links. */
 void perp_point_mass_push(workspace *w, double scale);
 /* One sweep over all constraints at t + h, in w->x1; returns the largest violation before it:
  * relative, or to the size of the model; NaN when it is not finite. */
 double perp_point_mass_sweep(workspace *w, double scale);
+/* Does the joint of k hold no more? */
+bool perp_point_mass_released(const workspace *w, const link *k);
+/* The point rho of a body at the coordinates x; index < 0: the world's. */
+void perp_point_mass_point(const workspace *w, const coordinates *x, int index, const double rho[3],
+                           double p[3]);
+/* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent there */
+void perp_point_mass_curve_gap(const workspace *w, const link *k, const coordinates *x,
+                               const double p[3], double gap[3], double tangent[3]);
+
+/* ---- all constraints at once, point_mass_lu.c ------------------------------------------------- */
+
+/* w->lu, after the links.  PERP_ERR_NOMEM. */
+perp_status perp_point_mass_lu_open(perp_ctx *ctx, workspace *w);
+void perp_point_mass_lu_close(workspace *w);
+/* One Newton step of all constraints at t + h but contacts, in w->x1, unless they hold to tol; *worst out: the largest
+ * violation before it, as of perp_point_mass_sweep.  PERP_SINGULAR: constraints depend on each other. */
+perp_reason perp_point_mass_lu_solve(workspace *w, double scale, double *worst);
 
 /* ---- contacts -------------------------------------------------------------------------------- */
 

@@ -107,7 +107,7 @@ static void point_mass_contacts_apply(workspace *w, const contact *k, double lam
     if (i < 0) continue;
     for (int a = 0; a < 3; a++) F[a] = sign * k->at.n[a];
     perp_cross(k->r[side], F, torque);
-    perp_point_mass_move(w, i, F, torque, scale);
+    perp_point_mass_move(w, i, F, torque, scale, &w->x1[i]);
   }
 }
 

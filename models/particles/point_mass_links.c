@@ -8,19 +8,20 @@
 perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w)
 {
   const perp_model *m = w->model;
+  bool breaks = false;
   w->n_links = 0;
   w->reports = true;
   for (int i = 0; i < m->n_joints; i++) {
     const perp_joint_def *def = &m->joint_def[i];
     const bool hinge = def->kind == PERP_JOINT_HINGE && m->dim == 3;
     if (def->kind == PERP_JOINT_CURVE) w->reports = false;
+    breaks |= def->strength > 0;
     if (def->kind != PERP_JOINT_BALL && def->kind != PERP_JOINT_HINGE &&
         def->kind != PERP_JOINT_DISTANCE && def->kind != PERP_JOINT_CURVE)
       return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
                        "formulation point-mass supports ball, hinge, distance and curve joints "
                        "only: joint %d is a %s joint",
                        i, perp_joint_name(def));
-    if (hinge) w->reports = false;
     for (int n = 0; n < (hinge ? 2 : 1); n++) {
       link *k = &w->link[w->n_links++];
       *k = (link){ .a = def->a,
@@ -44,11 +45,16 @@ perp_status perp_point_mass_links(perp_ctx *ctx, workspace *w)
       }
     }
   }
+  if (breaks && !w->reports)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "formulation point-mass does not support joints that break beside curve "
+                     "joints, whose forces it "
+                     "does not report: use --formulation velocity or acceleration");
   return PERP_OK;
 }
 
-static void point_mass_links_point(const workspace *w, const coordinates *x, int index,
-                                   const double rho[3], double p[3])
+void perp_point_mass_point(const workspace *w, const coordinates *x, int index, const double rho[3],
+                           double p[3])
 {
   memcpy(p, rho, 3 * sizeof *p);
   if (index < 0) return;
@@ -58,17 +64,17 @@ static void point_mass_links_point(const workspace *w, const coordinates *x, int
   }
 }
 
-void perp_point_mass_move(workspace *w, int i, const double force[3], const double torque[3],
-                          double scale)
+void perp_point_mass_move(const workspace *w, int i, const double force[3], const double torque[3],
+                          double scale, coordinates *to)
 {
   const body *b = &w->body[i];
   double P[9], turn[3], dB[3];
   frame(b, &w->x[i], P);
   turn_by(b, P, torque, turn);
-  for (int k = 0; k < 3; k++) w->x1[i].c[k] += scale * force[k] / b->mass;
+  for (int k = 0; k < 3; k++) to->c[k] += scale * force[k] / b->mass;
   for (int j = 0; j < b->n; j++) {
     perp_cross(turn, w->x[i].B + 3 * j, dB);
-    for (int k = 0; k < 3; k++) w->x1[i].B[k + 3 * j] += scale * dB[k];
+    for (int k = 0; k < 3; k++) to->B[k + 3 * j] += scale * dB[k];
   }
 }
 
@@ -100,10 +106,8 @@ static void point_mass_links_invert3(const double A[9], double B[9])
     for (int j = 0; j < 3; j++) B[i + 3 * j] = c[j + 3 * i] / det;
 }
 
-/* gap [3] from the curve of body a to the point p of the world, at the coordinates x; tangent
- * there */
-static void curve_gap(const workspace *w, const link *k, const coordinates *x, const double p[3],
-                      double gap[3], double tangent[3])
+void perp_point_mass_curve_gap(const workspace *w, const link *k, const coordinates *x,
+                               const double p[3], double gap[3], double tangent[3])
 {
   double P[9] = { 1, 0, 0, 0, 1, 0, 0, 0, 1 }, R[9], r[3], local[3], g[3], t[3];
   memcpy(R, P, sizeof R);
@@ -126,7 +130,7 @@ static void curve_gap(const workspace *w, const link *k, const coordinates *x, c
 static void prepare_curve(workspace *w, link *k, const double p[3], double K[9])
 {
   double gap[3], t[3], across[9], KN[9] = { 0 };
-  curve_gap(w, k, w->x, p, gap, t);
+  perp_point_mass_curve_gap(w, k, w->x, p, gap, t);
   for (int i = 0; i < 3; i++) k->ra[i] = k->a < 0 ? 0 : p[i] - w->x[k->a].c[i];
   add_mobility(w, k->a, k->ra, K);
   add_mobility(w, k->b, k->rb, K);
@@ -147,7 +151,7 @@ static void prepare_curve(workspace *w, link *k, const double p[3], double K[9])
   }
 }
 
-static bool is_released(const workspace *w, const link *k)
+bool perp_point_mass_released(const workspace *w, const link *k)
 {
   return w->model->released != NULL && w->model->released[k->joint];
 }
@@ -157,10 +161,10 @@ void perp_point_mass_prepare(workspace *w)
   for (int l = 0; l < w->n_links; l++) {
     link *k = &w->link[l];
     double pa[3], pb[3], K[9] = { 0 };
-    if (is_released(w, k)) continue;
+    if (perp_point_mass_released(w, k)) continue;
     const double tension = perp_dot(3, k->F, k->n); /* of a distance; it turns with it */
-    point_mass_links_point(w, w->x, k->a, k->rho_a, pa);
-    point_mass_links_point(w, w->x, k->b, k->rho_b, pb);
+    perp_point_mass_point(w, w->x, k->a, k->rho_a, pa);
+    perp_point_mass_point(w, w->x, k->b, k->rho_b, pb);
     for (int i = 0; i < 3; i++) {
       k->ra[i] = k->a < 0 ? 0 : pa[i] - w->x[k->a].c[i];
       k->rb[i] = k->b < 0 ? 0 : pb[i] - w->x[k->b].c[i];
@@ -195,11 +199,11 @@ static void point_mass_links_apply(workspace *w, const link *k, const double F[3
   double torque[3];
   if (k->a >= 0) {
     perp_cross(k->ra, F, torque);
-    perp_point_mass_move(w, k->a, F, torque, scale);
+    perp_point_mass_move(w, k->a, F, torque, scale, &w->x1[k->a]);
   }
   if (k->b >= 0) {
     perp_cross(k->rb, minus, torque);
-    perp_point_mass_move(w, k->b, minus, torque, scale);
+    perp_point_mass_move(w, k->b, minus, torque, scale, &w->x1[k->b]);
   }
 }
 
@@ -207,15 +211,15 @@ static void point_mass_links_apply(workspace *w, const link *k, const double F[3
 static double point_mass_links_couple(workspace *w, link *k, double scale)
 {
   double pa[3], pb[3], gap[3], F[3], error;
-  point_mass_links_point(w, w->x1, k->a, k->rho_a, pa);
-  point_mass_links_point(w, w->x1, k->b, k->rho_b, pb);
+  perp_point_mass_point(w, w->x1, k->a, k->rho_a, pa);
+  perp_point_mass_point(w, w->x1, k->b, k->rho_b, pb);
   for (int i = 0; i < 3; i++) gap[i] = pb[i] - pa[i];
   if (k->distance) {
     error = sqrt(perp_dot(3, gap, gap)) - k->length;
     for (int i = 0; i < 3; i++) F[i] = k->K[0] * error / scale * k->n[i];
   } else {
     double tangent[3];
-    if (k->curve != NULL) curve_gap(w, k, w->x1, pb, gap, tangent);
+    if (k->curve != NULL) perp_point_mass_curve_gap(w, k, w->x1, pb, gap, tangent);
     error = perp_worst(3, gap);
     /* without the part along the tangent of t: no friction */
     const double along = k->curve != NULL ? perp_dot(3, gap, k->n) : 0;
@@ -244,8 +248,9 @@ static void remove_null(link *first, link *second)
   }
 }
 
-/* rigidity of one body at t + h; returns the violation before, relative */
-static double point_mass_links_rigidity(const body *b, const coordinates *x, coordinates *x1)
+/* rigidity of one body at t + h, its multipliers added to sum [6]; returns the violation before, relative */
+static double point_mass_links_rigidity(const body *b, const coordinates *x, coordinates *x1,
+                                        double sum[6])
 {
   double worst = 0, correction[9] = { 0 };
   for (int j = 0; j < b->n; j++) {
@@ -253,11 +258,13 @@ static double point_mass_links_rigidity(const body *b, const coordinates *x, coo
     const double stretch = perp_dot(3, B1, B1) - b->gamma[j];
     const double lambda = -stretch / (2 * b->gamma[j]);
     worst = fmax(worst, fabs(stretch) / b->gamma[j]);
+    sum[j] += lambda;
     for (int i = 0; i < 3; i++) correction[i + 3 * j] += lambda * x->B[i + 3 * j];
     for (int k = 0; k < j; k++) {
       const double skew = perp_dot(3, B1, x1->B + 3 * k);
       const double Lambda = -skew / (b->gamma[j] + b->gamma[k]);
       worst = fmax(worst, fabs(skew) / sqrt(b->gamma[j] * b->gamma[k]));
+      sum[6 - j - k] += Lambda;
       for (int i = 0; i < 3; i++) {
         correction[i + 3 * j] += Lambda * x->B[i + 3 * k];
         correction[i + 3 * k] += Lambda * x->B[i + 3 * j];
@@ -278,12 +285,12 @@ double perp_point_mass_sweep(workspace *w, double scale)
   double worst = 0, e;
   for (int i = 0; i < w->model->n_bodies; i++)
     for (int pass = 0; pass < w->o.rigidity; pass++) {
-      e = point_mass_links_rigidity(&w->body[i], &w->x[i], &w->x1[i]);
+      e = point_mass_links_rigidity(&w->body[i], &w->x[i], &w->x1[i], w->rigid + 6 * i);
       if (isnan(e)) return e;
       if (pass == 0) worst = fmax(worst, e);
     }
   for (int l = 0; l < w->n_links; l++) {
-    if (is_released(w, &w->link[l])) continue;
+    if (perp_point_mass_released(w, &w->link[l])) continue;
     e = point_mass_links_couple(w, &w->link[l], scale);
     if (isnan(e)) return e;
     worst = fmax(worst, e / w->model->size);

@@ -72,6 +72,7 @@ typedef struct perp_link {
   double length; /* 0 for CARRIED */
   double com;    /* BODY: from the start of the link to the centre of mass */
   perp_mass mass;
+  double strength; /* N, of its joint with the link before; 0: it does not break */
 } perp_link;
 
 typedef struct perp_links {

@@ -523,3 +523,31 @@ perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const dou
   memcpy(g->times + n + nv, user, size);
   return PERP_OK;
 }
+
+/* ---- release --------------------------------------------------------------------------------- */
+
+struct release {
+  double exact, t, end;
+};
+
+static void release_sample(void *user, double t, const double *q, const double *v,
+                           const perp_step_info *info)
+{
+  struct release *g = user;
+  (void)q, (void)v;
+  g->end = t;
+  if (info != NULL && info->n_releases > 0) g->t = info->release[0].t;
+}
+
+static double release_value(const void *user)
+{
+  const struct release *g = user;
+  if (isnan(g->t)) return g->end < g->exact ? nan("") : HUGE_VAL;
+  return fabs(g->t - g->exact);
+}
+
+perp_status perp_gauge_release(perp_ctx *ctx, perp_scene *scene, double exact)
+{
+  const struct release g = { .exact = exact, .t = nan("") };
+  return perp_gauge_add(ctx, scene, "event.err", &g, sizeof g, release_sample, release_value);
+}

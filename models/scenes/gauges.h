@@ -77,6 +77,9 @@ typedef bool perp_event_fn(const void *user, int k, const double *q, const doubl
 perp_status perp_gauge_events(perp_ctx *ctx, perp_scene *scene, int n, const double *times,
                               double slack, perp_event_fn *happened, const void *user, size_t size);
 
+/* event.err: |t - exact| of the first joint that is released, infinity when none was although the run goes on beyond. */
+perp_status perp_gauge_release(perp_ctx *ctx, perp_scene *scene, double exact);
+
 /* statics.err.max [m]: largest distance of the centre of bodies 0 ... n-1 from the places [3 n],
  * (x, y, height) each, where statics has them, in the last state of a run.  places are copied. */
 perp_status perp_gauge_places(perp_ctx *ctx, perp_scene *scene, int n, const double *places);

@@ -88,7 +88,7 @@ typedef struct perp_scheme_opts {
 /* Capabilities of a formulation that is a scheme: nothing but models, no other parts. */
 #define PERP_SCHEME_CAPS                                                                           \
   (PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_SPRINGS | PERP_FORM_SIGNALS |                 \
-   PERP_FORM_MOTIONS)
+   PERP_FORM_MOTIONS | PERP_FORM_BREAKS)
 
 typedef struct perp_scheme {
   const perp_model *model;

@@ -29,6 +29,9 @@ typedef struct perp_step_info {
    * derivative of it for methods that evaluate none at a regular state.  Where rows are redundant: those of least
    * norm (redundancy.h). */
   const double *lambda;
+  /* [6 bodies] of point-mass, h^2 included: multipliers of the lengths and of the angles of the vectors of a body, those of
+   * the angle between the second and the third one first; NULL: rigidity is no constraint. */
+  const double *rigidity;
   double h_stable;     /* s, longest stable step of symplectic-euler, at the start; 0: not known */
   const double *drive; /* [drives] force of each drive along its x, limits included; NULL: none */
   /* Contacts of the step, found at its start, and the impulse of each on its body b, world frame,
@@ -36,10 +39,11 @@ typedef struct perp_step_info {
   int n_contacts;
   const perp_contact *contacts;
   const double *impulse;
-  bool untold; /* of an engine: what is NULL above has acted, and nobody knows how much */
-  int asleep;  /* bodies that sleep after the step, see sleep.h */
-  /* Points that left their curves and bodies that were enabled or disabled since the restart, in the order of time, and
-   * [joints] which joints do not hold, or not where the model has them; NULL when no joint can be. */
+  double tolerance; /* m: the separation that contacts keep (perp_collision_tolerance) */
+  bool untold;      /* of an engine: what is NULL above has acted, and nobody knows how much */
+  int asleep;       /* bodies that sleep after the step, see sleep.h */
+  /* Joints that broke, points that left their curves and bodies that were enabled or disabled since the restart, in the order
+   * of time, and [joints] which joints do not hold, or not where the model has them; NULL when no joint can be. */
   int n_releases;
   const struct perp_release *release;
   const bool *released;
@@ -64,11 +68,12 @@ typedef struct perp_redundant {
 /* What a time stepping remembers besides its state, of the start and of the end of a step that is made more than once. */
 typedef enum perp_step_end { PERP_AT_START, PERP_AT_END, PERP_ENDS } perp_step_end;
 
-/* A point passed the end of its curve: the step was cut there, the joint has no rows (J = 0) from then on; or a body was
- * enabled or disabled, and with it the joint that holds it (perp_disabled_def); or parts stopped (perp_stop_def: joint is the
- * number of these). */
+/* A point passed the end of its curve, or a joint broke: the step was cut there (switches.c), the joint has no rows (J = 0) from
+ * then on; or a body was enabled or disabled, and with it the joint that holds it (perp_disabled_def); or parts stopped
+ * (perp_stop_def: joint is the number of these). */
 typedef enum perp_release_kind {
   PERP_RELEASE_CURVE,
+  PERP_RELEASE_BROKE,
   PERP_RELEASE_ENABLED,
   PERP_RELEASE_DISABLED,
   PERP_RELEASE_STOPPED
@@ -76,7 +81,8 @@ typedef enum perp_release_kind {
 typedef struct perp_release {
   perp_release_kind kind;
   int joint;
-  double t, s; /* s of the curve: the end of its domain, to 1e-9 of it; else NaN */
+  double t, s;  /* s of the curve: the end of its domain, to 1e-9 of it; else NaN */
+  double force; /* N, by which it broke; else 0 */
 } perp_release;
 
 typedef struct perp_times { /* wall clock, s, since the last restart, only while timing is on */
@@ -164,10 +170,13 @@ enum {
   PERP_FORM_CANONICAL =
       1
       << 16, /* coordinates without constraints: what is symplectic for them is so for a tree of joints */
+  PERP_FORM_BREAKS =
+      1
+      << 18, /* serves joints that break: it reports their forces, and has their rows from the model; others refuse them */
   PERP_FORM_COMPLIANT = 1 << 17, /* all rows of joints are compliant: none is redundant */
   PERP_FORM_DISABLED =
       1
-      << 18, /* serves bodies that are disabled for a time, and parts that stop; others refuse them */
+      << 19, /* serves bodies that are disabled for a time, and parts that stop; others refuse them */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };

@@ -132,8 +132,17 @@ long double perp_exact_sum_value(perp_exact_sum *x)
   const bool negative = exact_sum_reduce(x);
   if (x->from == x->to) return 0;
   const uint64_t *word = negative ? x->minus : x->plus;
-  long double value = 0;
-  for (int k = x->to - 1, used = 0; k >= x->from && used < 3; k--, used++)
-    value += ldexpl((long double)word[k], 64 * k - PERP_EXACT_SUM_BELOW);
+  /* 64 bits from the first that is 1 on, and what is below them; the lowest word is not 0 */
+  const int k = x->to - 1;
+  const int shift = __builtin_clzll(word[k]);
+  const uint64_t next = k > x->from ? word[k - 1] : 0, below = next << shift;
+  uint64_t top = word[k] << shift | (shift > 0 ? next >> (64 - shift) : 0);
+  const bool half = below >> 63 != 0, more = below << 1 != 0 || k - 1 > x->from;
+  int exponent = 64 * k - shift - PERP_EXACT_SUM_BELOW;
+  if (half && (more || (top & 1) != 0) && ++top == 0) {
+    top = (uint64_t)1 << 63;
+    exponent++;
+  }
+  const long double value = ldexpl((long double)top, exponent);
   return negative ? -value : value;
 }

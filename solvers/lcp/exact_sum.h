@@ -27,7 +27,7 @@ void perp_exact_sum_add_product(perp_exact_sum *x, double s, double t);
 void perp_exact_sum_add(perp_exact_sum *x, double s);
 /* x += s y; x must not be y, which is reduced first.  The numbers in y are products of up to four doubles. */
 void perp_exact_sum_add_times(perp_exact_sum *x, perp_exact_sum *y, double s);
-/* The nearest long double, to two units in its last place; reduces x to one side. */
+/* The nearest long double, of two the even one, so that powers of two go through it; reduces x to one side. */
 long double perp_exact_sum_value(perp_exact_sum *x);
 
 #endif

@@ -196,6 +196,57 @@ static void van_overveld(void)
   perp_model_destroy(model);
 }
 
+/* All linearised equations at once: the state of the sweeps at their end, to rounding.  A chain of hinges, which they
+ * need thousands for, has the positions of the joint coordinates to O(h^2) as one of balls has. */
+static void simultaneous(void)
+{
+  static const struct {
+    const char *scene;
+    double h, t_end, off;
+  } cases[] = { { "double-pendulum", 0.01, 1, 1e-11 },
+                { "spherical-pendulum", 0.02, 1, 1e-11 },
+                { "chain:links=4,dim=3", 5e-3, 0.5, 1e-10 },
+                { "chain:links=2,joint=hinge", 5e-3, 0.5, 1e-10 },
+                { "chain:links=3,dim=2", 5e-3, 0.5, 1e-10 },
+                { "bead", 5e-3, 0.5, 1e-11 },
+                { "cubes:count=2,tilt=30deg", 0.02, 2, 1e-10 },
+                { "rope:particles=8", 5e-3, 0.5, 1e-10 },
+                { "bouncing-ball", 0.01, 1, 1e-11 } };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    perp_scene s = open_scene(cases[i].scene);
+    double q[2][7 * 9], v[2][6 * 9], off = 0;
+    const char *const names[] = { "point-mass:tol=1e-15,iterations=20000",
+                                  "point-mass:solve=simultaneous,tol=1e-15,iterations=20" };
+    for (int k = 0; k < 2; k++) {
+      const run_parts parts = { .formulation = names[k] };
+      if (run_fresh(&ctx, s.model, parts, cases[i].h, cases[i].t_end, q[k], v[k]) < 0)
+        bail("%s", ctx.msg);
+    }
+    for (int k = 0; k < perp_model_nq(s.model); k++) off = fmax(off, fabs(q[0][k] - q[1][k]));
+    below(off, cases[i].off, "%s: sweeps and one solution by LU differ by %.2g", cases[i].scene,
+          off);
+    perp_scene_destroy(&s);
+  }
+  /* an iteration squares the error: of a step, and so of the joint */
+  perp_model *model = cubes(2, true);
+  double C[3], energy;
+  for (int k = 0; k < 3; k++) {
+    char name[64];
+    snprintf(name, sizeof name, "point-mass:solve=simultaneous,iterations=%d,tol=0", k + 1);
+    frames(model, name, 500, 0.02, &C[k], &energy);
+  }
+  ok(C[1] < C[0] * C[0] * 10 && C[2] < C[1] * C[1] * 10 + 1e-14,
+     "1, 2 and 3 Newton steps leave %.2g, %.2g and %.2g m", C[0], C[1], C[2]);
+  perp_model_destroy(model);
+  /* what it is for: the sweeps of eight hinges diverge, the exact motion is that of reduced coordinates */
+  perp_scene s = open_scene("chain:links=8,joint=hinge");
+  const outcome swept = run_scene(&s, (run_parts){ "point-mass" }, 1e-3, 0.5),
+                solved = run_scene(&s, (run_parts){ "point-mass:solve=simultaneous" }, 1e-3, 0.5);
+  ok(solved.tip < 1e-4 && solved.C < 1e-12 && !(swept.tip < 1e-4),
+     "8 hinges: the tip is off by %.2g m (sweeps: %.2g)", solved.tip, swept.tip);
+  perp_scene_destroy(&s);
+}
+
 static void point_mass_refuses(void)
 {
   const struct {
@@ -213,6 +264,27 @@ static void point_mass_refuses(void)
     run_free(&parts);
     perp_scene_destroy(&s);
   }
+}
+
+/* Dependent constraints have no LU factors; an option without effect is refused. */
+static void point_mass_redundant(void)
+{
+  perp_scene s = open_scene("joint-cycles:twice=true");
+  const run_parts names = { .formulation = "point-mass:solve=simultaneous" };
+  double q[7 * 32], v[6 * 32];
+  ok(run_fresh(&ctx, s.model, names, 2e-3, 0.1, q, v) == PERP_SINGULAR,
+     "solve=simultaneous ends as singular where joints are redundant");
+  perp_scene_destroy(&s);
+  s = open_scene("pendulum");
+  perp_parts parts;
+  perp_sim *sim = NULL;
+  const run_parts idle = { .formulation = "point-mass:solve=simultaneous,rigidity=3" };
+  if (run_parse(&ctx, &idle, &parts) != PERP_OK) bail("%s", ctx.msg);
+  ok(perp_sim_create(&ctx, s.model, &parts, 1e-3, &sim) == PERP_ERR_UNSUPPORTED &&
+         strstr(ctx.msg, "no effect") != NULL,
+     "solve=simultaneous refuses rigidity: %s", ctx.msg);
+  run_free(&parts);
+  perp_scene_destroy(&s);
 }
 
 /* ---- penalty -------------------------------------------------------------------------------------------- */
@@ -408,7 +480,9 @@ int main(void)
   drift();
   van_overveld();
   verlet_velocities();
+  simultaneous();
   point_mass_refuses();
+  point_mass_redundant();
   penalty();
   longest_step();
   discrete_spring();

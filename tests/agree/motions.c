@@ -121,6 +121,7 @@ static void formulations(void)
     { { "velocity", "", "", "none" }, 1e-4, 1, 0.02 },
     { { "velocity", "", "", "split" }, 1e-4, 1, 0.02 },
     { { "regularized" }, 1e-4, 1, 0.02 },
+    { { "velocity-nonlinear" }, 1e-4, 1, 0.02 },
     { { "velocity-midpoint" }, 1e-3, 2, 2e-3 },
     { { "velocity-midpoint", "", "", "post:velocity=true" }, 1e-3, 2, 2e-3 },
     { { "velocity-midpoint", "", "", "post" }, 1e-3, 2, 2e-3 },

@@ -461,6 +461,13 @@ static void test_study(void)
   got = run("run mini.yaml -o res --no-report");
   ok(got == 0 && strstr(err, "15 already finished, 0 to run") != NULL,
      "running it again does nothing");
+  ok(strstr(err, "another build") == NULL, "... without a warning");
+  /* bytes at the end of a program change nothing but its hash */
+  got = system("cp \"$PERP_BIN\" other && printf x >>other && "
+               "./other run mini.yaml -o res --no-report >/dev/null 2>other.txt");
+  ok(got == 0 && file_has("other.txt", "15 already finished, 0 to run") &&
+         file_has("other.txt", "finished runs are of another build of perp and are not repeated"),
+     "another build says whose the finished runs are");
   char *again = perp_read_file("res/derived/cells.csv", NULL);
   ok(again != NULL && strcmp(csv, again) == 0, "... and writes the same table");
   free(again);

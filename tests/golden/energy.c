@@ -122,6 +122,10 @@ static void exception(void)
     near(newton, work / (0.745 + work), 1e-6, 0, "rod-impact, %s: Newton's law makes energy", l);
     below(gain("rod-impact:law=poisson", "velocity:impact=poisson", l, c, 0, 0, NULL), 1e-9,
           "rod-impact, %s: Poisson's does not", l);
+    below(gain("rod-impact:law=stronge", "velocity:impact=stronge", l, c, 0, 0, NULL), 1e-9,
+          "rod-impact, %s: nor Stronge's", l);
+    below(gain("rod-impact", "velocity:impact=chatterjee-ruina,tangential=1", l, c, 0, 0, NULL),
+          1e-9, "rod-impact, %s: nor Chatterjee and Ruina's", l);
     below(gain("rod-impact:mu=0", "velocity:impact=newton", l, c, 0, 0, NULL), 1e-9,
           "rod-impact, %s: nor Newton's without friction", l);
     below(gain("rod-impact:e=0", "velocity:impact=newton", l, c, 0, 0, NULL), 1e-9,
@@ -144,6 +148,8 @@ static void jammed(void)
       double failed;
       below(gain(jams[i], "velocity:impact=poisson", l, c, h, t_end, NULL), tol,
             "%s, %s, %s: energy does not grow by Poisson's law", jams[i], l, c);
+      below(gain(jams[i], "velocity:impact=stronge", l, c, h, t_end, NULL), tol,
+            "%s, %s, %s: nor by Stronge's, one contact after the other", jams[i], l, c);
       gain(jams[i], "velocity:impact=newton", l, c, h, t_end, &failed);
       ok(failed > 0, "%s, %s, %s: Newton's law has no solution: %g problems are unsolved", jams[i],
          l, c, failed);

@@ -534,7 +534,7 @@ static void show(const char *what, const char *who, int k, const problem *q, con
 
 /* The same in other units of rows and columns: what says of x what it did?  Powers of two change nothing at all, other numbers
  * those of the problem by rounding. */
-static void check_units(const problem *q, const double *x)
+static void check_units(const problem *q, int k, const double *x)
 {
   const int n = q->p.n;
   problem o = *q;
@@ -567,7 +567,7 @@ static void check_units(const problem *q, const double *x)
   if (!same && ++moved) {
     printf("# own %.17g %.17g, own_data %.17g %.17g, exists %d %d\n", a.own, b.own, a.own_data,
            b.own_data, (int)a.exists, (int)b.exists);
-    show(powers ? "other in other units" : "other in other units, rounded", "the judge", -1, q, x);
+    show(powers ? "other in other units" : "other in other units, rounded", "the judge", k, q, x);
   }
 }
 
@@ -610,7 +610,7 @@ int main(int argc, char **argv)
       t->suited++;
       tried++;
       t->undecided += stats.reason == PERP_UNDECIDED;
-      if (m == k % methods) check_units(&q, x);
+      if (m == k % methods) check_units(&q, k, x);
       if (stats.reason == PERP_CONVERGED) {
         t->solved++;
         yes++;

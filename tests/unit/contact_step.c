@@ -273,7 +273,12 @@ static void test_impact_laws(void)
     { .lcp = "dantzig", .contact = "box" },
     { .lcp = "dantzig", .contact = "box", .formulation = "velocity:impact=poisson" },
     { .lcp = "lemke", .contact = "polyhedral", .formulation = "velocity:impact=poisson" },
-    { .lcp = "block-gs", .contact = "cone", .formulation = "velocity:impact=poisson" }
+    { .lcp = "block-gs", .contact = "cone", .formulation = "velocity:impact=poisson" },
+    { .lcp = "dantzig", .contact = "box", .formulation = "velocity:impact=stronge" },
+    { .lcp = "block-gs", .contact = "cone", .formulation = "velocity:impact=stronge" },
+    { .lcp = "block-gs", .contact = "cone", .formulation = "velocity:impact=chatterjee-ruina" },
+    { .lcp = "dantzig", .contact = "box", .formulation = "acceleration:impact=stronge" },
+    { .lcp = "dantzig", .contact = "box", .formulation = "regularized:impact=chatterjee-ruina" }
   };
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     perp_model *model = run_model(&ctx, 3);
@@ -287,7 +292,7 @@ static void test_impact_laws(void)
     run_finish(&ctx, model);
     perp_sim *sim = run_start(&ctx, model, parts[i], h);
     const double *v = after(sim, 1);
-    const char *law = parts[i].formulation != NULL ? "Poisson" : "Newton";
+    const char *law = parts[i].formulation != NULL ? parts[i].formulation : "Newton";
     near(v[2], 0.5, 1e-7, 0, "%s, %s: rebound with e v", law, parts[i].contact);
     near(v[0], 3 - 0.2 * 1.5, 1e-7, 0, "%s, %s: slides with mu (1 + e)", law, parts[i].contact);
     perp_sim_destroy(sim);

@@ -460,6 +460,9 @@ int main(void)
   refused("velocity:substeps=2,sleep=true", "", PERP_ERR_UNSUPPORTED, "sleep");
   refused("velocity:substeps=2,impact=poisson", "", PERP_ERR_UNSUPPORTED, "poisson");
   refused("velocity:frequency=30,impact=poisson", "", PERP_ERR_UNSUPPORTED, "poisson");
+  refused("velocity:substeps=2,impact=stronge", "", PERP_ERR_UNSUPPORTED, "stronge");
+  refused("velocity:softness=1,impact=stronge", "", PERP_ERR_UNSUPPORTED, "stronge");
+  refused("velocity:tangential=0.5", "", PERP_ERR_OPTION, "tangential");
   refused("velocity:frequency=30", "euler", PERP_ERR_UNSUPPORTED, "symplectic-euler");
   refused("velocity:frequency=30,softness=1", "", PERP_ERR_OPTION, "frequency");
   refused("velocity:stiffness=30,relax=yes", "", PERP_ERR_OPTION, "relax");

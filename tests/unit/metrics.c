@@ -105,6 +105,31 @@ static void pendulum(void)
   close_scene(&s, m);
 }
 
+/* Forces of joints: at theta from hanging a rod that starts at rest at theta_0 has the tension
+ * m g (3 cos theta - 2 cos theta_0).  Multipliers of rigidity are those that a formulation reports. */
+static void joint_forces(void)
+{
+  perp_scene s;
+  perp_measure *m;
+  open_scene("pendulum", &s, &m);
+  const double start[3] = { -1, 0, 0 }, rest[3] = { 0 }, low[3] = { 0, -1, 0 };
+  const double tension[2] = { -2, 7 }, rigidity[6] = { 0.1, -0.4, 0.2, 0, 0.03, -0.01 };
+  perp_step_info info = { .reason = PERP_EXACT, .drift_pos_pre = nan("") };
+  perp_measure_state(m, 0, start, rest, NULL);
+  ok(isnan(value(m, "joint.force.max")) && isnan(value(m, "rigidity.angle.max")),
+     "no multipliers, no force of a joint");
+  for (int i = 0; i < 2; i++) {
+    info.lambda = &tension[i];
+    info.rigidity = i == 0 ? rigidity : NULL;
+    perp_measure_state(m, 0.1 * (i + 1), low, rest, &info);
+  }
+  near(value(m, "joint.force.max"), 7, 1e-15, 0, "the largest force");
+  near(value(m, "joint.force.min"), 2, 1e-15, 0, "the smallest one");
+  near(value(m, "rigidity.length.max"), 0.4, 0, 0, "the largest multiplier of a length");
+  near(value(m, "rigidity.angle.max"), 0.03, 0, 0, "of an angle");
+  close_scene(&s, m);
+}
+
 /* rod tension of the pendulum (IFToMM library A01) at t = 10 s, with 20 digits from its closed form */
 static void multipliers(void)
 {
@@ -132,6 +157,27 @@ static void multipliers(void)
   near(value(m, "drift.acc.max"), 0.2829456720606725, 1e-11, 0,
        "and an acceleration error of that force");
   close_scene(&s, m);
+}
+
+/* forces of limits and contacts act on joints, and no state tells them */
+static void multipliers_unknown(void)
+{
+  static const char *const scenes[] = { "stop", "dominoes" };
+  for (int i = 0; i < 2; i++) {
+    perp_scene s;
+    perp_measure *m;
+    open_scene(scenes[i], &s, &m);
+    double q[256], v[256], lambda[256] = { 0 };
+    if (perp_model_nq(s.model) > 256) bail("%s is large", scenes[i]);
+    memcpy(q, perp_model_q0(s.model), (size_t)perp_model_nq(s.model) * sizeof *q);
+    memcpy(v, perp_model_v0(s.model), (size_t)perp_model_nv(s.model) * sizeof *v);
+    perp_step_info info = { .reason = PERP_EXACT, .lambda = lambda };
+    perp_measure_state(m, 0, q, v, NULL);
+    perp_measure_compare(&ctx, m, q, v, q, v);
+    perp_measure_state(m, 0.001, q, v, &info);
+    ok(isnan(value(m, "lambda.err.max")), "%s: no multipliers to compare with", scenes[i]);
+    close_scene(&s, m);
+  }
 }
 
 static void quaternions(void)
@@ -477,7 +523,9 @@ int main(void)
     bail("%s", ctx.msg);
   table();
   pendulum();
+  joint_forces();
   multipliers();
+  multipliers_unknown();
   quaternions();
   momentum_anywhere();
   two_bodies();

@@ -322,6 +322,14 @@ static void figures(perp_ctx *ctx)
   f.n = 1;
   ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_ERR_ARG, "nothing to draw is said: %s",
      ctx->msg);
+  /* a constant but for rounding: the marks of its axis are few */
+  const double same[4] = { 0.15, 0.15 + 0x1p-54, 0.15 - 0x1p-54, 0.15 };
+  perp_curve constant = { "constant", PERP_PLOT_LINES, 0, 4, x, same, .rank = 0 };
+  f.curves = &constant;
+  ok(perp_figure_draw(ctx, &f, dir, "svg") == PERP_OK, "values that differ by rounding are drawn");
+  script = perp_read_file(in_dir("fig.gp"), &(size_t){ 0 });
+  ok(script != NULL && strlen(script) < 4000, "with few marks");
+  free(script);
   f.curves = curves;
   ok(perp_figure_draw(ctx, &f, dir, "bmp") == PERP_ERR_ARG, "an unknown format is refused: %s",
      ctx->msg);

@@ -16,13 +16,16 @@
  *
  * is positive for e = 1 while -u_t > u_t' > 0: friction has pushed along most of the sliding (Kane
  * and Levinson 1985; Wang and Mason 1992).  Poisson's law makes friction oppose the sliding in each
- * of its two parts, and the energy falls. */
+ * of its two parts, and the energy falls.  Stronge's law has the path of the impact: friction opposes the sliding at each
+ * instant, u_n is linear in p_n until the sliding stops at p_n = p_s and then again, as the end sticks (mu >= A_nt / A_tt)
+ * or slides back, and the normal work of restitution is -e^2 that of compression.  Chatterjee and Ruina's combines the
+ * impulses of a plastic impact without friction and with sticking (models/contact/impact.h); e_t is 0 here. */
 #include "models/scenes/scene_builder.h"
 
 #include <math.h>
 
-enum { NEWTON, POISSON };
-static const char *const laws[] = { "newton", "poisson", NULL };
+enum { NEWTON, POISSON, STRONGE, CHATTERJEE_RUINA };
+static const char *const laws[] = { "newton", "poisson", "stronge", "chatterjee-ruina", NULL };
 
 struct rod_opts {
   double theta, slide, approach, half, mass, mu, e;
@@ -66,6 +69,45 @@ static void rod_impact_impulse(const double A[3], const double u[2], double targ
   }
 }
 
+static void rod_impact_stronge(const double A[3], const double u[2], double e, double mu,
+                               double p[2])
+{
+  const double sign = u[1] > 0 ? 1 : u[1] < 0 ? -1 : 0, brake = A[1] - sign * mu * A[2];
+  const bool holds = fabs(A[1]) <= mu * A[2];
+  const double stop = sign == 0 ? 0 : sign * brake < 0 ? -u[1] / brake : HUGE_VAL;
+  const double after = holds ? -A[1] / A[2] : A[1] > 0 ? -mu : mu; /* dp_t / dp_n */
+  const double k1 = A[0] - sign * mu * A[1], k2 = A[0] + after * A[1];
+  const double v = isfinite(stop) ? u[0] + k1 * stop : HUGE_VAL; /* u_n at the stop */
+  double compression, first = 0, end;
+  if (v >= 0)
+    compression = u[0] * u[0] / (2 * k1);
+  else
+    compression = -0.5 * (u[0] + v) * stop + v * v / (2 * k2);
+  const double back = e * e * compression;
+  if (v >= 0) first = isfinite(v) ? v * v / (2 * k1) : HUGE_VAL;
+  if (v >= 0 && back <= first) {
+    p[0] = (sqrt(2 * k1 * back) - u[0]) / k1;
+    p[1] = -sign * mu * p[0];
+    return;
+  }
+  end = sqrt(v >= 0 ? v * v + 2 * k2 * (back - first) : 2 * k2 * back);
+  p[0] = stop + (end - v) / k2;
+  p[1] = -sign * mu * stop + after * (p[0] - stop);
+}
+
+static void rod_impact_chatterjee_ruina(const double A[3], const double u[2], double e, double mu,
+                                        double p[2])
+{
+  const double det = A[0] * A[2] - A[1] * A[1], smooth = -u[0] / A[0];
+  const double stick[2] = { (A[1] * u[1] - A[2] * u[0]) / det, (A[1] * u[0] - A[0] * u[1]) / det };
+  double kappa = 1;
+  p[0] = e * smooth + stick[0];
+  if (fabs(stick[1]) > mu * p[0])
+    kappa = mu * (1 + e) * smooth / (fabs(stick[1]) - mu * (stick[0] - smooth));
+  p[0] = (1 + e) * smooth + kappa * (stick[0] - smooth);
+  p[1] = kappa * stick[1];
+}
+
 static perp_status rod_impact_build(perp_ctx *ctx, const void *opts, perp_scene *scene)
 {
   const struct rod_opts *o = opts;
@@ -82,6 +124,10 @@ static perp_status rod_impact_build(perp_ctx *ctx, const void *opts, perp_scene 
   double p[2];
   if (o->law == NEWTON) {
     rod_impact_impulse(A, u, o->e * o->approach, false, o->mu, p);
+  } else if (o->law == STRONGE) {
+    rod_impact_stronge(A, u, o->e, o->mu, p);
+  } else if (o->law == CHATTERJEE_RUINA) {
+    rod_impact_chatterjee_ruina(A, u, o->e, o->mu, p);
   } else {
     rod_impact_impulse(A, u, 0, false, o->mu, p);
     const double mid[2] = { u[0] + A[0] * p[0] + A[1] * p[1], u[1] + A[1] * p[0] + A[2] * p[1] };
@@ -97,7 +143,8 @@ static perp_status rod_impact_build(perp_ctx *ctx, const void *opts, perp_scene 
 const perp_scene_desc perp_scene_rod_impact = {
   .d = { .name = "rod-impact",
          .summary = "Sliding rod that hits the floor: Newton's law with friction gains energy",
-         .reference = "closed form; Kane and Levinson 1985, Wang and Mason 1992",
+         .reference = "closed form; Kane and Levinson 1985, Wang and Mason 1992, Stronge 1990, "
+                      "Chatterjee and Ruina 1998",
          .equation = "2 work = p_n ((1 - e) u_n - mu (u_t + u_t'))",
          PERP_OPTIONS(options, struct rod_opts) },
   .build = rod_impact_build,

@@ -11,9 +11,16 @@
  *
  * With phi from the vertical, amplitude alpha, k = sin(alpha/2), kc = cos(alpha/2), w = sqrt(g/L):
  *      sin(phi/2) = k sn(K - w t),   phi' = -2 k w cn(K - w t)
- * P = L (-sin phi, -cos phi).  The period is 4 K / w. */
+ * P = L (-sin phi, -cos phi).  The period is 4 K / w.
+ *
+ * strength: the joint breaks where its force passes it.  With x = cos phi and r = c / L (1 for a point) the force has
+ * the parts
+ *      along the rod   m g ((1 + 2 r) x - 2 r cos alpha)        across it   m g (1 - r) sin phi
+ * so that |F| = strength is a quadratic equation of x, whose time is (K - F(asin(sin(phi/2) / k) | k)) / w.  From there the
+ * centre flies in a parabola, and a rod turns at the rate that it has. */
 #include "models/scenes/build.h"
 #include "models/scenes/elliptic.h"
+#include "models/scenes/gauges.h"
 
 #include <math.h>
 
@@ -21,7 +28,7 @@ enum { POINT, ROD };
 static const char *const bodies[] = { "point", "rod", NULL };
 
 struct pendulum_opts {
-  double length, mass, amplitude, gravity;
+  double length, mass, amplitude, gravity, strength;
   int body, dim;
 };
 static const perp_opt options[] = {
@@ -31,6 +38,9 @@ static const perp_opt options[] = {
   PERP_REAL(struct pendulum_opts, amplitude, M_PI_2, 0, M_PI, PERP_OPEN_MIN | PERP_OPEN_MAX, "rad",
             "Initial angle from the vertical, at rest."),
   PERP_OPT_G(struct pendulum_opts),
+  PERP_REAL(
+      struct pendulum_opts, strength, 0, 0, HUGE_VAL, 0, "N",
+      "Force above which the joint breaks, and the pendulum flies off. If 0, it does not break."),
   PERP_ENUM(struct pendulum_opts, body, POINT, bodies,
             "Model of the pendulum: point mass on a distance joint, or rod on a hinge. Both have "
             "the same motion."),
@@ -40,7 +50,8 @@ static const perp_opt options[] = {
 
 struct pendulum {
   int dim;
-  double omega, kc, K, k;
+  double omega, kc, K, k, gravity;
+  double t_break; /* inf: it does not break */
   perp_link link;
 };
 
@@ -52,13 +63,51 @@ static void from_vertical(struct pendulum *p, double phi, double rate, double *q
   perp_links_state(&links, &theta, &omega, q, v);
 }
 
+static void pendulum_angle(const struct pendulum *p, double t, double *phi, double *rate)
+{
+  double am = perp_elliptic_am(p->K - p->omega * t, p->kc);
+  /* cos(phi/2) = dn: the angle without the cancellation of asin near a quarter turn */
+  *phi = 2 * atan2(p->k * sin(am), perp_elliptic_dn(am, p->kc));
+  *rate = -2 * p->k * p->omega * cos(am);
+}
+
 static void pendulum_exact(void *user, double t, double *q, double *v)
 {
   struct pendulum *p = user;
-  double am = perp_elliptic_am(p->K - p->omega * t, p->kc);
-  /* cos(phi/2) = dn: the angle without the cancellation of asin near a quarter turn */
-  double phi = 2 * atan2(p->k * sin(am), perp_elliptic_dn(am, p->kc));
-  from_vertical(p, phi, -2 * p->k * p->omega * cos(am), q, v);
+  const int up = p->dim - 1;
+  const double late = t - p->t_break;
+  double phi, turning;
+  pendulum_angle(p, fmin(t, p->t_break), &phi, &turning);
+  from_vertical(p, phi, turning, q, v);
+  if (!(late > 0)) return;
+  const double x[2] = { q[0], q[up] }, rate[2] = { v[0], v[up] };
+  from_vertical(p, phi + turning * late, turning, q, v); /* a rod turns on about its centre */
+  q[0] = x[0] + rate[0] * late;
+  q[up] = x[1] + (rate[1] - p->gravity * late / 2) * late;
+  v[0] = rate[0];
+  v[up] = rate[1] - p->gravity * late;
+}
+
+/* When the force passes the strength on the way down. */
+static perp_status pendulum_breaks(perp_ctx *ctx, const struct pendulum_opts *o, double r,
+                                   struct pendulum *p)
+{
+  const double weight = o->mass * o->gravity, f = o->strength / weight, start = cos(o->amplitude);
+  const double most = 1 + 2 * r * (1 - start), least = hypot(start, (1 - r) * sin(o->amplitude));
+  p->t_break = HUGE_VAL;
+  if (o->strength == 0) return PERP_OK;
+  if (o->amplitude > M_PI_2 || !(f > least && f < most))
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "pendulum: strength must be between the force at the start and the largest "
+                     "one, %g N and %g N, "
+                     "with an amplitude up to pi/2: got %g N and %g rad",
+                     least * weight, most * weight, o->strength, o->amplitude);
+  /* (a x - b)^2 + c^2 (1 - x^2) = f^2 */
+  const double a = 1 + 2 * r, b = 2 * r * start, c = 1 - r, A = a * a - c * c;
+  const double x = (a * b + sqrt(a * a * b * b - A * (b * b + c * c - f * f))) / A;
+  const double psi = asin(fmin(1, sqrt((1 - x) / 2) / p->k));
+  p->t_break = (p->K - perp_elliptic_F(psi, p->kc)) / p->omega;
+  return PERP_OK;
 }
 
 static void pendulum_map_file(void *user, double t, const double *row, double *q, double *v)
@@ -72,7 +121,9 @@ static perp_status pendulum_build(perp_ctx *ctx, const void *opts, perp_scene *s
   static const char *const columns[] = { "theta_from_down", "omega" };
   const struct pendulum_opts *o = opts;
   const double L = o->length, theta = -M_PI_2 - o->amplitude, kc = cos(o->amplitude / 2);
+  const double r = o->body == ROD ? 0.75 : 1;
   struct pendulum p = { .dim = o->dim,
+                        .gravity = o->gravity,
                         .omega = sqrt(o->gravity / L),
                         .k = sin(o->amplitude / 2),
                         .kc = kc,
@@ -81,11 +132,14 @@ static perp_status pendulum_build(perp_ctx *ctx, const void *opts, perp_scene *s
     p.link = (perp_link){ PERP_LINK_POINT, L, 0, perp_mass_sphere(o->mass, L / 10) };
   else
     p.link = (perp_link){ PERP_LINK_BODY, 1.5 * L, 0.75 * L, perp_mass_thin_rod(o->mass, 1.5 * L) };
+  p.link.strength = o->strength;
+  PERP_TRY(pendulum_breaks(ctx, o, r, &p));
   const perp_links links = { .dim = o->dim, .n = 1, .link = &p.link };
   PERP_TRY(perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", 1e-14,
                           pendulum_exact, &p, sizeof p));
   PERP_TRY(perp_links_model(ctx, scene, &links, PERP_JOINT_HINGE, o->gravity, 10, &theta, NULL));
   scene->tip[0] = o->body == ROD ? o->length / 4 : 0;
+  if (o->strength > 0) return perp_gauge_release(ctx, scene, p.t_break);
   if (o->length == 1 && o->gravity == 9.81 && o->amplitude == M_PI_2)
     PERP_TRY(perp_truth_file(ctx, scene, "A01_simple_pendulum.csv", 1e-15, 2, columns,
                              pendulum_map_file, &p, sizeof p));

@@ -81,26 +81,6 @@ static void bead_state(void *user, double t, double *q, double *v)
   }
 }
 
-struct departure {
-  double exact, t, end;
-};
-
-static void departure_sample(void *user, double t, const double *q, const double *v,
-                             const perp_step_info *info)
-{
-  struct departure *g = user;
-  (void)q, (void)v;
-  g->end = t;
-  if (info != NULL && info->n_releases > 0) g->t = info->release[0].t;
-}
-
-static double departure_value(const void *user)
-{
-  const struct departure *g = user;
-  if (isnan(g->t)) return g->end < g->exact ? nan("") : HUGE_VAL;
-  return fabs(g->t - g->exact);
-}
-
 /* ---- the scene ------------------------------------------------------------------------------- */
 
 static perp_joint_def bead_wire(const struct bead_opts *o)
@@ -168,8 +148,7 @@ static perp_status bead_build(perp_ctx *ctx, const void *opts, perp_scene *scene
   if (o->track == COASTER) return PERP_OK;
   PERP_TRY(perp_truth_add(ctx, scene, "closed form", 1e-14, bead_state, o, sizeof *o));
   if (o->track != RAMP) return PERP_OK;
-  const struct departure g = { .exact = M_PI / (2 * rate), .t = nan("") };
-  return perp_gauge_add(ctx, scene, "event.err", &g, sizeof g, departure_sample, departure_value);
+  return perp_gauge_release(ctx, scene, M_PI / (2 * rate));
 }
 
 const perp_scene_desc perp_scene_bead = {
