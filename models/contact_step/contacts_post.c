@@ -59,6 +59,10 @@ perp_status perp_contact_post_create(perp_ctx *ctx, const perp_model *model,
   *out = NULL;
   if (stab->contacts != NULL) stab->contacts(ws, &how);
   if (how.passes == 0 && !how.velocity) return PERP_OK;
+  if (how.unweighted)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "contacts are corrected with the masses of bodies (Cline 2002, eq. 3.7): "
+                     "weight=none needs contact_passes=0");
   perp_contact_post like = { .model = model, .o = *setup, .how = how };
   void *memory;
   PERP_TRY(
@@ -201,6 +205,9 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
     return false;
   if (!*moved) return true;
   if (p->softness > 0) contacts_post_judge(p, k, contact, n, count);
+  const double most = perp_worst(model->nv, k->a);
+  if (p->how.limit > 0 && most > p->how.limit)
+    for (int i = 0; i < model->nv; i++) k->a[i] *= p->how.limit / most;
   perp_constrained_retract(k, q, k->a, q);
   return true;
 }

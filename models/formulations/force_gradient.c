@@ -46,15 +46,17 @@ static const perp_joint_desc rows_of_gradient = {
 };
 
 perp_status perp_force_gradient_add(perp_ctx *ctx, perp_model *model, const perp_force_def *el,
-                                    perp_force_gradient *out)
+                                    bool differences, perp_force_gradient *out)
 {
-  int body[PERP_ELEMENT_BODIES], n = 0;
+  int pair[2], body[PERP_ELEMENT_BODIES], all, n = 0;
+  const int *of = perp_force_bodies(el, pair, &all);
   PERP_TRY(perp_model_add_force(ctx, model, el));
-  for (int i = 0; i < el->n_bodies; i++)
-    if (el->body[i] >= 0) body[n++] = el->body[i];
+  for (int i = 0; i < all; i++)
+    if (of[i] >= 0) body[n++] = of[i];
   *out = (perp_force_gradient){ .force = model->n_forces - 1,
                                 .joint = model->n_joints,
-                                .size = n * model->nvb };
+                                .size = n * model->nvb,
+                                .differences = differences };
   for (int first = 0; first < out->size; first += PERP_JOINT_ROWS) {
     const struct rows rows = { out->size - first < PERP_JOINT_ROWS ? out->size - first
                                                                    : PERP_JOINT_ROWS };
@@ -95,7 +97,8 @@ void perp_force_gradient_rows(const perp_force_gradient *g, const perp_force_gra
   const int N = g->size, nvb = model->nvb;
   int body[PERP_ELEMENT_BODIES];
   double *A = room->dq, *D = room->dv, size = 0;
-  perp_force_plugin_gradient(model, k->e, &model->force_def[g->force], k->e->t, v, body, A, D);
+  perp_force_gradient_at(model, k->e, &model->force_def[g->force], g->differences, k->e->t, v, body,
+                         A, D);
   for (int j = 0; j < N; j++)
     for (int i = 0; i <= j; i++) {
       const double d = 0.5 * (D[i + j * N] + D[j + i * N]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Forces of plug-ins in formulations that take them at the end of the step: their gradient as soft rows.
+/* Forces in formulations that take them at the end of the step: their gradient as soft rows, of plug-ins, and of all forces
+ * but pairs where gradients are differences.
  *
  * With A = -h^2 df/dq - h df/dv of a force, the step has (M + A) v+ on the left and -h df/dv v on the right (Cline 2002, eq. 2.52).
  * A = sum sigma_i u_i u_i' is a row u_i' v+ + S p = 0 with S = 1 / sigma_i for each eigenvector with sigma_i > 0: the KKT
@@ -18,6 +19,7 @@ extern "C" {
 /* A force element of a model, and the joints beside it that hold its rows. */
 typedef struct perp_force_gradient {
   int force, joint, size; /* size: N, velocities of its bodies */
+  bool differences;       /* not what a plug-in says of its derivatives */
 } perp_force_gradient;
 
 /* Room for one of size N. */
@@ -25,9 +27,9 @@ typedef struct perp_force_gradient_room {
   double *dq, *dv, *sigma, *work, *g; /* [N N], [N N], [N], [4 N], [N] */
 } perp_force_gradient_room;
 
-/* Add a force of a plug-in to a model that is being built, and its rows, empty so far. */
+/* Add a force (not pairs) to a model that is being built, and its rows, empty so far. */
 perp_status perp_force_gradient_add(perp_ctx *ctx, perp_model *model, const perp_force_def *el,
-                                    perp_force_gradient *out);
+                                    bool differences, perp_force_gradient *out);
 void perp_force_gradient_layout(perp_force_gradient_room *room, int size, perp_arena *a);
 /* The rows in a step h from v: k is evaluated at its start, k.f = M v + h f.  J and softness of the rows, and k.f.  Where
  * the gradient is not finite, neither is k.f.  O(N^3), no allocation. */

@@ -26,6 +26,13 @@
  *      axial      The same with nothing across: one row a spring instead of four, for springs whose tension
  *                 makes no stiffness across them that the step would have to fear.
  *
+ *      numeric    The equation as it stands, with df/dq and df/dv by central differences of each force but those of pairs: what
+ *                 Cline's system does.  In it are the levers of given forces as bodies turn, how the line of a
+ *                 damper turns, and angular and quadratic drag, which the others take at the start.  Symmetric parts
+ *                 and directions of positive stiffness alone, as of plug-ins (force_gradient.h).  Without damping and
+ *                 with ends at centres of mass it is `full` but for the error of differences.  12 rows for a spring
+ *                 between two bodies in space.
+ *
  * Taken explicitly, at the start of the step: g below 0 (springs under pressure; K would not be definite), how
  * turning bodies move the lever of a given force, constant forces, angular drag, and what is no spring.  The
  * gyroscopic torque is that of `velocity`.  Quadratic drag is linear drag with the coefficient at the start of
@@ -39,8 +46,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRADIENT_TURNING, GRADIENT_FULL, GRADIENT_AXIAL };
-static const char *const gradients[] = { "turning", "full", "axial", NULL };
+enum { GRADIENT_TURNING, GRADIENT_FULL, GRADIENT_AXIAL, GRADIENT_NUMERIC };
+static const char *const gradients[] = { "turning", "full", "axial", "numeric", NULL };
 
 typedef struct opts {
   perp_contact_opts contact; /* first */
@@ -50,8 +57,9 @@ static const perp_opt options[] = {
   PERP_CONTACT_OPTIONS,
   PERP_ENUM(
       opts, gradient, GRADIENT_TURNING, gradients,
-      "Directions in which springs are implicit. turning: along the spring, and across it without "
-      "energy loss. full: all directions; damps rotation. axial: along the spring only."),
+      "Implicit directions of springs. turning: along, and across without energy loss. full: all; "
+      "damps rotation. axial: along only. numeric: all forces but pairs, by differences (Cline "
+      "2002, section 2.7.4)."),
   PERP_OPTIONS_END
 };
 
@@ -71,7 +79,7 @@ typedef struct workspace {
   perp_model *model;     /* springs are soft joints */
   lifted *element;       /* [n] */
   int n;
-  perp_force_gradient *plugin; /* [n_plugins] */
+  perp_force_gradient *plugin; /* [n_plugins] plug-ins, or with differences all forces but pairs */
   int n_plugins, largest;
   perp_force_gradient_room room;
   int gradient;
@@ -198,10 +206,11 @@ static perp_status lift_drag(perp_ctx *ctx, workspace *w, const perp_model *mode
   return rest.angular > 0 ? perp_model_add_force(ctx, w->model, &rest) : PERP_OK;
 }
 
-static perp_status lift_plugin(perp_ctx *ctx, workspace *w, const perp_force_def *el)
+static perp_status lift_gradient(perp_ctx *ctx, workspace *w, const perp_force_def *el,
+                                 bool differences)
 {
   perp_force_gradient *g = &w->plugin[w->n_plugins++];
-  PERP_TRY(perp_force_gradient_add(ctx, w->model, el, g));
+  PERP_TRY(perp_force_gradient_add(ctx, w->model, el, differences, g));
   if (g->size > w->largest) w->largest = g->size;
   return PERP_OK;
 }
@@ -223,12 +232,14 @@ static perp_status velocity_implicit_lift(perp_ctx *ctx, workspace *w, const per
     PERP_TRY(perp_model_add_joint(ctx, w->model, &model->joint_def[i], NULL));
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
-    if (is_spring(el))
+    if (gradient == GRADIENT_NUMERIC && el->kind != PERP_FORCE_PAIRS)
+      PERP_TRY(lift_gradient(ctx, w, el, true));
+    else if (is_spring(el))
       PERP_TRY(lift_spring(ctx, w, el, gradient));
     else if (is_drag(el))
       PERP_TRY(lift_drag(ctx, w, model, el));
     else if (el->kind == PERP_FORCE_PLUGIN)
-      PERP_TRY(lift_plugin(ctx, w, el));
+      PERP_TRY(lift_gradient(ctx, w, el, false));
     else
       PERP_TRY(perp_model_add_force(ctx, w->model, el));
   }

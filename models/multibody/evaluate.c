@@ -404,9 +404,9 @@ int perp_model_force_gradient(const perp_model *model, int i, double t, const do
 {
   perp_eval e = model->eval; /* its memory is scratch of the model */
   const perp_force_def *el = &model->force_def[i];
-  if (el->kind != PERP_FORCE_PLUGIN) return 0;
+  if (el->kind == PERP_FORCE_PAIRS) return 0;
   perp_eval_poses(&e, model, t, q);
-  return perp_force_plugin_gradient(model, &e, el, t, v, body, dq, dv);
+  return perp_force_gradient_at(model, &e, el, false, t, v, body, dq, dv);
 }
 
 bool perp_model_forces_need_velocity(const perp_model *model)

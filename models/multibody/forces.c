@@ -73,46 +73,55 @@ static void forces_value(const perp_model *model, const perp_force_def *el, doub
   for (int k = 0; k < 3; k++) x[k] = perp_model_value(model, el->value[k], el->value_signal[k], t);
 }
 
+void perp_force_one(const perp_model *model, const perp_eval *e, const perp_force_def *el, double t,
+                    const double *va, const double *vb, double *fa, double *fb)
+{
+  const int d = model->dim;
+  double value[3];
+  switch (el->kind) {
+  case PERP_FORCE_POINT:
+    forces_value(model, el, t, value);
+    add_point_force(d, &e->pose[el->a], el->anchor_a, 1, value, fa);
+    break;
+  case PERP_FORCE_TORQUE:
+    forces_value(model, el, t, value);
+    if (d == 3) {
+      double tau[3];
+      perp_turn_back(3, e->pose[el->a].R, value, tau);
+      for (int k = 0; k < 3; k++) fa[3 + k] += tau[k];
+    } else {
+      fa[2] += value[2];
+    }
+    break;
+  case PERP_FORCE_SPRING:
+    forces_spring(d, el, e, va, vb, fa, fb);
+    break;
+  case PERP_FORCE_DRAG: {
+    double c = el->linear + el->quadratic * sqrt(perp_dot(d, va, va));
+    for (int k = 0; k < d; k++) fa[k] -= c * va[k];
+    for (int k = 0; k < model->rates; k++) fa[d + k] -= el->angular * va[d + k];
+    break;
+  }
+  case PERP_FORCE_PAIRS:
+  case PERP_FORCE_PLUGIN:
+    break;
+  }
+}
+
 void perp_forces_add(const perp_model *model, const perp_eval *e, double t, const double *v,
                      double *f)
 {
-  int d = model->dim, nvb = model->nvb;
-  double value[3];
+  const int nvb = model->nvb;
   for (int i = 0; i < model->n_forces; i++) {
     const perp_force_def *el = &model->force_def[i];
-    const double *va = el->a < 0 ? NULL : v + el->a * nvb, *vb = el->b < 0 ? NULL : v + el->b * nvb;
-    double *fa = el->a < 0 ? NULL : f + el->a * nvb, *fb = el->b < 0 ? NULL : f + el->b * nvb;
-    switch (el->kind) {
-    case PERP_FORCE_POINT:
-      forces_value(model, el, t, value);
-      add_point_force(d, &e->pose[el->a], el->anchor_a, 1, value, fa);
-      break;
-    case PERP_FORCE_TORQUE:
-      forces_value(model, el, t, value);
-      if (d == 3) {
-        double tau[3];
-        perp_turn_back(3, e->pose[el->a].R, value, tau);
-        for (int k = 0; k < 3; k++) fa[3 + k] += tau[k];
-      } else {
-        fa[2] += value[2];
-      }
-      break;
-    case PERP_FORCE_SPRING:
-      forces_spring(d, el, e, va, vb, fa, fb);
-      break;
-    case PERP_FORCE_PAIRS:
+    if (el->kind == PERP_FORCE_PAIRS)
       perp_pairs_add(model, e, el, f);
-      break;
-    case PERP_FORCE_PLUGIN:
+    else if (el->kind == PERP_FORCE_PLUGIN)
       perp_force_plugin_add(model, e, el, t, v, f);
-      break;
-    case PERP_FORCE_DRAG: {
-      double c = el->linear + el->quadratic * sqrt(perp_dot(d, va, va));
-      for (int k = 0; k < d; k++) fa[k] -= c * va[k];
-      for (int k = 0; k < model->rates; k++) fa[d + k] -= el->angular * va[d + k];
-      break;
-    }
-    }
+    else
+      perp_force_one(model, e, el, t, el->a < 0 ? NULL : v + el->a * nvb,
+                     el->b < 0 ? NULL : v + el->b * nvb, el->a < 0 ? NULL : f + el->a * nvb,
+                     el->b < 0 ? NULL : f + el->b * nvb);
   }
 }
 

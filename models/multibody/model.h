@@ -544,7 +544,7 @@ void perp_model_jdotv(const perp_model *model, double t, const double *q, const 
 /* Of force element i of a finished model at (t, q, v): which bodies it moves (in the order of the blocks below; at most
  * PERP_ELEMENT_BODIES), how many; and the derivatives of their generalized forces by dq (perp_model_retract) and by v, N x N
  * column-major with N = bodies * (6 or 3): of a plug-in by its `gradient`, else by central differences.  dq, dv NULL: the
- * bodies only.  Forces of model.h have no answer: 0.  No allocation. */
+ * bodies only.  Pairs have no answer: 0.  No allocation. */
 int perp_model_force_gradient(const perp_model *model, int i, double t, const double *q,
                               const double *v, int body[PERP_ELEMENT_BODIES], double *dq,
                               double *dv);

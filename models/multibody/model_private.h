@@ -238,10 +238,17 @@ void perp_force_plugin_add(const perp_model *model, const perp_eval *e, const pe
                            double t, const double *v, double *f);
 double perp_force_plugin_potential(const perp_model *model, const perp_eval *e,
                                    const perp_force_def *el);
-/* perp_model_force_gradient at the poses of e; body: those that move. */
-int perp_force_plugin_gradient(const perp_model *model, const perp_eval *e,
-                               const perp_force_def *el, double t, const double *v, int *body,
-                               double *dq, double *dv);
+/* A force of one body or two at the poses of e: fa, fb += what it is on a and b with the velocities va, vb; NULL: the world.
+ * Nothing for pairs and plug-ins. */
+void perp_force_one(const perp_model *model, const perp_eval *e, const perp_force_def *el, double t,
+                    const double *va, const double *vb, double *fa, double *fb);
+/* Bodies of a force but pairs, the world among them, as perp_joint_bodies. */
+const int *perp_force_bodies(const perp_force_def *el, int pair[2], int *n);
+/* perp_model_force_gradient at the poses of e, of any force but pairs; body: those that move.  differences: of the force, as
+ * of all but plug-ins, also where a plug-in says its derivatives. */
+int perp_force_gradient_at(const perp_model *model, const perp_eval *e, const perp_force_def *el,
+                           bool differences, double t, const double *v, int *body, double *dq,
+                           double *dv);
 
 /* ---- joints/ --------------------------------------------------------------------------------- */
 

@@ -20,46 +20,12 @@ bool perp_all_finite(int n, const double *x)
   return s[0] + s[1] + s[2] + s[3] == 0;
 }
 
-/* ---- the model under an ODE solver ----------------------------------------------------------- */
-
-static const perp_model *model_of(const void *user)
-{
-  return *(const perp_model *const *)user;
-}
-static void constrained_retract(void *user, const double *q, const double *dq, double *q_out)
-{
-  perp_model_retract(model_of(user), q, dq, q_out);
-}
-static void constrained_difference(void *user, const double *q0, const double *q1, double *dq)
-{
-  perp_model_difference(model_of(user), q0, q1, dq);
-}
-static void constrained_project(void *user, double *q)
-{
-  perp_model_project(model_of(user), q);
-}
 void perp_constrained_retract(perp_constrained *k, const double *q, const double *dq, double *q_out)
 {
   if (k->coordinates != NULL)
     k->coordinates->retract(k, q, dq, q_out);
   else
     perp_model_retract(k->model, q, dq, q_out);
-}
-static void qdot_of(void *user, const double *q, const double *v, double *qdot)
-{
-  perp_model_qdot(model_of(user), q, v, qdot);
-}
-
-perp_ode_sys perp_formulation_ode_sys(void *user)
-{
-  return (perp_ode_sys){ .nq = model_of(user)->nq,
-                         .nv = model_of(user)->nv,
-                         .caps = PERP_ODE_SYS_OPTIONAL_QDOT,
-                         .user = user,
-                         .retract = constrained_retract,
-                         .difference = constrained_difference,
-                         .project = constrained_project,
-                         .qdot = qdot_of };
 }
 
 /* ---- what the stabilization scheme may ask --------------------------------------------------- */
@@ -79,6 +45,15 @@ static void stab_rate(void *user, double t, const double *q, const double *v, do
   perp_model_rigid_rows(k->model, Cdot);
 }
 
+static void constrained_count(perp_constrained *k, const perp_stats *stats)
+{
+  k->count.factorizations += stats->factorizations;
+  k->count.fallbacks += stats->fallbacks;
+  k->count.iterations += stats->iterations;
+  k->count.matvecs += stats->matvecs;
+  k->count.work += stats->work;
+}
+
 static perp_status constrained_factor(perp_constrained *k, perp_stats *stats)
 {
   double start = perp_constrained_clock(k);
@@ -93,11 +68,7 @@ static perp_status constrained_factor(perp_constrained *k, perp_stats *stats)
                            .factorizations = 1 };
   else
     status = perp_kkt_factor(k->ctx, k->kkt, &k->e->blocks, stats);
-  k->count.factorizations += stats->factorizations;
-  k->count.fallbacks += stats->fallbacks;
-  k->count.iterations += stats->iterations;
-  k->count.matvecs += stats->matvecs;
-  k->count.work += stats->work;
+  constrained_count(k, stats);
   k->factor_reason = stats->reason;
   k->factored = status == PERP_OK && stats->reason > 0 ? k->e : NULL;
   k->kkt_s += perp_constrained_clock(k) - start;
@@ -108,18 +79,15 @@ static perp_status constrained_factor(perp_constrained *k, perp_stats *stats)
 static perp_status constrained_solve(perp_constrained *k, const double *f, const double *c,
                                      double *a, double *lambda, perp_stats *stats)
 {
+  const perp_blocks *B = k->factored != NULL ? &k->factored->blocks : &k->unweighted;
   double start = perp_constrained_clock(k);
   *stats = (perp_stats){ 0 };
   perp_status status = PERP_OK;
   if (k->coordinates != NULL)
     stats->reason = k->coordinates->solve(k, f, c, a);
   else
-    status = perp_kkt_solve(k->ctx, k->kkt, &k->factored->blocks, f, c, a, lambda, stats);
-  k->count.factorizations += stats->factorizations;
-  k->count.fallbacks += stats->fallbacks;
-  k->count.iterations += stats->iterations;
-  k->count.matvecs += stats->matvecs;
-  k->count.work += stats->work;
+    status = perp_kkt_solve(k->ctx, k->kkt, B, f, c, a, lambda, stats);
+  constrained_count(k, stats);
   k->kkt_s += perp_constrained_clock(k) - start;
   return status;
 }
@@ -143,7 +111,35 @@ static perp_status stab_linearize(void *user, double t, const double *q, perp_st
   perp_constrained *k = user;
   perp_constrained_at(k, t, q);
   k->start_h = 0;
-  return constrained_factor(k, stats);
+  if (k->unit == NULL) return constrained_factor(k, stats);
+  const double start = perp_constrained_clock(k);
+  k->factored = NULL; /* that of M is overwritten */
+  k->unweighted = k->e->blocks;
+  k->unweighted.M = k->unweighted.Minv = k->unit;
+  k->unweighted.flat = NULL;
+  *stats = (perp_stats){ 0 };
+  const perp_status status = perp_kkt_factor(k->ctx, k->kkt, &k->unweighted, stats);
+  constrained_count(k, stats);
+  k->kkt_s += perp_constrained_clock(k) - start;
+  return status;
+}
+
+static perp_status stab_unweighted(perp_ctx *ctx, void *user)
+{
+  perp_constrained *k = user;
+  const perp_model *model = k->model;
+  const perp_blocks *B = &k->e->blocks;
+  if (model->springs || k->coordinates != NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "corrections that are not weighted by the masses serve rigid joints alone: "
+                     "soft joints and joint coordinates need weight=mass");
+  k->unit = calloc((size_t)B->mptr[B->nb] + 1, sizeof *k->unit);
+  if (k->unit == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for the identity");
+  for (int b = 0; b < B->nb; b++) {
+    const int n = B->bptr[b + 1] - B->bptr[b];
+    for (int i = 0; i < n; i++) k->unit[B->mptr[b] + i * (n + 1)] = 1;
+  }
+  return PERP_OK;
 }
 
 static perp_status stab_solve(void *user, const double *c, double *x, double *lambda,
@@ -253,9 +249,10 @@ perp_status perp_constrained_create(perp_ctx *ctx, perp_constrained *k, const pe
     .rate = stab_rate,
     .linearize = stab_linearize,
     .solve = stab_solve,
-    .retract = constrained_retract,
+    .retract = perp_formulation_ode_sys(k).retract,
     .solve_start = keeps_start ? stab_solve_start : NULL,
     .impulse = stab_impulse,
+    .unweighted = stab_unweighted,
   };
   perp_constrained_restart(k);
   if (model->springs) { /* with S of a step of 1 s until there is one */
@@ -279,6 +276,7 @@ void perp_constrained_destroy(perp_constrained *k)
 {
   perp_kkt_destroy(k->kkt);
   if (k->stab != NULL) k->stab->destroy(k->stab_ws);
+  free(k->unit);
 }
 
 void perp_constrained_restart(perp_constrained *k)

@@ -31,6 +31,8 @@ typedef struct perp_constrained {
   const perp_stab_desc *stab;
   void *stab_ws;
   perp_stab_sys stab_sys;
+  double *unit; /* identity in the blocks of M, where corrections are unweighted; else NULL */
+  perp_blocks unweighted; /* with it: what the KKT factor holds for where `factored` is NULL */
   /* two evaluations, so that the one of the KKT factor (the start of the step) outlives those at
    * the end of the step */
   perp_eval eval[2], *e;     /* e: the current one */

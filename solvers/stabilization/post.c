@@ -33,6 +33,19 @@
  * solution: it counts as unsolved, and positions stay; with `softness` (contacts_post.h) contacts share the overlap, which
  * counts as unsolved, too.
  *
+ * weight = none has the identity in the place of M (Cline 2002, eq. 3.4 and the first system of section 3.4):
+ *
+ *      dq = -J' (J J')^-1 C,
+ *
+ * the least sum of squares of metres and radians, whose unit of length counts.  Light and heavy bodies move alike, so that
+ * their centre of mass moves, and with it their potential energy; M keeps it where it is.  It costs a factorization more in
+ * a step, as that of the end is no longer that of the next start.
+ *
+ * limit bounds what a pass may move (Cline 2002, section 5.2.3): far from the manifold the linear system of a pass is a poor
+ * approximation, and its answer is of the size of the error, or without bound near a singular position.  A larger dq, of
+ * joints and contacts alike, is scaled down as a whole, so that it still points where the linear system does and falls in
+ * the error by its scale.  Errors above passes times limit then take several steps.
+ *
  * hold = true: on the acceleration level contacts at rest, those that stick too, have Baumgarte's feedback of
  * 1/(5 h) (baumgarte.c) in place of the second.  A contact that rests for long then does not gather what solutions
  * leave, on either side; overlaps are still taken out by the first.
@@ -43,10 +56,13 @@
 
 static const double PUSH = 0.1; /* m/s, as in baumgarte.c */
 
+enum { WEIGHT_MASS, WEIGHT_NONE };
+static const char *const weights[] = { "mass", "none", NULL };
+
 struct opts {
-  int passes, sweeps, contact_passes;
+  int passes, sweeps, contact_passes, weight;
   bool velocity, hold;
-  double tol, tol_v, tol_contact, softness;
+  double tol, tol_v, tol_contact, softness, limit;
 };
 static const perp_opt options[] = {
   PERP_INT(struct opts, passes, 1, 1, 100,
@@ -71,6 +87,12 @@ static const perp_opt options[] = {
       "Compliance of contacts in the projection, as a fraction of the mean 1/m: contradictory "
       "contacts then share the overlap. If more than 1 % of it remains, the projection counts "
       "as unsolved. 0: rigid."),
+  PERP_REAL(struct opts, limit, HUGE_VAL, 0, HUGE_VAL, PERP_OPEN_MIN, "m",
+            "Largest component (m or rad) of the position correction of a pass. A larger one is "
+            "scaled down as a whole: use it with several passes (Cline 2002, section 5.2.3)."),
+  PERP_ENUM(struct opts, weight, WEIGHT_MASS, weights,
+            "Norm that the position correction minimizes. mass: that of M. none: sum of squares in "
+            "m and rad, by J' (J J')^-1; joints only (Cline 2002, eq. 3.4)."),
   PERP_OPTIONS_END
 };
 
@@ -82,29 +104,41 @@ struct ws {
 static perp_status post_create(perp_ctx *ctx, const perp_stab_sys *sys, const void *opts, void **ws)
 {
   struct ws like = { .opt = *(const struct opts *)opts };
+  *ws = NULL;
+  if (like.opt.weight == WEIGHT_NONE && like.opt.velocity)
+    return PERP_FAIL(ctx, PERP_ERR_OPTION,
+                     "post: velocity=true corrects velocities by impulses, which act by the "
+                     "masses: use weight=mass with it");
+  if (like.opt.weight == WEIGHT_NONE && sys->m > 0 && sys->unweighted == NULL)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "post: this system has no corrections without masses: use weight=mass");
+  if (like.opt.weight == WEIGHT_NONE && sys->m > 0) PERP_TRY(sys->unweighted(ctx, sys->user));
   return perp_stab_create(ctx, "post", sys, &like, sizeof like, ws);
 }
 
-/* Passes on p->q (and p->v when they are those of RATTLE) until tol, the limit, or no gain. */
+/* Passes on p->q (and p->v when they are those of RATTLE) until tol, as many as there may be, or no gain. */
 static perp_status post_correct(struct ws *w, double t, bool rattle, perp_stats *stats)
 {
   struct stab_projection *p = &w->p;
   const perp_stab_sys *sys = &p->sys;
-  int limit = rattle ? w->opt.sweeps : w->opt.passes;
-  double last = HUGE_VAL;
-  for (int pass = 0; pass < limit; pass++) {
+  const int passes = rattle ? w->opt.sweeps : w->opt.passes;
+  double last = HUGE_VAL, scale = 1;
+  for (int pass = 0; pass < passes; pass++) {
     sys->error(sys->user, t, p->q, p->C);
     const double norm = perp_stab_norm(sys->m, p->C);
     stats->reason = isnan(norm) ? PERP_NOT_FINITE : PERP_CONVERGED;
-    if (!(norm > w->opt.tol) || norm > last / 2) return PERP_OK;
+    /* of a scaled pass the error falls by its scale, no more */
+    if (!(norm > w->opt.tol) || norm > (1 - 0.5 * scale) * last) return PERP_OK;
     last = norm;
     double h = 0;
     PERP_TRY(perp_stab_correction(p, t, p->q, rattle ? &h : NULL, stats));
     if (stats->reason < 0) return PERP_OK;
+    scale = fmin(1, w->opt.limit / perp_stab_norm(sys->nv, p->dx));
+    for (int i = 0; i < sys->nv && scale < 1; i++) p->dx[i] *= scale;
     sys->retract(sys->user, p->q, p->dx, p->q);
     if (!rattle || !(h > 0)) continue;
     for (int i = 0; i < sys->nv; i++) p->v[i] += p->dx[i] / h;
-    if (sys->impulse != NULL) sys->impulse(sys->user, 1 / h, p->lambda);
+    if (sys->impulse != NULL) sys->impulse(sys->user, scale / h, p->lambda);
   }
   return PERP_OK;
 }
@@ -133,6 +167,8 @@ static void post_contacts(const void *ws, perp_stab_contacts *how)
   *how = (perp_stab_contacts){ .passes = w->opt.contact_passes,
                                .tol = w->opt.tol_contact,
                                .softness = w->opt.softness,
+                               .limit = w->opt.limit,
+                               .unweighted = w->opt.weight == WEIGHT_NONE,
                                .velocity = w->opt.velocity && w->opt.contact_passes > 0 &&
                                            !w->opt.hold,
                                .tol_v = w->opt.tol_v };
@@ -149,7 +185,7 @@ const perp_stab_desc perp_stab_post = {
   .d = { .name = "post",
          .summary = "Post-stabilization: position (and velocity) projected onto the constraint "
                     "manifold after each step",
-         .reference = "Cline 2002, sections 3.3-3.4, eq. 3.3 (Ascher and Chin)",
+         .reference = "Cline 2002, sections 3.3-3.4, eq. 3.3 and 3.4 (Ascher and Chin)",
          .equation = "M dq = J' lambda,  J dq = -C;  velocity: v + dq / h, then J v = 0",
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_STAB_PROJECTS },

@@ -35,6 +35,9 @@ typedef struct perp_stab_sys {
                              perp_stats *stats);
   /* Optional (NULL: nobody asks).  Told that v has been changed by scale M^-1 J' lambda [m] of the last solve. */
   void (*impulse)(void *user, double scale, const double *lambda);
+  /* Optional (NULL: not available).  Asked at create: from then on linearize and solve have the identity for M.
+   * PERP_ERR_UNSUPPORTED: not with this system.  May allocate. */
+  perp_status (*unweighted)(perp_ctx *ctx, void *user);
 } perp_stab_sys;
 
 enum {
@@ -51,6 +54,8 @@ typedef struct perp_stab_contacts {
   double
       swept; /* and after steps whose problems were left by a number of sweeps: of the largest body */
   double softness; /* of the rows of positions, in parts of the mean 1/m; 0: none */
+  double limit;    /* m or rad: largest component of a correction of positions; 0: none */
+  bool unweighted; /* asks for corrections without masses, which contacts do not have */
   bool velocity;   /* closed contacts that approach are stopped, */
   double tol_v;    /* m/s: unless they are slower */
 } perp_stab_contacts;

@@ -208,10 +208,11 @@ static perp_model *stiff(double k, double d)
 static void stiff_contact(void)
 {
   static const char *const forms[] = { "velocity-implicit", "velocity-implicit:gradient=full",
-                                       "velocity-implicit:gradient=axial" };
+                                       "velocity-implicit:gradient=axial",
+                                       "velocity-implicit:gradient=numeric" };
   double q[7], v[6], x, u;
   const double k = 1e6, d = 200, h = 1e-2; /* omega h = 7 */
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     perp_model *model = stiff(k, d);
     perp_sim *sim = run_start(&ctx, model, (run_parts){ forms[i], .contact = "frictionless" }, h);
     perp_step_info info = { 0 };
@@ -386,19 +387,19 @@ static void gradients(void)
   for (int r = 0; r < NV; r++) x[r] = h * f[r];
   solve_dense(NV, A, x);
 
-  for (int i = 0; i < KKTS; i++) {
+  for (int i = 0; i < 2 * KKTS; i++) {
     double got[NV], worst = 0, largest = 0;
-    perp_reason reason = run_fresh(&ctx, model,
-                                   (run_parts){ "velocity-implicit:gradient=full", .kkt = kkts[i] },
-                                   h, h, NULL, got);
+    const char *form = i < KKTS ? "velocity-implicit:gradient=full"
+                                : "velocity-implicit:gradient=numeric";
+    perp_reason reason = run_fresh(&ctx, model, (run_parts){ form, .kkt = kkts[i % KKTS] }, h, h,
+                                   NULL, got);
     for (int r = 0; r < NV; r++) {
       worst = fmax(worst, fabs(got[r] - x[r]));
       largest = fmax(largest, fabs(x[r]));
     }
-    ok(reason >= 0, "velocity-implicit, %s: a net", kkts[i]);
+    ok(reason >= 0, "%s, %s: a net", form, kkts[i % KKTS]);
     /* 1e-7: the least stiffness that terms keep, and the differences */
-    below(worst, 1e-7 * largest, "velocity-implicit, %s: eq. 2.52 with numerical gradients",
-          kkts[i]);
+    below(worst, 1e-7 * largest, "%s, %s: eq. 2.52 with numerical gradients", form, kkts[i % KKTS]);
   }
   free(A);
   perp_model_destroy(model);
@@ -417,6 +418,139 @@ static void drag(void)
   run_fresh(&ctx, model, (run_parts){ "velocity-implicit" }, h, 3 * h, NULL, v);
   near(v[0], 3 / pow(1 + h * c / mass, 3), 0, 1e-10, "velocity-implicit: stiff drag");
   perp_model_destroy(model);
+}
+
+/* Gradients by differences of the forces of model.h against closed forms. */
+static void closed_gradients(void)
+{
+  const double k = 300, length = 0.4, c1 = 2, c2 = 0.7, ca = 0.3;
+  perp_model *model = run_model(&ctx, 3);
+  run_body(
+      &ctx, model,
+      (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .v = { 1, -2, 0.5 }, .w = { 3, 1, 2 } });
+  run_body(&ctx, model,
+           (perp_body_def){ .mass = perp_mass_sphere(2, 0.1), .x = { 0.6, 0.3, 0.2 } });
+  const perp_force_def force[] = {
+    { .kind = PERP_FORCE_SPRING, .a = 0, .b = 1, .stiffness = k, .length = length },
+    { .kind = PERP_FORCE_DRAG,
+      .a = 0,
+      .b = PERP_WORLD,
+      .linear = c1,
+      .quadratic = c2,
+      .angular = ca },
+    { .kind = PERP_FORCE_POINT,
+      .a = 1,
+      .b = PERP_WORLD,
+      .anchor_a = { 0.2, -0.1, 0.3 },
+      .value = { 5, 7, -4 } }
+  };
+  for (int i = 0; i < 3; i++)
+    if (perp_model_add_force(&ctx, model, &force[i]) != PERP_OK) bail("%s", ctx.msg);
+  run_finish(&ctx, model);
+  const double *q = perp_model_q0(model), *v = perp_model_v0(model);
+  double dq[144], dv[144], off = 0;
+  int body[PERP_ELEMENT_BODIES];
+
+  /* -K = -(g E + (k - g) n n') on itself, K on the other one */
+  const double u[3] = { 0.6, 0.3, 0.2 }, d = sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2]),
+               g = k * (d - length) / d;
+  int n = perp_model_force_gradient(model, 0, 0, q, v, body, dq, dv);
+  for (int i = 0; i < 12; i++)
+    for (int j = 0; j < 12; j++) {
+      const double sign = i / 6 == j / 6 ? -1 : 1;
+      const bool linear = i % 6 < 3 && j % 6 < 3;
+      const double K = linear ? g * (i % 6 == j % 6) + (k - g) * u[i % 6] * u[j % 6] / (d * d) : 0;
+      off = fmax(off, fmax(fabs(dq[i + 12 * j] - sign * K), fabs(dv[i + 12 * j])));
+    }
+  ok(n == 2 && body[0] == 0 && body[1] == 1, "a spring moves both bodies");
+  below(off, 1e-8 * k, "its gradient");
+
+  /* -(c1 + c2 |v|) E - c2 v v' / |v|, and -ca E */
+  const double speed = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+  n = perp_model_force_gradient(model, 1, 0, q, v, body, dq, dv);
+  off = 0;
+  for (int i = 0; i < 6; i++)
+    for (int j = 0; j < 6; j++) {
+      double D = i == j ? -ca : 0;
+      if (i < 3 && j < 3) D = -(c1 + c2 * speed) * (i == j) - c2 * v[i] * v[j] / speed;
+      if ((i < 3) != (j < 3)) D = 0;
+      off = fmax(off, fmax(fabs(dv[i + 6 * j] - D), fabs(dq[i + 6 * j])));
+    }
+  ok(n == 1 && body[0] == 0, "drag acts on one body");
+  below(off, 1e-8, "the gradient of drag, linear, quadratic and angular");
+
+  /* torque s x (R' F) in the frame of the body, R' F -> R' F - w x (R' F) */
+  const double *s = force[2].anchor_a, *F = force[2].value;
+  n = perp_model_force_gradient(model, 2, 0, q, v, body, dq, dv);
+  off = 0;
+  for (int j = 0; j < 3; j++) {
+    const double w[3] = { j == 0, j == 1, j == 2 };
+    const double f[3] = { F[1] * w[2] - F[2] * w[1], F[2] * w[0] - F[0] * w[2],
+                          F[0] * w[1] - F[1] * w[0] }; /* F x w */
+    const double T[3] = { s[1] * f[2] - s[2] * f[1], s[2] * f[0] - s[0] * f[2],
+                          s[0] * f[1] - s[1] * f[0] };
+    for (int i = 0; i < 3; i++)
+      off = fmax(off, fmax(fabs(dq[3 + i + 6 * (3 + j)] - T[i]), fabs(dq[i + 6 * (3 + j)])));
+  }
+  below(off, 1e-8, "the gradient of the lever of a given force");
+  perp_model_destroy(model);
+}
+
+/* What the closed forms leave at the start of the step: angular drag, w+ = w / (1 + h c / I), and the order of all. */
+static void numeric(void)
+{
+  const double h = 0.1, c = 50, I = 0.4 * mass * 0.25;
+  perp_model *model = run_model(&ctx, 3);
+  perp_model_gravity(model, 0);
+  run_body(&ctx, model, (perp_body_def){ .mass = perp_mass_sphere(mass, 0.5), .w = { 0, 0, 3 } });
+  const perp_force_def air = { .kind = PERP_FORCE_DRAG, .a = 0, .angular = c };
+  if (perp_model_add_force(&ctx, model, &air) != PERP_OK) bail("%s", ctx.msg);
+  run_finish(&ctx, model);
+  double v[6];
+  run_fresh(&ctx, model, (run_parts){ "velocity-implicit:gradient=numeric" }, h, 3 * h, NULL, v);
+  near(v[5], 3 / pow(1 + h * c / I, 3), 0, 1e-8, "numeric: stiff angular drag, h c / I = %g",
+       h * c / I);
+  run_fresh(&ctx, model, (run_parts){ "velocity-implicit:gradient=full" }, h, 3 * h, NULL, v);
+  ok(fabs(v[5]) > 3, "full: that drag is taken at the start, and grows to %g rad/s", v[5]);
+  perp_model_destroy(model);
+
+  /* two boxes on springs with dampers at their corners, and drag: first order to rk4 in steps of 0.1 ms */
+  for (int dim = 2; dim <= 3; dim++) {
+    double exact[14], q[14], error[2];
+    model = run_model(&ctx, dim);
+    for (int i = 0; i < 2; i++)
+      run_body(&ctx, model,
+               (perp_body_def){ .mass = perp_mass_box(1 + i, 0.4, 0.3, 0.2),
+                                .x = { 0.8 * i, -0.1 * i, 0 },
+                                .w = { 1, 2 * i, dim == 3 ? 1 : 0 } });
+    for (int i = 0; i < 2; i++) {
+      const perp_force_def spring = { .kind = PERP_FORCE_SPRING,
+                                      .a = i - 1,
+                                      .b = i,
+                                      .anchor_a = { 0.2, 0.15, 0 },
+                                      .anchor_b = { -0.2, 0.1, 0 },
+                                      .stiffness = 80,
+                                      .damping = 1.5,
+                                      .length = 0.1 };
+      const perp_force_def drag = {
+        .kind = PERP_FORCE_DRAG, .a = i, .linear = 0.2, .quadratic = 0.3, .angular = 0.02
+      };
+      if (perp_model_add_force(&ctx, model, &spring) != PERP_OK ||
+          perp_model_add_force(&ctx, model, &drag) != PERP_OK)
+        bail("%s", ctx.msg);
+    }
+    run_finish(&ctx, model);
+    const int nq = perp_model_nq(model);
+    run_fresh(&ctx, model, (run_parts){ "acceleration", .ode = "rk4" }, 1e-4, 0.5, exact, NULL);
+    for (int i = 0; i < 2; i++) {
+      error[i] = 0;
+      run_fresh(&ctx, model, (run_parts){ "velocity-implicit:gradient=numeric" }, 1e-3 / (1 << i),
+                0.5, q, NULL);
+      for (int j = 0; j < nq; j++) error[i] = fmax(error[i], fabs(q[j] - exact[j]));
+    }
+    near(error[0] / error[1], 2, 0.1, 0, "numeric, %dD: first order, error %.2g", dim, error[0]);
+    perp_model_destroy(model);
+  }
 }
 
 static void refusals(void)
@@ -454,6 +588,8 @@ int main(void)
   taut();
   gradients();
   drag();
+  closed_gradients();
+  numeric();
   refusals();
   return tap_done();
 }

@@ -314,7 +314,7 @@ static void test_unfit(const char *folder)
 {
   static const char *const why[] = {
     "it does not end in PERP_OUTSIDE",
-    "was built for interface version 14, but this perp has version 13; build it again",
+    "was built for interface version 15, but this perp has version 14; build it again",
     "perp_ctx has",
     "a metric 'steps' exists already",
     "undefined symbol: perp_no_such_function",

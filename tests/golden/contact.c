@@ -240,6 +240,21 @@ static void cline(void)
   r.stab = "post";
   /* the tolerance of the scheme, 1e-9 m */
   below(metric_of(&r, "pen.max"), 1.1e-9, "with post it is eliminated completely");
+
+  /* his tolerance and halved steps: the error is below the tolerance, and 0 with post */
+  r.formulation = "velocity:gap=false,tolerance=1.2e-3,halvings=100";
+  below(metric_of(&r, "contact.err.max"), 1e-8, "with a tolerance and halved steps, too");
+  r.stab = "none";
+  const double most = metric_of(&r, "contact.err.max");
+  ok(most > 0.9e-3 && most <= 1.2e-3 && metric_of(&r, "pen.max") == 0,
+     "without post the error is %.4g of 1.2 mm, and nothing penetrates", 1e3 * most);
+  /* a box that touches the ground and stays there, 1 mm nearer than the tolerance */
+  perp_request box = { .scene = "stack:boxes=1",
+                       .formulation = "velocity:gap=false,tolerance=1e-3",
+                       .stab = "none" };
+  near(metric_of(&box, "contact.err.max"), 1e-3, 1e-9, 0, "contact error of a box at rest");
+  box.formulation = "velocity:gap=false";
+  ok(isnan(metric_of(&box, "contact.err.max")), "without a tolerance there is none");
 }
 
 /* ---- energy never grows ---------------------------------------------------------------------------------------------- */

@@ -391,6 +391,35 @@ static void test_sweeps(void)
         plain);
 }
 
+/* A box 0.3 m deep: position passes raise it by the limit each, on both levels; without one at once. */
+static void test_limit(void)
+{
+  static const struct {
+    const char *stab;
+    double left;
+  } cases[] = { { "post", 0 },
+                { "post:limit=0.05,contact_passes=1", 0.25 },
+                { "post:limit=0.05,contact_passes=4", 0.1 },
+                { "post:limit=0.05,contact_passes=10", 0 } };
+  static const run_parts levels[] = {
+    { .formulation = "velocity", .lcp = "dantzig" },
+    { .formulation = "acceleration", .ode = "rk4", .lcp = "dantzig", .contact = "box" }
+  };
+  for (size_t k = 0; k < sizeof levels / sizeof *levels; k++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      run_parts parts = levels[k];
+      parts.stab = cases[i].stab;
+      perp_model *model = stack(1, 0.3);
+      perp_sim *sim = run_start(&ctx, model, parts, h);
+      double v;
+      below(fabs(bottom(sim, &v) + cases[i].left), 1e-9,
+            "%s, %s: of 0.3 m of overlap %g m are left", parts.formulation, parts.stab,
+            cases[i].left);
+      perp_sim_destroy(sim);
+      perp_model_destroy(model);
+    }
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -404,5 +433,6 @@ int main(void)
   test_refused();
   test_bound();
   test_sweeps();
+  test_limit();
   return tap_done();
 }

@@ -119,6 +119,49 @@ static void held(void)
   }
 }
 
+/* A mass on a rod of 1 m, off by e along it: a pass takes e away, with a limit no more than that; so many passes a step, and
+ * from the start of a step (h) the velocity is that of the correction, projected in the end. */
+static void limited(void)
+{
+  static const struct {
+    const char *text;
+    bool start_known;
+    double e, left;
+  } known[] = { { "post", false, 0.5, 0 },
+                { "post:limit=0.1", false, 0.5, 0.4 },
+                { "post:limit=0.1,passes=3", false, 0.5, 0.2 },
+                { "post:limit=0.1,passes=3", false, -0.5, -0.2 },
+                { "post:limit=0.1,passes=3", false, 0.25, 0 },
+                { "post:limit=0.1,passes=100", false, 0.75, 0 },
+                { "post:limit=0.6,passes=3", false, 0.5, 0 },
+                { "post:limit=0.1,sweeps=2,velocity=true", true, 0.5, 0.3 } };
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    pendulum s;
+    double q[16], v[16], zero[16] = { 0 };
+    perp_spec spec;
+    void *ws;
+    perp_stats stats = { 0 };
+    pendulum_open(&s, 1, q, v);
+    if (known[i].start_known) s.sys.solve_start = pendulum_solve_start;
+    if (perp_spec_parse(&pendulum_ctx, PERP_KIND_stab, known[i].text, &spec) != PERP_OK)
+      bail("%s", pendulum_ctx.msg);
+    const perp_stab_desc *stab = (const perp_stab_desc *)spec.d;
+    if (stab->create(&pendulum_ctx, &s.sys, spec.opts, &ws) != PERP_OK)
+      bail("%s", pendulum_ctx.msg);
+    s.h = 0.01;
+    q[0] = 1 + known[i].e;
+    pendulum_jacobian(q, s.start);
+    pendulum_kkt(&pendulum_ctx)->factor(&pendulum_ctx, s.kkt_start, &s.start->B, &stats);
+    if (stab->post_step(ws, 0, q, v, &stats) != PERP_OK) bail("%s", pendulum_ctx.msg);
+    near(q[0], 1 + known[i].left, 0, 1e-14, "%s: an error of %g m becomes", known[i].text,
+         known[i].e);
+    ok(q[1] == 0 && memcmp(v, zero, 2 * sizeof *v) == 0, "%s: nothing else moves", known[i].text);
+    stab->destroy(ws);
+    perp_spec_free(&spec);
+    pendulum_close(&s);
+  }
+}
+
 int main(void)
 {
   feedback("baumgarte:alpha=50", 50, 100, 2500);
@@ -126,6 +169,7 @@ int main(void)
   feedback("baumgarte", 100, 2 * 5.0, 25); /* h = 0.01: 1/h, and 1/(20 h) */
   contacts();
   held();
+  limited();
 
   /* two seconds, which the chaos of this motion does not blur; the reference starts with half a kick, so
    * that its velocities are those between the positions: second order */
