@@ -8,9 +8,6 @@
 /* Into r->scene, whose model is finished. */
 void perp_scene_add_gauges(perp_scene_reader *r);
 void perp_scene_add_truths(perp_scene_reader *r);
-/* Has an entry of a kind what it needs, and nothing without a meaning?  wants: "key ?key", those that may be missing with ?. */
-bool perp_scene_fit(perp_scene_reader *r, const perp_node *entry, const perp_key *keys,
-                    const char *kind, const char *wants);
 /* Motions in closed form as a truth: the entries of `motion`. */
 bool perp_scene_add_motion(perp_scene_reader *r, const perp_node *truth, const char *what,
                            double uncertainty);

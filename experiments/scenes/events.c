@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Events of a scene file, coordinates that pass a value, and bodies that are disabled until one. */
-#include "experiments/scenes/claims.h"
 #include "experiments/scenes/parts.h"
 
 #include <math.h>

@@ -124,143 +124,7 @@ void perp_switches_destroy(perp_switches *k)
   free(k);
 }
 
-/* ---- counters -------------------------------------------------------------------------------- */
-
-static perp_status switches_again_from(perp_ctx *ctx, perp_switches *k, void *ws, double t,
-                                       const double *q, const double *v)
-{
-  perp_stats kkt = { .reason = PERP_EXACT };
-  const perp_contact_count *count = k->form->contacts != NULL ? k->form->contacts(ws) : NULL;
-  if (count != NULL) perp_contact_count_add(&k->before, count);
-  k->form->counters(ws, NULL, &kkt);
-  perp_switches_counters(k, &kkt);
-  k->kkt_before = kkt;
-  return k->form->restart(ctx, ws, t, q, v);
-}
-
-const perp_contact_count *perp_switches_contacts(perp_switches *k, const void *ws)
-{
-  const perp_contact_count *count = k->form->contacts != NULL ? k->form->contacts(ws) : NULL;
-  if (count == NULL) return NULL;
-  k->sum = k->before;
-  perp_contact_count_add(&k->sum, count);
-  return &k->sum;
-}
-
-void perp_switches_counters(const perp_switches *k, perp_stats *kkt)
-{
-  const perp_stats *b = &k->kkt_before;
-  kkt->iterations += b->iterations;
-  kkt->factorizations += b->factorizations;
-  kkt->matvecs += b->matvecs;
-  kkt->fallbacks += b->fallbacks;
-  kkt->work += b->work;
-}
-
-/* ---- which joints hold ----------------------------------------------------------------------- */
-
-/* Are its bodies all disabled, or the world? */
-static bool switches_idle(const perp_switches *k, int joint)
-{
-  int pair[2], n, held = 0;
-  const int *body = perp_joint_bodies(&k->view.joint_def[joint], pair, &n);
-  for (int i = 0; i < n; i++) {
-    if (body[i] >= 0 && !k->held[body[i]]) return false;
-    held += body[i] >= 0;
-  }
-  return held > 0;
-}
-
-/* Is it a joint of what has stopped? */
-static bool switches_stopped(const perp_switches *k, int joint)
-{
-  for (int i = 0; i < k->view.n_stops; i++) {
-    const perp_stop_range *of = &k->view.stop_def[i].joints;
-    if (k->stopped[i] && joint >= of->first && joint < of->first + of->n) return true;
-  }
-  return false;
-}
-
-/* Rows of the joints that hold, and no others. */
-static void switches_rows(perp_switches *k)
-{
-  const perp_model *m = &k->view;
-  memset(k->held, 0, (size_t)m->n_bodies * sizeof *k->held);
-  for (int i = 0; i < m->n_disabled; i++)
-    if (k->phase[i] == SWITCH_HOLDS) k->held[m->disabled_def[i].body] = 1;
-  k->dropped.n = 0;
-  k->dropped.set++;
-  for (int j = 0; j < m->n_joints; j++) {
-    const int i = perp_model_joint_disabled(m, j);
-    const bool ends = m->curve[j] != NULL || m->joint_def[j].strength > 0;
-    const bool drop = switches_stopped(k, j) || (ends && k->released[j]) ||
-                      (m->n_disabled > 0 &&
-                       (i >= 0 ? k->phase[i] != SWITCH_HOLDS : switches_idle(k, j)));
-    for (int row = m->cptr[j]; row < m->cptr[j + 1]; row++) {
-      const perp_row_soft *soft = &m->joint_def[j].row[row - m->cptr[j]];
-      k->softness[row] = drop ? 1 : m->joint_def[j].softness + soft->softness;
-      if (!drop) continue;
-      k->drop_joint[k->dropped.n] = j;
-      k->drop_row[k->dropped.n++] = row;
-    }
-  }
-}
-
-/* The joint of a disabled body holds it where it is at q. */
-static void switches_take_hold(perp_switches *k, int i, const double *q)
-{
-  perp_model *m = &k->view;
-  const int j = perp_disabled_joint(m, i), body = m->disabled_def[i].body;
-  const perp_joint *was = &k->joint[j];
-  perp_joint_def def = m->joint_def[j];
-  perp_joint now;
-  memcpy(def.anchor_a, q + m->nqb * body, (size_t)m->dim * sizeof *q);
-  memset(k->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, 0, PERP_JOINT_ROWS * sizeof *k->rows);
-  perp_joint_compile(&def, m->dim, NULL, q + m->nqb * body,
-                     k->rows + (ptrdiff_t)PERP_JOINT_ROWS * i, &now);
-  now.row = was->row;
-  now.ja = was->ja;
-  now.jb = was->jb;
-  now.sub = was->sub;
-  k->joint[j] = now;
-}
-
-/* k->v after the stop of bodies that have just been disabled: M (v+ - v) = J' p, J v+ = 0. */
-static perp_status switches_stop(perp_ctx *ctx, perp_switches *k)
-{
-  const perp_model *m = &k->view;
-  bool moves = false;
-  for (int b = 0; b < m->n_bodies; b++)
-    for (int i = 0; i < m->nvb && k->held[b]; i++) moves |= k->v[m->nvb * b + i] != 0;
-  if (!moves) return PERP_OK;
-  perp_stats stats = { .reason = PERP_EXACT };
-  perp_eval_at(&k->e, m, k->t, k->q);
-  perp_blocks_M(&k->e.blocks, k->v, k->f);
-  for (int i = 0; i < m->m; i++) k->c[i] = m->driven ? -k->e.Ct[i] : 0;
-  memset(k->lambda, 0, (size_t)m->m * sizeof *k->lambda);
-  if (k->kkt == NULL)
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "a body that is disabled has a velocity, and the formulation has no KKT solver "
-        "for its stop");
-  PERP_TRY(perp_kkt_factor(ctx, k->kkt, &k->e.blocks, &stats));
-  if (stats.reason >= 0)
-    PERP_TRY(perp_kkt_solve(ctx, k->kkt, &k->e.blocks, k->f, k->c, k->a, k->lambda, &stats));
-  if (stats.reason < 0)
-    return PERP_FAIL(ctx, PERP_ERR_ARG,
-                     "the stop of a disabled body at t = %g s is not solved: its joints contradict "
-                     "each other; use another kkt (schur-svd)",
-                     k->t);
-  memcpy(k->v, k->a, (size_t)m->nv * sizeof *k->v);
-  for (int b = 0; b < m->n_bodies; b++) /* exactly: rounding would move it */
-    if (k->held[b]) memset(k->v + m->nvb * b, 0, (size_t)m->nvb * sizeof *k->v);
-  return PERP_OK;
-}
-
-void perp_switches_note(perp_switches *k, perp_release what)
-{
-  k->release[k->n++] = what;
-}
+/* ---- what is switched ------------------------------------------------------------------------ */
 
 static void switches_note(perp_switches *k, int joint, perp_release_kind kind, double s)
 {
@@ -272,7 +136,7 @@ static void switches_turn(perp_switches *k, int i, bool noted)
 {
   const int j = perp_disabled_joint(&k->view, i);
   k->phase[i] = k->phase[i] == SWITCH_WAITS ? SWITCH_HOLDS : SWITCH_DONE;
-  if (k->phase[i] == SWITCH_HOLDS) switches_take_hold(k, i, k->q);
+  if (k->phase[i] == SWITCH_HOLDS) perp_switches_take_hold(k, i, k->q);
   k->released[j] = true; /* it is not where the model has it, or does not hold */
   if (noted)
     switches_note(k, j, k->phase[i] == SWITCH_HOLDS ? PERP_RELEASE_DISABLED : PERP_RELEASE_ENABLED,
@@ -342,8 +206,8 @@ perp_status perp_switches_restart(perp_ctx *ctx, perp_switches *k, void *ws, dou
                                              memcmp(at, q + m->nqb * m->disabled_def[i].body,
                                                     (size_t)m->nqb * sizeof *q) != 0;
   }
-  switches_rows(k);
-  PERP_TRY(switches_stop(ctx, k));
+  perp_switches_rows(k);
+  PERP_TRY(perp_switches_stop(ctx, k));
   k->before = k->sum = (perp_contact_count){ 0 };
   k->kkt_before = (perp_stats){ .reason = PERP_EXACT };
   return k->form->restart(ctx, ws, t, k->q, k->v);
@@ -397,21 +261,6 @@ static int switches_passed(const perp_switches *k, int but, double t, const doub
   return -1;
 }
 
-perp_status perp_switches_again(perp_ctx *ctx, perp_switches *k, void *ws, double t,
-                                perp_step_info *info, double *now, const double **q,
-                                const double **v)
-{
-  PERP_TRY(switches_again_from(ctx, k, ws, k->t, k->q, k->v));
-  k->form->state(ws, now, q, v);
-  while (*now < t) {
-    *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
-    PERP_TRY(k->form->step(ctx, ws, t, info));
-    k->form->state(ws, now, q, v);
-    if (info->reason < 0) return PERP_OK;
-  }
-  return PERP_OK;
-}
-
 /* The step ends where candidate i passes.  info->reason < 0: it did not get there. */
 static perp_status switches_locate(perp_ctx *ctx, perp_switches *k, void *ws, int i,
                                    perp_step_info *info)
@@ -442,31 +291,6 @@ static perp_status switches_locate(perp_ctx *ctx, perp_switches *k, void *ws, in
   return g < 0 ? perp_switches_again(ctx, k, ws, k->t + hi, info, &now, &q, &v) : PERP_OK;
 }
 
-/* The state of the formulation is the start of what follows. */
-static void switches_begin(perp_switches *k, const void *ws)
-{
-  const double *q, *v;
-  k->form->state(ws, &k->t, &q, &v);
-  memcpy(k->q, q, (size_t)k->view.nq * sizeof *q);
-  memcpy(k->v, v, (size_t)k->view.nv * sizeof *v);
-}
-
-/* Rows and velocities after something was switched. */
-static perp_status switches_go_on(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
-{
-  const perp_reason reason = info->reason;
-  *info = (perp_step_info){ .reason = reason, .drift_pos_pre = (double)NAN };
-  switches_rows(k);
-  PERP_TRY(switches_stop(ctx, k));
-  return switches_again_from(ctx, k, ws, k->t, k->q, k->v);
-}
-
-perp_status perp_switches_from_here(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
-{
-  switches_begin(k, ws);
-  return switches_go_on(ctx, k, ws, info);
-}
-
 /* What the step has passed is switched, the first in time. */
 static perp_status switches_pass(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info)
 {
@@ -483,7 +307,7 @@ static perp_status switches_pass(perp_ctx *ctx, perp_switches *k, void *ws, perp
   }
   if (which >= 0) {
     switches_beyond(k, which, now, q, v, &s, &size);
-    switches_begin(k, ws);
+    perp_switches_begin(k, ws);
     if (which < k->view.n_joints) {
       switches_note(k, which, PERP_RELEASE_CURVE, s);
       k->released[which] = true;
@@ -493,14 +317,14 @@ static perp_status switches_pass(perp_ctx *ctx, perp_switches *k, void *ws, perp
       switches_end(k, which - k->view.n_joints - k->view.n_disabled);
     }
     switches_by_time(k, true);
-    return switches_go_on(ctx, k, ws, info);
+    return perp_switches_go_on(ctx, k, ws, info);
   }
   bool due = false;
   for (int i = 0; i < k->view.n_disabled; i++) due |= switches_due(k, i, now);
   if (!due) return PERP_OK;
-  switches_begin(k, ws);
+  perp_switches_begin(k, ws);
   switches_by_time(k, true);
-  return switches_go_on(ctx, k, ws, info);
+  return perp_switches_go_on(ctx, k, ws, info);
 }
 
 /* A disabled body that waits for a contact and was touched by an enabled one; -1: none. */
@@ -527,7 +351,7 @@ static int switches_touched(const perp_switches *k, const perp_step_info *info)
 perp_status perp_switches_step(perp_ctx *ctx, perp_switches *k, void *ws, double t_max,
                                perp_step_info *info)
 {
-  switches_begin(k, ws);
+  perp_switches_begin(k, ws);
   double limit = t_max;
   for (int i = 0; i < k->view.n_disabled; i++) {
     const perp_cue *cue = switches_cue(k, i);
@@ -537,7 +361,7 @@ perp_status perp_switches_step(perp_ctx *ctx, perp_switches *k, void *ws, double
   perp_status status = k->form->step(ctx, ws, limit, info);
   for (int i; status == PERP_OK && info->reason >= 0 && (i = switches_touched(k, info)) >= 0;) {
     switches_turn(k, i, true);
-    status = switches_go_on(ctx, k, ws, info);
+    status = perp_switches_go_on(ctx, k, ws, info);
     if (status == PERP_OK) status = k->form->step(ctx, ws, limit, info);
   }
   const int before = k->n;

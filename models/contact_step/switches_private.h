@@ -42,14 +42,28 @@ struct perp_switches {
   perp_stats kkt_before;
 };
 
+/* ---- switches_core.c ------------------------------------------------------------------------- */
+
+/* The formulation restarts, its counters go on. */
+perp_status perp_switches_restart_from(perp_ctx *ctx, perp_switches *k, void *ws, double t,
+                                       const double *q, const double *v);
+/* Rows of the joints that hold, and no others. */
+void perp_switches_rows(perp_switches *k);
+/* The joint of a disabled body holds it where it is at q. */
+void perp_switches_take_hold(perp_switches *k, int i, const double *q);
+/* k->v after the stop of bodies that have just been disabled: M (v+ - v) = J' p, J v+ = 0. */
+perp_status perp_switches_stop(perp_ctx *ctx, perp_switches *k);
+void perp_switches_note(perp_switches *k, perp_release what);
 /* From the start of the step to t. */
 perp_status perp_switches_again(perp_ctx *ctx, perp_switches *k, void *ws, double t,
                                 perp_step_info *info, double *now, const double **q,
                                 const double **v);
-/* The state of the formulation becomes the start of what follows, without what was switched. */
+/* The state of the formulation is the start of what follows. */
+void perp_switches_begin(perp_switches *k, const void *ws);
+/* Rows and velocities after something was switched, at k->t, k->q, k->v; and from the state of the formulation on. */
+perp_status perp_switches_go_on(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info);
 perp_status perp_switches_from_here(perp_ctx *ctx, perp_switches *k, void *ws,
                                     perp_step_info *info);
-void perp_switches_note(perp_switches *k, perp_release what);
 
 /* switches_strain.c: after a step from k->q, joints whose threshold is passed break. */
 perp_status perp_switches_strain(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info);

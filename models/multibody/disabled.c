@@ -6,6 +6,7 @@
 #include "models/multibody/model_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int perp_model_disabled(const perp_model *model)
 {
