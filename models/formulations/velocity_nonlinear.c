@@ -360,7 +360,7 @@ const perp_formulation_desc perp_formulation_velocity_nonlinear = {
          .equation = "M v+ = M v + h f+ + J(q+)' lambda,  C(q+) = 0,  0 <= lambda_n perp g(q+) >= "
                      "0,  q+ = q [+] h v+",
          PERP_OPTIONS(options, opts),
-         .caps = PERP_FORM_USES_KKT | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS |
+         .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_FORM_USES_LCP | PERP_FORM_CONTACTS |
                  PERP_FORM_EXACT_JOINTS | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
   .create = velocity_nonlinear_create,
   .restart = velocity_nonlinear_restart,

@@ -34,6 +34,7 @@
 #include <string.h>
 
 enum { RIGIDITY = 2 };
+static const char *const orders[] = { "rigidity-first", "joints-first", NULL };
 static const char *const solves[] = { "sweeps", "simultaneous", NULL };
 
 static const perp_opt options[] = {
@@ -43,6 +44,10 @@ static const perp_opt options[] = {
            "Largest number of sweeps over all constraints, or of simultaneous solutions."),
   PERP_INT(struct point_mass_opts, rigidity, RIGIDITY, 1, 100,
            "Rigidity corrections of each body per sweep; solve=simultaneous has none."),
+  PERP_ENUM(struct point_mass_opts, order, POINT_MASS_RIGIDITY_FIRST, orders,
+            "Order of a sweep: rigidity of the bodies, then joints, or joints first. With few "
+            "sweeps the constraints "
+            "that come last hold best."),
   PERP_ENUM(struct point_mass_opts, solve, POINT_MASS_SWEEPS, solves,
             "Solution of the constraints of joints and rigidity in an iteration: one after the "
             "other (sweeps), or all "
@@ -220,12 +225,13 @@ static perp_status point_mass_create(perp_ctx *ctx, perp_model *model, const per
   workspace like = { .model = model,
                      .o = *(const struct point_mass_opts *)parts->formulation.opts,
                      .grid.h = h };
-  if (like.o.solve == POINT_MASS_SIMULTANEOUS && like.o.rigidity != RIGIDITY)
-    return PERP_FAIL(
-        ctx, PERP_ERR_UNSUPPORTED,
-        "formulation point-mass: rigidity = %d has no effect with solve=simultaneous, which has no "
-        "separate corrections of rigidity: leave it out, or use solve=sweeps",
-        like.o.rigidity);
+  const bool swept = like.o.rigidity != RIGIDITY || like.o.order != POINT_MASS_RIGIDITY_FIRST;
+  if (like.o.solve == POINT_MASS_SIMULTANEOUS && swept)
+    return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED,
+                     "formulation point-mass: %s has no effect with solve=simultaneous, which has "
+                     "no sweeps: leave it "
+                     "out, or use solve=sweeps",
+                     like.o.rigidity != RIGIDITY ? "rigidity" : "order");
   PERP_TRY(perp_workspace_create(ctx, "point-mass", &like, sizeof like, point_mass_layout, ws));
   workspace *w = *ws;
   perp_eval_init(&w->e, model);

@@ -11,9 +11,10 @@
 #include <math.h>
 
 enum { POINT_MASS_SWEEPS, POINT_MASS_SIMULTANEOUS };
+enum { POINT_MASS_RIGIDITY_FIRST, POINT_MASS_JOINTS_FIRST };
 struct point_mass_opts {
   double tol, threshold;
-  int iterations, rigidity, solve;
+  int iterations, rigidity, order, solve;
 };
 
 typedef struct body {

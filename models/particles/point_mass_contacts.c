@@ -54,16 +54,17 @@ static perp_status point_mass_contacts_reserve(workspace *w, int n)
 {
   if (n <= w->contact_cap) return PERP_OK;
   const size_t cap = (size_t)n + (size_t)n / 2 + 16;
+  /* what is shown of the last step stays, and is read until the next call */
   for (int i = 0; i < 2; i++) {
     contact *x = realloc(w->contacts[i].x, cap * sizeof *x);
     if (x != NULL) w->contacts[i].x = x;
     if (x == NULL) return PERP_FAIL(w->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
   }
-  free(w->shown);
-  free(w->shown_impulse);
-  w->shown = malloc(cap * sizeof *w->shown);
-  w->shown_impulse = malloc(3 * cap * sizeof *w->shown_impulse);
-  if (w->shown == NULL || w->shown_impulse == NULL)
+  perp_contact *shown = realloc(w->shown, cap * sizeof *shown);
+  if (shown != NULL) w->shown = shown;
+  double *impulse = realloc(w->shown_impulse, 3 * cap * sizeof *impulse);
+  if (impulse != NULL) w->shown_impulse = impulse;
+  if (shown == NULL || impulse == NULL)
     return PERP_FAIL(w->ctx, PERP_ERR_NOMEM, "no memory for %d contacts", n);
   w->contact_cap = (int)cap;
   return PERP_OK;

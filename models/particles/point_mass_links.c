@@ -280,21 +280,41 @@ void perp_point_mass_push(workspace *w, double scale)
   for (int l = 0; l < w->n_links; l++) point_mass_links_apply(w, &w->link[l], w->link[l].F, scale);
 }
 
-double perp_point_mass_sweep(workspace *w, double scale)
+static double point_mass_links_all_rigid(workspace *w)
 {
-  double worst = 0, e;
+  double worst = 0;
   for (int i = 0; i < w->model->n_bodies; i++)
     for (int pass = 0; pass < w->o.rigidity; pass++) {
-      e = point_mass_links_rigidity(&w->body[i], &w->x[i], &w->x1[i], w->rigid + 6 * i);
+      const double e = point_mass_links_rigidity(&w->body[i], &w->x[i], &w->x1[i],
+                                                 w->rigid + 6 * i);
       if (isnan(e)) return e;
       if (pass == 0) worst = fmax(worst, e);
     }
+  return worst;
+}
+
+static double point_mass_links_all_coupled(workspace *w, double scale)
+{
+  double worst = 0;
   for (int l = 0; l < w->n_links; l++) {
     if (perp_point_mass_released(w, &w->link[l])) continue;
-    e = point_mass_links_couple(w, &w->link[l], scale);
+    const double e = point_mass_links_couple(w, &w->link[l], scale);
     if (isnan(e)) return e;
     worst = fmax(worst, e / w->model->size);
     if (w->link[l].second) remove_null(&w->link[l - 1], &w->link[l]);
   }
   return worst;
+}
+
+double perp_point_mass_sweep(workspace *w, double scale)
+{
+  double worst[2]; /* of rigidity, of joints */
+  const int first = w->o.order == POINT_MASS_JOINTS_FIRST;
+  for (int k = 0; k < 2; k++) {
+    const int what = k == 0 ? first : 1 - first;
+    worst[what] = what == 0 ? point_mass_links_all_rigid(w)
+                            : point_mass_links_all_coupled(w, scale);
+    if (isnan(worst[what])) return worst[what];
+  }
+  return fmax(worst[0], worst[1]);
 }

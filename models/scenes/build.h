@@ -72,7 +72,6 @@ typedef struct perp_link {
   double length; /* 0 for CARRIED */
   double com;    /* BODY: from the start of the link to the centre of mass */
   perp_mass mass;
-  double strength; /* N, of its joint with the link before; 0: it does not break */
 } perp_link;
 
 typedef struct perp_links {
@@ -82,7 +81,8 @@ typedef struct perp_links {
   bool mixed;   /* BODY links are held by ball, hinge and universal joint in turn; in space */
   double
       thick; /* m; > 0: BODY links are boxes that collide, but with the links they are joined to */
-  double error; /* m; bodies start off their places by so much, up and down in turn */
+  double strength; /* N, of joints; 0: they do not break */
+  double error;    /* m; bodies start off their places by so much, up and down in turn */
 } perp_links;
 
 perp_links *perp_links_create(perp_ctx *ctx, int dim, int n); /* NULL when out of memory; free() */

@@ -53,7 +53,7 @@ static perp_status add_joint(perp_ctx *ctx, perp_model *model, const perp_links 
                              perp_joint_kind joint)
 {
   const perp_link *k = &links->link[i], *before = i > 0 ? k - 1 : NULL;
-  perp_joint_def def = { .kind = joint, .a = i - 1, .b = i, .strength = k->strength };
+  perp_joint_def def = { .kind = joint, .a = i - 1, .b = i, .strength = links->strength };
   def.axis_a[1] = def.axis_b[1] = 1;
   if (links->mixed) {
     static const perp_joint_kind kinds[] = { PERP_JOINT_BALL, PERP_JOINT_HINGE,

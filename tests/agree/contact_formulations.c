@@ -389,6 +389,43 @@ static void memory(void)
   }
 }
 
+/* Contacts of a step are those of the step also where the next one, which point-mass makes ahead, has more of them than ever:
+ * spheres that meet the floor one after the other. */
+static void growing(void)
+{
+  enum { SPHERES = 60 };
+  perp_model *model = run_model(&ctx, 3);
+  const perp_shape_def floor = { .kind = PERP_SHAPE_PLANE, .body = PERP_WORLD };
+  if (perp_model_add_shape(&ctx, model, &floor, NULL) != PERP_OK) bail("%s", ctx.msg);
+  for (int i = 0; i < SPHERES; i++) {
+    run_body(&ctx, model,
+             (perp_body_def){ .mass = perp_mass_sphere(1, 0.1), .x = { i, 0, 0.1 + 0.02 * i } });
+    const perp_shape_def ball = { .kind = PERP_SHAPE_SPHERE, .body = i, .radius = 0.1 };
+    if (perp_model_add_shape(&ctx, model, &ball, NULL) != PERP_OK) bail("%s", ctx.msg);
+  }
+  run_finish(&ctx, model);
+  perp_sim *sim = run_start(&ctx, model, (run_parts){ "point-mass" }, 1e-3);
+  perp_step_info info = { .reason = PERP_EXACT };
+  double t = 0;
+  const double *q, *v;
+  int bad = 0, most = 0;
+  while (t < 0.6 && info.reason >= 0) {
+    if (perp_sim_step(&ctx, sim, 0.6, &info) != PERP_OK) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &q, &v);
+    most = info.n_contacts > most ? info.n_contacts : most;
+    for (int k = 0; k < info.n_contacts; k++) {
+      const perp_contact *c = &info.contacts[k];
+      const int a = c->body[0], b = c->body[1];
+      bad += !(a >= -1 && a < SPHERES && b >= -1 && b < SPHERES &&
+               fabs(fabs(c->n[2]) - 1) < 1e-12 && fabs(info.impulse[3 * k + 2]) < 6);
+    }
+  }
+  ok(bad == 0 && most > 40, "point-mass: up to %d contacts, %d of them not those of the step", most,
+     bad);
+  perp_sim_destroy(sim);
+  perp_model_destroy(model);
+}
+
 int main(void)
 {
   static const char *const formulations[] = { "reduced", "impulse" };
@@ -413,6 +450,7 @@ int main(void)
   }
   memory();
   points();
+  growing();
   loop();
   refusals();
   return tap_done();

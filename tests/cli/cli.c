@@ -189,6 +189,7 @@ static void test_simulate(void)
   ok(strcmp(json_string_value(json_object_get(j, "status")), "timeout") == 0,
      "a time limit: status 10");
   json_decref(j);
+  says("simulate pendulum:strength=15", "joint 0 broke under a force of 15.0");
   says("simulate bead:track=ramp", "joint 0 'wire' released; its point left the curve at s = ");
   says("simulate pendulum --t-end 0.1s", "drift.pos.max");
   says("simulate andrews --formulation radau5:tol=1e-3", "lambda.err.max is a single comparison");

@@ -132,9 +132,8 @@ static perp_status pendulum_build(perp_ctx *ctx, const void *opts, perp_scene *s
     p.link = (perp_link){ PERP_LINK_POINT, L, 0, perp_mass_sphere(o->mass, L / 10) };
   else
     p.link = (perp_link){ PERP_LINK_BODY, 1.5 * L, 0.75 * L, perp_mass_thin_rod(o->mass, 1.5 * L) };
-  p.link.strength = o->strength;
   PERP_TRY(pendulum_breaks(ctx, o, r, &p));
-  const perp_links links = { .dim = o->dim, .n = 1, .link = &p.link };
+  const perp_links links = { .dim = o->dim, .n = 1, .link = &p.link, .strength = o->strength };
   PERP_TRY(perp_truth_add(ctx, scene, "closed form: Jacobi elliptic functions", 1e-14,
                           pendulum_exact, &p, sizeof p));
   PERP_TRY(perp_links_model(ctx, scene, &links, PERP_JOINT_HINGE, o->gravity, 10, &theta, NULL));
