@@ -58,8 +58,9 @@ void perp_bvh_like(const perp_bvh *skeleton, int frames, double frame_time, perp
 /* Of the joints, in frame k (-1: as drawn, all channels 0), with the axes of perp (x forward, y to the left, z up: z, x, y of the
  * file): orientation quat [4] in the parent, and its place offset [3] in the parent. */
 void perp_bvh_pose(const perp_bvh *bvh, int joint, int frame, double quat[4], double offset[3]);
-/* The other way: channels of the joint in a frame.  Of the angles that say it, those next to the frame before; a joint with
- * fewer than three angles takes what it can.  offset counts for position channels of the root. */
+/* The other way: channels of the joint in a frame.  Of the angles that say it, those next to the
+ * frame before; a joint with fewer than three angles takes what it can.  offset counts for position
+ * channels of the root. */
 void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4],
                        const double offset[3]);
 /* The number of the joint of a name; -1: there is none. */

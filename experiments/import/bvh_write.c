@@ -81,8 +81,8 @@ int perp_bvh_find(const perp_bvh *bvh, const char *name)
 
 static const double BVH_DEGREES = 180 / 3.14159265358979323846;
 
-/* The angles about the axes x[0], x[1], x[2] (all different) of R = R_x0(a) R_x1(b) R_x2(c), degrees; n of them are free, the
- * others 0. */
+/* The angles about the axes x[0], x[1], x[2] (all different) of R = R_x0(a) R_x1(b) R_x2(c),
+ * degrees; n of them are free, the others 0. */
 static void bvh_angles(const double R[9], const int x[3], int n, double angle[3])
 {
   const int i = x[0], j = x[1], k = x[2];

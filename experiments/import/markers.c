@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Trajectories of optical markers from a motion, and the motion from them (Vondrak 2005, section 9.2.6): see motion_edit.h. */
+/* Trajectories of optical markers from a motion, and the motion from them (Vondrak 2005, section
+ * 9.2.6): see motion_edit.h. */
 #include "experiments/import/motion_edit.h"
 
 #include "models/kinematics/kinematics.h"
@@ -262,7 +263,8 @@ static bool markers_read(markers *w)
 
 /* ---- fitting ------------------------------------------------------------------------------------ */
 
-/* Jacobi's method for the symmetric 4 x 4 matrix A: its eigenvalues on the diagonal, vectors in the columns of V. */
+/* Jacobi's method for the symmetric 4 x 4 matrix A: its eigenvalues on the diagonal, vectors in the
+ * columns of V. */
 static void markers_eigen(double A[4][4], double V[4][4])
 {
   for (int i = 0; i < 4; i++)
@@ -290,7 +292,8 @@ static void markers_eigen(double A[4][4], double V[4][4])
   }
 }
 
-/* The rotation that brings the vectors s best to q, of the sums S[i][j] of s_i q_j; false: they leave one open. */
+/* The rotation that brings the vectors s best to q, of the sums S[i][j] of s_i q_j; false: they
+ * leave one open. */
 static bool markers_rotation(double S[3][3], double quat[4])
 {
   double A[4][4] = { { S[0][0] + S[1][1] + S[2][2], S[1][2] - S[2][1], S[2][0] - S[0][2],

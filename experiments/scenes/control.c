@@ -109,7 +109,8 @@ bool perp_scene_control_besides(perp_scene_reader *r, const char *name)
   return false;
 }
 
-/* They are joints of the scene, behind those that the motion has, which are numbered as in its model. */
+/* They are joints of the scene, behind those that the motion has, which are numbered as in its
+ * model. */
 static bool control_beside(perp_scene_reader *r, const perp_node *list)
 {
   if (list == NULL) return true;

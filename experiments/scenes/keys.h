@@ -158,7 +158,8 @@ void perp_entries(perp_scene_reader *r, const perp_node *list, const char *secti
                   perp_entry_fn *entry, void *user);
 /* The same of one map. */
 void perp_entry(perp_scene_reader *r, const perp_node *map, perp_entry_fn *entry, void *user);
-/* Has an entry of a kind what it needs, and nothing without a meaning?  wants: "key ?key", those that may be missing with ?. */
+/* Has an entry of a kind what it needs, and nothing without a meaning?  wants: "key ?key", those
+ * that may be missing with ?. */
 bool perp_scene_fit(perp_scene_reader *r, const perp_node *entry, const perp_key *keys,
                     const char *kind, const char *wants);
 /* Derived values: a map of names. */

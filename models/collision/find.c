@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All shapes: the broad phase, then the narrow phase pair by pair in the order of the pairs. */
 #include "models/collision/broad.h"
+#include "models/collision/overlap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +80,11 @@ void perp_collision_tolerance(perp_collision *c, double tolerance)
 {
   c->broad.margin += tolerance - c->tolerance;
   c->tolerance = tolerance;
+}
+
+bool perp_collision_may_touch(const perp_collision *c, int shape_a, int shape_b)
+{
+  return perp_broad_may_touch(&c->broad, shape_a, shape_b);
 }
 
 void perp_collision_rest(perp_collision *c, const unsigned char *rest)

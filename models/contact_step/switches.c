@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Points that leave their curves (van Overveld & Barenbrug 1995, section 2.6: "the PTC constraint is cancelled"), and bodies
- * that are disabled and enabled (Vondrak 2005, section 7.1), and controllers that let go (section 8.3).
+/* Points that leave their curves (van Overveld & Barenbrug 1995, section 2.6: "the PTC constraint
+ * is cancelled"), and bodies that are disabled and enabled (Vondrak 2005, section 7.1), and
+ * controllers that let go (section 8.3).
  *
- * After each step the place s of each point on its curve, each coordinate that a body waits for, and the conditions of parts that
- * stop, are looked at.  Where
- * one is beyond its end or value, the step is made again from its start, shorter, until it is there to 1e-9 of the domain
- * (Illinois variant of the rule of false position).  Of several the first in time counts.  Steps end at the times that
- * bodies wait for.  Where a body waits for a contact and has been touched, the step is made again with that body enabled.
+ * After each step the place s of each point on its curve, each coordinate that a body waits for,
+ * and the conditions of parts that stop, are looked at.  Where one is beyond its end or value, the
+ * step is made again from its start, shorter, until it is there to 1e-9 of the domain (Illinois
+ * variant of the rule of false position).  Of several the first in time counts.  Steps end at the
+ * times that bodies wait for.  Where a body waits for a contact and has been touched, the step is
+ * made again with that body enabled.
  *
- * A joint that does not hold has rows J = 0, C = 0, S = 1, and the formulation restarts.  Those are: curves whose points have
- * left; joints that broke; the joints to the world of bodies that are enabled; joints between disabled bodies and the world, which
- * would be redundant.  A released curve stays released.  Forces that stop become forces of 0, motors and servos get
- * max_force = 0; their joints have no rows.
+ * A joint that does not hold has rows J = 0, C = 0, S = 1, and the formulation restarts.  Those
+ * are: curves whose points have left; joints that broke; the joints to the world of bodies that are
+ * enabled; joints between disabled bodies and the world, which would be redundant.  A released
+ * curve stays released.  Forces that stop become forces of 0, motors and servos get max_force = 0;
+ * their joints have no rows.
  *
- * Joints that break are in switches_strain.c.  Multistep methods lose their history, at the switch and in the search;
- * counters go on (perp_switches_contacts).  Any formulation can serve curves that has its rows from the model. */
+ * Joints that break are in switches_strain.c.  Multistep methods lose their history, at the switch
+ * and in the search; counters go on (perp_switches_contacts).  Any formulation can serve curves
+ * that has its rows from the model. */
 #include "models/contact_step/switches_private.h"
 
 #include <stdlib.h>
@@ -131,7 +135,8 @@ static void switches_note(perp_switches *k, int joint, perp_release_kind kind, d
   perp_switches_note(k, (perp_release){ .kind = kind, .joint = joint, .t = k->t, .s = s });
 }
 
-/* A disabled body is enabled, or a body disabled, at k->t, k->q, k->v; the rows are set by the caller. */
+/* A disabled body is enabled, or a body disabled, at k->t, k->q, k->v; the rows are set by the
+ * caller. */
 static void switches_turn(perp_switches *k, int i, bool noted)
 {
   const int j = perp_disabled_joint(&k->view, i);
@@ -215,8 +220,9 @@ perp_status perp_switches_restart(perp_ctx *ctx, perp_switches *k, void *ws, dou
 
 /* ---- what is passed within a step ------------------------------------------------------------ */
 
-/* Candidates: the joints, whose points leave their curves, and behind them the disabled bodies and the parts that stop.  How far it
- * is beyond, < 0: not yet; -infinity: it waits for nothing of that kind.  size: what `far` means. */
+/* Candidates: the joints, whose points leave their curves, and behind them the disabled bodies and
+ * the parts that stop.  How far it is beyond, < 0: not yet; -infinity: it waits for nothing of that
+ * kind.  size: what `far` means. */
 static double switches_beyond(const perp_switches *k, int candidate, double t, const double *q,
                               const double *v, double *s, double *size)
 {
@@ -248,7 +254,8 @@ static double switches_beyond(const perp_switches *k, int candidate, double t, c
   return side * (now - cue->value);
 }
 
-/* The first candidate but one that is beyond at the end of the step, -1: none.  A point on the end of its curve has not left. */
+/* The first candidate but one that is beyond at the end of the step, -1: none.  A point on the end
+ * of its curve has not left. */
 static int switches_passed(const perp_switches *k, int but, double t, const double *q,
                            const double *v)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What all switches share: which joints hold, the stop of bodies, steps that are made again, counters that go on. */
+/* What all switches share: which joints hold, the stop of bodies, steps that are made again,
+ * counters that go on. */
 #include "models/contact_step/switches_private.h"
 
 #include <string.h>

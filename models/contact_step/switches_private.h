@@ -60,7 +60,8 @@ perp_status perp_switches_again(perp_ctx *ctx, perp_switches *k, void *ws, doubl
                                 const double **v);
 /* The state of the formulation is the start of what follows. */
 void perp_switches_begin(perp_switches *k, const void *ws);
-/* Rows and velocities after something was switched, at k->t, k->q, k->v; and from the state of the formulation on. */
+/* Rows and velocities after something was switched, at k->t, k->q, k->v; and from the state of the
+ * formulation on. */
 perp_status perp_switches_go_on(perp_ctx *ctx, perp_switches *k, void *ws, perp_step_info *info);
 perp_status perp_switches_from_here(perp_ctx *ctx, perp_switches *k, void *ws,
                                     perp_step_info *info);

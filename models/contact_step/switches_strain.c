@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Joints that break (van Overveld and Barenbrug 1995, section 4: "if we impose a threshold value on the applied PTP-forces, it is
- * straightforward to have objects break apart").
+/* Joints that break (van Overveld and Barenbrug 1995, section 4: "if we impose a threshold value on
+ * the applied PTP-forces, it is straightforward to have objects break apart").
  *
  * F = |J_b' lambda|, the force of the joint on its body b, passes its threshold N.
  *   - Where the formulation has dense output with multipliers (acceleration level without contacts), F(t) is that of the
@@ -10,13 +10,15 @@
  *     it, and is released at the end of the step.  The time is off by a step at most, and a force that lasts less than a
  *     step (an impact) counts by its impulse / h.
  *
- * The order of the numbering decides between joints that break in one step; the other ones follow in the steps that come, or at
- * once where they break at the end of a step.  The formulation has to report forces. */
+ * The order of the numbering decides between joints that break in one step; the other ones follow
+ * in the steps that come, or at once where they break at the end of a step.  The formulation has to
+ * report forces. */
 #include "models/contact_step/switches_private.h"
 
 #include <string.h>
 
-/* The joint whose force is most beyond its threshold, relative to it, at the poses of k->e; its force. */
+/* The joint whose force is most beyond its threshold, relative to it, at the poses of k->e; its
+ * force. */
 static int strain_weakest(const perp_switches *k, const double *lambda, double *force)
 {
   int joint = -1;
@@ -47,8 +49,8 @@ static bool strain_dense(perp_ctx *ctx, perp_switches *k, void *ws, double t, in
   return true;
 }
 
-/* The first time in (0, hi] after the start at which a threshold is passed, to rounding, by bisection: forces of several
- * joints have a kink where the first one changes. */
+/* The first time in (0, hi] after the start at which a threshold is passed, to rounding, by
+ * bisection: forces of several joints have a kink where the first one changes. */
 static double strain_when(perp_ctx *ctx, perp_switches *k, void *ws, double hi, int *joint,
                           double *force)
 {

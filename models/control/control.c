@@ -354,8 +354,8 @@ typedef struct control_watch {
   control_watched joint[]; /* [n] */
 } control_watch;
 
-/* Of two bodies, as they are at q or (q NULL) as the motion has them: orientation R of the outer one in the inner one, and its
- * centre there. */
+/* Of two bodies, as they are at q or (q NULL) as the motion has them: orientation R of the outer
+ * one in the inner one, and its centre there. */
 static void control_between(const control_watch *w, const control_watched *j, double t,
                             const double *q, double R[9], double x[3])
 {

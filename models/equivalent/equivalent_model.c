@@ -210,7 +210,8 @@ static perp_status equivalent_motions(perp_ctx *ctx, perp_equivalent *e)
   return PERP_OK;
 }
 
-/* What a coordinate of a body becomes in the mirror: x, and angles and rates about axes in its plane, change signs. */
+/* What a coordinate of a body becomes in the mirror: x, and angles and rates about axes in its
+ * plane, change signs. */
 static void equivalent_cue(const perp_equivalent *e, perp_cue *cue)
 {
   static const bool space[13] = {

@@ -17,7 +17,8 @@
  * models/penalty/penalty_law.h, contacts in penalty_contacts.h, limits, motors and servos in penalty_drives.h.  At rest a
  * contact is deep by (force / contact_stiffness)^(1 / exponent), m g / (n k) on n points; forces that statics leaves
  * open are those of equal springs; friction sticks on a spring, off by force / tangent_stiffness, and creeps only as far
- * as that.  An impact lasts pi sqrt(m / k) instead of no time: impulses spread, and steps must resolve it.  Bodies that
+ * as that.  overlap = volume makes them of the volume of overlap; a shape that is all inside of another one has no force
+ * then, and such a state is refused: the step is shortened.  An impact lasts pi sqrt(m / k) instead of no time: impulses spread, and steps must resolve it.  Bodies that
  * are farther in a step than they are thick pass through each other.  A contact that has given a quarter more energy
  * than it had taken is no motion of these laws any more: the step is too long, and the run ends as diverged.
  *
@@ -38,16 +39,21 @@ struct opts {
   double stiffness, damping;
   double contact_stiffness, exponent, damping_ratio, threshold;
   double tangent_stiffness, tangent_ratio;
+  int overlap;
 };
+enum { OVERLAP_DEPTH, OVERLAP_VOLUME };
+static const char *const overlaps[] = { "depth", "volume", NULL };
 static const perp_opt options[] = {
   PERP_REAL(struct opts, stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
             "Stiffness of joint rows, limits and motors, in N/m or N m/rad."),
   PERP_REAL(struct opts, damping, 10, 0, HUGE_VAL, PERP_OPEN_MAX, "",
             "Damping of joint rows and of locked joint coordinates, in N s/m or N m s/rad."),
   PERP_REAL(struct opts, contact_stiffness, 1e5, 0, HUGE_VAL, PERP_OPEN_MIN | PERP_OPEN_MAX, "",
-            "Stiffness k of each contact point, in N/m^exponent."),
+            "Stiffness k of each contact point, in N/m^exponent. With overlap=volume of each pair "
+            "of shapes, in N/m^5 (N/m^3 in the plane) for an exponent of 1."),
   PERP_REAL(struct opts, exponent, 1, 1, 3, 0, "",
-            "Exponent n of the normal contact force k d^n. 1.5: Hertz contact of round bodies."),
+            "Exponent n of the normal contact force k d^n, or k V^n A with overlap=volume. 1.5 "
+            "of a depth: Hertz contact of round bodies."),
   PERP_REAL(struct opts, damping_ratio, 1, 0, HUGE_VAL, PERP_OPEN_MAX, "",
             "Upper bound on the damping ratio of contacts and limits. Restitution e is exact down "
             "to e = 0.27 with 1, and to 0.1 with 2."),
@@ -57,6 +63,11 @@ static const perp_opt options[] = {
             "Tangential stiffness of a sticking contact."),
   PERP_REAL(struct opts, tangent_ratio, 0.25, 0, HUGE_VAL, PERP_OPEN_MAX, "",
             "Damping ratio of the tangential spring (see tangent_stiffness) and of motors."),
+  PERP_ENUM(struct opts, overlap, OVERLAP_DEPTH, overlaps,
+            "Penetration that makes contact forces. depth: of each contact point. volume: overlap "
+            "volume V of each pair of shapes. Its force k V A, A the area of the section, is minus "
+            "the gradient of k V^2 / 2. Served are planes with spheres, boxes, polytopes and "
+            "ellipsoids, and two spheres."),
   PERP_OPTIONS_END
 };
 
@@ -123,6 +134,7 @@ static perp_ode_answer penalty_deriv(void *user, double t, double h, const doubl
   perp_blocks_Jt(&w->e.blocks, 1, w->trial, w->f);
   if (w->drives != NULL) perp_penalty_drives_force(w->drives, &w->e, t, v, w->f);
   if (w->contacts != NULL && !penalty_contact_forces(w, t, q, v)) return PERP_ODE_FAILED;
+  if (w->contacts != NULL && perp_penalty_contacts_inside(w->contacts)) return PERP_ODE_INVALID;
   perp_blocks_Minv(&w->e.blocks, w->f, a);
   if (!intermediate) memcpy(w->lambda, w->trial, (size_t)model->m * sizeof *w->lambda);
   if (qdot != NULL) perp_model_qdot(model, q, v, qdot);
@@ -142,6 +154,7 @@ static perp_ode_answer penalty_accept(void *user, double t, double *q, double *v
   if (w->contacts != NULL)
     w->status = perp_penalty_contacts_accept(w->ctx, w->contacts, &w->e, t, q, v, &still);
   if (!penalty_found(w)) return PERP_ODE_FAILED;
+  if (w->contacts != NULL && perp_penalty_contacts_inside(w->contacts)) return PERP_ODE_INVALID;
   w->active = !passive || !still;
   return w->active ? PERP_ODE_FAILED : PERP_ODE_OK;
 }
@@ -219,6 +232,7 @@ static perp_status penalty_open(perp_ctx *ctx, workspace *w, const perp_parts *p
   const struct opts *o = &w->o;
   const perp_penalty_law contact = { .stiffness = o->contact_stiffness,
                                      .exponent = o->exponent,
+                                     .volume = o->overlap == OVERLAP_VOLUME,
                                      .damping_ratio = o->damping_ratio,
                                      .threshold = o->threshold,
                                      .tangent_stiffness = o->tangent_stiffness,
@@ -303,6 +317,9 @@ static perp_status penalty_step(perp_ctx *ctx, void *ws, double t_max, perp_step
   } else if (w->active) {
     info->cause = "a contact or limit returned more energy than it absorbed: the step is too long "
                   "for its stiffness; use a shorter step or error control";
+  } else if (info->reason == PERP_INVALID_STATE) {
+    info->cause = "a shape is all inside of another one, where the volume of overlap has no "
+                  "gradient; use a larger contact_stiffness or a shorter step";
   }
   return PERP_OK;
 }

@@ -15,7 +15,7 @@
  * about h |v| / size, h^2 |f| / (m size) and h^2 |df/dq| / m, so that large steps, stiff springs and fast rotations fail with
  * PERP_MAX_ITER; so do contacts that change from pass to pass.
  *
- * [+] turns a body by h |w|, in place of the quaternion that is normalized after eq. 36.  The gyroscopic torque is a part of
+ * [+] turns a body by h |w|, in place of the quaternion that is normalized after STAR 2012, eq. 36.  The gyroscopic torque is a part of
  * f.  No stabilization acts, and a depth at the start of a step is gone at its end.  Order 1; backward Euler, which takes
  * energy.  Eq. 39 leaves a gap of zero after an impact: restitution is refused.  So are joints with stiffness, drives and
  * constraints of velocities.  A multiplier is an impulse, which is reported divided by h.

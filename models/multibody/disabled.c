@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bodies that are disabled for a time (Vondrak 2005, section 7.1), their definitions and the joints that hold them; and parts that
- * stop.
+/* Bodies that are disabled for a time (Vondrak 2005, section 7.1), their definitions and the joints
+ * that hold them; and parts that stop.
  *
- * The joint is a fixed one to the world.  That a simulation lets go and takes hold is in contact_step/switches.c. */
+ * The joint is a fixed one to the world.  That a simulation lets go and takes hold is in
+ * contact_step/switches.c. */
 #include "models/multibody/model_private.h"
 
 #include <stdlib.h>

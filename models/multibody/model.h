@@ -301,24 +301,27 @@ typedef struct perp_cue {
   int direction; /* 1 rises, -1 falls, 0 both */
 } perp_cue;
 
-/* A body that is disabled for a time (Vondrak 2005, section 7.1): forces and impulses do not move it, and for others it is a
- * part of the world, until it is enabled.
+/* A body that is disabled for a time (Vondrak 2005, section 7.1): forces and impulses do not move
+ * it, and for others it is a part of the world, until it is enabled.
  *
  *      x = x(t_from),  R = R(t_from),  v = 0      from t_from to t_until
  *
- * as rows of a fixed joint to the world (of a particle a ball joint), after those of all joints, in the order of these
- * definitions.  While it is disabled, joints between such bodies and the world have no rows, and contacts between them are
- * not looked for.  A body that is disabled in motion stops at once: velocities of bodies joined to it become
- * those of a plastic impact, M (v+ - v) = J' p, J v+ = 0.  PERP_CUE_CONTACT is for `until`: the step in which the contact first acts
- * is made again from its start with the body enabled, so that the contact moves it. */
+ * as rows of a fixed joint to the world (of a particle a ball joint), after those of all joints, in
+ * the order of these definitions.  While it is disabled, joints between such bodies and the world
+ * have no rows, and contacts between them are not looked for.  A body that is disabled in motion
+ * stops at once: velocities of bodies joined to it become those of a plastic impact, M (v+ - v) =
+ * J' p, J v+ = 0.  PERP_CUE_CONTACT is for `until`: the step in which the contact first acts is
+ * made again from its start with the body enabled, so that the contact moves it. */
 typedef struct perp_disabled_def {
   int body;
   perp_cue from, until; /* from a time of 0: from the start */
 } perp_disabled_def;
 
-/* Parts of the model that stop for good where a condition is met, as a controller lets go whose error has grown (Vondrak 2005,
- * section 8.3): forces, the motors and servos of drives, whose limits stay, and joints, `n` of each from `first` on.  The step ends
- * where `beyond`, which is continuous, becomes 0; it is stopped where that is above 0.  The same number for the same state. */
+/* Parts of the model that stop for good where a condition is met, as a controller lets go whose
+ * error has grown (Vondrak 2005, section 8.3): forces, the motors and servos of drives, whose
+ * limits stay, and joints, `n` of each from `first` on.  The step ends where `beyond`, which is
+ * continuous, becomes 0; it is stopped where that is above 0.  The same number for the same
+ * state. */
 typedef struct perp_stop_range {
   int first, n;
 } perp_stop_range;
@@ -415,8 +418,8 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
  * (its rate jumps); PERP_ERR_UNSUPPORTED: a particle that is to turn. */
 perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_motion_def *def,
                                   int *index);
-/* PERP_ERR_ARG: a body that does not exist, that is a definition's already or has a motion, times that do not follow each
- * other, coordinates that do not exist, a contact as `from`. */
+/* PERP_ERR_ARG: a body that does not exist, that is a definition's already or has a motion, times
+ * that do not follow each other, coordinates that do not exist, a contact as `from`. */
 perp_status perp_model_add_disabled(perp_ctx *ctx, perp_model *model, const perp_disabled_def *def,
                                     int *index);
 /* PERP_ERR_ARG: parts that do not exist. */
@@ -464,8 +467,8 @@ bool perp_model_rate_of(const perp_model *model, int i, perp_rate_def *def);
 int perp_model_motions(const perp_model *model);
 const perp_motion_def *perp_model_motion(const perp_model *model, int i);
 int perp_model_joint_motion(const perp_model *model, int i);
-/* Bodies that are disabled for a time; their joints follow those of the model and precede those of motions.  Which one
- * joint i is of, -1: none. */
+/* Bodies that are disabled for a time; their joints follow those of the model and precede those of
+ * motions.  Which one joint i is of, -1: none. */
 int perp_model_disabled(const perp_model *model);
 const perp_disabled_def *perp_model_disabled_of(const perp_model *model, int i);
 int perp_model_joint_disabled(const perp_model *model, int i);

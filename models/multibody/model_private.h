@@ -144,8 +144,8 @@ struct perp_model {
       dropped; /* NULL: none at any time.  Simulations have a shallow copy of the model with their own. */
   /* [n_joints] joints that a simulation has released, whose rows are dropped; NULL: none at any time. */
   const bool *released;
-  /* [bodies] disabled now, and which of these an impact has struck that is in no perp_step_info.impulse; NULL: none at any
-   * time.  In a shallow copy */
+  /* [bodies] disabled now, and which of these an impact has struck that is in no
+   * perp_step_info.impulse; NULL: none at any time.  In a shallow copy */
   const unsigned char *held;
   unsigned char *struck;
   /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of whoever asks the model

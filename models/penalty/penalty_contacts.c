@@ -48,16 +48,11 @@ typedef struct passing {
 struct perp_penalty_contacts {
   const perp_model *model;
   perp_penalty_law law;
-  perp_collision *collision;
+  perp_penalty_found found;
   double *reach; /* [bodies] */
   double *twist; /* [6 bodies] */
   double *start; /* [6 bodies] of the last accepted state */
   passing passing;
-  double *q_found; /* [nq] where contact was found */
-  bool known;      /* it was */
-  double t_found;  /* at this time */
-  const perp_contact *contact;
-  int n;
   double t;   /* of the last accepted state */
   bool begun; /* there is one */
   memory *before, *after;
@@ -77,7 +72,7 @@ static void penalty_contacts_layout(void *ws, perp_arena *a)
   perp_penalty_contacts *c = ws;
   c->reach = PERP_CARVE(a, double, c->model->n_bodies);
   PERP_DOUBLES(a, 6 * (size_t)c->model->n_bodies, &c->twist, &c->start);
-  c->q_found = PERP_CARVE(a, double, c->model->nq);
+  c->found.q = PERP_CARVE(a, double, c->model->nq);
 }
 
 static void penalty_contacts_layout_grown(void *ws, perp_arena *a)
@@ -113,7 +108,7 @@ static perp_status penalty_contacts_reserve(perp_ctx *ctx, perp_penalty_contacts
 void perp_penalty_contacts_destroy(perp_penalty_contacts *c)
 {
   if (c == NULL) return;
-  perp_collision_destroy(c->collision);
+  perp_penalty_found_close(&c->found);
   perp_arena_free(&c->grown);
   free(c);
 }
@@ -127,7 +122,9 @@ perp_status perp_penalty_contacts_create(perp_ctx *ctx, const perp_model *model,
   PERP_TRY(perp_workspace_create(ctx, "penalty", &like, sizeof like, penalty_contacts_layout, &ws));
   perp_penalty_contacts *c = ws;
   perp_contacts_reach(model, c->reach);
-  perp_status status = perp_collision_create(ctx, model, 0, &c->collision);
+  c->found.model = model;
+  c->found.law = &c->law;
+  perp_status status = perp_penalty_found_open(ctx, &c->found);
   if (status == PERP_OK) status = penalty_contacts_reserve(ctx, c, 4 * model->n_shapes);
   if (status != PERP_OK) {
     perp_penalty_contacts_destroy(c);
@@ -139,8 +136,9 @@ perp_status perp_penalty_contacts_create(perp_ctx *ctx, const perp_model *model,
 
 void perp_penalty_contacts_restart(perp_penalty_contacts *c)
 {
-  c->n = c->n_before = c->n_old = 0;
-  c->known = c->begun = false;
+  perp_penalty_found_forget(&c->found);
+  c->n_before = c->n_old = 0;
+  c->begun = false;
   c->passing.energy = 0;
   c->count = (perp_contact_count){ 0 };
 }
@@ -189,21 +187,22 @@ static void penalty_contacts_each(perp_penalty_contacts *c, const perp_eval *e,
                                   penalty_contacts_visit *visit, void *user)
 {
   for (int k = 0; k < c->n_before; k++) c->before[k].used = false;
-  for (int i = 0, stop, first = 0; i < c->n; i = stop) {
-    const uint64_t pair = perp_contact_pair(c->contact[i].id);
-    for (stop = i + 1; stop < c->n && perp_contact_pair(c->contact[stop].id) == pair;) stop++;
+  for (int i = 0, stop, first = 0; i < c->found.n; i = stop) {
+    const uint64_t pair = perp_contact_pair(c->found.contact[i].id);
+    for (stop = i + 1; stop < c->found.n && perp_contact_pair(c->found.contact[stop].id) == pair;)
+      stop++;
     while (first < c->n_before && perp_contact_pair(c->before[first].id) < pair) first++;
     int end = first;
     while (end < c->n_before && perp_contact_pair(c->before[end].id) == pair) end++;
     for (int l = i, k = first; l < stop && k < end; l++) {
-      while (k < end && c->before[k].id < c->contact[l].id) k++;
-      if (k < end && c->before[k].id == c->contact[l].id) c->before[k].used = true;
+      while (k < end && c->before[k].id < c->found.contact[l].id) k++;
+      if (k < end && c->before[k].id == c->found.contact[l].id) c->before[k].used = true;
     }
     for (int l = i, k = first; l < stop; l++) {
-      while (k < end && c->before[k].id < c->contact[l].id) k++;
-      memory *m = k < end && c->before[k].id == c->contact[l].id
+      while (k < end && c->before[k].id < c->found.contact[l].id) k++;
+      memory *m = k < end && c->before[k].id == c->found.contact[l].id
                       ? &c->before[k]
-                      : penalty_contacts_nearest(c, e, &c->contact[l], first, end);
+                      : penalty_contacts_nearest(c, e, &c->found.contact[l], first, end);
       if (m != NULL) m->used = true;
       visit(c, e, l, m, user);
     }
@@ -309,6 +308,12 @@ static void penalty_contacts_displacement(const perp_penalty_contacts *c, const 
   penalty_contacts_across(x->n, at->s);
 }
 
+static const perp_penalty_spring *penalty_contacts_spring(const perp_penalty_contacts *c,
+                                                          const perp_contact *x)
+{
+  return &c->found.spring[x - c->found.contact];
+}
+
 /* All of a contact at the state of twist. */
 static void penalty_contacts_touch(const perp_penalty_contacts *c, const perp_eval *e, double t,
                                    const perp_contact *x, const memory *before, touch *at)
@@ -325,7 +330,7 @@ static void penalty_contacts_touch(const perp_penalty_contacts *c, const perp_ev
   at->approach = before != NULL ? before->approach : fmax(rate, 0);
   at->factor = before != NULL ? before->factor : perp_penalty_factor(x->e);
   const double normal = perp_penalty_normal(law, at->factor, at->approach, at->mass,
-                                            fmax(-x->gap, 0), rate);
+                                            penalty_contacts_spring(c, x), rate);
   double drag[3] = { 0 };
   at->s[0] = at->s[1] = at->s[2] = 0;
   at->slips = false;
@@ -344,40 +349,20 @@ static void penalty_contacts_touch(const perp_penalty_contacts *c, const perp_ev
 
 /* ---- all contacts of a state ----------------------------------------------------------------- */
 
-static perp_status penalty_contacts_find(perp_ctx *ctx, perp_penalty_contacts *c,
-                                         const perp_eval *e, double t, const double *q)
-{
-  const size_t size = (size_t)c->model->nq * sizeof *q;
-  if (c->known && t == c->t_found && memcmp(q, c->q_found, size) == 0) return PERP_OK;
-  c->known = false;
-  perp_collision_margin(c->collision, 0);
-  PERP_TRY(perp_collision_find(ctx, c->collision, e->pose, &c->contact, &c->n));
-  memcpy(c->q_found, q, size);
-  c->t_found = t;
-  c->known = true;
-  return PERP_OK;
-}
-
 typedef struct forces {
   double t;
   double *f;
 } forces;
 
-/* J of a spring of this depth */
-static double penalty_contacts_energy(const perp_penalty_law *law, double depth)
-{
-  return law->stiffness * pow(depth, law->exponent + 1) / (law->exponent + 1);
-}
-
 static void penalty_contacts_push(perp_penalty_contacts *c, const perp_eval *e, int i,
                                   memory *before, void *user)
 {
   const forces *all = user;
-  const perp_contact *x = &c->contact[i];
+  const perp_contact *x = &c->found.contact[i];
   touch at;
   penalty_contacts_touch(c, e, all->t, x, before, &at);
   penalty_contacts_apply(c, e, x->body, at.r, at.force, all->f);
-  const double energy = before == NULL ? penalty_contacts_energy(&c->law, -x->gap) : 0;
+  const double energy = before == NULL ? penalty_contacts_spring(c, x)->energy : 0;
   if (!(energy > c->passing.energy)) return;
   c->passing = (passing){
     .id = x->id, .body = { x->body[0], x->body[1] }, .mass = at.mass, .energy = energy
@@ -389,11 +374,16 @@ static void penalty_contacts_push(perp_penalty_contacts *c, const perp_eval *e, 
 perp_status perp_penalty_contacts_force(perp_ctx *ctx, perp_penalty_contacts *c, const perp_eval *e,
                                         double t, const double *q, const double *v, double *f)
 {
-  PERP_TRY(penalty_contacts_find(ctx, c, e, t, q));
-  if (c->n == 0) return PERP_OK;
+  PERP_TRY(perp_penalty_found_at(ctx, &c->found, e, t, q));
+  if (c->found.n == 0) return PERP_OK;
   perp_twists(c->model, e, v, c->twist);
   penalty_contacts_each(c, e, penalty_contacts_push, &(forces){ t, f });
   return PERP_OK;
+}
+
+bool perp_penalty_contacts_inside(const perp_penalty_contacts *c)
+{
+  return c->found.inside;
 }
 
 /* ---- accepted states ------------------------------------------------------------------------- */
@@ -445,7 +435,7 @@ static void penalty_contacts_remember(perp_penalty_contacts *c, const perp_eval 
                                       memory *before, void *user)
 {
   acceptance *all = user;
-  const perp_contact *x = &c->contact[i];
+  const perp_contact *x = &c->found.contact[i];
   memory *m = &c->after[i];
   touch at;
   double middle[3];
@@ -475,7 +465,7 @@ static void penalty_contacts_remember(perp_penalty_contacts *c, const perp_eval 
     return;
   }
   /* what its spring has is what it took */
-  const double energy = penalty_contacts_energy(&c->law, -x->gap);
+  const double energy = penalty_contacts_spring(c, x)->energy;
   perp_penalty_ledger_add(&m->ledger, -energy, 0);
   if (c->begun && !penalty_contacts_known(c, x->id))
     all->passive &= energy <= penalty_contacts_met(c, x, &at);
@@ -507,8 +497,8 @@ static bool penalty_contacts_passed(perp_penalty_contacts *c)
   passing *p = &c->passing;
   double u[3];
   if (!(p->energy > 0)) return true;
-  for (int i = 0; i < c->n; i++)
-    if (c->contact[i].id == p->id) return true;
+  for (int i = 0; i < c->found.n; i++)
+    if (c->found.contact[i].id == p->id) return true;
   penalty_contacts_velocity(c->start, p->body, p->r, u);
   const double met = perp_dot(3, p->n, u);
   penalty_contacts_velocity(c->twist, p->body, p->r, u);
@@ -521,8 +511,8 @@ perp_status perp_penalty_contacts_accept(perp_ctx *ctx, perp_penalty_contacts *c
                                          const perp_eval *e, double t, const double *q,
                                          const double *v, bool *passive)
 {
-  PERP_TRY(penalty_contacts_find(ctx, c, e, t, q));
-  PERP_TRY(penalty_contacts_reserve(ctx, c, c->n));
+  PERP_TRY(perp_penalty_found_at(ctx, &c->found, e, t, q));
+  PERP_TRY(penalty_contacts_reserve(ctx, c, c->found.n));
   perp_twists(c->model, e, v, c->twist);
   acceptance all = { t, t - c->t, penalty_contacts_passed(c) };
   c->passing.energy = 0;
@@ -533,7 +523,7 @@ perp_status perp_penalty_contacts_accept(perp_ctx *ctx, perp_penalty_contacts *c
   perp_contact *shown = c->shown;
   c->shown = c->next;
   c->next = shown;
-  if (c->n > 0) memcpy(c->next, c->contact, (size_t)c->n * sizeof *c->next);
+  if (c->found.n > 0) memcpy(c->next, c->found.contact, (size_t)c->found.n * sizeof *c->next);
   memory *before = c->before;
   c->before = c->after;
   c->after = before;
@@ -541,10 +531,10 @@ perp_status perp_penalty_contacts_accept(perp_ctx *ctx, perp_penalty_contacts *c
   c->start = c->twist;
   c->twist = twist;
   c->n_old = c->n_before;
-  c->n_before = c->n;
+  c->n_before = c->found.n;
   c->t = t;
   c->begun = true;
-  if (c->n > c->count.contacts) c->count.contacts = c->n;
+  if (c->found.n > c->count.contacts) c->count.contacts = c->found.n;
   *passive = all.passive;
   return PERP_OK;
 }
@@ -570,25 +560,23 @@ const perp_contact_count *perp_penalty_contacts_count(const perp_penalty_contact
 
 perp_status perp_penalty_contacts_near(perp_ctx *ctx, perp_penalty_contacts *c, const perp_eval *e)
 {
-  c->known = false;
-  perp_collision_margin(c->collision, NEAR * c->model->size);
-  return perp_collision_find(ctx, c->collision, e->pose, &c->contact, &c->n);
+  return perp_penalty_found_near(ctx, &c->found, e, NEAR * c->model->size);
 }
 
 void perp_penalty_contacts_stiffness(const perp_penalty_contacts *c, const perp_eval *e,
                                      const double *x, double *stiffness, double *damping)
 {
   const perp_penalty_law *law = &c->law;
-  if (c->n == 0) return;
+  if (c->found.n == 0) return;
   perp_twists(c->model, e, x, c->twist);
-  for (int i = 0; i < c->n; i++) {
-    const perp_contact *y = &c->contact[i];
+  for (int i = 0; i < c->found.n; i++) {
+    const perp_contact *y = &c->found.contact[i];
     double r[2][3], u[3], K[3], D[3];
     penalty_contacts_arms(c, e, y, r);
     penalty_contacts_velocity(c->twist, y->body, r, u);
     const double mass = 1 / penalty_contacts_admittance(c, e, y->body, r, y->n);
-    const double depth = fmax(-y->gap, 0), n = law->exponent;
-    const double k = n == 1 ? law->stiffness : n * law->stiffness * pow(depth, n - 1);
+    const bool linear = law->exponent == 1 && !law->volume; /* as stiff before it touches */
+    const double k = linear ? law->stiffness : penalty_contacts_spring(c, y)->stiffness;
     const double kt = y->mu > 0 ? law->tangent_stiffness : 0, along = perp_dot(3, y->n, u);
     const double d = y->e < 1 ? 2 * law->damping_ratio * sqrt(k * mass) : 0,
                  dt = 2 * law->tangent_ratio * sqrt(kt * mass);

@@ -9,7 +9,7 @@
 #ifndef PERP_PENALTY_CONTACTS_H
 #define PERP_PENALTY_CONTACTS_H
 
-#include "models/penalty/penalty_law.h"
+#include "models/penalty/penalty_found.h"
 #include "models/stepping/formulation.h"
 #include "models/multibody/model_private.h"
 
@@ -24,6 +24,8 @@ void perp_penalty_contacts_restart(perp_penalty_contacts *c);
 /* f [nv] += contact forces at (t, q, v), of which e has the poses.  PERP_ERR_NOMEM. */
 perp_status perp_penalty_contacts_force(perp_ctx *ctx, perp_penalty_contacts *c, const perp_eval *e,
                                         double t, const double *q, const double *v, double *f);
+/* Was a shape all inside of another one where contacts were asked last, where the law of volumes has no force? */
+bool perp_penalty_contacts_inside(const perp_penalty_contacts *c);
 /* (t, q, v) is accepted: what is remembered.  *passive: no contact has given more energy than it had (penalty_law.h). */
 perp_status perp_penalty_contacts_accept(perp_ctx *ctx, perp_penalty_contacts *c,
                                          const perp_eval *e, double t, const double *q,

@@ -137,8 +137,9 @@ static drive_look penalty_drives_look_at(const perp_penalty_drives *d, const per
     const double depth = side == LOWER ? def->lower - at.x : at.x - def->upper;
     const double met = d->memory[i].approach[side];
     at.approach[side] = !(depth > 0) ? -1 : met >= 0 ? met : fmax(-sign * at.rate, 0);
+    const perp_penalty_spring spring = perp_penalty_depth(&d->law, depth);
     at.limit[side] = sign * perp_penalty_normal(&d->law, d->factor[i], at.approach[side], at.mass,
-                                                fmax(depth, 0), -sign * at.rate);
+                                                &spring, -sign * at.rate);
     at.force += at.limit[side];
   }
   return at;

@@ -21,16 +21,28 @@ double perp_penalty_factor(double e)
   return low / e;
 }
 
-double perp_penalty_normal(const perp_penalty_law *law, double factor, double approach, double mass,
-                           double depth, double rate)
+perp_penalty_spring perp_penalty_depth(const perp_penalty_law *law, double depth)
 {
-  if (!(depth > 0)) return 0;
+  if (!(depth > 0)) return (perp_penalty_spring){ 0 };
   const double n = law->exponent;
-  const double spring = law->stiffness * (n == 1 ? depth : pow(depth, n));
-  const double critical = 2 * law->damping_ratio * sqrt(n * spring / depth * mass);
-  const double dashpot = fmin(factor > 0 ? spring * factor / fmax(approach, law->threshold) : 0,
-                              critical);
-  return fmax(0, spring + dashpot * rate);
+  const double force = law->stiffness * (n == 1 ? depth : pow(depth, n));
+  return (perp_penalty_spring){ force, n * force / depth, force * depth / (n + 1) };
+}
+
+perp_penalty_spring perp_penalty_volume(const perp_penalty_law *law, double volume, double area)
+{
+  const perp_penalty_spring s = perp_penalty_depth(law, volume);
+  return (perp_penalty_spring){ s.force * area, s.stiffness * area * area, s.energy };
+}
+
+double perp_penalty_normal(const perp_penalty_law *law, double factor, double approach, double mass,
+                           const perp_penalty_spring *spring, double rate)
+{
+  if (!(spring->force > 0)) return 0;
+  const double critical = 2 * law->damping_ratio * sqrt(spring->stiffness * mass);
+  const double dashpot = fmin(
+      factor > 0 ? spring->force * factor / fmax(approach, law->threshold) : 0, critical);
+  return fmax(0, spring->force + dashpot * rate);
 }
 
 bool perp_penalty_ledger_add(perp_penalty_ledger *l, double work, double least)

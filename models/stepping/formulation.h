@@ -42,8 +42,9 @@ typedef struct perp_step_info {
   double tolerance; /* m: the separation that contacts keep (perp_collision_tolerance) */
   bool untold;      /* of an engine: what is NULL above has acted, and nobody knows how much */
   int asleep;       /* bodies that sleep after the step, see sleep.h */
-  /* Joints that broke, points that left their curves and bodies that were enabled or disabled since the restart, in the order
-   * of time, and [joints] which joints do not hold, or not where the model has them; NULL when no joint can be. */
+  /* Joints that broke, points that left their curves and bodies that were enabled or disabled since
+   * the restart, in the order of time, and [joints] which joints do not hold, or not where the
+   * model has them; NULL when no joint can be. */
   int n_releases;
   const struct perp_release *release;
   const bool *released;
@@ -68,9 +69,10 @@ typedef struct perp_redundant {
 /* What a time stepping remembers besides its state, of the start and of the end of a step that is made more than once. */
 typedef enum perp_step_end { PERP_AT_START, PERP_AT_END, PERP_ENDS } perp_step_end;
 
-/* A point passed the end of its curve, or a joint broke: the step was cut there (switches.c), the joint has no rows (J = 0) from
- * then on; or a body was enabled or disabled, and with it the joint that holds it (perp_disabled_def); or parts stopped
- * (perp_stop_def: joint is the number of these). */
+/* A point passed the end of its curve, or a joint broke: the step was cut there (switches.c), the
+ * joint has no rows (J = 0) from then on; or a body was enabled or disabled, and with it the joint
+ * that holds it (perp_disabled_def); or parts stopped (perp_stop_def: joint is the number of
+ * these). */
 typedef enum perp_release_kind {
   PERP_RELEASE_CURVE,
   PERP_RELEASE_BROKE,

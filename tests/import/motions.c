@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Motions of skeletons from others: files that are written read back to the last bit, angles against matrices, blending against
- * the closed form, a retargeted motion keeps all rotations, markers of a motion give it back to rounding, hidden ones too. */
+/* Motions of skeletons from others: files that are written read back to the last bit, angles
+ * against matrices, blending against the closed form, a retargeted motion keeps all rotations,
+ * markers of a motion give it back to rounding, hidden ones too. */
 #include "experiments/import/motion_edit.h"
 #include "models/playback/blend.h"
 #include "tests/tap.h"
@@ -56,7 +57,8 @@ static void root_place(const perp_bvh *b, int k, double p[3])
       p[b->joint[0].channel[c]] += b->value[(size_t)k * (size_t)b->channels + (size_t)c];
 }
 
-/* The angle from R to Q, and between them a part of the way: R exp(b log(R' Q)) by Rodrigues' formula. */
+/* The angle from R to Q, and between them a part of the way: R exp(b log(R' Q)) by Rodrigues'
+ * formula. */
 static double between(double R[3][3], double Q[3][3], double b, double out[3][3])
 {
   double D[3][3], w[3], trace = 0;
@@ -117,7 +119,8 @@ static void written(const char *name)
   perp_bvh_free(&b);
 }
 
-/* All orders of one to three angles: a pose that channels say is the pose that they were made of. */
+/* All orders of one to three angles: a pose that channels say is the pose that they were made
+ * of. */
 static void orders(void)
 {
   for (int order = 0; order < 6 + 6 + 3; order++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Bodies that are disabled for a time, against closed forms: falling from then on, stopping at a time, at a coordinate,
- * enabled by an impact, the pendulum that is let go, the plastic impact of a stop; in each formulation that serves them.
- * What contradicts itself, and who does not serve it, is refused. */
+/* Bodies that are disabled for a time, against closed forms: falling from then on, stopping at a
+ * time, at a coordinate, enabled by an impact, the pendulum that is let go, the plastic impact of a
+ * stop; in each formulation that serves them. What contradicts itself, and who does not serve it,
+ * is refused. */
 #include "tests/run_model.h"
 
 static perp_ctx ctx;
@@ -48,7 +49,8 @@ static perp_model *two(int d, bool particle, perp_cue from, perp_cue until)
   return m;
 }
 
-/* Free fall with steps of order one is g h t / 2 off; the second ball is where the first one was a while before. */
+/* Free fall with steps of order one is g h t / 2 off; the second ball is where the first one was a
+ * while before. */
 static void falls(const char *form, int d, bool particle)
 {
   const double h = 1e-3, g = 9.81;
@@ -129,8 +131,8 @@ static void passed(const char *form)
   perp_model_destroy(m);
 }
 
-/* An elastic ball meets an equal one that waits for a contact: they exchange their velocities.  One that stays disabled throws it
- * back.  One that waits and is not met stays. */
+/* An elastic ball meets an equal one that waits for a contact: they exchange their velocities.  One
+ * that stays disabled throws it back.  One that waits and is not met stays. */
 static void hit(const char *form, bool wakes)
 {
   perp_model *m = run_model(&ctx, 2);
@@ -175,8 +177,9 @@ static void hit(const char *form, bool wakes)
   perp_model_destroy(m);
 }
 
-/* A double pendulum in the plane, two rods of length 1 that lie to the right.  The outer one is disabled at first: nothing moves;
- * then the inner one is disabled from the start for good and the outer one swings alone as a simple rod. */
+/* A double pendulum in the plane, two rods of length 1 that lie to the right.  The outer one is
+ * disabled at first: nothing moves; then the inner one is disabled from the start for good and the
+ * outer one swings alone as a simple rod. */
 static perp_model *rods(int held, perp_cue from, perp_cue until, double w)
 {
   perp_model *m = run_model(&ctx, 2);
@@ -218,8 +221,8 @@ static void pendulum(const char *form)
   perp_sim_destroy(sim);
   perp_model_destroy(m);
 
-  /* both turn as one, without weight; the inner one is disabled: the outer one keeps its angular momentum about the
-   * joint, m v r + I w = 1.5 w / 2 + w / 12 = w' / 3 */
+  /* both turn as one, without weight; the inner one is disabled: the outer one keeps its angular
+   * momentum about the joint, m v r + I w = 1.5 w / 2 + w / 12 = w' / 3 */
   m = rods(0, at(0.1), at(HUGE_VAL), 1);
   perp_model_gravity(m, 0);
   sim = run_start(&ctx, m, (run_parts){ form }, 1e-4);

@@ -368,7 +368,8 @@ static uint64_t hash_of(const char *name, const char *motion)
   return hash;
 }
 
-/* The motion belongs to the content of the scene: a run with another one is another run, and results have a copy. */
+/* The motion belongs to the content of the scene: a run with another one is another run, and
+ * results have a copy. */
 static void content(void)
 {
   static const char
@@ -379,7 +380,8 @@ static void content(void)
   ok(a == c && a != b, "the motion of a controller belongs to the content of the scene");
 }
 
-/* A constant torque turns the bob, I a'' = T, once the controller has let go; it lets go where its error is 0.1 rad. */
+/* A constant torque turns the bob, I a'' = T, once the controller has let go; it lets go where its
+ * error is 0.1 rad. */
 static void lets_go(const char *control, run_parts parts)
 {
   const double T = 2, I = 1.1;

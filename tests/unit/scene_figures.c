@@ -266,8 +266,8 @@ static void test_scenes(void)
   }
 }
 
-/* Motions that constraints edit (Vondrak 2005, section 9.2.4), and obstacles: each with what must hold, and the same without what
- * makes it hold. */
+/* Motions that constraints edit (Vondrak 2005, section 9.2.4), and obstacles: each with what must
+ * hold, and the same without what makes it hold. */
 static void test_edited(void)
 {
   static const struct {
