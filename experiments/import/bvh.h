@@ -50,9 +50,20 @@ bool perp_bvh_read(perp_diag *diag, const char *name, const char *text, size_t s
 /* A file, of 64 MiB at most.  at: where it is named; NULL: on the command line. */
 bool perp_bvh_load(perp_diag *diag, const perp_node *at, const char *path, perp_bvh *out);
 void perp_bvh_free(perp_bvh *bvh);
+/* As a file that reads back to the last bit.  "": no text yet. */
+void perp_bvh_write(const perp_bvh *bvh, perp_text *out);
+/* The skeleton of another BVH with so many frames of zeros, to be freed. */
+void perp_bvh_like(const perp_bvh *skeleton, int frames, double frame_time, perp_bvh *out);
 
 /* Of the joints, in frame k (-1: as drawn, all channels 0), with the axes of perp (x forward, y to the left, z up: z, x, y of the
  * file): orientation quat [4] in the parent, and its place offset [3] in the parent. */
 void perp_bvh_pose(const perp_bvh *bvh, int joint, int frame, double quat[4], double offset[3]);
+/* The other way: channels of the joint in a frame.  Of the angles that say it, those next to the
+ * frame before; a joint with fewer than three angles takes what it can.  offset counts for position
+ * channels of the root. */
+void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4],
+                       const double offset[3]);
+/* The number of the joint of a name; -1: there is none. */
+int perp_bvh_find(const perp_bvh *bvh, const char *name);
 
 #endif

@@ -11,6 +11,7 @@ int perp_command_scene(perp_ctx *ctx, const char *text);
 /* perp check of a scene file. */
 int perp_command_check_scene(perp_ctx *ctx, const perp_args *args);
 
-extern const perp_command perp_export_scene_command, perp_import_command, perp_inverse_command;
+extern const perp_command perp_export_scene_command, perp_import_command, perp_inverse_command,
+    perp_motion_command;
 
 #endif

@@ -135,6 +135,8 @@ static const perp_node *build_culprit(const perp_scene_reader *r)
   if (sscanf(r->ctx->msg, "joint %d", &i) == 1 && i >= 0 && i < r->joints.n) return r->joints.at[i];
   if (sscanf(r->ctx->msg, "motion %d", &i) == 1 && i >= 0 && i < r->n_motions)
     return r->motion_at[i];
+  if (sscanf(r->ctx->msg, "disabled body %d", &i) == 1 && i >= 0 && i < r->n_disabled)
+    return r->disabled_at[i];
   if (sscanf(r->ctx->msg, "shape %d", &i) == 1 && i >= 0 && i < r->n_shapes) return r->shape_at[i];
   return r->root;
 }
@@ -273,8 +275,9 @@ static bool build_sections(perp_scene_reader *r, const perp_scene_file *file, co
   if (r->diag->errors > errors) return false;
   if (!r->bare && !build_goal(r, file, opts, refusal)) return false;
   static void (*const sections[])(perp_scene_reader *, perp_model *) = {
-    perp_scene_add_bodies, perp_scene_add_shapes, perp_scene_add_pairs,   perp_scene_add_joints,
-    perp_scene_add_drives, perp_scene_add_forces, perp_scene_add_motions, perp_scene_add_control
+    perp_scene_add_bodies,  perp_scene_add_shapes,   perp_scene_add_pairs,
+    perp_scene_add_joints,  perp_scene_add_drives,   perp_scene_add_forces,
+    perp_scene_add_motions, perp_scene_add_disabled, perp_scene_add_control
   };
   for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
     sections[i](r, s->model);

@@ -87,46 +87,6 @@ static const char *const gauge_wants[] = {
   "body x ?let_t",
 };
 
-static bool claims_word(const char *list, const char *word, bool *may)
-{
-  const size_t n = strlen(word);
-  for (const char *s = list; *s != '\0'; s += strcspn(s, " "), s += *s == ' ') {
-    *may = *s == '?';
-    s += *may;
-    if (strncmp(s, word, n) == 0 && (s[n] == ' ' || s[n] == '\0')) return true;
-  }
-  return false;
-}
-
-/* Has an entry of a kind what it needs, and nothing without a meaning? */
-static bool claims_fit(perp_scene_reader *r, const perp_node *entry, const perp_key *keys,
-                       const char *kind, const char *wants)
-{
-  bool may = false;
-  for (const perp_key *k = keys; k->type != PERP_KEY_END; k++) {
-    const bool there = perp_tree_get(entry, k->name) != NULL,
-               known = claims_word(wants, k->name, &may);
-    if (strcmp(k->name, "repeat") == 0 || strcmp(k->name, "let") == 0 ||
-        strcmp(k->name, "when") == 0)
-      continue;
-    if (strcmp(k->name, "kind") == 0) {
-      if (there) continue;
-      PERP_SCENE_WRONG(r, entry, "'kind' is missing here");
-      return false;
-    }
-    if (there && !known) {
-      PERP_SCENE_WRONG(r, perp_tree_get(entry, k->name), "%s is not allowed with kind: %s", k->name,
-                       kind);
-      return false;
-    }
-    if (!there && known && !may) {
-      PERP_SCENE_WRONG(r, entry, "kind: %s needs %s", kind, k->name);
-      return false;
-    }
-  }
-  return true;
-}
-
 /* The name of a metric that gauges fill, as it is in the table of metrics; NULL after an error. */
 static const char *claims_metric(perp_scene_reader *r, const perp_node *at, const char *name)
 {
@@ -283,72 +243,6 @@ static void claims_place(perp_scene_reader *r, const perp_node *entry, void *use
   }
 }
 
-/* ---- events ------------------------------------------------------------------------------------- */
-
-enum direction { FALLS, BOTH, RISES };
-static const char *const directions[] = {
-  [FALLS] = "falls", [BOTH] = "both", [RISES] = "rises", [RISES + 1] = NULL
-};
-struct event {
-  const char *name, *of;
-  double value;
-  enum direction direction;
-};
-static const perp_key event_keys[] = { PERP_KEY_OF(struct event, name, "name", PERP_KEY_TEXT),
-                                       PERP_KEY_OF(struct event, of, "of", PERP_KEY_TEXT),
-                                       PERP_KEY_REAL(struct event, value, "value", NULL),
-                                       PERP_KEY_ONE_OF(struct event, direction, "direction",
-                                                       directions),
-                                       PERP_KEY_SPECIAL("times"),
-                                       PERP_KEYS_ENTRY,
-                                       PERP_KEYS_END };
-struct event_list {
-  int n;
-  perp_event *event;
-  int n_times;
-  double *time;
-  int *of; /* [n_times] which event */
-};
-
-/* The times of the event that comes next, rising. */
-static bool claims_times(perp_scene_reader *r, const perp_node *node, struct event_list *list)
-{
-  if (node->type != PERP_NODE_LIST || node->n < 1) {
-    PERP_SCENE_WRONG(r, node, "times must be a list of increasing times");
-    return false;
-  }
-  for (int i = 0; i < node->n; i++) {
-    double t;
-    if (!perp_values_number(&r->values, node->item[i], "s", &t)) return false;
-    if (i > 0 && !(t > list->time[list->n_times - 1])) {
-      PERP_SCENE_WRONG(r, node->item[i], "times must increase");
-      return false;
-    }
-    list->time = perp_pool_grown(r->pool, list->time, list->n_times, sizeof *list->time);
-    list->of = perp_pool_grown(r->pool, list->of, list->n_times, sizeof *list->of);
-    list->time[list->n_times] = t;
-    list->of[list->n_times++] = list->n;
-  }
-  return true;
-}
-
-static void claims_event(perp_scene_reader *r, const perp_node *entry, void *user)
-{
-  struct event_list *list = user;
-  struct event e = { .direction = RISES };
-  if (!claims_fit(r, entry, event_keys, "event", "name of ?value ?direction ?times")) return;
-  if (!perp_keys_read(r, entry, "events", event_keys, &e)) return;
-  perp_event event = { .name = e.name, .value = e.value, .direction = (int)e.direction - BOTH };
-  if (perp_coordinate_find(r->ctx, r->scene->model, e.of, &event.body, &event.k) != PERP_OK) {
-    perp_scene_refused(r, perp_tree_get(entry, "of"));
-    return;
-  }
-  const perp_node *times = perp_tree_get(entry, "times");
-  if (times != NULL && !claims_times(r, times, list)) return;
-  list->event = perp_pool_grown(r->pool, list->event, list->n, sizeof *list->event);
-  list->event[list->n++] = event;
-}
-
 /* ---- a gauge ------------------------------------------------------------------------------------ */
 
 static bool claims_numbers(perp_scene_reader *r, const perp_node *entry, struct gauge *g)
@@ -381,7 +275,7 @@ static perp_status claims_make(perp_scene_reader *r, const perp_node *entry, str
   perp_scene *s = r->scene;
   struct force_list forces = { 0 };
   struct place_list places = { 0 };
-  struct event_list events = { 0 };
+  perp_scene_events events = { 0 };
   const perp_node *file = perp_tree_get(entry, "file"), *each = perp_tree_get(entry, "bodies");
   const char *path = file != NULL ? perp_scene_path(r, file) : NULL;
   const int errors = r->diag->errors, n = g->last - g->first + 1;
@@ -390,8 +284,7 @@ static perp_status claims_make(perp_scene_reader *r, const perp_node *entry, str
   if (g->metric != NULL) g->metric = claims_metric(r, perp_tree_get(entry, "metric"), g->metric);
   perp_entries(r, perp_tree_get(entry, "forces"), "forces", claims_force, &forces);
   perp_entries(r, perp_tree_get(entry, "places"), "places", claims_place, &places);
-  if (g->kind == GAUGE_EVENTS)
-    perp_entries(r, perp_tree_get(r->root, "events"), "events", claims_event, &events);
+  if (g->kind == GAUGE_EVENTS) perp_scene_read_events(r, &events);
   const int q = g->kind == GAUGE_PERIOD ? claims_q(r, perp_tree_get(entry, "of"), g->coordinate)
                                         : 0;
   if (g->kind == GAUGE_VELOCITY && (each != NULL) == (perp_tree_get(entry, "exact") != NULL))
@@ -447,7 +340,7 @@ static void claims_gauge(perp_scene_reader *r, const perp_node *entry, void *use
   struct gauge g = { .last = r->bodies.n - 1, .scale = 1, .stands = true };
   (void)user;
   if (!perp_keys_read(r, entry, "gauges", gauge_keys, &g) ||
-      !claims_fit(r, entry, gauge_keys, gauge_kinds[g.kind], gauge_wants[g.kind]) ||
+      !perp_scene_fit(r, entry, gauge_keys, gauge_kinds[g.kind], gauge_wants[g.kind]) ||
       !claims_numbers(r, entry, &g))
     return;
   if (claims_make(r, entry, &g) != PERP_OK) perp_scene_refused(r, entry);
@@ -455,11 +348,10 @@ static void claims_gauge(perp_scene_reader *r, const perp_node *entry, void *use
 
 void perp_scene_add_gauges(perp_scene_reader *r)
 {
-  struct event_list events = { 0 };
+  perp_scene_events events = { 0 };
   perp_entries(r, perp_tree_get(r->root, "gauges"), "gauges", claims_gauge, NULL);
   /* they are looked at where no gauge has done so, too */
-  if (r->diag->errors == 0)
-    perp_entries(r, perp_tree_get(r->root, "events"), "events", claims_event, &events);
+  if (r->diag->errors == 0) perp_scene_read_events(r, &events);
 }
 
 /* ---- truths ------------------------------------------------------------------------------------- */
@@ -541,7 +433,7 @@ static void claims_truth(perp_scene_reader *r, const perp_node *entry, void *use
   const perp_node *file = perp_tree_get(entry, "file");
   (void)user;
   if (!perp_keys_read(r, entry, "truth", truth_keys, &t) ||
-      !claims_fit(r, entry, truth_keys, truth_kinds[t.kind], truth_wants[t.kind]))
+      !perp_scene_fit(r, entry, truth_keys, truth_kinds[t.kind], truth_wants[t.kind]))
     return;
   if (t.uncertainty < 0) {
     PERP_SCENE_WRONG(r, perp_tree_get(entry, "uncertainty"),

@@ -17,6 +17,7 @@ static const char *const control_roots[] = { "free", "prescribed", "controlled",
 struct control {
   double scale, origin[3];
   int root;
+  double release;
 };
 static const perp_key control_own[] = {
   PERP_KEY_SPECIAL("by"),
@@ -25,6 +26,8 @@ static const perp_key control_own[] = {
   PERP_KEY_REALS(struct control, origin, "origin", "m", 3),
   PERP_KEY_ONE_OF(struct control, root, "root", control_roots),
   PERP_KEY_SPECIAL("loose"),
+  PERP_KEY_SPECIAL("besides"),
+  PERP_KEY_REAL(struct control, release, "release", "rad"),
 };
 enum { CONTROL_OWN = sizeof control_own / sizeof *control_own };
 
@@ -96,6 +99,46 @@ static bool control_others(perp_scene_reader *r, const perp_node *map)
   return true;
 }
 
+bool perp_scene_control_besides(perp_scene_reader *r, const char *name)
+{
+  const perp_node *map = perp_tree_get(r->root, "control"),
+                  *list = map != NULL ? perp_tree_get(map, "besides") : NULL;
+  for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++)
+    if (list->item[i]->type == PERP_NODE_SCALAR && strcmp(list->item[i]->text, name) == 0)
+      return true;
+  return false;
+}
+
+/* They are joints of the scene, behind those that the motion has, which are numbered as in its
+ * model. */
+static bool control_beside(perp_scene_reader *r, const perp_node *list)
+{
+  if (list == NULL) return true;
+  if (list->type != PERP_NODE_LIST) {
+    PERP_SCENE_WRONG(r, list, "besides must be a list of joints, as [pull, upright]");
+    return false;
+  }
+  for (int i = 0; i < list->n; i++) {
+    const int joint = perp_named_find(r, &r->joints, "joint", false, list->item[i]);
+    if (joint < 0) return false;
+    if (joint >= perp_model_joints(perp_goal_model(r->goal))) continue;
+    PERP_SCENE_WRONG(
+        r, list->item[i],
+        "joints of besides come last: write this one behind the joints that the motion "
+        "moves");
+    return false;
+  }
+  return true;
+}
+
+static bool control_release(perp_scene_reader *r, const perp_node *map, const struct control *c)
+{
+  if (c->release >= 0) return true;
+  PERP_SCENE_WRONG(r, perp_tree_get(map, "release"),
+                   "release must be an angle above 0, or 0: the controller never lets go");
+  return false;
+}
+
 /* scale and origin go together, and with a file. */
 static bool control_measures(perp_scene_reader *r, const perp_node *map, const struct control *c)
 {
@@ -115,7 +158,8 @@ const perp_node *perp_scene_control_of(perp_scene_reader *r, const perp_desc **d
   struct control c = { 0 };
   *d = NULL;
   if (map == NULL || !perp_keys_read(r, map, "control", control_keys(r), &c) ||
-      !control_by(r, map, d) || !control_others(r, map) || !control_measures(r, map, &c))
+      !control_by(r, map, d) || !control_others(r, map) || !control_measures(r, map, &c) ||
+      !control_release(r, map, &c))
     return NULL;
   bool *loose = perp_pool_alloc(r->pool, (size_t)r->bodies.n + 1, sizeof *loose);
   return control_loose(r, perp_tree_get(map, "loose"), loose) ? map : NULL;
@@ -213,7 +257,8 @@ void perp_scene_add_control(perp_scene_reader *r, perp_model *model)
   struct control c = { .root = PERP_ROOT_PRESCRIBED };
   bool *loose = perp_pool_alloc(r->pool, (size_t)r->bodies.n + 1, sizeof *loose);
   if (map == NULL || d == NULL || !perp_keys_read(r, map, "control", control_keys(r), &c) ||
-      !control_loose(r, perp_tree_get(map, "loose"), loose))
+      !control_loose(r, perp_tree_get(map, "loose"), loose) ||
+      !control_beside(r, perp_tree_get(map, "besides")))
     return;
   void *opts = perp_pool_alloc(r->pool, 1, d->opts_size + 1);
   perp_opts_default(d, opts);
@@ -222,6 +267,7 @@ void perp_scene_add_control(perp_scene_reader *r, perp_model *model)
   const perp_control_def def = { .controller = (const perp_controller_desc *)(const void *)d,
                                  .opts = opts,
                                  .root = (perp_control_root)c.root,
-                                 .loose = loose };
+                                 .loose = loose,
+                                 .release = c.release };
   if (perp_control_add(r->ctx, model, r->goal, &def) != PERP_OK) perp_scene_refused(r, map);
 }

@@ -10,6 +10,8 @@ const perp_node *perp_scene_control_of(perp_scene_reader *r, const perp_desc **d
 /* The motion into r->goal, and its velocities into r->body.  bare: the scene without its controller, taken over.  false after an
  * error. */
 bool perp_scene_control_begin(perp_scene_reader *r, const perp_node *map, perp_model *bare);
+/* Is the joint of that name one that the motion does not know (besides)? */
+bool perp_scene_control_besides(perp_scene_reader *r, const char *name);
 /* The controller, where there is r->goal. */
 void perp_scene_add_control(perp_scene_reader *r, perp_model *model);
 

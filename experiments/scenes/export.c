@@ -422,7 +422,7 @@ static void export_joints(const perp_model *model, FILE *out)
 {
   static const char *const none[] = { NULL };
   static const char *const always[] = { "a", "b", NULL };
-  const int n = perp_model_joints(model) - perp_model_motions(model);
+  const int n = perp_model_joints(model) - perp_model_motions(model) - perp_model_disabled(model);
   if (n > 0) fputs("joints:\n", out);
   for (int i = 0; i < n; i++) {
     perp_joint_def def = *perp_model_joint(model, i), dflt = { .kind = def.kind };
@@ -578,5 +578,6 @@ perp_status perp_scene_export(perp_ctx *ctx, const perp_desc *d, const perp_scen
   export_drives(scene->model, out);
   export_forces(scene->model, out);
   export_motions(scene->model, out);
+  perp_scene_export_disabled(scene->model, out);
   return PERP_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Joints, drives and forces of a scene file. */
 #include "experiments/scenes/parts.h"
+#include "experiments/scenes/control.h"
 
 #include <math.h>
 #include <string.h>
@@ -114,6 +115,7 @@ static bool joints_needs(perp_scene_reader *r, const perp_node *entry, const cha
 
 static void joints_add(perp_scene_reader *r, const perp_node *entry, const perp_joint_def *def)
 {
+  if (r->bare && def->name != NULL && perp_scene_control_besides(r, def->name)) return;
   if (perp_model_add_joint(r->ctx, r->scene->model, def, NULL) != PERP_OK)
     perp_scene_refused(r, entry);
   else

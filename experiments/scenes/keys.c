@@ -417,3 +417,44 @@ bool perp_scene_read_rate(perp_scene_reader *r, const perp_node *node, double w[
     w[2] = 0 - x[1];
   return true;
 }
+
+/* ---- kinds of entries --------------------------------------------------------------------------- */
+
+static bool keys_word(const char *list, const char *word, bool *may)
+{
+  const size_t n = strlen(word);
+  for (const char *s = list; *s != '\0'; s += strcspn(s, " "), s += *s == ' ') {
+    *may = *s == '?';
+    s += *may;
+    if (strncmp(s, word, n) == 0 && (s[n] == ' ' || s[n] == '\0')) return true;
+  }
+  return false;
+}
+
+bool perp_scene_fit(perp_scene_reader *r, const perp_node *entry, const perp_key *keys,
+                    const char *kind, const char *wants)
+{
+  bool may = false;
+  for (const perp_key *k = keys; k->type != PERP_KEY_END; k++) {
+    const bool there = perp_tree_get(entry, k->name) != NULL,
+               known = keys_word(wants, k->name, &may);
+    if (strcmp(k->name, "repeat") == 0 || strcmp(k->name, "let") == 0 ||
+        strcmp(k->name, "when") == 0)
+      continue;
+    if (strcmp(k->name, "kind") == 0) {
+      if (there) continue;
+      PERP_SCENE_WRONG(r, entry, "'kind' is missing here");
+      return false;
+    }
+    if (there && !known) {
+      PERP_SCENE_WRONG(r, perp_tree_get(entry, k->name), "%s is not allowed with kind: %s", k->name,
+                       kind);
+      return false;
+    }
+    if (!there && known && !may) {
+      PERP_SCENE_WRONG(r, entry, "kind: %s needs %s", kind, k->name);
+      return false;
+    }
+  }
+  return true;
+}

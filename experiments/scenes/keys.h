@@ -111,6 +111,8 @@ struct perp_scene_reader {
   int n_motions;
   perp_motion_def *motion; /* [n_motions] */
   const perp_node **motion_at;
+  int n_disabled;
+  const perp_node **disabled_at; /* [n_disabled] */
   const perp_node *materials;
   bool bare;       /* without controller, truths and gauges: of which the motion of one is made */
   perp_goal *goal; /* of the controller; NULL: there is none */
@@ -156,6 +158,10 @@ void perp_entries(perp_scene_reader *r, const perp_node *list, const char *secti
                   perp_entry_fn *entry, void *user);
 /* The same of one map. */
 void perp_entry(perp_scene_reader *r, const perp_node *map, perp_entry_fn *entry, void *user);
+/* Has an entry of a kind what it needs, and nothing without a meaning?  wants: "key ?key", those
+ * that may be missing with ?. */
+bool perp_scene_fit(perp_scene_reader *r, const perp_node *entry, const perp_key *keys,
+                    const char *kind, const char *wants);
 /* Derived values: a map of names. */
 bool perp_scene_let(perp_scene_reader *r, const perp_node *map);
 

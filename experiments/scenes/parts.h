@@ -4,6 +4,7 @@
 #define PERP_SCENES_PARTS_H
 
 #include "experiments/scenes/keys.h"
+#include "models/scenes/truths.h"
 
 /* Words of the file, in the order of their enums. */
 extern const char *const perp_scene_joint_kinds[],
@@ -51,6 +52,20 @@ perp_signals_fn perp_scene_read_signals;
 /* Into r->motion, before bodies are added: bodies start where they are to move. */
 void perp_scene_read_motions(perp_scene_reader *r);
 void perp_scene_add_motions(perp_scene_reader *r, perp_model *model);
+
+/* Entries of `events`, whose bodies the model has. */
+typedef struct perp_scene_events {
+  int n;
+  perp_event *event;
+  int n_times;
+  double *time;
+  int *of; /* [n_times] which event */
+} perp_scene_events;
+void perp_scene_read_events(perp_scene_reader *r, perp_scene_events *out);
+/* Bodies that are disabled for a time. */
+void perp_scene_add_disabled(perp_scene_reader *r, perp_model *model);
+/* They, and the events that they wait for, as a scene file has them. */
+void perp_scene_export_disabled(const perp_model *model, FILE *out);
 
 /* `turn`, one or one after the other: in space into quat, of a section added to the angle. */
 bool perp_scene_read_turn(perp_scene_reader *r, const perp_node *node, double quat[4],

@@ -20,9 +20,9 @@ struct reading {
 };
 
 /* Sections that are lists, and those that are maps. */
-static const char *const lists[] = { "bodies", "shapes",  "pairs",   "joints", "drives",
-                                     "forces", "motions", "initial", "events", "gauges",
-                                     "truth",  "refuse",  "pose" };
+static const char *const lists[] = { "bodies", "shapes",  "pairs",   "joints",  "drives",
+                                     "forces", "motions", "initial", "events",  "gauges",
+                                     "truth",  "refuse",  "pose",    "disabled" };
 static const char *const maps[] = { "scene", "parameters", "let", "materials", "control" };
 enum { N_LISTS = sizeof lists / sizeof *lists, N_MAPS = sizeof maps / sizeof *maps };
 
@@ -52,26 +52,31 @@ static const char *read_beside(struct reading *s, const perp_node *node)
                           node->text);
 }
 
-/* Tables of numbers belong to the content of the scene. */
+/* Tables of numbers and motions belong to the content of the scene: the `file` of a map. */
+static bool read_table(struct reading *s, const perp_node *map)
+{
+  const bool is = map != NULL && map->type == PERP_NODE_MAP;
+  const perp_node *name = is ? perp_tree_get(map, "file") : NULL;
+  if (name == NULL || name->type != PERP_NODE_SCALAR) return true;
+  const char *path = read_beside(s, name), *why;
+  size_t size;
+  char *bytes = perp_read_input(path, &size, &why),
+       *whole = bytes != NULL ? realpath(path, NULL) : NULL;
+  if (bytes == NULL)
+    perp_diag_error(s->diag, name, 0, "the path must be relative to the file that names it",
+                    "cannot read %s: %s", path, why);
+  else
+    read_part(s->file, whole != NULL ? whole : path, bytes, size);
+  const bool good = bytes != NULL;
+  free(bytes);
+  free(whole);
+  return good;
+}
+
 static bool read_tables(struct reading *s, const perp_node *list)
 {
-  for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++) {
-    const perp_node *name = perp_tree_get(list->item[i], "file");
-    if (name == NULL || name->type != PERP_NODE_SCALAR) continue;
-    const char *path = read_beside(s, name), *why;
-    size_t size;
-    char *bytes = perp_read_input(path, &size, &why),
-         *whole = bytes != NULL ? realpath(path, NULL) : NULL;
-    if (bytes == NULL)
-      perp_diag_error(s->diag, name, 0, "the path must be relative to the file that names it",
-                      "cannot read %s: %s", path, why);
-    else
-      read_part(s->file, whole != NULL ? whole : path, bytes, size);
-    const bool good = bytes != NULL;
-    free(bytes);
-    free(whole);
-    if (!good) return false;
-  }
+  for (int i = 0; list != NULL && list->type == PERP_NODE_LIST && i < list->n; i++)
+    if (!read_table(s, list->item[i])) return false;
   return true;
 }
 
@@ -219,7 +224,8 @@ static perp_node *read_one(struct reading *s, const char *shown, const char *tex
     s->stack[s->depth++] = path;
     root = perp_tree_read(&s->file->pool, s->diag, shown, text != NULL ? text : bytes, size);
     if (root != NULL && !read_check(s, root)) root = NULL;
-    if (root != NULL && (!read_tables(s, perp_tree_get(root, "truth")) ||
+    if (root != NULL && (!read_table(s, perp_tree_get(root, "control")) ||
+                         !read_tables(s, perp_tree_get(root, "truth")) ||
                          !read_tables(s, perp_tree_get(root, "gauges")) ||
                          !read_tables(s, perp_tree_get(root, "shapes"))))
       root = NULL;

@@ -151,15 +151,36 @@ static void simulate_keep(const perp_ctx *ctx, run *r)
   minder->keep(&so_far, minder->user);
 }
 
+/* A body that was enabled or disabled. */
+static void note_body(const run *r, const perp_release *e, char *text, size_t room)
+{
+  const int body = perp_model_joint(r->scene.model, e->joint)->b;
+  const char *name = perp_model_body(r->scene.model, body)->name;
+  snprintf(text, room, "t = %.9g s: body %d%s%.48s%s %s", e->t, body, name != NULL ? " '" : "",
+           name != NULL ? name : "", name != NULL ? "'" : "",
+           e->kind == PERP_RELEASE_ENABLED ? "enabled" : "disabled");
+}
+
 /* Joints that were released or broke since the last call, appended to the events of the result. */
 static void note_releases(const run *r, const perp_step_info *info, int *seen)
 {
   perp_result *result = r->result;
   for (; *seen < info->n_releases; (*seen)++) {
     const perp_release *e = &info->release[*seen];
+    if (e->kind != PERP_RELEASE_CURVE && e->kind != PERP_RELEASE_BROKE) {
+      const size_t at = strlen(result->events);
+      char text[128];
+      if (e->kind == PERP_RELEASE_STOPPED)
+        snprintf(text, sizeof text, "t = %.9g s: the controller lets go", e->t);
+      else
+        note_body(r, e, text, sizeof text);
+      snprintf(result->events + at, sizeof result->events - at, "%s%s", at > 0 ? "\n         " : "",
+               text);
+      continue;
+    }
     const char *name = perp_model_joint(r->scene.model, e->joint)->name;
     const size_t used = strlen(result->events), room = sizeof result->events - used;
-    const bool broke = e->force > 0;
+    const bool broke = e->kind == PERP_RELEASE_BROKE;
     snprintf(result->events + used, room, "%st = %.9g s: joint %d%s%.48s%s %s %.6g%s",
              used > 0 ? "\n         " : "", e->t, e->joint, name != NULL ? " '" : "",
              name != NULL ? name : "", name != NULL ? "'" : "",

@@ -67,6 +67,7 @@ static const struct capability {
   { PERP_KIND_formulation, PERP_FORM_NONHOLONOMIC, "nonholonomic" },
   { PERP_KIND_formulation, PERP_FORM_COUPLES, "couples" },
   { PERP_KIND_formulation, PERP_FORM_ANISOTROPIC, "anisotropic" },
+  { PERP_KIND_formulation, PERP_FORM_DISABLED, "disabled-bodies" },
   { PERP_KIND_formulation, PERP_FORM_EXACT_JOINTS, "exact-joints" },
   { PERP_KIND_formulation, PERP_FORM_CANONICAL, "canonical" },
   { PERP_KIND_contact, PERP_CONTACT_FRICTION, "friction" },

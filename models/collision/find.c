@@ -22,6 +22,7 @@ struct perp_collision {
   lane lane[LANES]; /* the first one has all contacts in the end */
   const perp_pose *pose;
   const unsigned char *rest;
+  const unsigned char *held; /* of the model */
   double tolerance;
   int64_t pairs;
   int total; /* contacts of all lanes */
@@ -58,6 +59,7 @@ perp_status perp_collision_create(perp_ctx *ctx, const perp_model *model, double
     return PERP_FAIL(ctx, PERP_ERR_ARG, "collision: margin must be in [0, inf): got %g m", margin);
   perp_collision *c = calloc(1, sizeof *c);
   if (c == NULL) return PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for collision detection");
+  c->held = model->held;
   perp_status status = perp_broad_init(ctx, &c->broad, model, margin);
   if (status == PERP_OK && !find_room(&c->lane[0], 8 * (model->n_shapes + 8)))
     status = PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for contacts");
@@ -142,7 +144,8 @@ static void find_grow(const perp_collision *c, perp_contact *x, int n)
 static bool find_rests(const perp_collision *c, int shape)
 {
   const int body = c->broad.ball[shape].body;
-  return body == PERP_WORLD || c->rest[body];
+  return body == PERP_WORLD || (c->rest != NULL && c->rest[body]) ||
+         (c->held != NULL && c->held[body]);
 }
 
 static void ask_share(perp_collision *c, lane *l, int first, int end)
@@ -151,7 +154,7 @@ static void ask_share(perp_collision *c, lane *l, int first, int end)
   for (int k = first; k < end; k++) {
     int i = b->pair[k].a, j = b->pair[k].b;
     if (k + AHEAD < end) __builtin_prefetch(&b->ball[b->pair[k + AHEAD].b]);
-    if (c->rest != NULL && find_rests(c, i) && find_rests(c, j)) continue;
+    if ((c->rest != NULL || c->held != NULL) && find_rests(c, i) && find_rests(c, j)) continue;
     if (!worth_asking(b, i, j)) continue;
     if (!find_room(l, l->n + PERP_MANIFOLD_MAX)) {
       l->full = true;

@@ -339,6 +339,102 @@ static perp_status control_add_node(control_work *w, int node)
   return PERP_OK;
 }
 
+/* ---- letting go ------------------------------------------------------------------------------ */
+
+typedef struct control_watched {
+  int parent, body;
+  bool slides;
+} control_watched;
+/* What the condition of perp_stop_def looks at: kept by the model. */
+typedef struct control_watch {
+  const perp_goal *goal;
+  int dim;
+  double limit;
+  int n;
+  control_watched joint[]; /* [n] */
+} control_watch;
+
+/* Of two bodies, as they are at q or (q NULL) as the motion has them: orientation R of the outer
+ * one in the inner one, and its centre there. */
+static void control_between(const control_watch *w, const control_watched *j, double t,
+                            const double *q, double R[9], double x[3])
+{
+  const int body[2] = { j->parent, j->body };
+  double turn[2][9], at[2][3] = { { 0 } }, d[3];
+  for (int k = 0; k < 2; k++) {
+    double quat[4] = { 1 };
+    perp_goal_body goal;
+    if (body[k] >= 0 && q == NULL) {
+      perp_goal_body_of(w->goal, t, body[k], &goal);
+      memcpy(at[k], goal.x, sizeof at[k]);
+      memcpy(quat, goal.quat, sizeof quat);
+    } else if (body[k] >= 0) {
+      const double *of = q + (w->dim == 3 ? 7 : 3) * (ptrdiff_t)body[k];
+      memcpy(at[k], of, (size_t)w->dim * sizeof *of);
+      if (w->dim == 3)
+        memcpy(quat, of + 3, sizeof quat);
+      else
+        quat[0] = cos(of[2] / 2), quat[3] = sin(of[2] / 2);
+    }
+    perp_quat_matrix(quat, turn[k]);
+  }
+  for (int i = 0; i < 3; i++) d[i] = at[1][i] - at[0][i];
+  perp_turn_back(3, turn[0], d, x);
+  for (int c = 0; c < 3; c++) perp_turn_back(3, turn[0], turn[1] + 3 * c, R + 3 * c);
+}
+
+static double control_beyond(const void *user, double t, const double *q)
+{
+  const control_watch *w = user;
+  double most = 0;
+  for (int i = 0; i < w->n; i++) {
+    double R[9], R_ref[9], x[3], x_ref[3], e[3], trace = 0, off = 0;
+    control_between(w, &w->joint[i], t, q, R, x);
+    control_between(w, &w->joint[i], t, NULL, R_ref, x_ref);
+    for (int c = 0; c < 3; c++) {
+      const int a = (c + 1) % 3, b = (c + 2) % 3;
+      off += (x[c] - x_ref[c]) * (x[c] - x_ref[c]);
+      trace += perp_dot(3, R + 3 * c, R_ref + 3 * c);
+      e[c] = (perp_dot(3, R + 3 * b, R_ref + 3 * a) - perp_dot(3, R + 3 * a, R_ref + 3 * b)) / 2;
+    }
+    most = fmax(most,
+                w->joint[i].slides ? sqrt(off) : atan2(sqrt(perp_dot(3, e, e)), (trace - 1) / 2));
+  }
+  return most - w->limit;
+}
+
+/* All that the controller has added to the model stops together. */
+static perp_status control_add_release(control_work *w, const int before[3])
+{
+  const perp_model *m = w->model;
+  control_watch *watch = calloc(1, sizeof *watch + (size_t)w->tree->n * sizeof *watch->joint);
+  if (watch == NULL) return PERP_FAIL(w->ctx, PERP_ERR_NOMEM, "no memory for a controller");
+  watch->goal = w->goal;
+  watch->dim = w->tree->dim;
+  watch->limit = w->def->release;
+  for (int i = 0; i < w->tree->n; i++) {
+    const perp_reduced_node *k = &w->tree->node[i];
+    if (control_root(k->kind) || k->nu == 0 || (w->def->loose != NULL && w->def->loose[k->body]))
+      continue;
+    watch->joint[watch->n++] = (control_watched){ k->parent < 0 ? PERP_WORLD
+                                                                : w->tree->node[k->parent].body,
+                                                  k->body, k->kind == PERP_REDUCED_SLIDER };
+  }
+  const perp_status status = perp_model_keep(w->ctx, w->model, watch, free);
+  if (status != PERP_OK) {
+    free(watch);
+    return status;
+  }
+  const perp_stop_def stop = {
+    .beyond = control_beyond,
+    .user = watch,
+    .forces = { before[0], perp_model_force_elements(m) - before[0] },
+    .drives = { before[1], perp_model_drives(m) - before[1] },
+    .joints = { before[2], perp_model_joints(m) - before[2] },
+  };
+  return perp_model_add_stop(w->ctx, w->model, &stop);
+}
+
 static perp_status control_fits(control_work *w)
 {
   const perp_model *m = perp_goal_model(w->goal);
@@ -356,6 +452,8 @@ perp_status perp_control_add(perp_ctx *ctx, perp_model *model, const perp_goal *
                              const perp_control_def *def)
 {
   control_work w = { .ctx = ctx, .model = model, .goal = goal, .def = def };
+  const int before[3] = { perp_model_force_elements(model), perp_model_drives(model),
+                          perp_model_joints(model) };
   w.opts.max_force = HUGE_VAL;
   if (def->opts != NULL)
     memcpy(&w.opts, def->opts, sizeof w.opts);
@@ -368,6 +466,7 @@ perp_status perp_control_add(perp_ctx *ctx, perp_model *model, const perp_goal *
                            ? control_inertias(&w)
                            : PERP_FAIL(ctx, PERP_ERR_NOMEM, "no memory for a controller");
   for (int i = 0; i < w.tree->n && status == PERP_OK; i++) status = control_add_node(&w, i);
+  if (status == PERP_OK && def->release > 0) status = control_add_release(&w, before);
   free(w.inertia);
   free(w.tree);
   return status;

@@ -70,6 +70,10 @@ typedef struct perp_control_def {
   const void *opts;
   perp_control_root root;
   const bool *loose; /* [bodies] whose joint towards the root is left alone; NULL: none */
+  /* rad (of sliders m): where the error of a controlled joint becomes larger, the controller lets
+   * go of all joints and of the root, for good (perp_stop_def; Vondrak 2005, section 8.3).  Limits
+   * stay.  0: never */
+  double release;
 } perp_control_def;
 
 /* Adds the controller to a model that is not finished and has the bodies and joints of that of the reference, in the same order

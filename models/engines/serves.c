@@ -131,6 +131,8 @@ perp_status perp_engine_serves(perp_ctx *ctx, const perp_engine_desc *engine, co
     { serves_other_forces(m), false, "forces other than constant ones at centres of mass" },
     { m->n_forces > 0, has & PERP_ENGINE_FORCES, "forces other than gravity" },
     { perp_model_prescribes(m), false, "prescribed motions" },
+    { perp_model_stops(m) > 0, false, "controllers that let go" },
+    { perp_model_disabled(m) > 0, false, "bodies that are disabled for a time" },
     { perp_model_depends_on_time(m), false, "time-dependent gravity, joint actuators or surfaces" },
   };
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)

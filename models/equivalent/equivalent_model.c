@@ -65,7 +65,7 @@ static void equivalent_layout(void *user, perp_arena *a)
   e->lambda = PERP_CARVE(a, double, g->m);
   e->drive = PERP_CARVE(a, double, g->n_drives);
   e->released = PERP_CARVE(a, bool, g->n_joints);
-  e->release = PERP_CARVE(a, perp_release, g->n_joints);
+  e->release = PERP_CARVE(a, perp_release, g->n_joints + g->n_disabled);
 }
 
 /* ---- reflection -------------------------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static bool has_single_rows(const perp_joint_def *def)
 static perp_status equivalent_joints(perp_ctx *ctx, perp_equivalent *e)
 {
   const perp_model *given = e->given;
-  for (int i = 0; i < given->n_joints - given->n_motions; i++) {
+  for (int i = 0; i < perp_disabled_joint(given, 0); i++) {
     int own[PERP_ELEMENT_BODIES];
     perp_rate_def rate;
     if (perp_model_rate_of(given, e->joint[i], &rate)) {
@@ -206,6 +206,33 @@ static perp_status equivalent_motions(perp_ctx *ctx, perp_equivalent *e)
     mirror_axial(e, def.axis);
     if (e->mirrored && e->given->dim == 2) def.angle = -def.angle;
     PERP_TRY(perp_model_add_motion(ctx, e->model, &def, NULL));
+  }
+  return PERP_OK;
+}
+
+/* What a coordinate of a body becomes in the mirror: x, and angles and rates about axes in its
+ * plane, change signs. */
+static void equivalent_cue(const perp_equivalent *e, perp_cue *cue)
+{
+  static const bool space[13] = {
+    [0] = true, [5] = true, [6] = true, [7] = true, [11] = true, [12] = true
+  };
+  static const bool plane[6] = { [0] = true, [2] = true, [3] = true, [5] = true };
+  if (cue->kind != PERP_CUE_COORDINATE) return;
+  cue->body = there(e, cue->body);
+  if (!e->mirrored || !(e->given->dim == 3 ? space : plane)[cue->coordinate]) return;
+  cue->value = -cue->value;
+  cue->direction = -cue->direction;
+}
+
+static perp_status equivalent_disabled(perp_ctx *ctx, perp_equivalent *e)
+{
+  for (int i = 0; i < e->given->n_disabled; i++) {
+    perp_disabled_def def = e->given->disabled_def[i];
+    def.body = there(e, def.body);
+    equivalent_cue(e, &def.from);
+    equivalent_cue(e, &def.until);
+    PERP_TRY(perp_model_add_disabled(ctx, e->model, &def, NULL));
   }
   return PERP_OK;
 }
@@ -352,6 +379,7 @@ static perp_status equivalent_build(perp_ctx *ctx, const making *m)
 {
   perp_equivalent *e = m->e;
   const perp_model *given = e->given;
+  if (given->n_stops > 0) return unsupported(ctx, "a controller that lets go");
   e->model->gravity = given->gravity;
   e->model->friction = given->friction;
   if (given->n_signals > 0) PERP_TRY(equivalent_signals(ctx, e));
@@ -362,6 +390,7 @@ static perp_status equivalent_build(perp_ctx *ctx, const making *m)
   PERP_TRY(equivalent_joints(ctx, e));
   PERP_TRY(equivalent_drives(ctx, e));
   PERP_TRY(equivalent_motions(ctx, e));
+  PERP_TRY(equivalent_disabled(ctx, e));
   PERP_TRY(equivalent_forces(ctx, e));
   PERP_TRY(equivalent_shapes(ctx, m));
   return perp_model_finish(ctx, e->model);
@@ -379,7 +408,7 @@ perp_status perp_equivalent_create(perp_ctx *ctx, const perp_model *model, perp_
   perp_status status = perp_model_create(ctx, model->dim, &e->model);
   if (status == PERP_OK) status = perp_arena_layout(ctx, &e->arena, equivalent_layout, e);
   if (status == PERP_OK) {
-    const int joints = model->n_joints - model->n_motions;
+    const int joints = perp_disabled_joint(model, 0);
     for (int i = 0; i < model->n_bodies; i++)
       e->body[i] = equivalent_number(kind, i, model->n_bodies);
     for (int i = 0; i < model->n_bodies; i++) e->body_there[e->body[i]] = i;

@@ -75,6 +75,20 @@ static int events_impact_fastest(const perp_events *s, const perp_constrained *k
   return found;
 }
 
+/* Disabled bodies that enabled ones have struck. */
+static void events_impact_held(const perp_events *s, const perp_model *model)
+{
+  for (int i = 0; i < s->n; i++) {
+    const double *p = s->force + 3 * i;
+    if (!(p[0] != 0 || p[1] != 0 || p[2] != 0)) continue;
+    for (int side = 0; side < 2; side++) {
+      const int body = s->contact[i].body[side], other = s->contact[i].body[1 - side];
+      if (body >= 0 && model->held[body] && other >= 0 && !model->held[other])
+        model->struck[body] = 1;
+    }
+  }
+}
+
 /* the contacts `part` together */
 static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsigned char *part,
                                  double *v)
@@ -129,6 +143,7 @@ static bool events_impact_strike(perp_events *s, perp_constrained *k, const unsi
   if (!perp_islands_step(s->islands, k, &task, PERP_LEVEL_VELOCITY, s->h, v, &s->lcp_s))
     return false;
   memcpy(v, k->a, size);
+  if (model->held != NULL) events_impact_held(s, model);
   for (int i = 0; i < s->n && perp_impact_single(rule.law) && !s->plastic; i++)
     if (part[i] && s->contact[i].e > 0 && perp_dot(3, s->contact[i].n, s->force + 3 * i) > 0)
       s->struck[i] = 1;

@@ -506,7 +506,7 @@ const perp_formulation_desc perp_formulation_sundials_ida = {
          .opts = options,
          .opts_size = sizeof(struct opts),
          .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_CAP_ALLOCATES | PERP_FORM_SIGNALS |
-                 PERP_FORM_MOTIONS },
+                 PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
   .create = ida_create,
   .restart = ida_restart,
   .step = ida_step,

@@ -326,7 +326,7 @@ const perp_formulation_desc perp_formulation_impulse = {
          PERP_OPTIONS(options, struct opts),
          .caps = PERP_FORM_BREAKS | PERP_FORM_USES_KKT | PERP_FORM_USES_STAB | PERP_FORM_USES_LCP |
                  PERP_FORM_CONTACTS | PERP_FORM_DRIVES | PERP_FORM_EXACT_JOINTS |
-                 PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS },
+                 PERP_FORM_FEEDBACK | PERP_FORM_SIGNALS | PERP_FORM_MOTIONS | PERP_FORM_DISABLED },
   .create = impulse_create,
   .restart = impulse_restart,
   .step = impulse_step,

@@ -19,7 +19,7 @@
  *
  * All of it follows from capabilities, none from the name of a plug-in: one from outside gets the same. */
 #include "models/stepping/formulation.h"
-#include "models/contact_step/joint_release.h"
+#include "models/contact_step/switches.h"
 #include "models/engines/engine_sim.h"
 #include "models/formulations/stop_cause.h"
 #include "models/multibody/model_private.h"
@@ -34,7 +34,7 @@ struct perp_sim {
   const perp_formulation_desc *form;
   perp_model *model;
   void *ws;
-  perp_joint_release *tracks; /* NULL: no joint that can be released */
+  perp_switches *switches;    /* NULL: no joint that is switched */
   const char *not_symplectic; /* perp_sim_not_symplectic */
   const perp_desc *ode, *kkt; /* NULL: the formulation has none */
   double h;
@@ -214,6 +214,8 @@ static perp_status sim_serves(perp_ctx *ctx, const perp_model *model, const perp
     { model->anisotropic, PERP_FORM_ANISOTROPIC, "surfaces with anisotropic friction (mu_across)" },
     { model->springs, PERP_FORM_SPRINGS, "joints with stiffness or damping" },
     { perp_model_prescribes(model), PERP_FORM_MOTIONS, "prescribed motions" },
+    { perp_model_stops(model) > 0, PERP_FORM_DISABLED, "controllers that let go" },
+    { perp_model_disabled(model) > 0, PERP_FORM_DISABLED, "bodies that are disabled for a time" },
     { breaks && !(d->caps & PERP_FORM_WRAPS), PERP_FORM_BREAKS, "joints that break" },
     { nonholonomic, PERP_FORM_NONHOLONOMIC,
       "non-holonomic joints (constraints on velocities alone)" },
@@ -290,6 +292,13 @@ static bool sim_ranks(const perp_formulation_desc *form)
   return (caps & PERP_FORM_USES_KKT) && !(caps & (PERP_FORM_WRAPS | PERP_FORM_COMPLIANT));
 }
 
+static perp_status sim_begin(perp_ctx *ctx, perp_sim *sim, double t, const double *q,
+                             const double *v)
+{
+  if (sim->switches != NULL) return perp_switches_restart(ctx, sim->switches, sim->ws, t, q, v);
+  return sim->form->restart(ctx, sim->ws, t, q, v);
+}
+
 perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *parts, double h,
                             perp_sim **out)
 {
@@ -323,16 +332,15 @@ perp_status perp_sim_create(perp_ctx *ctx, perp_model *model, const perp_parts *
   if (status == PERP_OK) {
     status = perp_turns_create(ctx, model, &model, &sim->turns);
     if (status == PERP_OK)
-      status = perp_joint_release_create(ctx, model, sim->form, &model, &sim->tracks);
-    if (status == PERP_OK && sim->tracks == NULL && sim_ranks(sim->form))
+      status = perp_switches_create(ctx, model, sim->form, &p.kkt, &model, &sim->switches);
+    if (status == PERP_OK && sim->switches == NULL && sim_ranks(sim->form))
       status = perp_redundancy_create(ctx, model, h, sim->form->d.caps & PERP_FORM_EVENTS, &model,
                                       &sim->redundancy);
     if (status == PERP_OK) status = sim->form->create(ctx, model, &p, h, &sim->ws);
     if (status == PERP_OK && sim->redundancy != NULL)
       status = perp_redundancy_restart(ctx, sim->redundancy, 0, perp_model_q0(model),
                                        perp_model_v0(model));
-    if (status == PERP_OK)
-      status = sim->form->restart(ctx, sim->ws, 0, perp_model_q0(model), perp_model_v0(model));
+    if (status == PERP_OK) status = sim_begin(ctx, sim, 0, model->q0, model->v0);
   }
   /* options are read at creation only */
   for (int i = 0; i < PARTS; i++)
@@ -349,7 +357,7 @@ void perp_sim_destroy(perp_sim *sim)
 {
   if (sim == NULL) return;
   if (sim->ws != NULL) sim->form->destroy(sim->ws);
-  perp_joint_release_destroy(sim->tracks);
+  perp_switches_destroy(sim->switches);
   perp_turns_destroy(sim->turns);
   perp_redundancy_destroy(sim->redundancy);
   free(sim);
@@ -362,11 +370,10 @@ perp_status perp_sim_restart(perp_ctx *ctx, perp_sim *sim, double t, const doubl
   for (int i = 0; i < perp_model_nq(sim->model); i++) good &= isfinite(q[i]) != 0;
   for (int i = 0; i < perp_model_nv(sim->model); i++) good &= isfinite(v[i]) != 0;
   if (!good) return PERP_FAIL(ctx, PERP_ERR_ARG, "the initial state is not finite");
-  if (sim->tracks != NULL) perp_joint_release_restart(sim->tracks);
   if (sim->turns != NULL) perp_turns_restart(sim->turns);
   if (sim->redundancy != NULL) PERP_TRY(perp_redundancy_restart(ctx, sim->redundancy, t, q, v));
   sim->drift = (double)NAN;
-  return sim->form->restart(ctx, sim->ws, t, q, v);
+  return sim_begin(ctx, sim, t, q, v);
 }
 
 /* Which rows take part is decided at the start of the step, for all of it. */
@@ -394,8 +401,8 @@ void perp_sim_turned(perp_sim *sim, int drive, double x)
 perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_info *info)
 {
   *info = (perp_step_info){ .reason = PERP_EXACT, .drift_pos_pre = (double)NAN };
-  const perp_status status = sim->tracks != NULL
-                                 ? perp_joint_release_step(ctx, sim->tracks, sim->ws, t_max, info)
+  const perp_status status = sim->switches != NULL
+                                 ? perp_switches_step(ctx, sim->switches, sim->ws, t_max, info)
                              : sim->redundancy != NULL ? sim_step_ranked(ctx, sim, t_max, info)
                                                        : sim->form->step(ctx, sim->ws, t_max, info);
   if (status != PERP_OK) return status;
@@ -413,10 +420,10 @@ perp_status perp_sim_step(perp_ctx *ctx, perp_sim *sim, double t_max, perp_step_
 perp_status perp_sim_dense_at(perp_ctx *ctx, perp_sim *sim, double t, double *q, double *v,
                               double *lambda)
 {
-  if (sim->form->dense == NULL || sim->tracks != NULL)
+  if (sim->form->dense == NULL || sim->switches != NULL)
     return PERP_FAIL(ctx, PERP_ERR_UNSUPPORTED, "formulation %s has no dense output%s",
                      sim->form->d.name,
-                     sim->tracks != NULL ? " for joints that break and curves with ends" : "");
+                     sim->switches != NULL ? " for joints that break or are switched" : "");
   PERP_TRY(sim->form->dense(ctx, sim->ws, t, q, v, lambda));
   if (sim->redundancy == NULL || lambda == NULL) return PERP_OK;
   return perp_redundancy_share_at(ctx, sim->redundancy, t, q, lambda);
@@ -430,6 +437,7 @@ void perp_sim_state(const perp_sim *sim, double *t, const double **q, const doub
 void perp_sim_counters(const perp_sim *sim, perp_ode_counters *ode, perp_stats *kkt)
 {
   sim->form->counters(sim->ws, ode, kkt);
+  if (sim->switches != NULL && kkt != NULL) perp_switches_counters(sim->switches, kkt);
 }
 
 void perp_sim_timing(perp_sim *sim, bool on, perp_times *times)
@@ -444,6 +452,7 @@ const char *perp_sim_not_symplectic(const perp_sim *sim)
 
 const perp_contact_count *perp_sim_contacts(const perp_sim *sim)
 {
+  if (sim->switches != NULL) return perp_switches_contacts(sim->switches, sim->ws);
   return sim->form->contacts != NULL ? sim->form->contacts(sim->ws) : NULL;
 }
 

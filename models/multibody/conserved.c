@@ -209,6 +209,16 @@ static void conserved_contacts(perp_conserved *c, const perp_model *m)
     }
 }
 
+/* The world holds them, and takes their energy where they stop. */
+static void conserved_disabled(perp_conserved *c, const perp_model *m)
+{
+  if (m->n_stops > 0) c->energy = false; /* that of springs goes with them */
+  if (m->n_disabled > 0) conserved_nothing(c);
+  for (int i = 0; i < m->n_disabled; i++)
+    if (m->disabled_def[i].from.kind != PERP_CUE_TIME || m->disabled_def[i].from.time > 0)
+      c->energy = false;
+}
+
 void perp_model_conserved(const perp_model *m, perp_conserved *c)
 {
   const int up = m->dim - 1;
@@ -220,6 +230,7 @@ void perp_model_conserved(const perp_model *m, perp_conserved *c)
   conserved_forces(c, m);
   conserved_drives(c, m);
   conserved_contacts(c, m);
+  conserved_disabled(c, m);
   if (m->gravity_signal != 0) c->energy = c->P[up] = false;
   if (m->gravity == 0 && m->gravity_signal == 0) return;
   /* weight acts at the centre of mass: it has a torque about any other axis that is not vertical */

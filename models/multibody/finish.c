@@ -240,6 +240,7 @@ static bool finish_may_touch(const perp_model *m, int i, int j)
   if (a->collide_joined || b->collide_joined) return true;
   for (int k = 0; k < m->n_joints; k++) {
     const perp_joint_def *d = &m->joint_def[k];
+    if (d->collide) continue;
     if ((d->a == a->body && d->b == b->body) || (d->a == b->body && d->b == a->body)) return false;
   }
   return true;
@@ -287,7 +288,12 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
   if (m->n_bodies == 0) return PERP_FAIL(ctx, PERP_ERR_ARG, "the model has no body");
   if (!isfinite(m->gravity)) return PERP_FAIL(ctx, PERP_ERR_ARG, "gravity is not finite");
   PERP_TRY(perp_surfaces_check(ctx, m));
-  PERP_TRY(perp_motions_join(ctx, m));
+  PERP_TRY(perp_disabled_join(ctx, m));
+  perp_status status = perp_motions_join(ctx, m);
+  if (status != PERP_OK) {
+    perp_disabled_part(m);
+    return status;
+  }
   m->nq = m->n_bodies * m->nqb;
   m->nv = m->n_bodies * m->nvb;
   m->m = m->nnz_J = m->n_subs = 0;
@@ -302,9 +308,10 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     m->n_subs += moving;
     m->nnz_J += rows * m->nvb * moving;
   }
-  perp_status status = perp_arena_layout(ctx, &m->arena, finish_layout, m);
+  status = perp_arena_layout(ctx, &m->arena, finish_layout, m);
   if (status != PERP_OK) {
     perp_motions_part(m);
+    perp_disabled_part(m);
     return status;
   }
   m->soft = m->springs = false;
@@ -326,6 +333,7 @@ perp_status perp_model_finish(perp_ctx *ctx, perp_model *model)
     finish_layout(m, &m->arena); /* forget the addresses */
     m->arena = (perp_arena){ 0 };
     perp_motions_part(m);
+    perp_disabled_part(m);
     return status;
   }
   m->finished = true;

@@ -221,6 +221,8 @@ void perp_model_destroy(perp_model *model)
   for (int i = 0; i < model->n_signals; i++) perp_signal_destroy(model->signal[i]);
   free(model->pair);
   free(model->motion_def);
+  free(model->disabled_def);
+  free(model->stop_def);
   free(model->signal);
   free(model->drive_def);
   free(model->shape_def);

@@ -287,6 +287,50 @@ typedef struct perp_motion_def {
   bool sets_velocity;
 } perp_motion_def;
 
+/* When something begins or ends. */
+typedef enum perp_cue_kind {
+  PERP_CUE_TIME,       /* at `time`; infinite: never */
+  PERP_CUE_COORDINATE, /* when a coordinate or rate of a body passes a value */
+  PERP_CUE_CONTACT /* when a contact of its own with a body that is enabled transmits an impulse */
+} perp_cue_kind;
+typedef struct perp_cue {
+  perp_cue_kind kind;
+  double time;          /* s */
+  int body, coordinate; /* its place among the q of the body, and behind them its v */
+  double value;
+  int direction; /* 1 rises, -1 falls, 0 both */
+} perp_cue;
+
+/* A body that is disabled for a time (Vondrak 2005, section 7.1): forces and impulses do not move
+ * it, and for others it is a part of the world, until it is enabled.
+ *
+ *      x = x(t_from),  R = R(t_from),  v = 0      from t_from to t_until
+ *
+ * as rows of a fixed joint to the world (of a particle a ball joint), after those of all joints, in
+ * the order of these definitions.  While it is disabled, joints between such bodies and the world
+ * have no rows, and contacts between them are not looked for.  A body that is disabled in motion
+ * stops at once: velocities of bodies joined to it become those of a plastic impact, M (v+ - v) =
+ * J' p, J v+ = 0.  PERP_CUE_CONTACT is for `until`: the step in which the contact first acts is
+ * made again from its start with the body enabled, so that the contact moves it. */
+typedef struct perp_disabled_def {
+  int body;
+  perp_cue from, until; /* from a time of 0: from the start */
+} perp_disabled_def;
+
+/* Parts of the model that stop for good where a condition is met, as a controller lets go whose
+ * error has grown (Vondrak 2005, section 8.3): forces, the motors and servos of drives, whose
+ * limits stay, and joints, `n` of each from `first` on.  The step ends where `beyond`, which is
+ * continuous, becomes 0; it is stopped where that is above 0.  The same number for the same
+ * state. */
+typedef struct perp_stop_range {
+  int first, n;
+} perp_stop_range;
+typedef struct perp_stop_def {
+  double (*beyond)(const void *user, double t, const double *q);
+  const void *user; /* must live as long as the model (perp_model_keep) */
+  perp_stop_range forces, drives, joints;
+} perp_stop_def;
+
 /* A row on velocities that is no derivative of a row on positions (Neimark and Fufaev, Dynamics of Nonholonomic Systems,
  * chapter I),
  *
@@ -374,6 +418,12 @@ perp_status perp_model_add_drive(perp_ctx *ctx, perp_model *model, const perp_dr
  * (its rate jumps); PERP_ERR_UNSUPPORTED: a particle that is to turn. */
 perp_status perp_model_add_motion(perp_ctx *ctx, perp_model *model, const perp_motion_def *def,
                                   int *index);
+/* PERP_ERR_ARG: a body that does not exist, that is a definition's already or has a motion, times
+ * that do not follow each other, coordinates that do not exist, a contact as `from`. */
+perp_status perp_model_add_disabled(perp_ctx *ctx, perp_model *model, const perp_disabled_def *def,
+                                    int *index);
+/* PERP_ERR_ARG: parts that do not exist. */
+perp_status perp_model_add_stop(perp_ctx *ctx, perp_model *model, const perp_stop_def *def);
 /* *index: its number among joints.  PERP_ERR_ARG: no term, or more than PERP_RATE_TERMS, bodies that do not exist, numbers
  * that are not finite, a term without a direction, a signal that does not exist or is a table (its rate jumps);
  * PERP_ERR_UNSUPPORTED: a particle. */
@@ -417,6 +467,12 @@ bool perp_model_rate_of(const perp_model *model, int i, perp_rate_def *def);
 int perp_model_motions(const perp_model *model);
 const perp_motion_def *perp_model_motion(const perp_model *model, int i);
 int perp_model_joint_motion(const perp_model *model, int i);
+/* Bodies that are disabled for a time; their joints follow those of the model and precede those of
+ * motions.  Which one joint i is of, -1: none. */
+int perp_model_disabled(const perp_model *model);
+const perp_disabled_def *perp_model_disabled_of(const perp_model *model, int i);
+int perp_model_joint_disabled(const perp_model *model, int i);
+int perp_model_stops(const perp_model *model);
 /* The signal with this number; NULL: none. */
 const perp_signal *perp_model_signal(const perp_model *model, perp_signal_ref signal);
 int perp_model_signals(const perp_model *model);

@@ -97,7 +97,7 @@ typedef struct perp_material_pair {
 } perp_material_pair;
 
 /* Rows that a simulation leaves out as dependent on others (stepping/redundancy.h), or because their joint was released
- * (contact_step/joint_release.h): J = 0, C = 0 and S > 0, so that lambda = 0. */
+ * (contact_step/switches.h): J = 0, C = 0 and S > 0, so that lambda = 0. */
 typedef struct perp_dropped {
   int n, set;             /* set: a number for what is dropped, another one after each change */
   const int *row, *joint; /* [n] */
@@ -119,6 +119,10 @@ struct perp_model {
   perp_shape_def *shape_def;
   int n_motions, cap_motions, n_signals, cap_signals;
   perp_motion_def *motion_def;
+  int n_disabled, cap_disabled;
+  perp_disabled_def *disabled_def;
+  int n_stops;
+  perp_stop_def *stop_def;
   perp_signal **signal;
   perp_kept *kept;
   int n_kept, cap_kept;
@@ -141,6 +145,10 @@ struct perp_model {
       dropped; /* NULL: none at any time.  Simulations have a shallow copy of the model with their own. */
   /* [n_joints] joints that a simulation has released, whose rows are dropped; NULL: none at any time. */
   const bool *released;
+  /* [bodies] disabled now, and which of these an impact has struck that is in no
+   * perp_step_info.impulse; NULL: none at any time.  In a shallow copy */
+  const unsigned char *held;
+  unsigned char *struck;
   /* [n_drives] x of the drives at the last accepted state, from which angles are told (turns.h): of whoever asks the model
    * itself (perp_model_follow), simulations have their own. */
   double *angle;
@@ -310,6 +318,17 @@ double perp_drives_potential(const perp_model *model, const perp_eval *e, double
 
 /* Ct [m]: C_t with the velocities of the frames at the time t, at the poses of e. */
 void perp_joints_driven(const perp_model *model, const perp_eval *e, double t, double *Ct);
+
+/* ---- disabled.c ------------------------------------------------------------------------------ */
+
+/* Joints that hold disabled bodies are added, before those of motions; and taken back. */
+perp_status perp_disabled_join(perp_ctx *ctx, perp_model *model);
+void perp_disabled_part(perp_model *model);
+/* The joint of the i-th disabled body. */
+PERP_INLINE int perp_disabled_joint(const perp_model *model, int i)
+{
+  return model->n_joints - model->n_motions - model->n_disabled + i;
+}
 
 /* ---- motions.c, frames.c --------------------------------------------------------------------- */
 

@@ -19,6 +19,14 @@ typedef struct blend_turn {
 
 /* ---- where, and how much of which --------------------------------------------------------------- */
 
+double perp_blend_weight(double s)
+{
+  const double s2 = s * s, s6 = s2 * s2 * s2;
+  if (!(s > 0)) return 0;
+  if (s >= 1) return 1;
+  return s6 * (462 + s * (-1980 + s * (3465 + s * (-3080 + s * (1386 - 252 * s)))));
+}
+
 /* The span i of `time`, and b with its rates there. */
 static int blend_span(int n, const double *t, double time, double b[3])
 {
@@ -31,8 +39,7 @@ static int blend_span(int n, const double *t, double time, double b[3])
       hi = mid;
   }
   const double h = t[lo + 1] - t[lo], s = (time - t[lo]) / h, r = 1 - s, sr = s * r;
-  const double s2 = s * s, s6 = s2 * s2 * s2;
-  b[0] = s6 * (462 + s * (-1980 + s * (3465 + s * (-3080 + s * (1386 - 252 * s)))));
+  b[0] = perp_blend_weight(s);
   b[1] = 2772 * sr * sr * sr * sr * sr / h;
   b[2] = 13860 * sr * sr * sr * sr * (r - s) / (h * h);
   return lo;

@@ -24,6 +24,8 @@
 extern "C" {
 #endif
 
+/* b at s, 0 before 0 and 1 after 1. */
+double perp_blend_weight(double s);
 /* y [3] out: value, rate and acceleration at `time` of the numbers y_k = knots[k stride] at the times t [n], which rise; n >= 1. */
 void perp_blend_number(int n, const double *t, const double *knots, int stride, double time,
                        double y[3]);

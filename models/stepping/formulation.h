@@ -42,8 +42,9 @@ typedef struct perp_step_info {
   double tolerance; /* m: the separation that contacts keep (perp_collision_tolerance) */
   bool untold;      /* of an engine: what is NULL above has acted, and nobody knows how much */
   int asleep;       /* bodies that sleep after the step, see sleep.h */
-  /* Joints that broke and points that left their curves since the restart, in the order of time, and [joints] which joints are
-   * released; NULL when no joint can be. */
+  /* Joints that broke, points that left their curves and bodies that were enabled or disabled since
+   * the restart, in the order of time, and [joints] which joints do not hold, or not where the
+   * model has them; NULL when no joint can be. */
   int n_releases;
   const struct perp_release *release;
   const bool *released;
@@ -68,12 +69,22 @@ typedef struct perp_redundant {
 /* What a time stepping remembers besides its state, of the start and of the end of a step that is made more than once. */
 typedef enum perp_step_end { PERP_AT_START, PERP_AT_END, PERP_ENDS } perp_step_end;
 
-/* A point passed the end of its curve, or a joint broke: the step was cut there (joint_release.c), the joint has no rows
- * (J = 0) from then on. */
+/* A point passed the end of its curve, or a joint broke: the step was cut there (switches.c), the
+ * joint has no rows (J = 0) from then on; or a body was enabled or disabled, and with it the joint
+ * that holds it (perp_disabled_def); or parts stopped (perp_stop_def: joint is the number of
+ * these). */
+typedef enum perp_release_kind {
+  PERP_RELEASE_CURVE,
+  PERP_RELEASE_BROKE,
+  PERP_RELEASE_ENABLED,
+  PERP_RELEASE_DISABLED,
+  PERP_RELEASE_STOPPED
+} perp_release_kind;
 typedef struct perp_release {
+  perp_release_kind kind;
   int joint;
-  double t, s;  /* s of the curve: the end of its domain, to 1e-9 of it; NaN: it broke, */
-  double force; /* N, by this force; 0: it did not break */
+  double t, s;  /* s of the curve: the end of its domain, to 1e-9 of it; else NaN */
+  double force; /* N, by which it broke; else 0 */
 } perp_release;
 
 typedef struct perp_times { /* wall clock, s, since the last restart, only while timing is on */
@@ -167,6 +178,9 @@ enum {
       1
       << 18, /* serves joints that break: it reports their forces, and has their rows from the model; others refuse them */
   PERP_FORM_COMPLIANT = 1 << 17, /* all rows of joints are compliant: none is redundant */
+  PERP_FORM_DISABLED =
+      1
+      << 20, /* serves bodies that are disabled for a time, and parts that stop; others refuse them */
   /* What parts are by default: */
   PERP_FORM_FEEDBACK = 1 << 10, /* the velocity of a step takes up a feedback of drift: baumgarte */
 };

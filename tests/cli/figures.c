@@ -451,6 +451,32 @@ static void test_page(void)
   free(page);
 }
 
+static void test_motion(void)
+{
+  ok(run("motion blend walk.bvh wave.bvh --at 1s --over 0.5s --follow -o both.bvh") == 0 &&
+         run("check both.bvh") == 0,
+     "perp motion blend: a file that is a scene");
+  ok(run("motion retarget walk.bvh fat.bvh -o thick.bvh") == 0 && run("check thick.bvh") == 0,
+     "perp motion retarget, onto an example");
+  ok(run("motion markers walk.bvh -o markers.csv") == 0 &&
+         file_has("markers.csv", "t [s], Hips.1.x"),
+     "perp motion markers: a table");
+  ok(run("motion skeleton markers.csv walk.bvh -o again.bvh") == 0 &&
+         strstr(err, "markers are off by") != NULL && run("check again.bvh") == 0,
+     "perp motion skeleton: a file that is a scene, and how far off the markers are");
+  ok(run("motion blend walk.bvh wave.bvh") == 0 && strstr(out, "Frames: 106") != NULL,
+     "blending ends with the first motion by default");
+  refuses(2, "motion mix walk.bvh wave.bvh", "unknown form 'mix'");
+  refuses(2, "motion blend walk.bvh", "write perp motion blend FIRST.bvh SECOND.bvh");
+  refuses(2, "motion retarget walk.bvh fat.bvh --at 1s", "--at has no effect");
+  refuses(2, "motion blend walk.bvh wave.bvh --over 0", "--over");
+  refuses(3, "motion blend walk.bvh wave.bvh --at 3s", "both motions are needed");
+  refuses(3, "motion blend walk.bvh fat.bvh", "both motions are needed");
+  refuses(3, "motion blend walk.bvh thick.bvh --at 1s", "has another place");
+  refuses(3, "motion skeleton walk.bvh walk.bvh", "walk.bvh:1");
+  refuses(3, "motion retarget none.bvh fat.bvh", "cannot read none.bvh");
+}
+
 int main(void)
 {
   program_open();
@@ -458,8 +484,10 @@ int main(void)
   copy_motion("wave.bvh");
   copy_motion("cartwheel.bvh");
   copy_motion("figure.yaml");
+  copy_motion("fat.bvh");
   test_scene();
   test_inverse();
+  test_motion();
   test_truth();
   test_terminal();
   test_bad();

@@ -74,6 +74,15 @@ static const char bvh[] =
 static const struct bad {
   const char *what, *text, *place, *message, *hint;
 } bads[] = {
+  { "a joint besides that is none", ARM "control: { by: pd, besides: [pull] }\n", "f.yaml:12:30",
+    "there is no joint 'pull'", NULL },
+  { "a joint besides among the others",
+    ARM "  - { kind: ball, name: pull, a: world, b: hand, anchor_a: [3, 0, 0], start: violates, "
+        "stiffness: 10 }\n  - { kind: ball, a: lower, b: thrown, at: [0, 5, 0], start: violates }\n"
+        "control: { by: pd, besides: [pull], loose: [thrown] }\n",
+    "f.yaml:14:30", "joints of besides come last", NULL },
+  { "a negative release", ARM "control: { by: pd, release: -1 }\n", "f.yaml:12:29",
+    "release must be an angle above 0", NULL },
   { "an unknown controller", ARM "control: { by: pdd }\n", "f.yaml:12:16", "unknown value 'pdd'",
     "did you mean 'pd'?" },
   { "no controller", ARM "control: { frequency: 3 Hz }\n", "f.yaml:12:10",
@@ -344,6 +353,85 @@ static void choices(void)
   }
 }
 
+static uint64_t hash_of(const char *name, const char *motion)
+{
+  perp_spec spec;
+  perp_scene s;
+  put("motion.csv", motion);
+  put(name, PENDULUM "control: { by: pd, file: motion.csv }\n");
+  if (perp_spec_parse(&ctx, PERP_KIND_scene, name, &spec) != PERP_OK ||
+      perp_scene_create(&ctx, &spec, &s) != PERP_OK)
+    bail("%s", ctx.msg);
+  const uint64_t hash = perp_scene_file_hash(spec.d);
+  perp_scene_destroy(&s);
+  perp_spec_free(&spec);
+  return hash;
+}
+
+/* The motion belongs to the content of the scene: a run with another one is another run, and
+ * results have a copy. */
+static void content(void)
+{
+  static const char
+      one[] = "t [s], bob.x [m], bob.y [m], bob.angle [rad]\n0, 1, 0, 0\n1, 1, 0, 0\n",
+      other[] = "t [s], bob.x [m], bob.y [m], bob.angle [rad]\n0, 1, 0, 0\n2, 1, 0, 0\n";
+  const uint64_t a = hash_of("one.yaml", one), b = hash_of("two.yaml", other),
+                 c = hash_of("three.yaml", one);
+  ok(a == c && a != b, "the motion of a controller belongs to the content of the scene");
+}
+
+/* A constant torque turns the bob, I a'' = T, once the controller has let go; it lets go where its
+ * error is 0.1 rad. */
+static void lets_go(const char *control, run_parts parts)
+{
+  const double T = 2, I = 1.1;
+  char *text = perp_xprintf(PENDULUM "forces: [ { kind: torque, a: bob, value: 2 } ]\n"
+                                     "control: { by: %s, release: 0.1 }\n",
+                            control);
+  perp_scene s;
+  perp_step_info info = { .reason = PERP_EXACT };
+  put("lets-go.yaml", text);
+  build("lets-go.yaml", &s);
+  perp_sim *sim = run_start(&ctx, s.model, parts, 1e-3);
+  double t, angle = 0, before = 0, t_before = 0, at = -1;
+  const double *q, *v;
+  for (t = 0; t < 0.9 && info.reason >= 0;) {
+    if (perp_sim_step(&ctx, sim, 0.9, &info) != PERP_OK) bail("%s", ctx.msg);
+    perp_sim_state(sim, &t, &q, &v);
+    if (info.n_releases == 1 && at < 0)
+      at = info.release[0].t, angle = q[2], before = v[2], t_before = t;
+  }
+  ok(info.reason >= 0 && info.n_releases == 1 && info.release[0].kind == PERP_RELEASE_STOPPED &&
+         fabs(angle - 0.1) < 1e-8,
+     "%s, %s: it lets go at %.4g s, an error of %.9g rad", parts.formulation, control, at, angle);
+  ok(at > 0 && fabs(v[2] - before - T / I * (t - t_before)) < 1e-6,
+     "... and then nothing holds the bob: w = %.9g (%.9g)", v[2], before + T / I * (t - t_before));
+  perp_sim_destroy(sim);
+  perp_scene_destroy(&s);
+  free(text);
+}
+
+static void let_go(void)
+{
+  const run_parts velocity = { "velocity" }, acceleration = { "acceleration", "rk4" };
+  lets_go("pd, frequency: 0.5 Hz", velocity);
+  lets_go("pd, frequency: 0.5 Hz", acceleration);
+  lets_go("feed-forward+pd, frequency: 0.5 Hz", (run_parts){ "impulse" });
+  lets_go("implicit-pd, frequency: 0.5 Hz", velocity);
+  lets_go("implicit-pd, frequency: 0.5 Hz", acceleration);
+  lets_go("soft, max_force: 1.5", velocity);
+  lets_go("markers, frequency: 0.3 Hz", velocity);
+  lets_go("markers, frequency: 0.3 Hz", acceleration);
+  perp_scene s;
+  double q[3];
+  put("held.yaml", PENDULUM "forces: [ { kind: torque, a: bob, value: 2 } ]\n"
+                            "control: { by: prescribed, release: 0.1 }\n");
+  build("held.yaml", &s);
+  ok(run_fresh(&ctx, s.model, velocity, 1e-3, 0.9, q, NULL) >= 0 && fabs(q[2]) < 1e-9,
+     "without an error it does not let go");
+  perp_scene_destroy(&s);
+}
+
 int main(void)
 {
   perp_ctx_init(&ctx);
@@ -356,6 +444,8 @@ int main(void)
   arms();
   follows();
   choices();
+  let_go();
+  content();
   char *whole = perp_xprintf("rm -r %s", folder);
   if (system(whole) != 0) printf("# %s stays\n", folder);
   free(whole);

@@ -2,6 +2,7 @@
 /* Scenes of perp written as files and read back simulate to the same bits; a chain and a stack in YAML are those of C. */
 #include "experiments/metrics/metrics.h"
 #include "experiments/scenes/scene_file.h"
+#include "models/control/control.h"
 #include "tests/tap.h"
 
 #include <string.h>
@@ -72,8 +73,9 @@ static void round_trip(const char *text, int steps)
   if (f == NULL) bail("%s", name);
   const perp_status status = perp_scene_export(&ctx, spec.d, &a, text, f);
   fclose(f);
-  if (a.model == NULL)
-    ok(status == PERP_ERR_UNSUPPORTED, "%s has no bodies and is refused", text);
+  if (a.model == NULL || perp_model_controlled(a.model))
+    ok(status == PERP_ERR_UNSUPPORTED, "%s has %s and is refused", text,
+       a.model == NULL ? "no bodies" : "a controller");
   else if (ok(status == PERP_OK && create(name, &b, &back), "%s is written and read", text)) {
     if (!ok(same_run(&a, &b, steps, true, why, sizeof why),
             "%s: %d bodies, %d steps are the same to the last bit", text,

@@ -266,6 +266,29 @@ static void test_scenes(void)
   }
 }
 
+/* Motions that constraints edit (Vondrak 2005, section 9.2.4), and obstacles: each with what must
+ * hold, and the same without what makes it hold. */
+static void test_edited(void)
+{
+  static const struct {
+    const char *scene, *metric;
+    double below, t_end;
+    bool fails;
+  } want[] = { { "pointing-arm.yaml", "statics.err.max", 2e-3, 2, false },
+               { "pointing-arm.yaml:stiffness=1000", "statics.err.max", 2e-3, 2, true },
+               { "basket.yaml", "force.rel.err", 1e-6, 6, false },
+               { "basket.yaml:friction=0", "force.rel.err", 1e-6, 6, true },
+               { "umbrella.yaml", "drift.pos.max", 5e-3, 2, false },
+               { "obstacles.yaml", "pen.max", 1e-6, 1.8, false } };
+  for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+    const char *status;
+    const double is = figure_of(want[i].scene, want[i].metric, "velocity", want[i].t_end, &status);
+    ok(strcmp(status, "ok") == 0 && (is < want[i].below) == !want[i].fails,
+       "%s: %s is %.3g (%s %g)", want[i].scene, want[i].metric, is,
+       want[i].fails ? "not below" : "below", want[i].below);
+  }
+}
+
 int main(void)
 {
   const char *source = getenv("PERP_SOURCE");
@@ -284,6 +307,7 @@ int main(void)
   char *path = perp_xprintf("%s/experiments/scenes/examples", source != NULL ? source : ".");
   if (chdir(here) != 0 || chdir(path) != 0 || system(remove) != 0) bail("%s", path);
   test_scenes();
+  test_edited();
   free(remove);
   free(path);
   return tap_done();

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Motions of a figure of 18 segments from formulas, as BVH files.
 
-    make_bvh.py walk|wave|cartwheel|stand [--frames N] [--rate HZ] > FILE.bvh
+    make_bvh.py walk|wave|cartwheel|bow|wade|stand [--fat] [--frames N] [--rate HZ] > FILE.bvh
 
 Legs have four segments each, arms three, the trunk three, and there is a head (the division of Vondrak 2005, section 9.2.1).
 Segments are as long as fractions of the stature say (1.741 m; Winter, Biomechanics and Motor Control of Human Movement, figure 4.1:
@@ -36,6 +36,12 @@ JOINTS = [
 ENDS = {"Head": (0, 0.13, 0), "LeftHand": (0, -0.07, 0), "RightHand": (0, -0.07, 0),
         "LeftFoot": (0, -0.02, -0.05), "RightFoot": (0, -0.02, -0.05),  # heels
         "LeftToes": (0, 0, 0.04), "RightToes": (0, 0, 0.04)}
+
+
+# a fat figure (Vondrak 2005, section 9.2.5): limbs are much shorter, the trunk is longer and wider
+FAT = {"Spine": (1, 1.2, 1), "Chest": (1, 1.2, 1), "LeftUpperArm": (1.5, 1, 1), "RightUpperArm": (1.5, 1, 1),
+       "LeftThigh": (1.6, 1, 1), "RightThigh": (1.6, 1, 1), "Head": (1, 0.8, 1)}
+LIMBS = (0.7, 0.7, 0.7)
 
 
 def turned(degrees, y, z):
@@ -108,34 +114,53 @@ def cartwheel(t):
     return angles, (3.0 * turn * 0.55, STAND + 0.2 * spread, 0)
 
 
+def bow(t):
+    """A bow of two seconds, from the posture as drawn, the hips at the origin; legs stay."""
+    lean = ease(2 * min(t, 2 - t) / 1.6)
+    return {"Spine": (20 * lean, 0, 0), "Chest": (20 * lean, 0, 0), "Head": (15 * lean, 0, 0)}, (0, 0, 0)
+
+
+def wade(t):
+    """A walk that begins with the posture as drawn, the hips at the origin, and grows within a second."""
+    grown = ease(t)
+    angles, (x, y, _) = walk(t)
+    return {name: tuple(grown * a for a in turn) for name, turn in angles.items()}, (grown * x, grown * (y - STAND), 0.6 * t * grown)
+
+
 def channels(name):
     return "CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation" if name == "Hips" \
         else "CHANNELS 3 Zrotation Xrotation Yrotation"
 
 
-def tree(name, offset, depth, order, out):
+def length(name, offset, fat):
+    factors = FAT.get(name, LIMBS) if fat else (1, 1, 1)
+    return " ".join(f"{H * x * f:.4f}" for x, f in zip(offset, factors))
+
+
+def tree(name, offset, depth, order, out, fat):
     pad = "  " * depth
     out.append(f"{pad}{'ROOT' if depth == 0 else 'JOINT'} {name}\n{pad}{{")
-    out.append(f"{pad}  OFFSET " + " ".join(f"{H * x:.4f}" for x in offset))
+    out.append(f"{pad}  OFFSET " + length(name, offset, fat))
     out.append(f"{pad}  {channels(name)}")
     order.append(name)
     for child, parent, place in JOINTS:
         if parent == name:
-            tree(child, place, depth + 1, order, out)
+            tree(child, place, depth + 1, order, out, fat)
     if name in ENDS:
-        out.append(f"{pad}  End Site\n{pad}  {{\n{pad}    OFFSET " + " ".join(f"{H * x:.4f}" for x in ENDS[name]) + f"\n{pad}  }}")
+        out.append(f"{pad}  End Site\n{pad}  {{\n{pad}    OFFSET " + length(name if name == "Head" else None, ENDS[name], fat) + f"\n{pad}  }}")
     out.append(f"{pad}}}")
 
 
 def main():
-    motions = {"walk": walk, "wave": wave, "cartwheel": cartwheel, "stand": stand}
+    motions = {"walk": walk, "wave": wave, "cartwheel": cartwheel, "bow": bow, "wade": wade, "stand": stand}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("motion", choices=sorted(motions))
     parser.add_argument("--frames", type=int, default=61)
     parser.add_argument("--rate", type=float, default=30.0, help="frames a second")
+    parser.add_argument("--fat", action="store_true", help="the skeleton of a fat figure; the motion does not fit it: perp motion retarget")
     args = parser.parse_args()
     out, order = ["HIERARCHY"], []
-    tree("Hips", (0, 0, 0), 0, order, out)
+    tree("Hips", (0, 0, 0), 0, order, out, args.fat)
     out += ["MOTION", f"Frames: {args.frames}", f"Frame Time: {1 / args.rate!r}"]
     for k in range(args.frames):
         angles, root = motions[args.motion](k / args.rate)

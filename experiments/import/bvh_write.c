@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* BVH files as text, and poses as channels. */
+#include "experiments/import/bvh.h"
+
+#include "models/kinematics/kinematics.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const bvh_words[] = { "Xposition", "Yposition", "Zposition",
+                                         "Xrotation", "Yrotation", "Zrotation" };
+
+/* ---- text --------------------------------------------------------------------------------------- */
+
+static void bvh_write_number(perp_text *out, double x)
+{
+  char text[40];
+  perp_format_real(x, text, sizeof text);
+  perp_text_add(out, " %s", text);
+}
+
+static void bvh_write_joint(const perp_bvh *b, int i, int depth, perp_text *out)
+{
+  const perp_bvh_joint *j = &b->joint[i];
+  const int in = 2 * depth;
+  if (j->end)
+    perp_text_add(out, "%*sEnd Site\n", in, "");
+  else
+    perp_text_add(out, "%*s%s %s\n", in, "", j->parent < 0 ? "ROOT" : "JOINT", j->name);
+  perp_text_add(out, "%*s{\n%*sOFFSET", in, "", in + 2, "");
+  for (int k = 0; k < 3; k++) bvh_write_number(out, j->offset[k]);
+  if (!j->end) {
+    perp_text_add(out, "\n%*sCHANNELS %d", in + 2, "", j->channels);
+    for (int c = 0; c < j->channels; c++) perp_text_add(out, " %s", bvh_words[j->channel[c]]);
+  }
+  perp_text_add(out, "\n");
+}
+
+void perp_bvh_write(const perp_bvh *b, perp_text *out)
+{
+  int open[PERP_BVH_DEPTH + 1], depth = 0;
+  perp_text_add(out, "HIERARCHY\n");
+  for (int i = 0; i < b->n; i++) { /* parents come first, and then all that hangs on them */
+    for (; depth > 0 && open[depth - 1] != b->joint[i].parent; depth--)
+      perp_text_add(out, "%*s}\n", 2 * (depth - 1), "");
+    bvh_write_joint(b, i, depth, out);
+    open[depth++] = i;
+  }
+  for (; depth > 0; depth--) perp_text_add(out, "%*s}\n", 2 * (depth - 1), "");
+  perp_text_add(out, "MOTION\nFrames: %d\nFrame Time:", b->frames);
+  bvh_write_number(out, b->frame_time);
+  perp_text_add(out, "\n");
+  for (int k = 0; k < b->frames; k++) {
+    for (int c = 0; c < b->channels; c++)
+      bvh_write_number(out, b->value[(size_t)k * (size_t)b->channels + (size_t)c]);
+    perp_text_add(out, "\n");
+  }
+}
+
+void perp_bvh_like(const perp_bvh *skeleton, int frames, double frame_time, perp_bvh *out)
+{
+  *out = (perp_bvh){
+    .n = skeleton->n, .channels = skeleton->channels, .frames = frames, .frame_time = frame_time
+  };
+  out->joint = perp_pool_alloc(&out->pool, (size_t)out->n, sizeof *out->joint);
+  memcpy(out->joint, skeleton->joint, (size_t)out->n * sizeof *out->joint);
+  for (int i = 0; i < out->n; i++)
+    out->joint[i].name = perp_pool_strdup(&out->pool, skeleton->joint[i].name);
+  out->value = perp_pool_alloc(&out->pool, (size_t)frames * (size_t)out->channels + 1,
+                               sizeof *out->value);
+}
+
+int perp_bvh_find(const perp_bvh *bvh, const char *name)
+{
+  for (int i = 0; i < bvh->n; i++)
+    if (!bvh->joint[i].end && strcmp(bvh->joint[i].name, name) == 0) return i;
+  return -1;
+}
+
+/* ---- poses as channels -------------------------------------------------------------------------- */
+
+static const double BVH_DEGREES = 180 / 3.14159265358979323846;
+
+/* The angles about the axes x[0], x[1], x[2] (all different) of R = R_x0(a) R_x1(b) R_x2(c),
+ * degrees; n of them are free, the others 0. */
+static void bvh_angles(const double R[9], const int x[3], int n, double angle[3])
+{
+  const int i = x[0], j = x[1], k = x[2];
+  const double sign = (j - i + 3) % 3 == 1 ? 1 : -1;
+#define BVH_R(row, column) R[(row) + 3 * (column)]
+  angle[1] = angle[2] = 0;
+  if (n == 1) {
+    angle[0] = atan2(sign * (BVH_R(k, j) - BVH_R(j, k)), BVH_R(j, j) + BVH_R(k, k));
+  } else if (n == 2) {
+    angle[0] = atan2(sign * BVH_R(k, j), BVH_R(j, j));
+    angle[1] = atan2(sign * BVH_R(i, k), BVH_R(i, i));
+  } else {
+    const double across = hypot(BVH_R(i, i), BVH_R(i, j));
+    angle[1] = atan2(sign * BVH_R(i, k), across);
+    if (across > 1e-9) {
+      angle[0] = atan2(-sign * BVH_R(j, k), BVH_R(k, k));
+      angle[2] = atan2(-sign * BVH_R(i, j), BVH_R(i, i));
+    } else { /* both turn about one axis: all of it is in the first */
+      angle[0] = atan2(sign * BVH_R(k, j), BVH_R(j, j));
+    }
+  }
+#undef BVH_R
+  for (int c = 0; c < 3; c++) angle[c] *= BVH_DEGREES;
+}
+
+/* The same rotation next to `last`: whole turns, and of three angles the other solution. */
+static void bvh_next_to(const double *last, int n, double angle[3])
+{
+  double other[3] = { angle[0] + 180, 180 - angle[1], angle[2] + 180 }, off[2] = { 0, 0 };
+  double *const two[] = { angle, other };
+  for (int s = 0; s < 2; s++)
+    for (int c = 0; c < n; c++) {
+      two[s][c] -= 360 * nearbyint((two[s][c] - last[c]) / 360);
+      off[s] += fabs(two[s][c] - last[c]);
+    }
+  if (n == 3 && off[1] < off[0]) memcpy(angle, other, sizeof other);
+}
+
+void perp_bvh_set_pose(perp_bvh *bvh, int joint, int frame, const double quat[4],
+                       const double offset[3])
+{
+  const perp_bvh_joint *j = &bvh->joint[joint];
+  double *value = bvh->value + (size_t)frame * (size_t)bvh->channels + j->first;
+  double R[9], angle[3], last[3] = { 0 };
+  int x[3] = { 0, 1, 2 }, at[3], n = 0;
+  for (int c = 0; c < j->channels; c++) {
+    const int k = (int)j->channel[c];
+    if (k < PERP_BVH_RX) {
+      value[c] = j->parent < 0 ? offset[(k + 1) % 3] - j->offset[k] : 0;
+    } else if (n < 3) {
+      x[n] = (k - PERP_BVH_RX + 1) % 3;
+      at[n++] = c;
+    }
+  }
+  if (n == 0) return;
+  if (n == 1) x[1] = (x[0] + 1) % 3;
+  if (n <= 2) x[2] = 3 - x[0] - x[1];
+  perp_quat_matrix(quat, R);
+  bvh_angles(R, x, n, angle);
+  for (int c = 0; c < n && frame > 0; c++) last[c] = (value - bvh->channels)[at[c]];
+  bvh_next_to(last, n, angle);
+  for (int c = 0; c < n; c++) value[at[c]] = angle[c];
+}

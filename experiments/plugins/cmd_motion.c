@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* perp motion: motions of skeletons from others, as BVH files. */
+#include "experiments/plugins/cmd_scene.h"
+
+#include "experiments/import/motion_edit.h"
+#include "experiments/scenes/scene_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOTION_FILES = 2 };
+
+typedef struct motion_run {
+  perp_ctx *ctx;
+  const perp_args *args;
+  perp_diag diag;
+  perp_bvh file[MOTION_FILES], out; /* read; made */
+} motion_run;
+
+/* A file that is not in the working folder is looked for among the examples, as scenes are. */
+static bool motion_load(motion_run *x, int k)
+{
+  const char *name = x->args->arg[1 + k];
+  char *folder = strchr(name, '/') == NULL && access(name, F_OK) != 0 ? perp_scene_examples()
+                                                                      : NULL;
+  char *path = folder != NULL ? perp_xprintf("%s/%s", folder, name) : NULL;
+  const bool example = path != NULL && access(path, F_OK) == 0;
+  const bool good = perp_bvh_load(&x->diag, NULL, example ? path : name, &x->file[k]);
+  free(path);
+  free(folder);
+  return good;
+}
+
+static int motion_write(const motion_run *x, const perp_text *text)
+{
+  const char *path = perp_args_get(x->args, "output");
+  if (path == NULL || strcmp(path, "-") == 0) {
+    fwrite(text->s, 1, text->n, stdout);
+    return PERP_EXIT_OK;
+  }
+  if (perp_write_file(x->ctx, path, text->s, text->n) != PERP_OK)
+    return perp_refuse(x->ctx, PERP_EXIT_INTERNAL);
+  return PERP_EXIT_OK;
+}
+
+static bool motion_retarget(motion_run *x, perp_text *text)
+{
+  (void)text;
+  return motion_load(x, 0) && motion_load(x, 1) &&
+         perp_motion_retarget(&x->diag, &x->file[0], &x->file[1], &x->out);
+}
+
+static bool motion_blend(motion_run *x, perp_text *text)
+{
+  double at = 0, over = 0;
+  (void)text;
+  if (!motion_load(x, 0) || !motion_load(x, 1)) return false;
+  if (perp_option_real(x->ctx, x->args, "over", "s", false, &over) >= 0 ||
+      perp_option_real(x->ctx, x->args, "at", "s", true, &at) >= 0)
+    return false;
+  if (perp_args_get(x->args, "over") == NULL) over = 0.5;
+  if (perp_args_get(x->args, "at") == NULL) /* at the end of the first */
+    at = fmax(0, (x->file[0].frames - 1) * x->file[0].frame_time - over);
+  return perp_motion_blend(&x->diag, &x->file[0], &x->file[1], at, over,
+                           perp_option_given(x->args, "follow"), &x->out);
+}
+
+static bool motion_markers(motion_run *x, perp_text *text)
+{
+  if (!motion_load(x, 0)) return false;
+  perp_markers_write(&x->file[0], text);
+  return true;
+}
+
+static bool motion_skeleton(motion_run *x, perp_text *text)
+{
+  const char *why;
+  double error;
+  size_t size;
+  (void)text;
+  if (!motion_load(x, 1)) return false;
+  char *markers = perp_read_input(x->args->arg[1], &size, &why);
+  if (markers == NULL) {
+    perp_diag_error(&x->diag, NULL, 0, NULL, "cannot read %s: %s", x->args->arg[1], why);
+    return false;
+  }
+  const bool good = perp_markers_fit(&x->diag, x->args->arg[1], markers, &x->file[1], &x->out,
+                                     &error);
+  free(markers);
+  if (good)
+    perp_say("markers are off by %.3g at root mean square, in units of %s", error, x->args->arg[2]);
+  return good;
+}
+
+static const struct motion_form {
+  const char *name, *files;
+  int n;
+  bool (*make)(motion_run *x, perp_text *text);
+} motion_forms[] = {
+  { "retarget", "MOTION.bvh SKELETON.bvh", 2, motion_retarget },
+  { "blend", "FIRST.bvh SECOND.bvh", 2, motion_blend },
+  { "markers", "MOTION.bvh", 1, motion_markers },
+  { "skeleton", "MARKERS.csv SKELETON.bvh", 2, motion_skeleton },
+};
+
+static int cmd_motion(perp_ctx *ctx, const perp_args *args)
+{
+  const struct motion_form *form = NULL;
+  for (size_t i = 0; i < sizeof motion_forms / sizeof *motion_forms; i++)
+    if (strcmp(args->arg[0], motion_forms[i].name) == 0) form = &motion_forms[i];
+  if (form == NULL)
+    return perp_usage_error(
+        args, "unknown form '%s' of perp motion; known: retarget, blend, markers, skeleton",
+        args->arg[0]);
+  if (args->n - 1 != form->n)
+    return perp_usage_error(args, "write perp motion %s %s", form->name, form->files);
+  static const char *const of_blend[] = { "at", "over", "follow" };
+  for (size_t i = 0; i < sizeof of_blend / sizeof *of_blend; i++)
+    if (form->make != motion_blend && perp_option_given(args, of_blend[i]))
+      return perp_usage_error(args, "--%s has no effect with perp motion %s: leave it out",
+                              of_blend[i], form->name);
+  motion_run x = { .ctx = ctx, .args = args };
+  perp_text text = { 0 };
+  int code = form->make(&x, &text) ? PERP_EXIT_OK
+             : x.diag.text.n > 0   ? PERP_EXIT_INPUT
+                                   : PERP_EXIT_USAGE;
+  if (x.diag.text.n > 0) fputs(x.diag.text.s, stderr);
+  if (code == PERP_EXIT_OK && x.out.n > 0) perp_bvh_write(&x.out, &text);
+  if (code == PERP_EXIT_OK) code = motion_write(&x, &text);
+  perp_text_free(&text);
+  for (int i = 0; i < MOTION_FILES; i++) perp_bvh_free(&x.file[i]);
+  perp_bvh_free(&x.out);
+  perp_diag_free(&x.diag);
+  return code;
+}
+
+static const perp_flag motion_flags[] = {
+  { "output", 'o', "FILE", "Output file (default: standard output)." },
+  { "at", 0, "TIME",
+    "Time of the first motion at which blending begins (default: so that it ends with the first "
+    "motion)." },
+  { "over", 0, "TIME", "Duration of the blending (default: 0.5 s)." },
+  { "follow", 0, NULL,
+    "Shift the second motion along the ground to where the root of the first one is at --at." },
+  { 0 }
+};
+
+const perp_command perp_motion_command = {
+  .cli.name = "motion",
+  .cli.usage = "retarget MOTION.bvh SKELETON.bvh | blend FIRST.bvh SECOND.bvh | markers MOTION.bvh "
+               "| skeleton MARKERS.csv SKELETON.bvh [-o FILE] [options]",
+  .cli.summary =
+      "Makes a motion of a skeleton from others, as a BVH file.\n\nretarget: the skeleton moves "
+      "with "
+      "the joint rotations of the motion; the path of its root is scaled by the height of the "
+      "root.\n\nblend: a transition from the first motion to the second one, with linear "
+      "interpolation of places and spherical linear interpolation of rotations.\n\nmarkers: "
+      "trajectories of three markers of each joint, as a table.\n\nskeleton: the motion of the "
+      "skeleton that fits trajectories of markers best, by least squares.",
+  .cli.more = "Joints correspond by their names. See docs/how-to/figures.md for the form of tables "
+              "of markers.",
+  .cli.example = "perp motion blend walk.bvh wave.bvh --at 1s --over 0.5s -o both.bvh",
+  .cli.flags = motion_flags,
+  .cli.min_args = 2,
+  .cli.max_args = 3,
+  .summary = "Retarget or blend motions of skeletons, or fit them to markers",
+  .run = cmd_motion
+};
