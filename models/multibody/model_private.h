@@ -235,6 +235,9 @@ const int *perp_joint_bodies(const perp_joint_def *def, int pair[2], int *n);
 perp_status perp_force_plugin_take(perp_ctx *ctx, perp_force_def *def, const char *who);
 perp_status perp_force_plugin_check(perp_ctx *ctx, const perp_model *model,
                                     const perp_force_def *def, const char *who);
+/* F of its bodies in these states: [6 n_bodies], force and torque of each */
+void perp_force_plugin_at(const perp_model *model, const perp_force_def *el,
+                          const perp_body_state *body, double t, double *F);
 void perp_force_plugin_add(const perp_model *model, const perp_eval *e, const perp_force_def *el,
                            double t, const double *v, double *f);
 double perp_force_plugin_potential(const perp_model *model, const perp_eval *e,

@@ -33,7 +33,7 @@
  * solution: it counts as unsolved, and positions stay; with `softness` (contacts_post.h) contacts share the overlap, which
  * counts as unsolved, too.
  *
- * weight = none has the identity in the place of M (Cline 2002, eq. 3.4 and the first system of section 3.4):
+ * weight = none has the identity in the place of M (Cline 2002, eq. 3.4 and 3.5):
  *
  *      dq = -J' (J J')^-1 C,
  *
