@@ -42,8 +42,8 @@
  * sweep, as what a sweep leaves undone moves bodies by h^2 / n^2.  Forces that are reported are the means of the parts, joints, drives and feedback are
  * those of a step h / n, the stabilization corrects contacts at the end of the step, and so does restitution.
  *
- * tolerance and halvings are Cline's loop (Cline 2002, section 4.1 and eq. 4.11).  Contacts keep the separation `tolerance`:
- * the gap is the separation less that, closed up to 0.  A step whose end penetrates is made again with half its length,
+ * tolerance and halvings are Cline's loop (section 4.1 and Cline 2002, eq. 4.11).  Contacts keep the separation
+ * `tolerance`: the gap is the separation less that, closed up to 0.  A step whose end penetrates is made again with half its length,
  * until it does not, before anything is corrected; the next step ends on the grid again.  So the contact error, tolerance
  * less separation, is at most the tolerance, whatever the stabilization does.  He interpolates positions of one solved step,
  * whose velocities have the impulses of the whole; here a shorter step is solved, and velocities are those of its length.  Where

@@ -75,8 +75,8 @@ typedef struct workspace {
   perp_reason ahead;           /* of that step */
   double *q, *q_out, *v_out, *f, *lambda;
   double *rigid,
-      *rigid_out; /* [bodies][6] of eq. 12, h^2 included: lambda_j, Lambda_j; of the step in the making,
-                              * of the last one */
+      *rigid_out; /* [bodies][6] of van Overveld and Barenbrug 1995, eq. 12, h^2 included: lambda_j, Lambda_j;
+                   * of the step in the making, of the last one */
   struct perp_point_mass_lu *lu; /* NULL: sweeps */
   double drift;
   /* shapes that may touch, else collision is NULL */

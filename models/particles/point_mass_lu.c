@@ -146,7 +146,7 @@ void perp_point_mass_lu_close(workspace *w)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Van Overveld and Barenbrug 1995, eq. 12: lengths and angles of the vectors of body i */
+/* van Overveld and Barenbrug 1995, eq. 12: lengths and angles of the vectors of body i */
 static void lu_rigidity(const workspace *w, int i, row *r)
 {
   const body *b = &w->body[i];
