@@ -149,16 +149,15 @@ static const perp_flag motion_flags[] = {
 
 const perp_command perp_motion_command = {
   .cli.name = "motion",
-  .cli.usage = "retarget MOTION.bvh SKELETON.bvh | blend FIRST.bvh SECOND.bvh | markers MOTION.bvh "
-               "| skeleton MARKERS.csv SKELETON.bvh [-o FILE] [options]",
+  .cli.usage = "retarget|blend|markers|skeleton FILE [FILE] [-o FILE] [options]",
   .cli.summary =
-      "Makes a motion of a skeleton from others, as a BVH file.\n\nretarget: the skeleton moves "
-      "with "
-      "the joint rotations of the motion; the path of its root is scaled by the height of the "
-      "root.\n\nblend: a transition from the first motion to the second one, with linear "
-      "interpolation of places and spherical linear interpolation of rotations.\n\nmarkers: "
-      "trajectories of three markers of each joint, as a table.\n\nskeleton: the motion of the "
-      "skeleton that fits trajectories of markers best, by least squares.",
+      "Makes a motion of a skeleton from others, as a BVH file.\n\nretarget MOTION SKELETON: the "
+      "skeleton moves with the joint rotations of the motion; the path of its root is scaled by "
+      "the height of the root.\n\nblend FIRST SECOND: a transition from the first motion to the "
+      "second one, with linear interpolation of places and spherical linear interpolation of "
+      "rotations.\n\nmarkers MOTION: trajectories of three markers of each joint, as a "
+      "table.\n\nskeleton MARKERS SKELETON: the motion of the skeleton that fits trajectories of "
+      "markers best, by least squares.",
   .cli.more = "Joints correspond by their names. See docs/how-to/figures.md for the form of tables "
               "of markers.",
   .cli.example = "perp motion blend walk.bvh wave.bvh --at 1s --over 0.5s -o both.bvh",

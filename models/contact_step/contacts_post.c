@@ -201,10 +201,12 @@ bool perp_contact_post_position(perp_contact_post *p, perp_constrained *k,
   memset(k->f, 0, (size_t)model->nv * sizeof *k->f);
   perp_constrained_error(k, k->c);
   for (int i = 0; i < model->m; i++) k->c[i] = -k->c[i];
+  const int64_t swept =
+      count->swept; /* overlaps that a number of sweeps has left are counted there */
   if (!contacts_post_correct(p, k, contact, n, NULL, gap_of, p->softness, moved, count))
     return false;
   if (!*moved) return true;
-  if (p->softness > 0) contacts_post_judge(p, k, contact, n, count);
+  if (p->softness > 0 && count->swept == swept) contacts_post_judge(p, k, contact, n, count);
   const double most = perp_worst(model->nv, k->a);
   if (p->how.limit > 0 && most > p->how.limit)
     for (int i = 0; i < model->nv; i++) k->a[i] *= p->how.limit / most;
