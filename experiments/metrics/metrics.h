@@ -71,8 +71,8 @@ struct perp_measure {
   double P0[3], L0[3], P_err, L_err, P_size, L_size;
   double tip_max, tip_end, place_max, turn_max;
   double joint_work, joint_work_most; /* J, of the reported multipliers */
-  double force_max, force_min;        /* N, of a joint in a step, with reported multipliers: NaN without */
-  double length_max, angle_max;       /* multipliers of rigidity, NaN: it is no constraint */
+  double force_max, force_min; /* N, of a joint in a step, with reported multipliers: NaN without */
+  double length_max, angle_max; /* multipliers of rigidity, NaN: it is no constraint */
   int64_t states, compared, lambda_compared;
   double compared_until;                                           /* s */
   double *q_err, *q_ref, *v_err, *v_ref, *lambda_err, *lambda_ref; /* largest of each column */
