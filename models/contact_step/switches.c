@@ -100,7 +100,7 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
   perp_switches *k = ws;
   *out = k;
   k->view.softness = k->softness;
-  memcpy(k->softness, model->softness, (size_t)model->m * sizeof *k->softness);
+  for (int i = 0; i < model->m; i++) k->softness[i] = model->softness[i];
   k->view.released = k->released;
   k->dropped.row = k->drop_row;
   k->dropped.joint = k->drop_joint;
@@ -110,7 +110,7 @@ perp_status perp_switches_create(perp_ctx *ctx, perp_model *model,
     k->view.drive_def = k->drive;
   }
   if (model->n_disabled > 0 || model->n_stops > 0) {
-    memcpy(k->joint, model->joint, (size_t)model->n_joints * sizeof *k->joint);
+    for (int i = 0; i < model->n_joints; i++) k->joint[i] = model->joint[i];
     k->view.joint = k->joint;
     k->view.held = k->held;
     k->view.struck = k->struck;
@@ -200,10 +200,8 @@ perp_status perp_switches_restart(perp_ctx *ctx, perp_switches *k, void *ws, dou
   for (int i = 0; i < m->n_joints; i++) k->released[i] = false;
   for (int i = 0; i < m->n_disabled; i++) k->phase[i] = SWITCH_WAITS;
   for (int i = 0; i < m->n_stops; i++) k->stopped[i] = false;
-  if (m->n_stops > 0) {
-    memcpy(k->force, k->model->force_def, (size_t)m->n_forces * sizeof *k->force);
-    memcpy(k->drive, k->model->drive_def, (size_t)m->n_drives * sizeof *k->drive);
-  }
+  for (int i = 0; m->n_stops > 0 && i < m->n_forces; i++) k->force[i] = k->model->force_def[i];
+  for (int i = 0; m->n_stops > 0 && i < m->n_drives; i++) k->drive[i] = k->model->drive_def[i];
   switches_by_time(k, false);
   for (int i = 0; i < m->n_disabled; i++) { /* the model has its place at the start as well */
     const double *at = m->q0 + m->nqb * m->disabled_def[i].body;
