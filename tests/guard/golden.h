@@ -54,14 +54,14 @@ static inline bool golden_led(const char *name)
   return false;
 }
 
-/* One number for many: which is larger by how much shows.  What is infinite is left out. */
+/* One number for many: which is larger by how much shows.  What is infinite or unknown is left out. */
 static inline void golden_put_sum(golden_line *l, const char *what, int n, const double *x,
                                   double room)
 {
   double sum = 0, size = 0;
   for (int i = 0; i < n; i++) {
     const double weight = 1 + fmod(0.6180339887498949 * (i + 1), 1);
-    if (isinf(x[i])) continue;
+    if (!isfinite(x[i])) continue;
     sum += weight * x[i];
     size += fabs(x[i]);
   }
