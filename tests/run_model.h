@@ -32,6 +32,18 @@ __attribute__((unused)) static perp_status run_parse(perp_ctx *ctx, const run_pa
   return PERP_OK;
 }
 
+/* The scene "NAME:key=value,..." */
+__attribute__((unused)) static perp_scene run_open(perp_ctx *ctx, const char *text)
+{
+  perp_spec spec;
+  perp_scene scene;
+  if (perp_spec_parse(ctx, PERP_KIND_scene, text, &spec) != PERP_OK ||
+      perp_scene_create(ctx, &spec, &scene) != PERP_OK)
+    bail("%s", ctx->msg);
+  perp_spec_free(&spec);
+  return scene;
+}
+
 __attribute__((unused)) static void run_free(perp_parts *parts)
 {
   perp_spec_free(&parts->formulation);

@@ -9,17 +9,6 @@ static perp_ctx ctx;
 
 /* ---- the time: pendulums, whose force has a closed form ------------------------------------------------- */
 
-static perp_scene open_scene(const char *text)
-{
-  perp_spec spec;
-  perp_scene scene;
-  if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK ||
-      perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
-    bail("%s", ctx.msg);
-  perp_spec_free(&spec);
-  return scene;
-}
-
 /* |t_break - exact|, and the largest error of q at 0.8 s; inf: it did not break. */
 static double breaking_error(perp_scene *s, run_parts parts, double h, double *place)
 {
@@ -52,7 +41,7 @@ static void times(void)
       double place;
       if (!(d->caps & PERP_FORM_BREAKS)) continue;
       /* a scene for each run: its check remembers */
-      perp_scene s = open_scene(scenes[k]);
+      perp_scene s = run_open(&ctx, scenes[k]);
       const char *name = strcmp(d->name, "penalty") == 0 ? "penalty:stiffness=1e6" : d->name;
       const double err = breaking_error(&s, (run_parts){ name }, 2e-4, &place);
       /* the step that is over, and that in which it is seen; springs of 30 Hz follow a force late, whatever the step */
@@ -66,7 +55,7 @@ static void times(void)
                                        { "radau5" } };
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
       double place;
-      perp_scene s = open_scene(scenes[k]);
+      perp_scene s = run_open(&ctx, scenes[k]);
       const double err = breaking_error(&s, exact[i], 1e-3, &place);
       ok(err < 1e-8 && place < 1e-7, "%s, %s %s: breaks %.2g s off, q off by %.2g", scenes[k],
          exact[i].formulation, exact[i].ode != NULL ? exact[i].ode : "", err, place);

@@ -8,17 +8,6 @@ static perp_ctx ctx;
 
 /* ---- order ---------------------------------------------------------------------------------------------- */
 
-static perp_scene open_scene(const char *text)
-{
-  perp_spec spec;
-  perp_scene scene;
-  if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK ||
-      perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
-    bail("%s", ctx.msg);
-  perp_spec_free(&spec);
-  return scene;
-}
-
 typedef struct outcome {
   double tip, C, rate; /* errors at the end */
 } outcome;
@@ -95,7 +84,7 @@ static void orders(void)
     { "double-pendulum", "regularized:compliance=1e-12", "symplectic-euler", 2e-3, 1, 1 },
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    perp_scene s = open_scene(cases[i].scene);
+    perp_scene s = run_open(&ctx, cases[i].scene);
     const run_parts parts = { .formulation = cases[i].formulation, .ode = cases[i].ode };
     const double order = observed_order(&s, parts, cases[i].h, cases[i].t_end);
     near(order, cases[i].order, 0.15, 0, "%s, %s: order %.3f", cases[i].scene, cases[i].formulation,
@@ -111,7 +100,7 @@ static void drift(void)
   static const char *const formulations[] = { "impulse", "ggl" };
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++)
     for (int f = 0; f < 2; f++) {
-      perp_scene s = open_scene(scenes[i]);
+      perp_scene s = run_open(&ctx, scenes[i]);
       outcome o = run_scene(&s, (run_parts){ .formulation = formulations[f] }, 1e-3, 0.6);
       /* tolerance of the iterations */
       below(o.C, 2e-12, "%s, %s: |C| = %.2g after 0.6 s", scenes[i], formulations[f], o.C);
@@ -213,7 +202,7 @@ static void simultaneous(void)
                 { "rope:particles=8", 5e-3, 0.5, 1e-10 },
                 { "bouncing-ball", 0.01, 1, 1e-11 } };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    perp_scene s = open_scene(cases[i].scene);
+    perp_scene s = run_open(&ctx, cases[i].scene);
     double q[2][7 * 9], v[2][6 * 9], off = 0;
     const char *const names[] = { "point-mass:tol=1e-15,iterations=20000",
                                   "point-mass:solve=simultaneous,tol=1e-15,iterations=20" };
@@ -239,7 +228,7 @@ static void simultaneous(void)
      "1, 2 and 3 Newton steps leave %.2g, %.2g and %.2g m", C[0], C[1], C[2]);
   perp_model_destroy(model);
   /* what it is for: the sweeps of eight hinges diverge, the exact motion is that of reduced coordinates */
-  perp_scene s = open_scene("chain:links=8,joint=hinge");
+  perp_scene s = run_open(&ctx, "chain:links=8,joint=hinge");
   const outcome swept = run_scene(&s, (run_parts){ "point-mass" }, 1e-3, 0.5),
                 solved = run_scene(&s, (run_parts){ "point-mass:solve=simultaneous" }, 1e-3, 0.5);
   ok(solved.tip < 1e-4 && solved.C < 1e-12 && !(swept.tip < 1e-4),
@@ -255,7 +244,8 @@ static void curved_rail(void)
     { "acceleration", "rk4" }, { "velocity" }, { "point-mass" }, { "point-mass:solve=simultaneous" }
   };
   static const double off[] = { 1e-8, 0.01, 1e-4, 1e-4 };
-  perp_scene rail = open_scene("curved-rail"), hinge = open_scene("curved-rail:support=hinge");
+  perp_scene rail = run_open(&ctx, "curved-rail"),
+             hinge = run_open(&ctx, "curved-rail:support=hinge");
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     double q[14], v[12], q_ref[14], v_ref[12], C[16], far = 0, drift = 0;
     if (run_fresh(&ctx, rail.model, parts[i], 2e-3, 2, q, v) < 0) bail("%s", ctx.msg);
@@ -285,7 +275,7 @@ static void beach_chair(void)
                 { "velocity", 1e-9, 1e-3 } };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     for (int breaks = 0; breaks < 2; breaks++) {
-      perp_scene s = open_scene(breaks ? "beach-chair:strength=500" : "beach-chair");
+      perp_scene s = run_open(&ctx, breaks ? "beach-chair:strength=500" : "beach-chair");
       perp_sim *sim = run_start(&ctx, s.model, (run_parts){ cases[i].formulation }, 2e-3);
       perp_step_info info = { .reason = PERP_EXACT };
       double t, drift = 0, least, gain = 0, C[16];
@@ -347,7 +337,7 @@ static void point_mass_refuses(void)
     const char *scene, *says;
   } cases[] = { { "heavy-top", "flat" }, { "flyball", "slider" } };
   for (int i = 0; i < 2; i++) {
-    perp_scene s = open_scene(cases[i].scene);
+    perp_scene s = run_open(&ctx, cases[i].scene);
     perp_parts parts;
     perp_sim *sim = NULL;
     const run_parts names = { .formulation = "point-mass" };
@@ -363,13 +353,13 @@ static void point_mass_refuses(void)
 /* Dependent constraints have no LU factors; an option without effect is refused. */
 static void point_mass_redundant(void)
 {
-  perp_scene s = open_scene("joint-cycles:twice=true");
+  perp_scene s = run_open(&ctx, "joint-cycles:twice=true");
   const run_parts names = { .formulation = "point-mass:solve=simultaneous" };
   double q[7 * 32], v[6 * 32];
   ok(run_fresh(&ctx, s.model, names, 2e-3, 0.1, q, v) == PERP_SINGULAR,
      "solve=simultaneous ends as singular where joints are redundant");
   perp_scene_destroy(&s);
-  s = open_scene("pendulum");
+  s = run_open(&ctx, "pendulum");
   perp_parts parts;
   perp_sim *sim = NULL;
   const run_parts idle = { .formulation = "point-mass:solve=simultaneous,rigidity=3" };
@@ -385,7 +375,7 @@ static void point_mass_redundant(void)
 
 static void penalty(void)
 {
-  perp_scene s = open_scene("pendulum");
+  perp_scene s = run_open(&ctx, "pendulum");
   double tip[4], k = 1e4;
   char name[64];
   for (int i = 0; i < 4; i++, k *= 10) {
@@ -399,7 +389,7 @@ static void penalty(void)
   perp_scene_destroy(&s);
 
   /* the reported step: just below it runs, just above it explodes */
-  s = open_scene("chain:links=4");
+  s = run_open(&ctx, "chain:links=4");
   for (int damped = 0; damped < 2; damped++) {
     const char *form = damped ? "penalty:stiffness=1e4,damping=5"
                               : "penalty:stiffness=1e4,damping=0";
@@ -556,7 +546,7 @@ static void verlet_velocities(void)
   static const char *const scenes[] = { "double-pendulum", "chain:links=6",
                                         "chain:links=2,joint=hinge" };
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-    perp_scene s = open_scene(scenes[i]);
+    perp_scene s = run_open(&ctx, scenes[i]);
     const double rattle = energy_off(&s, (run_parts){ "impulse" }, 8e-3, 1),
                  verlet = energy_off(&s, (run_parts){ "point-mass" }, 8e-3, 1);
     below(verlet, 1.5 * rattle, "%s: energy of point-mass is off by %.2g, of impulse by %.2g",

@@ -8,17 +8,6 @@
 
 static perp_ctx ctx;
 
-static perp_scene open_scene(const char *text)
-{
-  perp_spec spec;
-  perp_scene scene;
-  if (perp_spec_parse(&ctx, PERP_KIND_scene, text, &spec) != PERP_OK ||
-      perp_scene_create(&ctx, &spec, &scene) != PERP_OK)
-    bail("%s", ctx.msg);
-  perp_spec_free(&spec);
-  return scene;
-}
-
 enum { MOST = 7 * 130 };
 
 static double apart(int n, const double *x, const double *y)
@@ -50,7 +39,7 @@ static void through(const char *formulation, const char *scene, double h, double
                     double within)
 {
   double q[MOST], v[MOST], q_ref[MOST], v_ref[MOST];
-  perp_scene s = open_scene(scene);
+  perp_scene s = run_open(&ctx, scene);
   const perp_reason reason = run_fresh(&ctx, s.model, (run_parts){ .formulation = formulation }, h,
                                        t_end, q, v);
   ok(reason > 0, "%s, %s at %g s: ends at %g s", formulation, scene, h, t_end);
@@ -169,7 +158,7 @@ static errors errors_of(perp_model *model, const char *formulation, double h, do
 static void orders(const char *scene, const char *formulation, double h, double t_end,
                    const double wanted[3], double within)
 {
-  perp_scene s = open_scene(scene);
+  perp_scene s = run_open(&ctx, scene);
   const errors a = errors_of(s.model, formulation, h, t_end);
   const errors b = errors_of(s.model, formulation, h / 2, t_end);
   const double got[3] = { log2(a.q / b.q), log2(a.v / b.v), log2(a.lambda / b.lambda) };
@@ -221,7 +210,7 @@ static void radau_tolerance(void)
 {
   static const char *const scenes[] = { "double-pendulum", "flyball", "chain:links=4" };
   for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
-    perp_scene s = open_scene(scenes[i]);
+    perp_scene s = run_open(&ctx, scenes[i]);
     double error[3];
     for (int k = 0; k < 3; k++) {
       char name[64];
@@ -244,7 +233,7 @@ static void radau_dense(void)
 {
   static const double part[] = { 0.1, 0.37, 0.5, 0.93 };
   double worst[2];
-  perp_scene s = open_scene("heavy-top");
+  perp_scene s = run_open(&ctx, "heavy-top");
   for (int k = 0; k < 2; k++) {
     const double h = ldexp(2e-3, -k);
     const run_parts truth = { "acceleration", "dopri5:tol=1e-12", .stab = "post:velocity=true" };
